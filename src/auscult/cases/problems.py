@@ -49,6 +49,24 @@ class Problems:
         """Note records as they are, or under another stage."""
         self.found += ((None, replace(record, stage=stage) if stage else record) for record in records)
 
+    def miss(self, path: Path, names: Sequence[str], *, noun: str, stage: str, of: int | None = None) -> None:
+        """Note what is missing of a clip, if anything: ``noun`` is ``frame`` or ``mask``, ``of`` how many are named.
+
+        ``stage`` is ``read`` where it costs the clip, else ``frames`` or ``truth``.
+        """
+        if not names:
+            return
+        told = "all" if of == len(names) else str(len(names))
+        whole = counted(len(names), noun) if of is None else f"{told} of {counted(of, noun)}"
+        record = ErrorRecord(
+            stage=stage,
+            error=f"{whole} {'is' if len(names) == 1 else 'are'} missing: {few(names)}",
+            expected=f"the {noun}s that the release names",
+            hint="unpack the archive again, or drop the clip",
+            path=str(path),
+        )
+        self.found.append((None, record))
+
     @contextmanager
     def skipping(self, path: Path, *, line: int | None = None, key: str = "") -> Iterator[None]:
         """Read one entry of a file: an ``InputError`` is noted and ends this entry only."""
@@ -77,22 +95,6 @@ def required_file(path: Path, *, option: str = "") -> Iterator[None]:
 def few(names: Sequence[str]) -> str:
     """The first names of a list, as they may stand in a message."""
     return ", ".join(map(shown, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
-
-
-def lost(path: Path, names: Sequence[str], *, noun: str, stage: str, of: int | None = None) -> ErrorRecord:
-    """What is missing of a clip, in one record: ``noun`` is ``frame`` or ``mask``, ``of`` how many there should be.
-
-    ``stage`` is ``read`` where it costs the clip, else ``frames`` or ``truth``.
-    """
-    told = "all" if of == len(names) else str(len(names))
-    whole = counted(len(names), noun) if of is None else f"{told} of {counted(of, noun)}"
-    return ErrorRecord(
-        stage=stage,
-        error=f"{whole} {'is' if len(names) == 1 else 'are'} missing: {few(names)}",
-        expected=f"the {noun}s that the release names",
-        hint="unpack the archive again, or drop the clip",
-        path=str(path),
-    )
 
 
 def used_twice(name: str, first: str, *, path: Path | None, line: int | None = None) -> InputError:

@@ -30,12 +30,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from auscult.cases.datasets.base import Folders, Layout, check_name, remarks
+from auscult.cases.datasets.base import Folders, ListedPart, ReferringLayout, check_name, remarks
 from auscult.cases.fields import table_rows
 from auscult.cases.ids import check_id, counted, shown
-from auscult.cases.instances import InstanceListing
-from auscult.cases.listing import Listing, ListOptions
-from auscult.cases.problems import Problems, lost, required_file
+from auscult.cases.listing import ListOptions
+from auscult.cases.problems import Problems, required_file
 from auscult.cases.walk import Tree, is_file, is_folder, suffix, walk
 from auscult.errors import InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
@@ -155,31 +154,56 @@ class _ClipFiles:
 
 
 @dataclass(slots=True, kw_only=True)
-class _AvsBench:
+class _AvsBench(ListedPart):
     """A subset on disk, and what was found out about it."""
 
     kind: _Subset
     folders: Folders
     rows: tuple[ClipRow, ...]
     problems: Problems
+    notes: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+
+    def items(self) -> Iterator[Item]:
+        """Every frame that has a mask, its true mask as the candidate."""
+        for clip in self.clips():
+            for number in sorted(clip.frames.keys() & clip.masks.keys()):
+                yield Item(
+                    id=f"{clip.row.id}/{number}",
+                    frame=clip.frames[number],
+                    mask=clip.masks[number],
+                    clip=clip.row.name,
+                    time_s=_time_s(number),
+                    audio=clip.sound,
+                    extra={"split": clip.row.split, "category": clip.row.category},
+                    source=self.table,
+                    line=clip.row.line,
+                )
+
+    def instances(self) -> Iterator[Instance]:
+        """Every clip that has a frame and a mask, in the order of the table."""
+        for clip in self.clips():
+            yield Instance(
+                id=clip.row.id,
+                clip=clip.row.name,
+                query=Query(None),
+                moments=tuple(
+                    Moment(frame=frame, target=clip.masks.get(number), time_s=_time_s(number))
+                    for number, frame in clip.frames.items()
+                ),
+                split=clip.row.split,
+                category=clip.row.category,
+                sound=clip.sound,
+                source=self.table,
+                line=clip.row.line,
+            )
 
     @property
     def table(self) -> Path:
         return self.folders.source / self.kind.table
 
-    def notes(self) -> Iterator[str]:
-        """What it holds, and what was left out."""
-        splits = Counter(row.split for row in self.rows)
-        if self.rows:
-            told = ", ".join(f"{name} {count}" for name, count in splits.items())
-            yield f"{self.kind.title}: {counted(len(self.rows), 'clip')}: {told}"
-        for key, words in (("lost", "without a single frame and mask left out"), ("silent", "without a sound file")):
-            if self.counts[key]:
-                yield f"{self.kind.title}: {counted(self.counts[key], 'clip')} {words}"
-
     def clips(self) -> Iterator[_ClipFiles]:
-        """The clips that have a frame and its mask."""
+        """The clips that have a frame and its mask; then it is noted what there is, and what was left out."""
         for row in self.rows:
             try:
                 clip = self._clip(row)
@@ -193,6 +217,13 @@ class _AvsBench:
                 yield clip
             else:
                 self.counts["lost"] += 1
+        if self.rows:
+            splits = Counter(row.split for row in self.rows)
+            told = ", ".join(f"{name} {count}" for name, count in splits.items())
+            self.notes.append(f"{self.kind.title}: {counted(len(self.rows), 'clip')}: {told}")
+        for key, words in (("lost", "without a single frame and mask left out"), ("silent", "without a sound file")):
+            if self.counts[key]:
+                self.notes.append(f"{self.kind.title}: {counted(self.counts[key], 'clip')} {words}")
 
     def _clip(self, row: ClipRow) -> _ClipFiles:
         frames, masks = self._tree(_FRAMES, row), self._tree(_MASKS, row)
@@ -227,9 +258,8 @@ class _AvsBench:
             (_MASKS, clip.masks.keys(), drawn, "mask", "truth"),
         ):
             bare = [f"{row.name}_{number}.png" for number in numbers if number not in there]
-            if bare:
-                path = self.folders.source / self.kind.data / top / row.split / row.category / row.name
-                self.problems.take([lost(path, bare, noun=noun, stage=stage if there else "read", of=len(numbers))])
+            path = self.folders.source / self.kind.data / top / row.split / row.category / row.name
+            self.problems.miss(path, bare, noun=noun, stage=stage if there else "read", of=len(numbers))
 
 
 def _numbered(tree: Tree, suffixes: frozenset[str]) -> dict[int, Path]:
@@ -242,7 +272,7 @@ def _numbered(tree: Tree, suffixes: frozenset[str]) -> dict[int, Path]:
     return dict(sorted(found.items()))
 
 
-class AvsBenchDataset(Layout):
+class AvsBenchDataset(ReferringLayout):
     """Clips whose sound says what is meant."""
 
     name = "datasets.avsbench.v1"
@@ -259,21 +289,8 @@ class AvsBenchDataset(Layout):
         """Whether it holds a table of one of the subsets."""
         return bool(_homes(source))
 
-    def list(self, source: Path, options: ListOptions) -> Listing:
-        """List every frame that has a mask, its true mask as the candidate."""
-        problems = Problems()
-        benches = self._open(source, options, problems)
-        items = [item for bench in benches for clip in bench.clips() for item in _items(bench, clip)]
-        return self.item_listing(items, problems, (note for bench in benches for note in bench.notes()))
-
-    def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every clip that has a frame and a mask, in the order of the tables."""
-        problems = Problems()
-        benches = self._open(source, options, problems)
-        found = [_instance(bench, clip) for bench in benches for clip in bench.clips()]
-        return self.instance_listing(found, problems, (note for bench in benches for note in bench.notes()))
-
-    def _open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_AvsBench]:
+    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_AvsBench]:
+        """Read the tables of the subsets that are there."""
         benches = []
         for kind, home in _homes(source):
             media = home / kind.data
@@ -288,39 +305,6 @@ def _homes(source: Path) -> list[tuple[_Subset, Path]]:
     """The subsets that a folder holds, each with the folder its table stands in."""
     places = ((kind, home) for kind in _SUBSETS for home in (source, source / kind.folder))
     return [(kind, home) for kind, home in places if is_file(home / kind.table)]
-
-
-def _instance(bench: _AvsBench, clip: _ClipFiles) -> Instance:
-    return Instance(
-        id=clip.row.id,
-        clip=clip.row.name,
-        query=Query(None),
-        moments=tuple(
-            Moment(frame=frame, target=clip.masks.get(number), time_s=_time_s(number))
-            for number, frame in clip.frames.items()
-        ),
-        split=clip.row.split,
-        category=clip.row.category,
-        sound=clip.sound,
-        source=bench.table,
-        line=clip.row.line,
-    )
-
-
-def _items(bench: _AvsBench, clip: _ClipFiles) -> Iterator[Item]:
-    for number, frame in clip.frames.items():
-        if number in clip.masks:
-            yield Item(
-                id=f"{clip.row.id}/{number}",
-                frame=frame,
-                mask=clip.masks[number],
-                clip=clip.row.name,
-                time_s=_time_s(number),
-                audio=clip.sound,
-                extra={"split": clip.row.split, "category": clip.row.category},
-                source=bench.table,
-                line=clip.row.line,
-            )
 
 
 def _time_s(number: int) -> float:

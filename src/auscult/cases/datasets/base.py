@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from auscult.cases import fields
 from auscult.cases.ids import shown
 from auscult.cases.instances import InstanceListing, untrue
 from auscult.cases.listing import Listing, ListOptions, refuse_options
-from auscult.cases.problems import Problems
+from auscult.cases.problems import Problems, used_twice
 from auscult.cases.walk import Tree, base_folder, boundary, is_folder, stem, walk, within
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
@@ -71,28 +71,55 @@ class Layout(ABC):
                 boundary(folder, source=folder.parent, root=base)
         return base
 
-    def item_listing(self, items: Iterable[Item], problems: Problems, notes: Iterable[str] = ()) -> Listing:
-        """A listing of this layout."""
-        listed = tuple(items)  # which may find problems
-        return Listing(listed, tuple(problems.found), self.name, tuple(notes))
 
-    def instance_listing(
-        self,
-        instances: Iterable[Instance],
-        problems: Problems,
-        notes: Iterable[str] = (),
-        *,
-        unopened: Mapping[Path, ErrorRecord] | None = None,
-    ) -> InstanceListing:
-        """A listing of instances of this layout; of frames whose mask cannot be opened it says so."""
-        listed = tuple(instances)
-        problems.take(map(untrue, (unopened or {}).values()))
+class ListedPart(ABC):
+    """What is listed by itself of a data set, a split or all of it; ``notes`` and problems grow while it is listed."""
+
+    notes: list[str]
+    videos: Videos | None = None
+
+    @abstractmethod
+    def items(self) -> Iterable[Item]:
+        """Its masks."""
+
+    @abstractmethod
+    def instances(self) -> Iterable[Instance]:
+        """What it refers to."""
+
+
+class ReferringLayout(Layout):
+    """A layout that knows what its expressions refer to: it opens its parts, and here they are listed."""
+
+    @abstractmethod
+    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[ListedPart]:
+        """The parts of an INPUT of this layout."""
+
+    def list(self, source: Path, options: ListOptions) -> Listing:
+        """List every mask."""
+        problems = Problems()
+        parts = self.open(source, options, problems)
+        items = tuple(item for part in parts for item in part.items())
+        return Listing(items, tuple(problems.found), self.name, tuple(note for part in parts for note in part.notes))
+
+    def instances(self, source: Path, options: ListOptions) -> InstanceListing:
+        """List every instance, the first of an id; of frames whose mask cannot be opened it says so."""
+        problems = Problems()
+        parts = self.open(source, options, problems)
+        found: dict[str, Instance] = {}
+        every = [one for part in parts for one in part.instances()]
+        for one in every:
+            if found.setdefault(one.id, one) is not one:  # a video may stand in two splits
+                problems.add(used_twice(one.id, "", path=one.source))
+        unopened: dict[Path, ErrorRecord] = {}
+        for part in parts:
+            unopened |= {} if part.videos is None else part.videos.unopened()
+        problems.take(map(untrue, unopened.values()))
         return InstanceListing(
-            instances=listed,
+            instances=tuple(found.values()),
             errors=tuple(problems.found),
             layout=self.name,
-            notes=tuple(notes),
-            unopened=unopened or {},
+            notes=tuple(note for part in parts for note in part.notes),
+            unopened=unopened,
         )
 
 

@@ -239,7 +239,7 @@ class MqRavsDataset(Layout):
                 uid = row.get("uid") if key is None and isinstance(row, dict) else key
                 with problems.skipping(file, key=f"entry {shown(uid) if isinstance(uid, str) else number}"):
                     items += list(_items(_entry(key, row, protocol), place))
-        return self.item_listing(items, problems, notes)
+        return Listing(tuple(items), tuple(problems.found), self.name, notes)
 
 
 def _files(folder: Path) -> list[Path]:

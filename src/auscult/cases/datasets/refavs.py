@@ -20,13 +20,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from auscult.cases.datasets.base import Folders, Layout, remarks
+from auscult.cases.datasets.base import Folders, ListedPart, ReferringLayout, remarks
 from auscult.cases.fields import BOM, MAX_TEXT_CHARS, lines_of, parse, table_rows
 from auscult.cases.ids import check_id, counted, shown
-from auscult.cases.instances import InstanceListing
 from auscult.cases.layouts.refavs import COLUMNS, CROSS, FRAMES, MASKS, MEDIA, TABLE, TODO, MetadataRow
-from auscult.cases.listing import Listing, ListOptions
-from auscult.cases.problems import Problems, lost, required_file
+from auscult.cases.listing import ListOptions
+from auscult.cases.problems import Problems, required_file
 from auscult.cases.walk import is_file
 from auscult.errors import ErrorRecord, InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
@@ -65,31 +64,26 @@ class Clips:
             self._known[folder] = self._read(folder)
         return self._known[folder]
 
-    def missing(self, folder: str, fids: Iterable[int]) -> list[ErrorRecord]:
-        """What is missing of a clip: one record for all its frames, one for all masks of the objects ``fids``."""
+    def tell_missing(self, folder: str, fids: Iterable[int], problems: Problems) -> None:
+        """Note what is missing of a clip: one record for all its frames, one for all masks of the objects ``fids``."""
         clip = self.clip(folder)
         if any(error.stage == "read" for error in clip.errors):
-            return []  # it is said already why there is nothing
+            return  # it is said already why there is nothing
         masks = {fid: clip.masks.get(fid, {}) for fid in sorted(set(fids))}
         drawn = {number for numbers in masks.values() for number in numbers}
         wanted = sorted({*range(self._length()), *clip.frames, *drawn})
         bare = [f"{number}.jpg" for number in wanted if number not in clip.frames]
-        unmasked = [
-            f"fid_{fid}/{number:05d}.png"
-            for fid, numbers in masks.items()
-            for number in wanted
-            if number not in numbers
-        ]
-        records = []
-        if bare:
-            path = self._folders.source / MEDIA / folder / "frames"
-            stage = "frames" if clip.frames else "read"
-            records.append(lost(path, bare, noun="frame", of=len(wanted), stage=stage))
-        if unmasked and clip.frames:
-            path = self._folders.source / MASKS / folder
-            stage = "truth" if all(masks.values()) else "read"
-            records.append(lost(path, unmasked, noun="mask", of=len(wanted) * len(masks), stage=stage))
-        return records
+        path, stage = self._folders.source / MEDIA / folder / "frames", "frames" if clip.frames else "read"
+        problems.miss(path, bare, noun="frame", of=len(wanted), stage=stage)
+        if clip.frames:
+            unmasked = [
+                f"fid_{fid}/{number:05d}.png"
+                for fid, numbers in masks.items()
+                for number in wanted
+                if number not in numbers
+            ]
+            path, stage = self._folders.source / MASKS / folder, "truth" if all(masks.values()) else "read"
+            problems.miss(path, unmasked, noun="mask", of=len(wanted) * len(masks), stage=stage)
 
     def _length(self) -> int:
         """How many frames most clips have; ten where there is none to tell."""
@@ -347,13 +341,15 @@ def _lines(file: Path) -> Iterator[bytes | None]:
         yield None
 
 
-class _RefAvs:
+class _RefAvs(ListedPart):
     """What the table and the folders say together, and what ``scenes.jsonl`` of scenes that auscult made."""
 
-    def __init__(self, source: Path, base: Path) -> None:
+    def __init__(self, source: Path, base: Path, problems: Problems) -> None:
+        self.problems = problems
         self.file = source / TABLE
         self.rows = read_table(self.file)
         self.scenes = read_scenes(source)
+        self.notes = [*self.rows.notes(), *self.scenes.notes()]
         self.clips = Clips(source, base)
         self.by_folder: dict[str, list[MetadataRow]] = {}
         # folder to object number to the object word of the first row that refers to it; not of null expressions
@@ -374,17 +370,37 @@ class _RefAvs:
         empty = {one.fid for one in self.by_folder.get(folder, ()) if one.absent} - words.keys()
         return [fid for fid in self.clips.clip(folder).masks if fid not in empty]
 
-    def problems(self) -> Problems:
-        """Rows and clips that cannot be used, clips in the order of the table; once all clips were looked up."""
-        found = Problems()
-        found.take(self.rows.errors)
+    def items(self) -> Iterator[Item]:
+        """Every object of every frame."""
         for folder in self.by_folder:
-            found.take(self.clips.clip(folder).errors)
-            found.take(self.clips.missing(folder, self.words[folder]))
-        return found
+            yield from _items(self, folder)
+        self._tell_problems()
+        if null := sum(one.absent for one in self.rows.rows):
+            left = "left out: nothing is referred to, so no mask is judged"
+            self.notes.append(f"{counted(null, 'null expression')} {left}")
+
+    def instances(self) -> Iterator[Instance]:
+        """Every expression whose clip has a frame, in the order of the table."""
+        left = 0
+        for one in self.rows.rows:
+            instance = _instance(self, one)
+            if instance is None:
+                left += 1
+            else:
+                yield instance
+        self._tell_problems()
+        if left:
+            self.notes.append(f"{counted(left, 'row')} without a single frame and mask left out")
+
+    def _tell_problems(self) -> None:
+        """Note rows and clips that cannot be used, clips in the order of the table; once all clips were looked up."""
+        self.problems.take(self.rows.errors)
+        for folder in self.by_folder:
+            self.problems.take(self.clips.clip(folder).errors)
+            self.clips.tell_missing(folder, self.words[folder], self.problems)
 
 
-class RefAvsDataset(Layout):
+class RefAvsDataset(ReferringLayout):
     """Referring audio-visual segmentation as released."""
 
     name = "datasets.refavs.v1"
@@ -401,29 +417,10 @@ class RefAvsDataset(Layout):
         """Whether it is a folder with a table of that heading."""
         return has_heading(source / TABLE, *COLUMNS)
 
-    def list(self, source: Path, options: ListOptions) -> Listing:
-        """List every object of every frame."""
-        bench = self._open(source, options)
-        items = [item for folder in bench.by_folder for item in _items(bench, folder)]
-        notes = [*bench.rows.notes(), *bench.scenes.notes()]
-        null = sum(one.absent for one in bench.rows.rows)
-        if null:
-            notes.append(f"{counted(null, 'null expression')} left out: nothing is referred to, so no mask is judged")
-        return self.item_listing(items, bench.problems(), notes)
-
-    def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every expression whose clip has a frame, in the order of the table."""
-        bench = self._open(source, options)
-        found = [instance for one in bench.rows.rows if (instance := _instance(bench, one)) is not None]
-        notes = [*bench.rows.notes(), *bench.scenes.notes()]
-        left = len(bench.rows.rows) - len(found)
-        if left:
-            notes.append(f"{counted(left, 'row')} without a single frame and mask left out")
-        return self.instance_listing(found, bench.problems(), notes)
-
-    def _open(self, source: Path, options: ListOptions) -> _RefAvs:
+    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_RefAvs]:
+        """Read the table."""
         base = self.check(source, options, folders=(source / top for top in (MEDIA, CROSS, MASKS)))
-        return _RefAvs(source, base)
+        return [_RefAvs(source, base, problems)]
 
 
 def _items(bench: _RefAvs, folder: str) -> Iterator[Item]:

@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
-from auscult.cases.datasets.base import Layout, file_names
+from auscult.cases.datasets.base import ListedPart, ReferringLayout, file_names
 from auscult.cases.datasets.coco import MAX_FILE_BYTES, CocoFile, folder_of, segmentation_of
 from auscult.cases.datasets.refavs import template_of
 from auscult.cases.fields import load
 from auscult.cases.ids import check_id, counted
-from auscult.cases.instances import InstanceListing
-from auscult.cases.listing import Listing, ListOptions, refuse_options
+from auscult.cases.listing import ListOptions, refuse_options
 from auscult.cases.problems import Problems, required_file
 from auscult.cases.safe_pickle import load_pickle
 from auscult.cases.walk import is_file
@@ -67,13 +66,14 @@ class _Target:
     names: tuple[str, ...]
 
 
-class _RefCoco:
+class _RefCoco(ListedPart):
     """Refs that can be used, in the order of the file, and what is wrong with the rest."""
 
-    def __init__(self, file: Path, coco: CocoFile) -> None:
+    def __init__(self, file: Path, coco: CocoFile, problems: Problems) -> None:
         self.file = file
         self.coco = coco
-        self.problems = Problems()
+        self.problems = problems
+        self.notes = []
         self.refs: list[_Ref] = []
         self._crowds = 0
         self._missing: dict[object, InputError] = {}
@@ -82,8 +82,50 @@ class _RefCoco:
             if isinstance(row.get("image_id"), int) and not row.get("iscrowd"):
                 self._on_image.setdefault(row["image_id"], []).append(row)
 
+    def items(self) -> Iterator[Item]:
+        """The object of every ref, with its first sentence."""
+        for ref in self.refs:
+            target = self.target(ref.annotation)
+            yield Item(
+                id=check_id(f"{target.frame.stem}/{ref.id}"),
+                frame=target.frame,
+                mask=target.mask,
+                query=Query(next((one.text for one in ref.sentences if not one.absent), None)),
+                others=target.others,
+                extra={
+                    "ref_id": ref.id,
+                    "ann_id": ref.annotation,
+                    "split": ref.split,
+                    "category": target.category,
+                    "sentences": len(ref.sentences),
+                },
+                source=self.file,
+            )
+
+    def instances(self) -> Iterator[Instance]:
+        """Every sentence, by its place in the ref, since nothing says that sent_id is unique."""
+        for ref in self.refs:
+            target = self.target(ref.annotation)
+            for place, sentence in enumerate(ref.sentences, start=1):
+                others, names = target.others, target.names
+                if sentence.absent:  # nothing is meant, so the annotation is one more object beside it
+                    others, names = (target.mask, *others), (target.category, *names)
+                true = None if sentence.absent else target.mask
+                yield Instance(
+                    id=check_id(f"{target.frame.stem}/{ref.id}/{place}"),
+                    clip=target.frame.stem,
+                    query=Query(sentence.text),
+                    moments=(Moment(frame=target.frame, target=true, others=others),),
+                    split=ref.split,
+                    category="" if sentence.absent else target.category,
+                    template=template_of(sentence.text),
+                    others=names,
+                    absent=sentence.absent,
+                    source=self.file,
+                )
+
     def read(self) -> None:
-        """Read the refs."""
+        """Read the refs, and note how many sentences each split has, and what was left out on purpose."""
         with required_file(self.file):
             rows = load_pickle(self.file)
         if not isinstance(rows, list):
@@ -101,6 +143,15 @@ class _RefCoco:
                     self.refs.append(ref)
         for error in self._missing.values():
             self.problems.add(error, error.path or self.coco.path)
+        splits: Counter[str] = Counter()
+        for ref in self.refs:
+            splits[ref.split or "no split"] += len(ref.sentences)
+        if splits:
+            told = ", ".join(f"{name} {count}" for name, count in splits.items())
+            self.notes.append(f"{counted(splits.total(), 'sentence')}: {told}")
+        if self._crowds:
+            told = f"{counted(self._crowds, 'ref')} to a crowd region left out"
+            self.notes.append(f"{told}: a crowd is no single object")
 
     def _usable(self, annotation: int) -> bool:
         """Whether an annotation has a picture; False for crowds and pictures that are missing, which are told once."""
@@ -136,19 +187,8 @@ class _RefCoco:
             names=tuple(self.coco.category(one) or "" for one in beside),
         )
 
-    def notes(self) -> Iterator[str]:
-        """How many sentences each split has, and what was left out on purpose."""
-        splits: Counter[str] = Counter()
-        for ref in self.refs:
-            splits[ref.split or "no split"] += len(ref.sentences)
-        if splits:
-            told = ", ".join(f"{name} {count}" for name, count in splits.items())
-            yield f"{counted(splits.total(), 'sentence')}: {told}"
-        if self._crowds:
-            yield f"{counted(self._crowds, 'ref')} to a crowd region left out: a crowd is no single object"
 
-
-class RefCocoDataset(Layout):
+class RefCocoDataset(ReferringLayout):
     """Sentences over COCO annotations."""
 
     name = "datasets.refcoco.v1"
@@ -168,29 +208,20 @@ class RefCocoDataset(Layout):
             return True
         return is_file(source / _INSTANCES) and bool(_refs_files(source))
 
-    def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the object of every ref."""
-        found, notes = self._read(source, options)
-        return self.item_listing((_item(found, ref) for ref in found.refs), found.problems, notes)
-
-    def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every sentence."""
-        found, notes = self._read(source, options)
-        return self.instance_listing(
-            (one for ref in found.refs for one in _instances(found, ref)), found.problems, notes
-        )
-
-    def _read(self, source: Path, options: ListOptions) -> tuple[_RefCoco, Sequence[str]]:
+    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_RefCoco]:
+        """Read the refs of one file."""
         refuse_options(options, *self.unused_options, layout=self.described_as)
         folder_of(options, source)
         file, *others = [source] if is_file(source) else _refs_files(source)
         instances = options.instances or file.parent / _INSTANCES
         data = load(instances, max_bytes=MAX_FILE_BYTES)
-        found = _RefCoco(file, CocoFile(data, instances, options=options, needs=("images", "annotations")))
+        coco = CocoFile(data, instances, options=options, needs=("images", "annotations"))
+        found = _RefCoco(file, coco, problems)
+        if others:
+            names = ", ".join(path.name for path in others)
+            found.notes.append(f"{file.name} was read; name a file to read {names} instead")
         found.read()
-        names = ", ".join(path.name for path in others)
-        left = (f"{file.name} was read; name a file to read {names} instead",) if others else ()
-        return found, (*left, *found.notes())
+        return [found]
 
 
 def _refs_files(folder: Path) -> list[Path]:
@@ -230,47 +261,6 @@ def _whole(row: Mapping[str, Any], key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _MOST:
         raise fields.wrong(key, value, "a whole number of at most 18 digits")
     return value
-
-
-def _item(found: _RefCoco, ref: _Ref) -> Item:
-    target = found.target(ref.annotation)
-    text = next((one.text for one in ref.sentences if not one.absent), None)
-    return Item(
-        id=check_id(f"{target.frame.stem}/{ref.id}"),
-        frame=target.frame,
-        mask=target.mask,
-        query=Query(text),
-        others=target.others,
-        extra={
-            "ref_id": ref.id,
-            "ann_id": ref.annotation,
-            "split": ref.split,
-            "category": target.category,
-            "sentences": len(ref.sentences),
-        },
-        source=found.file,
-    )
-
-
-def _instances(found: _RefCoco, ref: _Ref) -> Iterator[Instance]:
-    target = found.target(ref.annotation)
-    for place, sentence in enumerate(ref.sentences):
-        others, names = target.others, target.names
-        if sentence.absent:  # nothing is meant, so the annotation is one more object beside it
-            others, names = (target.mask, *others), (target.category, *names)
-        yield Instance(
-            # a place in the ref, since nothing says that sent_id is unique
-            id=check_id(f"{target.frame.stem}/{ref.id}/{place + 1}"),
-            clip=target.frame.stem,
-            query=Query(sentence.text),
-            moments=(Moment(frame=target.frame, target=None if sentence.absent else target.mask, others=others),),
-            split=ref.split,
-            category="" if sentence.absent else target.category,
-            template=template_of(sentence.text),
-            others=names,
-            absent=sentence.absent,
-            source=found.file,
-        )
 
 
 DATASET = RefCocoDataset()

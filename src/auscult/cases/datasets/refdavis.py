@@ -36,7 +36,8 @@ from typing import Final
 from auscult.cases import fields
 from auscult.cases.datasets.base import (
     Folders,
-    Layout,
+    ListedPart,
+    ReferringLayout,
     Video,
     Videos,
     check_name,
@@ -50,14 +51,13 @@ from auscult.cases.datasets.davis import RESOLUTIONS, is_sequence
 from auscult.cases.datasets.refavs import template_of
 from auscult.cases.fields import BOM, load
 from auscult.cases.ids import check_id, counted, shown
-from auscult.cases.instances import InstanceListing
-from auscult.cases.listing import Listing, ListOptions
-from auscult.cases.problems import Problems, lost, required_file
+from auscult.cases.listing import ListOptions
+from auscult.cases.problems import Problems, required_file
 from auscult.cases.walk import is_file, is_folder, subfolders
 from auscult.errors import InputError, NothingToDo
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
-from auscult.types import Instance, MaskRef, Metadata, Moment, Query
+from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
 
 FOREGROUND: Final = "foreground"
 NULL: Final = "null"
@@ -269,12 +269,17 @@ def patterns(folder: Path) -> tuple[str, str]:
 _POSITIVE = "positive"  # the kind of a sentence that refers to something
 
 
-class _RefDavis:
+class _RefDavis(ListedPart):
     """The videos, what is wrong with them (told once a video), and the objects that sentences name."""
 
-    def __init__(self, place: RefDavisFiles, base: Path, problems: Problems) -> None:
+    def __init__(self, place: RefDavisFiles, options: ListOptions, problems: Problems) -> None:
         frames, masks = patterns(place.folder)
-        self.videos = Videos(folders=Folders(place.folder, base), frames=frames, masks=masks)
+        self.folder = place.folder
+        self.options = replace(options, root=options.root or place.folder)
+        self.notes = [*place.notes()]
+        self.videos: Videos = Videos(
+            folders=Folders(place.folder, options.root or place.folder), frames=frames, masks=masks
+        )
         self.splits = dict(splits_in(place.folder / "ImageSets/2017"))
         self.problems = problems
         self.rows = place.read(problems)
@@ -285,15 +290,32 @@ class _RefDavis:
         self._objects: dict[str, list[int] | None] = {}
         self._moments: dict[tuple[str, int | None, bool], tuple[Moment, ...]] = {}
 
+    def items(self) -> Iterator[Item]:
+        """The objects of every frame, as a DAVIS folder lists them, each with its first sentence."""
+        texts: dict[tuple[str, int | None], str] = {}
+        for row in self.rows:
+            if not row.absent:
+                texts.setdefault((row.video, row.index), row.text)
+        listing = DAVIS.list(self.folder, self.options)
+        self.problems.found += listing.errors
+        self.notes += listing.notes
+        return (with_text(item, _text_of(texts, item.clip or "", item.mask.index)) for item in listing.items)
+
     def instances(self) -> Iterator[Instance]:
-        """Every sentence whose video and object are there."""
+        """Every sentence whose video and object are there, in the order of the files."""
         single = self.videos.frames == "frames"  # one sequence is one video, whatever its folder is called
+        count = null = 0
         for row in self.rows:
             if single and row.video != self.rows[0].video:
                 expected = f"the one video here, {self.rows[0].video}"
                 self._refuse(row, InputError(f"it is on the video {row.video}", expected=expected, hint="drop it"))
             elif (one := self._instance(row)) is not None:
+                count, null = count + 1, null + one.absent
                 yield one
+        if count:
+            self.notes.append(f"{counted(count, 'sentence')}, {null} of them refer to nothing")
+        if left := len(self.rows) - count:
+            self.notes.append(f"{counted(left, 'sentence')} without frames or without the object left out")
 
     def _refuse(self, row: DavisSentence, error: InputError) -> None:
         self.problems.add(error, row.file, line=row.line, key=row.id)
@@ -340,10 +362,10 @@ class _RefDavis:
         bare = [f"{stem}.png" for stem in missing(video.frames, video.masks)]
         if not video.frames:
             path = videos.place(videos.frames, video.name)
-            self.problems.take([lost(path, ["*.jpg"], noun="frame", stage="read")])
-        elif bare:
+            self.problems.miss(path, ["*.jpg"], noun="frame", stage="read")
+        else:
             path, stage = videos.place(videos.masks, video.name), "truth" if video.masks else "read"
-            self.problems.take([lost(path, bare, noun="mask", stage=stage, of=len(video.frames))])
+            self.problems.miss(path, bare, noun="mask", stage=stage, of=len(video.frames))
 
     def _moments_of(self, row: DavisSentence, video: Video, others: Sequence[int | None]) -> tuple[Moment, ...]:
         """The frames of a video with the masks of an object; the same for all its sentences."""
@@ -377,7 +399,7 @@ class _RefDavis:
         return self._objects[video.name]
 
 
-class RefDavisDataset(Layout):
+class RefDavisDataset(ReferringLayout):
     """Sentences on DAVIS videos."""
 
     name = "datasets.refdavis.v1"
@@ -396,34 +418,8 @@ class RefDavisDataset(Layout):
         place = place_of(source)
         return place is not None and place.files[0] != source / FILE
 
-    def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the objects of every frame, as a DAVIS folder lists them, each with its first sentence."""
-        place = self._open(source, options)
-        problems = Problems()
-        texts: dict[tuple[str, int | None], str] = {}
-        for row in place.read(problems):
-            if not row.absent:
-                texts.setdefault((row.video, row.index), row.text)
-        listing = DAVIS.list(place.folder, replace(options, root=options.root or place.folder))
-        problems.found += listing.errors
-        items = [with_text(item, _text_of(texts, item.clip or "", item.mask.index)) for item in listing.items]
-        return self.item_listing(items, problems, (*place.notes(), *listing.notes))
-
-    def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every sentence, in the order of the files."""
-        place = self._open(source, options)
-        bench = _RefDavis(place, options.root or place.folder, Problems())
-        found = list(bench.instances())
-        notes = [*place.notes()]
-        if found:
-            null = sum(one.absent for one in found)
-            notes.append(f"{counted(len(found), 'sentence')}, {null} of them refer to nothing")
-        left = len(bench.rows) - len(found)
-        if left:
-            notes.append(f"{counted(left, 'sentence')} without frames or without the object left out")
-        return self.instance_listing(found, bench.problems, notes, unopened=bench.videos.unopened())
-
-    def _open(self, source: Path, options: ListOptions) -> RefDavisFiles:
+    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_RefDavis]:
+        """Read the sentences."""
         place = place_of(source)
         if place is None:
             raise NothingToDo(
@@ -431,7 +427,7 @@ class RefDavisDataset(Layout):
             )
         files = place.files if is_folder(source) else ()
         self.check(source, options, files=files, folders=(place.folder / top for top in (FRAMES, *MASKS)))
-        return place
+        return [_RefDavis(place, options, problems)]
 
 
 def _others(row: DavisSentence, objects: Sequence[int] | None) -> list[int | None]:

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from auscult.cases.datasets.base import Folders, Layout, Videos, missing, with_text
+from auscult.cases.datasets.base import Folders, ListedPart, ReferringLayout, Videos, missing, with_text
 from auscult.cases.datasets.davis import DATASET as DAVIS
 from auscult.cases.datasets.refavs import template_of
 from auscult.cases.datasets.ytvos_videos import (
@@ -49,11 +49,10 @@ from auscult.cases.datasets.ytvos_videos import (
     splits_of,
 )
 from auscult.cases.ids import check_id, counted, shown
-from auscult.cases.instances import InstanceListing
-from auscult.cases.listing import Listing, ListOptions
-from auscult.cases.problems import Problems, lost, used_twice
+from auscult.cases.listing import ListOptions
+from auscult.cases.problems import Problems
 from auscult.cases.walk import is_file, is_folder
-from auscult.errors import ErrorRecord, InputError
+from auscult.errors import InputError
 from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
 
 # "annotated every five frames in a 30 fps frame rate" (Xu et al. 2018); frames are named by their number
@@ -90,11 +89,11 @@ class _VideoObjects:
         if bare or not video.frames:
             path = videos.place(videos.frames, video.name)
             stage = "frames" if video.frames else "read"
-            problems.take([lost(path, [f"{stem}.jpg" for stem in bare] or ["*.jpg"], noun="frame", stage=stage)])
+            problems.miss(path, [f"{stem}.jpg" for stem in bare] or ["*.jpg"], noun="frame", stage=stage)
         unmasked = [f"{stem}.png" for stem in missing(self._named, video.masks) if stem in video.frames]
-        if self.usable and self.complete and unmasked:
+        if self.usable and self.complete:
             path = videos.place(videos.masks, video.name)
-            problems.take([lost(path, unmasked, noun="mask", stage="truth", of=len(self._named))])
+            problems.miss(path, unmasked, noun="mask", stage="truth", of=len(self._named))
 
     def first(self, thing: VideoObject) -> str | None:
         """The frame an object appears in: the first it names of those that are there and annotated.
@@ -135,20 +134,45 @@ class _VideoObjects:
         return index in (self.videos.drawn(path) or ())
 
 
-class _YtVosSplit:
-    """A split, its instances, what of it cannot be used, and how often something was left out, by what it is."""
+class _YtVosSplit(ListedPart):
+    """A split, and how often something of it was left out, by what it is."""
 
-    def __init__(self, part: SplitFolder, base: Path, problems: Problems) -> None:
+    def __init__(self, part: SplitFolder, source: Path, *, options: ListOptions, problems: Problems) -> None:
         self.part = part
+        self.source = source
+        self.options = options
         self.problems = problems
-        self.videos = Videos(folders=Folders(part.folder, base), frames=f"{FRAMES}/*", masks=f"{MASKS}/*")
+        self.videos: Videos = Videos(
+            folders=Folders(part.folder, options.root or part.folder), frames=f"{FRAMES}/*", masks=f"{MASKS}/*"
+        )
         self.counts: Counter[str] = Counter()
-        self.things = {} if part.things is None else read_things(part.things, problems)
-        self.notes: list[str] = []
+        self.things: Mapping[str, tuple[VideoObject, ...]] = {}
+        self.notes = []
 
-    def objects(self, source: Path) -> list[Instance]:
+    def items(self) -> Iterator[Item]:
+        """Every object of every annotated frame, as a DAVIS folder lists them, with its first expression."""
+        part = self.part
+        if not is_folder(part.folder / MASKS):
+            self.notes.append(f"there is no folder {MASKS} in {part.split or 'it'}")
+            return iter(())
+        texts = _first_texts(part, self.problems)
+        listing = DAVIS.list(part.folder, self.options)
+        self.problems.found += listing.errors
+        self.notes += listing.notes
+        return (with_text(item, texts.get((item.clip or "", item.mask.index or 0))) for item in listing.items)
+
+    def instances(self) -> list[Instance]:
+        """Every expression, or every object where there are no expressions."""
+        if self.part.things is not None:
+            self.things = read_things(self.part.things, self.problems)
+        return self._all_objects() if self.part.sentences is None else self._expressions(self.part.sentences)
+
+    def _all_objects(self) -> list[Instance]:
         """Every object; training videos may stand in INPUT, too."""
-        categories = categories_of(self.part, source=source, problems=self.problems)
+        others = [one.split for one in splits_of(self.source) if one.folder != self.part.folder]
+        if others:
+            self.notes.append(f"{self.part.split} was read; name a folder to read {', '.join(others)} instead")
+        categories = categories_of(self.part, source=self.source, problems=self.problems)
         found: list[Instance] = []
         for name, things in self.things.items():
             clip = self._clip(name, things)
@@ -169,7 +193,7 @@ class _YtVosSplit:
         self._note("alone", "object", "without a mask after the first: there is nothing to score there")
         return found
 
-    def expressions(self, file: Path) -> list[Instance]:
+    def _expressions(self, file: Path) -> list[Instance]:
         """Every expression whose object is known."""
         found: list[Instance] = []
         for told in read_sentences(file, self.problems):
@@ -215,8 +239,7 @@ class _YtVosSplit:
                 others=tuple(one.category for one in clip.things if one is not thing),
                 source=self.part.things,
             )
-        if without:
-            self.problems.take([lost(self.part.folder / MASKS / name, without, noun="mask", stage="read")])
+        self.problems.miss(self.part.folder / MASKS / name, without, noun="mask", stage="read")
 
     def _referred(self, told: VideoSentences, file: Path) -> Iterator[Instance]:
         things = self.things.get(told.video, ())
@@ -259,7 +282,7 @@ class _YtVosSplit:
         self.problems.add(unknown, file, key=f"video {shown(video)}, expression {shown(one.id)}")
 
 
-class YtvosDataset(Layout):
+class YtvosDataset(ReferringLayout):
     """Objects and expressions of YouTube-VOS."""
 
     name = "datasets.ytvos.v1"
@@ -276,55 +299,13 @@ class YtvosDataset(Layout):
         """Whether it is a split or a folder of splits."""
         return not is_file(source / "items.jsonl") and is_folder(source) and bool(parts_of(source))
 
-    def list(self, source: Path, options: ListOptions) -> Listing:
-        """List every object of every annotated frame, as a DAVIS folder lists them, with its first expression."""
-        parts, base = self._open(source, options)
-        problems = Problems()
-        items: list[Item] = []
-        notes: list[str] = []
-        for part in parts:
-            if not is_folder(part.folder / MASKS):
-                notes.append(f"there is no folder {MASKS} in {part.split or 'it'}")
-                continue
-            texts = _first_texts(part, problems)
-            listing = DAVIS.list(part.folder, replace(options, root=base))
-            items += (with_text(item, texts.get((item.clip or "", item.mask.index or 0))) for item in listing.items)
-            problems.found += listing.errors
-            notes += listing.notes
-        return self.item_listing(items, problems, notes)
-
-    def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every expression, or every object where there are no expressions."""
-        parts, base = self._open(source, options)
-        problems = Problems()
-        notes = [*_left(source, parts)]
-        first: dict[str, Instance] = {}
-        twice: list[InputError] = []
-        unopened: dict[Path, ErrorRecord] = {}
-        for part in parts:
-            split = _YtVosSplit(part, base, problems)
-            found = split.objects(source) if part.sentences is None else split.expressions(part.sentences)
-            again = [one for one in found if first.setdefault(one.id, one) is not one]
-            twice += (used_twice(one.id, "", path=one.source) for one in again)  # a video may stand in two splits
-            unopened |= split.videos.unopened()
-            notes += split.notes
-        for error in twice:
-            problems.add(error)
-        return self.instance_listing(first.values(), problems, notes, unopened=unopened)
-
-    def _open(self, source: Path, options: ListOptions) -> tuple[Sequence[SplitFolder], Path]:
+    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_YtVosSplit]:
+        """The splits that are read."""
         parts = parts_of(source)
         files = [file for part in parts for file in (part.things, part.sentences) if file is not None]
         folders = [top for part in parts for top in (part.folder, part.folder / FRAMES, part.folder / MASKS)]
-        return parts, self.check(source, options, files=files, folders=folders)
-
-
-def _left(source: Path, parts: Sequence[SplitFolder]) -> Iterator[str]:
-    """Which splits of objects were not read."""
-    if parts and parts[0].sentences is None:
-        others = [one.split for one in splits_of(source) if one.folder != parts[0].folder]
-        if others:
-            yield f"{parts[0].split} was read; name a folder to read {', '.join(others)} instead"
+        base = self.check(source, options, files=files, folders=folders)
+        return [_YtVosSplit(part, source, options=replace(options, root=base), problems=problems) for part in parts]
 
 
 def _first_texts(part: SplitFolder, problems: Problems) -> Mapping[tuple[str, int], str]:
