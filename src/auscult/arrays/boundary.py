@@ -31,19 +31,12 @@ TOLERANCE = 0.008
 
 @dataclass(frozen=True, slots=True)
 class BoundaryMatch:
-    """How many boundary pixels of two masks have one of the other mask within the tolerance.
+    """How many boundary pixels of two masks have one of the other mask within the tolerance."""
 
-    Attributes:
-        first_matched: Boundary pixels of the first mask that have one of the second near.
-        first: Boundary pixels of the first mask.
-        second_matched: Boundary pixels of the second mask that have one of the first near.
-        second: Boundary pixels of the second mask.
-    """
-
-    first_matched: int
-    first: int
-    second_matched: int
-    second: int
+    first_matched: int  # boundary pixels of the first mask that have one of the second near
+    first: int  # boundary pixels of the first mask
+    second_matched: int  # boundary pixels of the second mask that have one of the first near
+    second: int  # boundary pixels of the second mask
 
     @property
     def precision(self) -> float:

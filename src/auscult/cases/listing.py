@@ -264,43 +264,25 @@ class ListOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmasked:
-    """A frame of a clip whose mask is not known: the frame is shown all the same, or a clip would jump in time.
-
-    Attributes:
-        clip: The clip.
-        frame: The picture.
-        mask: The file that cannot be opened, or where one should stand.
-        error: Why it cannot be opened; None where there is no file.
-    """
+    """A frame of a clip whose mask is not known: the frame is shown all the same, or a clip would jump in time."""
 
     clip: str | None
     frame: Path
-    mask: Path
-    error: ErrorRecord | None = None
+    mask: Path  # the file that cannot be opened, or where one should stand
+    error: ErrorRecord | None = None  # why it cannot be opened; None where there is no file
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What an INPUT holds.
+    """What an INPUT holds."""
 
-    Attributes:
-        items: The items, ids unique, frames of a clip in natural order.
-        errors: (id or None, record) for what could not be listed.
-        layout: Registry name of the layout.
-        notes: Plain sentences about what was left out on purpose.
-        unmasked: Frames whose mask cannot be opened, or is missing where the layout has one for every frame.
-        bare: Frames without a mask where the layout need not have one for every frame.
-        lost: What ``errors`` says cannot be used, as far as its frame is known: its mask is none to be opened. A video
-            in which one failed must not look whole.
-    """
-
-    items: tuple[Item, ...]
-    errors: tuple[ListError, ...]
-    layout: str
-    notes: tuple[str, ...] = ()
-    unmasked: tuple[Unmasked, ...] = ()
-    bare: tuple[Unmasked, ...] = ()
-    lost: tuple[Item, ...] = ()
+    items: tuple[Item, ...]  # the items, ids unique, frames of a clip in natural order
+    errors: tuple[ListError, ...]  # (id or None, record) for what could not be listed
+    layout: str  # registry name of the layout
+    notes: tuple[str, ...] = ()  # plain sentences about what was left out on purpose
+    unmasked: tuple[Unmasked, ...] = ()  # frames whose mask cannot be opened, or is missing where each has one
+    bare: tuple[Unmasked, ...] = ()  # frames without a mask where the layout need not have one for each
+    lost: tuple[Item, ...] = ()  # of ``errors`` what names a frame: a video in which one failed must not look whole
 
 
 @runtime_checkable

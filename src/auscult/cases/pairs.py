@@ -21,25 +21,15 @@ _NO_FRAME = "a frame of the same name: frames/<stem>.jpg for masks/<stem>.png or
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """Folders that belong together.
-
-    Attributes:
-        frames: The pictures.
-        masks: The candidates: ``<stem>.png``, or ``<stem>/<name>.png`` for several of one frame.
-        truth: The true masks, named like the candidates or like the frames; None where there are none.
-        clip: The clip of frames that stand in no folder of their own.
-        prefix: Put before every id, with its ``/``.
-        labels: Read grey values as object indices.
-        whole: Whether every frame should have a mask.
-    """
+    """Folders that belong together."""
 
     frames: Tree
-    masks: Tree
-    truth: Tree | None = None
-    clip: str | None = None
-    prefix: str = ""
-    labels: bool = False
-    whole: bool = False
+    masks: Tree  # the candidates: ``<stem>.png``, or ``<stem>/<name>.png`` for several of one frame
+    truth: Tree | None = None  # the true masks, named like the candidates or like the frames, where there are any
+    clip: str | None = None  # the clip of frames that stand in no folder of their own
+    prefix: str = ""  # put before every id, with its ``/``
+    labels: bool = False  # read grey values as object indices
+    whole: bool = False  # whether every frame should have a mask
 
     def clip_of(self, frame: str) -> str | None:
         """The clip of a frame, by its name without suffix: its folder."""
@@ -48,27 +38,16 @@ class Pairing:
 
 @dataclass(slots=True)
 class Pairs:
-    """What came of one or more pairings.
+    """What came of one or more pairings."""
 
-    Attributes:
-        items: In natural order of the frames.
-        problems: What could not be paired.
-        bare: Frames without a mask, in pairings that are not whole.
-        without: How many frames have no mask.
-        lost: Masks that cannot be used, of which the frame is known.
-        ignored: Names of files among the masks that are no masks.
-        untold: Items whose truth does not say which object they are.
-        unmasked: Frames whose true mask is not known.
-    """
-
-    items: list[Item] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)  # in natural order of the frames
     problems: Problems = field(default_factory=Problems)
-    without: int = 0
-    bare: list[Unmasked] = field(default_factory=list)
-    lost: list[Item] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
-    untold: int = 0
-    unmasked: list[Unmasked] = field(default_factory=list)
+    without: int = 0  # how many frames have no mask
+    bare: list[Unmasked] = field(default_factory=list)  # frames without a mask, in pairings that are not whole
+    lost: list[Item] = field(default_factory=list)  # masks that cannot be used, of which the frame is known
+    ignored: list[str] = field(default_factory=list)  # names of files among the masks that are no masks
+    untold: int = 0  # items whose truth does not say which object they are
+    unmasked: list[Unmasked] = field(default_factory=list)  # frames whose true mask is not known
 
     def notes(self) -> tuple[str, ...]:
         """What was left out on purpose, in plain sentences."""

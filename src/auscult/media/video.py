@@ -152,15 +152,10 @@ _MATRIX_BYTES = 36
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is done to a stored frame before it is shown.
+    """What is done to a stored frame before it is shown."""
 
-    Attributes:
-        mirrored: First it is mirrored left to right.
-        quarters: Then it is turned by so many quarters counter-clockwise, 0 to 3.
-    """
-
-    mirrored: bool = False
-    quarters: int = 0
+    mirrored: bool = False  # first it is mirrored left to right
+    quarters: int = 0  # then it is turned by so many quarters counter-clockwise, 0 to 3
 
     def applied(self, frame: Frame) -> Frame:
         """The frame as it is shown, C-contiguous."""
@@ -198,29 +193,17 @@ _SLOWEST, _FASTEST = 0.001, 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoInfo:
-    """What a video file says of itself; nothing but its first frame was decoded.
+    """What a video file says of itself; nothing but its first frame was decoded."""
 
-    Attributes:
-        height: Of the upright frame, pixels.
-        width: Of the upright frame, pixels.
-        duration_s: Length of the file, or None where it does not say.
-        fps: Average rate of frames, or None; frames need not be even in time.
-        frames: Number of frames, or None where the file does not say.
-        turned: The stored frames are turned or mirrored before they are shown.
-        sound_rate_hz: Sample rate of the sound; None for a video without sound.
-        sound_channels: Channels of the sound; 0 for a video without sound.
-        codec: Name of the video coding.
-    """
-
-    height: int
-    width: int
-    duration_s: float | None
-    fps: float | None
-    frames: int | None
-    turned: bool
-    sound_rate_hz: int | None
-    sound_channels: int
-    codec: str
+    height: int  # of the upright frame, pixels
+    width: int  # of the upright frame, pixels
+    duration_s: float | None  # length of the file, or None where it does not say
+    fps: float | None  # average rate of frames, or None; frames need not be even in time
+    frames: int | None  # number of frames, or None where the file does not say
+    turned: bool  # the stored frames are turned or mirrored before they are shown
+    sound_rate_hz: int | None  # sample rate of the sound; None for a video without sound
+    sound_channels: int  # channels of the sound; 0 for a video without sound
+    codec: str  # name of the video coding
 
 
 class TimedFrame(NamedTuple):

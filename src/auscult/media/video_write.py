@@ -34,19 +34,12 @@ _KNOWN_LAYOUTS: Final = ("mono", "stereo", "2.1", "quad", "5.0", "5.1", "6.1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoForm:
-    """How a video is written.
+    """How a video is written."""
 
-    Attributes:
-        size: (height, width) in pixels.
-        fps: Frames a second that the file states; each frame has its own time all the same.
-        quality: 0 for lossless RGB; else x264's constant quantiser, 1 to 51.
-        depth: Of the sound's samples.
-    """
-
-    size: tuple[int, int]
-    fps: Fraction
-    quality: int = LOSSLESS
-    depth: Depth = "int16"
+    size: tuple[int, int]  # (height, width) in pixels
+    fps: Fraction  # frames a second that the file states; each frame has its own time all the same
+    quality: int = LOSSLESS  # 0 for lossless RGB; else x264's constant quantiser, 1 to 51
+    depth: Depth = "int16"  # of the sound's samples
 
 
 class VideoCoder:

@@ -129,17 +129,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answer:
-    """What a model said.
+    """What a model said."""
 
-    Attributes:
-        masks: bool (T, H, W).
-        seconds: Wall time of the model alone.
-        threshold: What probabilities were cut at; None where the model gave masks.
-    """
-
-    masks: Masks
-    seconds: float
-    threshold: float | None = None
+    masks: Masks  # bool (T, H, W)
+    seconds: float  # wall time of the model alone
+    threshold: float | None = None  # what probabilities were cut at; None where the model gave masks
 
 
 class Predictor(Protocol):

@@ -116,27 +116,16 @@ _WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.]*@.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """A model that was asked for, before anything of it is loaded; goes to worker processes.
-
-    Attributes:
-        given: What the person wrote.
-        kind: Which adapter it needs.
-        name: What tables call it: unique among the models of a run.
-        target: Registry name, ``FILE.py`` or module, folder, or command line.
-        function: The function's name, for a callable.
-        weights: A folder of weights, or None.
-        revision: What its code or weights are, so that a changed model is asked again: a hash.
-        tasks: What it can be asked.
-    """
+    """A model that was asked for, before anything of it is loaded; goes to worker processes."""
 
     given: str
-    kind: ModelKind
-    name: str
-    target: str
-    function: str = ""
-    weights: Path | None = None
-    revision: str = ""
-    tasks: tuple[ModelTask, ...] = TASKS
+    kind: ModelKind  # which adapter it needs
+    name: str  # what tables call it: unique among the models of a run
+    target: str  # registry name, ``FILE.py`` or module, folder, or command line
+    function: str = ""  # the function's name, for a callable
+    weights: Path | None = None  # a folder of weights, or None
+    revision: str = ""  # what its code or weights are, so that a changed model is asked again: a hash
+    tasks: tuple[ModelTask, ...] = TASKS  # what it can be asked
 
     def load(self) -> Predictor:
         """Load it into this process."""

@@ -35,17 +35,11 @@ _BATCH: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class ClipFolder:
-    """A folder that was looked at and may be loaded.
-
-    Attributes:
-        weights: The folder and what its files say.
-        mean: Mean of each channel, 0..1, that pictures are prepared with.
-        std: Their deviation.
-    """
+    """A folder that was looked at and may be loaded."""
 
     weights: Folder
-    mean: tuple[float, ...] = _MEAN
-    std: tuple[float, ...] = _STD
+    mean: tuple[float, ...] = _MEAN  # mean of each channel, 0..1, that pictures are prepared with
+    std: tuple[float, ...] = _STD  # their deviation
 
     @property
     def path(self) -> Path:
@@ -55,19 +49,12 @@ class ClipFolder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClipModel:
-    """A loaded model.
-
-    Attributes:
-        folder: Where it comes from.
-        image_size: Side of the square pictures it sees.
-        scale: What cosines are multiplied by before a softmax, as it was trained.
-        words: Most tokens of a sentence; the rest is cut off.
-    """
+    """A loaded model."""
 
     folder: ClipFolder
-    image_size: int
-    scale: float
-    words: int
+    image_size: int  # side of the square pictures it sees
+    scale: float  # what cosines are multiplied by before a softmax, as it was trained
+    words: int  # most tokens of a sentence; the rest is cut off
     _model: Any
     _tokens: Any
 

@@ -28,21 +28,13 @@ _SCALE: Final = 1 / 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """How frames are prepared.
+    """How frames are prepared."""
 
-    Attributes:
-        size: (height, width) that every frame is squeezed to; or None, see ``edges``.
-        edges: Where the shape is kept: the shorter side, and the most that the longer may have, pixels.
-        mean: Of each channel, 0..1.
-        std: Their deviation.
-        cubic: Resized with cubic instead of linear weights.
-    """
-
-    size: tuple[int, int] | None = None
-    edges: tuple[int, int] = (800, 1333)
-    mean: tuple[float, ...] = _IMAGENET[0]
-    std: tuple[float, ...] = _IMAGENET[1]
-    cubic: bool = False
+    size: tuple[int, int] | None = None  # (height, width) that every frame is squeezed to; or None, see ``edges``
+    edges: tuple[int, int] = (800, 1333)  # where the shape is kept: shorter side, and the longer at most, pixels
+    mean: tuple[float, ...] = _IMAGENET[0]  # of each channel, 0..1
+    std: tuple[float, ...] = _IMAGENET[1]  # their deviation
+    cubic: bool = False  # resized with cubic instead of linear weights
 
     def __call__(self, frames: Frames) -> Any:
         """Prepare frames, uint8 RGB (n, H, W, 3): a torch tensor float32 (n, 3, height, width) on the CPU."""

@@ -28,21 +28,13 @@ _MAX_NAME = 255
 
 
 class Layout(ABC):
-    """A layout of an INPUT; what ``auscult.cases.listing`` asks of one.
-
-    Attributes:
-        name: Registry name.
-        meta: What it is for.
-        described_as: What INPUT is, in words, where an option does not fit it.
-        foreign_options: Options that name another layout.
-        unused_options: Options that say nothing about this one.
-    """
+    """A layout of an INPUT; what ``auscult.cases.listing`` asks of one."""
 
     name: str
     meta: Metadata
-    described_as: str
-    foreign_options: tuple[str, ...] = ("frames", "masks")
-    unused_options: tuple[str, ...] = ("frames", "masks", "images", "instances")
+    described_as: str  # what INPUT is, in words, where an option does not fit it
+    foreign_options: tuple[str, ...] = ("frames", "masks")  # that name another layout
+    unused_options: tuple[str, ...] = ("frames", "masks", "images", "instances")  # that say nothing about this one
 
     def recognises(self, source: Path, options: ListOptions) -> bool:
         """Whether ``source`` has this layout; an option for another layout says that it has not."""

@@ -32,27 +32,16 @@ NULL = "null"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRow:
-    """One row of ``metadata.csv``.
+    """One row of ``metadata.csv``."""
 
-    Attributes:
-        vid: The video; a null expression's ``vid`` is the video it was made from.
-        uid: ``<folder>_<object>_<n>``; not always unique in the release.
-        split: One of ``SPLITS``, or ``TODO``.
-        fid: Number of the object's mask folder, from 0.
-        exp: The expression.
-        kfid: Number of the key frame, which MQ-RAVSBench adds as a sixth column; None without it.
-        line: The line of the file, from 1; 0 for a row that is to be written.
-        id: What the row read is called: the uid, or ``<uid>#2`` for the second row of one uid.
-    """
-
-    vid: str
-    uid: str
-    split: str
-    fid: int
+    vid: str  # of a null expression the video it was made from
+    uid: str  # ``<folder>_<object>_<n>``; not always unique in the release
+    split: str  # one of ``SPLITS``, or ``TODO``
+    fid: int  # number of the object's mask folder, from 0
     exp: str
-    kfid: int | None = None
-    line: int = 0
-    id: str = ""
+    kfid: int | None = None  # number of the key frame, which MQ-RAVSBench adds as a sixth column; None without it
+    line: int = 0  # the line of the file, from 1; 0 for a row that is to be written
+    id: str = ""  # what the row read is called: the uid, or ``<uid>#2`` for the second row of one uid
 
     @property
     def folder(self) -> str:

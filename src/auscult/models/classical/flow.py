@@ -60,15 +60,10 @@ _LEAST_AREA_PX: Final = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowPicture:
-    """A small frame, or a window of one.
+    """A small frame, or a window of one."""
 
-    Attributes:
-        lab: uint8 (h, w, 3), as OpenCV scales CIE Lab.
-        grey: uint8 (h, w).
-    """
-
-    lab: NDArray[np.uint8]
-    grey: NDArray[np.uint8]
+    lab: NDArray[np.uint8]  # uint8 (h, w, 3), as OpenCV scales CIE Lab
+    grey: NDArray[np.uint8]  # uint8 (h, w)
 
     @classmethod
     def of(cls, frame: Frame, size: tuple[int, int]) -> FlowPicture:
@@ -103,15 +98,10 @@ class FlowMotion:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Where an object's pixels fit best.
+    """Where an object's pixels fit best."""
 
-    Attributes:
-        shift: Columns and rows by which it moved.
-        misfit: Mean squared difference there, in grey levels squared of a channel of Lab.
-    """
-
-    shift: Shift
-    misfit: float
+    shift: Shift  # columns and rows by which it moved
+    misfit: float  # mean squared difference there, in grey levels squared of a channel of Lab
 
 
 def between(earlier: FlowPicture, later: FlowPicture, *, shift: Shift | None = None) -> FlowMotion:

@@ -46,17 +46,11 @@ _WIDTH: Final = 1.6  # width over height, for distances
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Motions:
-    """How regions move, the motion of the picture itself taken out; shares of its longer side from frame to frame.
+    """How regions move, the motion of the picture itself taken out; shares of its longer side from frame to frame."""
 
-    Attributes:
-        right: To the right, (n,).
-        down: Downwards.
-        speed: How fast, 0 or more.
-    """
-
-    right: Values
+    right: Values  # (n,)
     down: Values
-    speed: Values
+    speed: Values  # how fast, 0 or more
 
 
 def chances(things: Things, parsed: ParsedQuery, *, motions: Motions | None = None) -> Values:
@@ -270,19 +264,12 @@ _LEAST_HIGH: Final = 0.4  # height over width: below it OpenCV's search reads be
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Key:
-    """One frame with its regions, one at least.
+    """One frame with its regions, one at least."""
 
-    Attributes:
-        at: Its number in the clip.
-        things: Its regions.
-        masks: Soft, small, (n, h, w).
-        chances: How probable each is, (n,).
-    """
-
-    at: int
+    at: int  # number in the clip
     things: Things
-    masks: NDArray[np.float32]
-    chances: Values
+    masks: NDArray[np.float32]  # soft, small, (n, h, w)
+    chances: Values  # how probable each is, (n,)
 
 
 def followed(frames: Frames, parsed: ParsedQuery) -> list[Mask]:

@@ -251,36 +251,22 @@ _TOLD: Final[frozenset[WordKind]] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One thing said.
-
-    Attributes:
-        kind: What it is said of.
-        word: Which.
-        denied: It is said not to be so.
-        place: Of a ``most``: 1 for the one with most of it, 2 for the second, and so on.
-    """
+    """One thing said."""
 
     kind: WordKind
     word: str
     denied: bool = False
-    place: int = 1
+    place: int = 1  # of a ``most``: 1 for the one with most of it, 2 for the second, and so on
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """What a sentence says of one thing.
+    """What a sentence says of one thing."""
 
-    Attributes:
-        cues: Each once, in the order they are said.
-        how: How it stands to another thing; empty for no other.
-        denied: It is said not to stand so.
-        other: The other thing, or None.
-    """
-
-    cues: tuple[Cue, ...] = ()
-    how: str = ""
+    cues: tuple[Cue, ...] = ()  # each once, in the order they are said
+    how: str = ""  # how it stands to another thing; empty for no other
     denied: bool = False
-    other: ParsedQuery | None = None
+    other: ParsedQuery | None = None  # the other thing, or None
 
     @property
     def empty(self) -> bool:

@@ -45,23 +45,14 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FoundRegions:
-    """Regions of a frame, n of them over p pieces, the most thing-like first.
+    """Regions of a frame, n of them over p pieces, the most thing-like first."""
 
-    Attributes:
-        labels: Piece of each pixel, int32 (h, w).
-        areas: Pixels of each piece, (p,).
-        members: Which pieces each region has, 0 or 1, (n, p).
-        edge: Mean edge strength along the border with other regions, in grey levels per pixel, (n,).
-        contrast: How unlike what is around, 0..1, (n,).
-        apart: How far each piece stands out from what the frame's edge is joined to, 0 or more, (p,).
-    """
-
-    labels: NDArray[np.int32]
-    areas: Values
-    members: Values
-    edge: Values
-    contrast: Values
-    apart: Values
+    labels: NDArray[np.int32]  # piece of each pixel, int32 (h, w)
+    areas: Values  # pixels of each piece, (p,)
+    members: Values  # which pieces each region has, 0 or 1, (n, p)
+    edge: Values  # mean edge strength along the border with other regions, in grey levels per pixel, (n,)
+    contrast: Values  # how unlike what is around, 0..1, (n,)
+    apart: Values  # how far each piece stands out from what the frame's edge is joined to, 0 or more, (p,)
 
 
 def found_in(picture: Frame) -> FoundRegions | None:
@@ -287,51 +278,28 @@ _FULL_APART: Final = 60.0  # grey levels
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Things:
-    """Regions of one frame, n of them, the most thing-like first; they may lie in one another.
+    """Regions of one frame, n of them, the most thing-like first; they may lie in one another."""
 
-    Attributes:
-        masks: bool (n, h, w), at the size at which the frame is looked at.
-        colours: Share of each region that fits each colour word, (n, 11).
-        light: Mean lightness, 0..1.
-        vivid: Mean colourfulness, 0..1.
-        rough: How much lightness varies within, 0..1.
-        boxes: x0, y0, x1, y1 in shares of the picture, (n, 4).
-        x: Centres in shares of the picture, (n,).
-        y: The same.
-        area: Shares of the picture.
-        fill: Share of the smallest turned box that is filled, 0..1.
-        round: How much like a disc, 0..1.
-        thin: Shorter over longer side of the smallest turned box, 0..1; smaller is thinner.
-        contrast: How unlike in colour to what is around, 0..1.
-        edge: Mean edge strength along the outline, 0..1.
-        apart: How far it stands out from what is joined to the frame's edge, 0..1.
-        rare: How rare its colours are in the picture, 0..1.
-        frame: Share of the outline that lies along the frame.
-        iou: IoU of each two, (n, n).
-        within: How much of the smaller of two regions lies in the other, (n, n), 0..1.
-        look: Histograms of colour, (n, 64).
-    """
-
-    masks: NDArray[np.bool_]
-    colours: Values
-    light: Values
-    vivid: Values
-    rough: Values
-    boxes: Values
-    x: Values
+    masks: NDArray[np.bool_]  # bool (n, h, w), at the size at which the frame is looked at
+    colours: Values  # share of each region that fits each colour word, (n, 11)
+    light: Values  # mean lightness, 0..1
+    vivid: Values  # mean colourfulness, 0..1
+    rough: Values  # how much lightness varies within, 0..1
+    boxes: Values  # x0, y0, x1, y1 in shares of the picture, (n, 4)
+    x: Values  # centres in shares of the picture, (n,)
     y: Values
-    area: Values
-    fill: Values
-    round: Values
-    thin: Values
-    contrast: Values
-    edge: Values
-    apart: Values
-    rare: Values
-    frame: Values
-    iou: Values
-    within: Values
-    look: Values = field(repr=False)
+    area: Values  # shares of the picture
+    fill: Values  # share of the smallest turned box that is filled, 0..1
+    round: Values  # how much like a disc, 0..1
+    thin: Values  # shorter over longer side of the smallest turned box, 0..1; smaller is thinner
+    contrast: Values  # how unlike in colour to what is around, 0..1
+    edge: Values  # mean edge strength along the outline, 0..1
+    apart: Values  # how far it stands out from what is joined to the frame's edge, 0..1
+    rare: Values  # how rare its colours are in the picture, 0..1
+    frame: Values  # share of the outline that lies along the frame
+    iou: Values  # IoU of each two, (n, n)
+    within: Values  # how much of the smaller of two regions lies in the other, (n, n), 0..1
+    look: Values = field(repr=False)  # histograms of colour, (n, 64)
 
     def __len__(self) -> int:
         return len(self.masks)

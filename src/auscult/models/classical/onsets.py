@@ -269,15 +269,10 @@ _CHANGED: Final = 22  # of 255, as is seen to differ from the scene
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """A place that something is heard from in one frame.
+    """A place that something is heard from in one frame."""
 
-    Attributes:
-        x: Share of the width, 0 left to 1 right.
-        drift: How far it moves around the frame, share of the width, 0 or more.
-    """
-
-    x: float
-    drift: float
+    x: float  # share of the width, 0 left to 1 right
+    drift: float  # how far it moves around the frame, share of the width, 0 or more
 
 
 def sounding(heard: Heard, sight: ClipSight) -> Masks:

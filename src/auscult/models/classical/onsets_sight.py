@@ -40,27 +40,16 @@ CandidateKind: TypeAlias = Literal["moving", "standing", "alone"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeenPart:
-    """Something in one frame, or in all of them.
+    """Something in one frame, or in all of them."""
 
-    Attributes:
-        mask: bool (h, w), small.
-        kind: How it was found.
-        x: Middle of its columns, share of the width, 0 left to 1 right.
-        share: Share of the picture that it covers.
-        compact: 1 for a disk, towards 0 for what is ragged.
-        edge: Mean edge strength along its outline, over the picture's own mean.
-        cut: Share of its outline that lies along the picture's border.
-        rank: How much like a thing it looks among the standing ones, 0 the most; 0 for what moves.
-    """
-
-    mask: Mask
-    kind: CandidateKind
-    x: float
-    share: float
-    compact: float
-    edge: float
-    cut: float
-    rank: int = 0
+    mask: Mask  # bool (h, w), small
+    kind: CandidateKind  # how it was found
+    x: float  # middle of its columns, share of the width, 0 left to 1 right
+    share: float  # share of the picture that it covers
+    compact: float  # 1 for a disk, towards 0 for what is ragged
+    edge: float  # mean edge strength along its outline, over the picture's own mean
+    cut: float  # share of its outline that lies along the picture's border
+    rank: int = 0  # how much like a thing it looks among the standing ones, 0 the most; 0 for what moves
 
 
 class ClipSight:

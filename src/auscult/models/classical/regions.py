@@ -186,15 +186,7 @@ _PIECES_ALONG: Final = 29
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regions:
-    """Proposes regions that look like things.
-
-    Attributes:
-        most: Proposals at most.
-        nested: Whether a proposal may be part of another; if not, all are disjoint.
-        least_score: How much like a thing a region must look; see ``score``. So the number of proposals follows the
-            picture, and can tell which frame of a clip shows most.
-        weights: What makes two regions unlike.
-    """
+    """Proposes regions that look like things."""
 
     name: str = "classical.regions.v1"
     meta: Metadata = Metadata(
@@ -204,8 +196,8 @@ class Regions:
         source="after selective search, Uijlings et al., IJCV 2013",
     )
     most: int = 20
-    nested: bool = False
-    least_score: float = 0.8
+    nested: bool = False  # whether a proposal may be part of another; if not, all are disjoint
+    least_score: float = 0.8  # see ``score``: so the number of proposals follows the picture
     weights: Weights = field(default_factory=Weights)
 
     def __call__(self, frame: Frame, *, target: Mask | None = None) -> tuple[Mask, ...]:
