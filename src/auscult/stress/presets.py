@@ -34,7 +34,6 @@ from auscult.stress.recipe_parts import (
 from auscult.stress.schedule import LEVELS, SCHEDULES, STATIC, Schedule, no_such
 from auscult.stress.strength import strength_of
 
-_VARIANTS: Final = ("_r2bench",)
 _SIDES: Final = frozenset({"indoors", "outdoors", "cabin"})
 
 
@@ -101,10 +100,8 @@ def apart(first: str, second: str) -> str:
 
 
 def _kind(full: str) -> str:
-    base = base_of(full)
-    for variant in _VARIANTS:
-        base = base.removesuffix(variant)
-    return f"{room_of(full)}.{base}"
+    """The room and the short name, without what tells a variant: ``vision.fog``."""
+    return f"{room_of(full)}.{base_of(full).removesuffix('_r2bench')}"
 
 
 def tags_of(place: str) -> frozenset[str]:

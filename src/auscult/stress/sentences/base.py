@@ -17,6 +17,8 @@ from auscult.stress.perturbation import Declaration, JsonParams, Strength, WordC
 MOST_CHARACTERS: Final = 200_000
 
 TextSpan: TypeAlias = tuple[int, int]
+Kept: TypeAlias = Sequence[TextSpan]
+"""Spans of characters, such as the head noun, that no edit may touch."""
 
 
 class Edit(NamedTuple):
@@ -57,16 +59,14 @@ class Edits(JsonParams):
 class SentenceStressor(Declaration, Protocol):
     """Perturbs sentences."""
 
-    def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
-    ) -> Sequence[Edit]:
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Choose what to change.
 
         Args:
             rng: Draws everything that is random.
             sentence: Any text; not empty.
             strength: Above 0, up to 5.
-            kept: Spans of characters, such as the head noun, that no edit may touch.
+            kept: What no edit may touch.
 
         Returns:
             Edits in the order of the sentence that do not overlap; none where nothing can be changed.
@@ -94,7 +94,7 @@ def changes(sentence: str, edits: Sequence[Edit]) -> tuple[WordChange, ...]:
     return tuple(WordChange(start=one.start, before=sentence[one.start : one.end], after=one.text) for one in edits)
 
 
-def followed(kept: Sequence[TextSpan], edits: Sequence[Edit]) -> tuple[TextSpan, ...]:
+def followed(kept: Kept, edits: Sequence[Edit]) -> tuple[TextSpan, ...]:
     """Where spans that no edit touches stand in the edited sentence."""
     moved = []
     for low, high in kept:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from auscult.stress.perturbation import Constant, Declared
-from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
+from auscult.stress.sentences.base import Edit, Kept, SentenceStressor, TextSpan
 from auscult.stress.sentences.tokens import Guard, graphemes
 from auscult.types import Metadata
 
@@ -30,9 +30,7 @@ class CharacterMissing(Declared):
         origin="sensor",
     )
 
-    def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
-    ) -> Sequence[Edit]:
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Draw the order in which characters go, and take the first of it; a kept word does not run into others."""
         share = self.share.at(strength)
         spans = graphemes(sentence)

@@ -21,7 +21,7 @@ import numpy as np
 from auscult.language.morphology import article, ing, is_plural, plural
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
+from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
 from auscult.stress.sentences.grammar_lexicon import Lexicon, lexicon, regular_past, third
 from auscult.stress.sentences.misspelling import as_written
 from auscult.stress.sentences.tokens import Guard, Word, words
@@ -270,9 +270,7 @@ class GrammarError(Declared):
         origin="source",
     )
 
-    def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
-    ) -> Sequence[Edit]:
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Draw an order among all faults that could be put in, and take the first that do not touch one another."""
         share = self.share.at(strength)
         found = words(sentence)

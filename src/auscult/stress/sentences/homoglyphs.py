@@ -14,7 +14,7 @@ import numpy as np
 
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
+from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
 from auscult.stress.sentences.tokens import Guard, graphemes
 from auscult.types import Metadata
 
@@ -33,9 +33,7 @@ class Homoglyphs(Declared):
         origin="source",
     )
 
-    def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
-    ) -> Sequence[Edit]:
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Draw the order in which letters are replaced and a look-alike for each, and take the first of them."""
         share = self.share.at(strength)
         guard, alike = Guard.over(kept), look_alikes()

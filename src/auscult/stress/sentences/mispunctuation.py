@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from auscult.stress.perturbation import Constant, Declared
-from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
+from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
 from auscult.stress.sentences.tokens import Guard, graphemes
 from auscult.types import Metadata
 
@@ -33,9 +33,7 @@ class Mispunctuation(Declared):
         origin="source",
     )
 
-    def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
-    ) -> Sequence[Edit]:
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Draw distinct places and a mark for each."""
         share = self.share.at(strength)
         guard, spans = Guard.over(kept), graphemes(sentence)

@@ -19,7 +19,7 @@ import numpy as np
 from auscult.errors import UsageError
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
+from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
 from auscult.stress.sentences.grammar_lexicon import lexicon
 from auscult.stress.sentences.tokens import Guard, graphemes, words
 from auscult.types import Metadata
@@ -185,9 +185,7 @@ class Misspelling(Declared):
     def __init__(self, layout: str = "qwerty") -> None:
         self._layout = layout
 
-    def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
-    ) -> Sequence[Edit]:
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Draw the order in which words are misspelt and how, and take the first of them; digits are left alone."""
         share = self.share.at(strength)
         guard, rules, found = Guard.over(kept), typos(self._layout), words(sentence)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from auscult.stress.sentences.base import TextSpan
+from auscult.stress.sentences.base import Kept, TextSpan
 
 _JOINER: Final = "\u200d"
 _NON_JOINER: Final = "\u200c"
@@ -115,7 +114,7 @@ class Guard:
     highs: tuple[int, ...]  # where each ends, ascending
 
     @classmethod
-    def over(cls, kept: Sequence[TextSpan]) -> Self:
+    def over(cls, kept: Kept) -> Self:
         """A guard over spans in any order, which may overlap."""
         merged: list[TextSpan] = []
         for low, high in sorted(kept):
