@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Self, TypeAlias
 
@@ -139,16 +139,15 @@ class Plan:
     reel: TimingInfo | None
     text: str | None
     steps: tuple[tuple[str, Drawn], ...]
-    crew: InitVar[Mapping[str, Any] | None] = None
     _parts: tuple[PlannedStep, ...] = field(init=False, repr=False, compare=False)
     # the number of the input frame that each output frame shows; None where timing is not perturbed
     _shown: Numbers | None = field(init=False, repr=False, compare=False)
     _types: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self, crew: Mapping[str, Any] | None) -> None:
-        """Load what renders the steps, unless the caller has, and lay out the clip; an InputError where none fits."""
+    def __post_init__(self) -> None:
+        """Load what renders the steps, and lay out the clip; an InputError where they lack what they were drawn for."""
         self._whole()
-        parts, shown = self._laid_out(crew or load_stressors(name for name, _ in self.steps))
+        parts, shown = self._laid_out()
         object.__setattr__(self, "_parts", parts)
         object.__setattr__(self, "_shown", shown)
         object.__setattr__(self, "_types", self._drawn_types(len(self._of("vision"))))
@@ -175,16 +174,16 @@ class Plan:
         """Read what ``as_json`` wrote; an InputError where it is no plan, or one of perturbations not registered."""
         held = codec.from_json(PlanFormat, value, error=InputError, exact=True)
         try:
-            crew, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
+            stressors, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
         except UnknownName as error:
             raise InputError(error.message, expected=error.expected, hint=error.hint) from error
-        for name, stressor in crew.items():
+        for name, stressor in stressors.items():
             if stressor.name != name:
                 raise InputError(f"{name!r} is no full name", expected=f"{stressor.name}")
-        kinds = {name: Edits if room_of(name) == "sentences" else crew[name].params for name in crew}
+        kinds = {name: Edits if room_of(name) == "sentences" else one.params for name, one in stressors.items()}
         steps = tuple((step.name, kinds[step.name].from_json(step.params)) for step in held.steps)
         same = {name: getattr(held, name) for name in ("recipe", "seed", "shot", "take", "reel", "text")}
-        return cls(**same, schedule=schedule, steps=steps, crew=crew)
+        return cls(**same, schedule=schedule, steps=steps)
 
     @property
     def moves(self) -> bool:
@@ -320,12 +319,13 @@ class Plan:
             raise UsageError(f"the sentence is {text!r:.60}", expected=f"{self.text!r:.60}, as was planned for")
         return in_turn(text, self._rounds())
 
-    def _laid_out(self, crew: Mapping[str, Any]) -> tuple[tuple[PlannedStep, ...], Numbers | None]:
+    def _laid_out(self) -> tuple[tuple[PlannedStep, ...], Numbers | None]:
         """The steps, and the number of the input frame that each output frame shows."""
+        stressors = load_stressors(name for name, _ in self.steps)
         parts: list[PlannedStep] = []
         shown: Numbers | None = None
         for at, (name, params) in reversed(list(enumerate(self.steps))):
-            stressor, room = crew[name], room_of(name)
+            stressor, room = stressors[name], room_of(name)
             seen = room == "vision"
             strengths = self._strengths(at, params.strength) if seen and self.schedule.moves else None
             parts.append(PlannedStep(room, stressor, params, strengths, shown if seen else None))
@@ -454,20 +454,20 @@ def planned(
     """
     if reel is None and shot is not None:
         reel = TimingInfo(frames=shot.frames, rate_fps=shot.rate_fps)
-    crew = load_stressors(step.name for step in recipe.steps)
-    recipe = replace(recipe, steps=tuple(replace(step, name=crew[step.name].name) for step in recipe.steps))
-    crew = {stressor.name: stressor for stressor in crew.values()}
+    named = load_stressors(step.name for step in recipe.steps)
+    recipe = replace(recipe, steps=tuple(replace(step, name=named[step.name].name) for step in recipe.steps))
+    stressors = {stressor.name: stressor for stressor in named.values()}
     given = {"vision": shot, "sound": take, "sentences": sentence, "timing": reel}
     for step in recipe.steps:
         if given[step.room] is None:
             raise UsageError(f"recipe {recipe.name} holds {step.name}, and there is no {_NEEDS[step.room]}")
-    rng = generator(seed, "recipe", recipe.schedule.name, key, *sorted(crew))
+    rng = generator(seed, "recipe", recipe.schedule.name, key, *sorted(stressors))
     text = None if sentence is None else checked(sentence)
     kept = () if text is None else spans_of(text, keep, head=keep_head)
     steps: list[tuple[str, Drawn]] = []
     seen: Counter[str] = Counter()
-    for step in _taken(recipe, crew, rng=rng):
-        stressor, strength = crew[step.name], strength_of(step.strength)
+    for step in _taken(recipe, stressors, rng=rng):
+        stressor, strength = stressors[step.name], strength_of(step.strength)
         again = (seen[step.name],) if seen[step.name] else ()  # the same perturbation a second time draws anew
         draws = generator(seed, "stress", step.name, key, *again)
         seen[step.name] += 1
@@ -489,11 +489,10 @@ def planned(
         reel=reel if "timing" in rooms else None,
         text=sentence if "sentences" in rooms else None,
         steps=tuple(steps),
-        crew=crew,
     )
 
 
-def _taken(recipe: Recipe, crew: Mapping[str, Any], *, rng: np.random.Generator) -> list[RecipeStep]:
+def _taken(recipe: Recipe, stressors: Mapping[str, Any], *, rng: np.random.Generator) -> list[RecipeStep]:
     """The steps that act, in order: all of them, or one of each room but of pictures where types are drawn."""
     steps = list(recipe.steps)
     if recipe.schedule.draws_types:
@@ -503,6 +502,6 @@ def _taken(recipe: Recipe, crew: Mapping[str, Any], *, rng: np.random.Generator)
             steps += mine if room == "vision" or not mine else [mine[int(rng.integers(len(mine)))]]
     found: list[RecipeStep] = []
     for origin in ORIGINS:
-        members = sorted((one for one in steps if crew[one.name].meta.origin == origin), key=lambda one: one.name)
+        members = sorted((one for one in steps if stressors[one.name].meta.origin == origin), key=lambda one: one.name)
         found += [members[at] for at in rng.permutation(len(members))]
     return found
