@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from auscult.errors import ErrorRecord
 from auscult.record.reader import Run
 from auscult.report.charts.basic import ScatterPoint, Stack, bars, histogram, scatter
 from auscult.report.clips import clip_views
@@ -37,7 +38,6 @@ from auscult.report.page import (
     LARGE,
     PICTURED,
     Advice,
-    ErrorRow,
     Figure,
     ItemList,
     Overview,
@@ -310,9 +310,9 @@ def _failed(run: Run) -> Section:
     )
 
 
-def _error(row: Mapping[str, Any]) -> ErrorRow:
+def _error(row: Mapping[str, Any]) -> ErrorRecord:
     line = row.get("line")
-    return ErrorRow(
+    return ErrorRecord(
         id=str(row.get("id") or ""),
         path=str(row.get("path") or ""),
         line=line if isinstance(line, int) else None,

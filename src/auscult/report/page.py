@@ -22,6 +22,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from auscult.errors import ErrorRecord
 from auscult.report.drawing import Drawing, to_markup
 from auscult.report.facts import (
     ACTION_MEANING,
@@ -111,19 +112,6 @@ class ClipView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorRow:
-    """One item that failed: where, why, and what to do about it."""
-
-    id: str
-    path: str
-    line: int | None
-    stage: str
-    error: str
-    expected: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A part of a page; what it holds stands in the order of the attributes."""
 
@@ -138,7 +126,7 @@ class Section:
     examples: tuple[Example, ...] = ()
     items: ItemList | None = None  # cards of judged items
     clips: tuple[ClipView, ...] = ()  # objects of videos
-    errors: tuple[ErrorRow, ...] = ()  # what failed
+    errors: tuple[ErrorRecord, ...] = ()  # what failed
     notes: tuple[str, ...] = ()  # small print; words between backticks are names of files and commands
 
 

@@ -9,19 +9,18 @@ its truth empty. Which thing sounds when stands in ``scenes.jsonl``; the unions 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from auscult.cases.datasets.refavs import FILE, MAX_LINE_BYTES, ClipFiles, Clips
-from auscult.cases.fields import parse, wrong
+from auscult.cases.fields import lines_of, parse, wrong
 from auscult.cases.ids import counted
 from auscult.cases.instances import InstanceListing
-from auscult.cases.problems import ListError
+from auscult.cases.problems import Problems
 from auscult.cases.walk import is_file
-from auscult.errors import AuscultError, ErrorRecord, InputError, NothingToDo
+from auscult.errors import AuscultError, InputError, NothingToDo
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
 from auscult.scenes.plan import ObjectPlan, ScenePlan
@@ -29,15 +28,6 @@ from auscult.types import Instance, MaskRef, Moment, Query
 
 LAYOUT: Final = "datasets.avs_scenes.v1"
 _EXPECTED: Final = "a folder that `auscult make scenes` wrote"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
-    """One scene of the file: its plan, or why there is none."""
-
-    number: int
-    plan: ScenePlan | None = None
-    error: AuscultError | None = None
 
 
 def sounding_instances(folder: Path) -> InstanceListing:
@@ -52,86 +42,79 @@ def sounding_instances(folder: Path) -> InstanceListing:
     file = folder / FILE
     if not is_file(file):
         raise NothingToDo(f"there is no {FILE} to say what sounds when", path=folder, expected=_EXPECTED)
-    clips = Clips(folder)
+    clips, problems = Clips(folder), Problems()
     instances: dict[str, Instance] = {}
-    errors: list[ListError] = []
-    for line in _lines(file):
+    for number, content in _lines(file, problems):
+        plan = None
         try:
-            instance, broken = _instance(clips, line, file=file)
+            plan = _plan(content, file=file, line=number)
+            instance, broken = _instance(clips, plan, source=(file, number))
             if instance.id in instances:
                 raise InputError(f"the scene {instance.id} is listed twice", expected="names that are unique")
             instances[instance.id] = instance
-            errors += ((None, ErrorRecord.of(_placed(error, file, line.number), "truth")) for error in broken)
+            for error in broken:
+                problems.add(error, None if error.path else file, line=number, stage="truth")
         except AuscultError as error:
-            name = None if line.plan is None else line.plan.vid
-            errors.append((name, ErrorRecord.of(_placed(error, file, line.number), "read")))
-    if not instances and not errors:
+            name = None if plan is None else plan.vid
+            problems.add(error, None if error.path else file, line=number, item=name)
+    if not instances and not problems.found:
         raise NothingToDo("the file holds no scene", path=file, expected=_EXPECTED)
     silent = sum(one.absent for one in instances.values())
     notes: tuple[str, ...] = ("targets are everything that sounds at the time of a frame",)
     if silent:
         notes = (*notes, f"in {counted(silent, 'clip')} nothing that is seen sounds at the time of a frame")
-    return InstanceListing(instances=tuple(instances.values()), errors=tuple(errors), layout=LAYOUT, notes=notes)
+    return InstanceListing(
+        instances=tuple(instances.values()), errors=tuple(problems.found), layout=LAYOUT, notes=notes
+    )
 
 
-def _lines(file: Path) -> Iterator[_Line]:
-    """The lines that are not blank; nothing further after one that is too long."""
+def _lines(file: Path, problems: Problems) -> Iterator[tuple[int, bytes | None]]:
+    """The lines that are not blank; None for one that is too long."""
     try:
-        opened = file.open("rb")
+        with file.open("rb") as opened:
+            yield from lines_of(opened, max_bytes=MAX_LINE_BYTES)
     except OSError as error:
-        yield _Line(number=1, error=InputError(f"the file cannot be read: {error.strerror}", expected=_EXPECTED))
-        return
-    with opened:
-        number = 0
-        while content := opened.readline(MAX_LINE_BYTES + 1):
-            number += 1
-            if len(content) > MAX_LINE_BYTES:
-                told = f"the line is longer than {MAX_LINE_BYTES:,} bytes; nothing after it was read"
-                yield _Line(number=number, error=InputError(told, expected="one scene"))
-                return
-            if content.strip():
-                yield _line(content.strip(), file=file, number=number)
+        problems.add(InputError(f"the file cannot be read: {error.strerror}", expected=_EXPECTED), file, line=1)
 
 
-def _line(content: bytes, *, file: Path, number: int) -> _Line:
-    try:
-        row: Any = parse(content, path=file, line=number)
-        if not isinstance(row, dict) or "plan" not in row:
-            raise wrong("plan", None, "an object")
-        return _Line(number=number, plan=ScenePlan.from_json(row["plan"]))
-    except InputError as error:
-        return _Line(number=number, error=error)
+def _plan(content: bytes | None, *, file: Path, line: int) -> ScenePlan:
+    if content is None:
+        raise InputError(f"the line is longer than {MAX_LINE_BYTES:,} bytes", expected="one scene")
+    row: Any = parse(content, path=file, line=line)
+    if not isinstance(row, dict) or "plan" not in row:
+        raise wrong("plan", None, "an object")
+    return ScenePlan.from_json(row["plan"])
 
 
-def _instance(clips: Clips, line: _Line, *, file: Path) -> tuple[Instance, list[InputError]]:
-    """The clip of a line, and why some of its frames have no target."""
-    if line.plan is None:
-        raise line.error or InputError("the line holds no scene")
-    plan = line.plan
+def _instance(clips: Clips, plan: ScenePlan, *, source: tuple[Path, int]) -> tuple[Instance, list[InputError]]:
+    """The clip of a plan, and why some of its frames have no target."""
     clip, sound = clips.clip(plan.vid), clips.sound(plan.vid, vid=plan.vid, absent=False)
     if clip.errors or not clip.frames or sound is None:
         told = clip.errors[0].error if clip.errors else "it has no frames" if not clip.frames else "it has no sound"
         raise InputError(f"the scene {plan.vid} cannot be used: {told}", hint="make the scenes again")
-    unions = {number: _union_or_error(clip, plan, frame=number) for number in clip.frames}
-    broken = [one for one in unions.values() if isinstance(one, InputError)]
-    known = [one for one in unions.values() if isinstance(one, MaskRef)]
-    silent = all(map(_is_empty, known))
+    targets: dict[int, MaskRef] = {}
+    broken = []
+    for number in clip.frames:
+        try:
+            targets[number] = _union(clip, plan, frame=number)
+        except InputError as error:
+            broken.append(error)
+    silent = all(map(_is_empty, targets.values()))
     if broken and silent:  # whether anything that is seen sounds is not known
         raise broken[0]
-    moments = tuple(
-        Moment(frame=frame, target=one if isinstance(one := unions[number], MaskRef) else None, time_s=float(number))
-        for number, frame in clip.frames.items()
-    )
     instance = Instance(
         id=plan.vid,
         clip=plan.vid,
         query=Query(),
-        moments=moments,
+        moments=tuple(
+            Moment(frame=frame, target=targets.get(number), time_s=float(number))
+            for number, frame in clip.frames.items()
+        ),
         split=plan.split,
         sound=sound,
         absent=silent,
-        source=file,
-        line=line.number,
+        source=source[0],
+        line=source[1],
     )
     return instance, broken
 
@@ -143,13 +126,6 @@ def _sounding(things: Sequence[ObjectPlan], time_s: float) -> list[int]:
         for thing in things
         if thing.track is not None and any(start <= time_s < end for start, end in thing.track.spans)
     ]
-
-
-def _union_or_error(clip: ClipFiles, plan: ScenePlan, *, frame: int) -> MaskRef | InputError:
-    try:
-        return _union(clip, plan, frame=frame)
-    except InputError as error:
-        return error
 
 
 def _union(clip: ClipFiles, plan: ScenePlan, *, frame: int) -> MaskRef:
@@ -169,10 +145,3 @@ def _union(clip: ClipFiles, plan: ScenePlan, *, frame: int) -> MaskRef:
 def _is_empty(ref: MaskRef) -> bool:
     """Whether an encoded union is empty: one run only."""
     return ref.size is not None and ref.segmentation == encode(np.zeros(ref.size, np.bool_))
-
-
-def _placed(error: AuscultError, file: Path, number: int) -> InputError:
-    """An error with the line it is about, where it names no other file."""
-    if error.path is not None:
-        return InputError(error.message, expected=error.expected, hint=error.hint, path=error.path, line=error.line)
-    return InputError(error.message, expected=error.expected, hint=error.hint, path=file, line=number)

@@ -15,6 +15,7 @@ from auscult.report.charts.marks import (
     ChartEstimate,
     Columns,
     Scale,
+    Ticks,
     Words,
     check_size,
     columns,
@@ -201,18 +202,14 @@ def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
 
 def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[DrawnShape]:
     top, foot, share_px = box
-    parts: list[DrawnShape] = []
-    step = max(1, round((scale.high - 1) / 11))
-    for rank in range(1, int(scale.high) + 1, step):
-        x = scale.at(rank)
-        parts.append(Line(start=(x, top), end=(x, foot), colour="line"))
-        parts.append(Text(at=(x, foot + 16), words=str(rank), anchor="middle", colour="quiet"))
-    middle = (scale.first_px + scale.last_px) / 2
-    room = 2 * min(middle, WIDTH - middle) - 16
-    parts.append(label((middle, foot + 36), about, room, anchor="middle", colour="quiet"))
-    parts.append(Text(at=(share_px, top - 9), words="probability of being first", size=11, colour="quiet"))
-    parts.append(Line(start=(share_px, top), end=(share_px, foot), colour="quiet"))
-    return parts
+    places = range(1, int(scale.high) + 1, max(1, round((scale.high - 1) / 11)))
+    marks = Ticks(tuple(map(float, places)), tuple(map(str, places)))
+    grid = Columns(names_px=scale.first_px, x=scale, ticks=marks, said_px=share_px)
+    return [
+        *frame(grid, Words(axis=about), (top, foot)),
+        Text(at=(share_px, top - 9), words="probability of being first", size=11, colour="quiet"),
+        Line(start=(share_px, top), end=(share_px, foot), colour="quiet"),
+    ]
 
 
 def _about(rows: Sequence[Rank], words: Words) -> str:
