@@ -117,9 +117,11 @@ def butterfly(rng: np.random.Generator) -> list[PaintedOutline]:
     parts = [paint("body", 0.5, wing) for one in (lower, upper) for wing in (one, mirrored(one))]
     spot = rng.uniform(0.1, 0.17)
     for sign in (-1, 1):
-        parts.append(paint("second", 0.2, ellipse(sign * 0.78, -0.52, spot)))
-        parts.append(paint("second", 0.2, ellipse(sign * 0.5, 0.45, spot * 0.8)))
-        parts.append(paint("dark", 0.0, bar((0, -0.5), (sign * 0.3, -1.05), 0.04)))
+        parts += [
+            paint("second", 0.2, ellipse(sign * 0.78, -0.52, spot)),
+            paint("second", 0.2, ellipse(sign * 0.5, 0.45, spot * 0.8)),
+            paint("dark", 0.0, bar((0, -0.5), (sign * 0.3, -1.05), 0.04)),
+        ]
     parts.append(paint("dark", 0.6, ellipse(0, 0, 0.1, 0.6)))
     return parts
 
@@ -144,10 +146,12 @@ def cactus(rng: np.random.Generator) -> list[PaintedOutline]:
         reach, rise, low = sign * rng.uniform(0.55, 0.7), rng.uniform(-0.75, -0.35), rng.uniform(-0.1, 0.25)
         parts.append(paint("body", 0.7, bar((0, low), (reach, low), 0.26)))
         parts.append(paint("body", 0.7, bar((reach, low), (reach, rise), 0.26)))
-    parts.append(paint("body", 0.8, box(-wide, -1.2, wide, 0.8, rounding=wide)))
-    parts.append(paint("second", 0.5, lathe([(0.55, 0.7), (0.42, 1.35)], soft=False)))
-    parts.append(paint("second", 0.3, box(-0.62, 0.62, 0.62, 0.82, rounding=0.04)))
-    return parts
+    return [
+        *parts,
+        paint("body", 0.8, box(-wide, -1.2, wide, 0.8, rounding=wide)),
+        paint("second", 0.5, lathe([(0.55, 0.7), (0.42, 1.35)], soft=False)),
+        paint("second", 0.3, box(-0.62, 0.62, 0.62, 0.82, rounding=0.04)),
+    ]
 
 
 def cat(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -159,16 +163,21 @@ def cat(rng: np.random.Generator) -> list[PaintedOutline]:
     parts = [paint("body", 0.6, smooth(tail)), paint("body", 0.7, body)]
     for sign in (-1, 1):
         ear = polygon((sign * head * 0.95, -0.6), (sign * head * 0.8, -1.2), (sign * head * 0.15, -0.85))
-        parts.append(paint("body", 0.3, ear))
-        parts.append(paint("shade", 0.0, ear * (0.62, 0.62) + (sign * 0.11, -0.3)))
-        parts.append(paint("shade", 0.5, ellipse(sign * 0.22, 1.12, 0.18, 0.12)))
+        parts += [
+            paint("body", 0.3, ear),
+            paint("shade", 0.0, ear * (0.62, 0.62) + (sign * 0.11, -0.3)),
+            paint("shade", 0.5, ellipse(sign * 0.22, 1.12, 0.18, 0.12)),
+        ]
     parts.append(paint("body", 0.6, ellipse(0, -0.5, head, head * 0.85)))
     for sign in (-1, 1):
-        parts.append(paint("light", 0.0, ellipse(sign * 0.2, -0.56, 0.1, 0.085)))
-        parts.append(paint("dark", 0.0, ellipse(sign * 0.2, -0.56, 0.045, 0.075)))
-        parts.extend(
-            paint("light", 0.0, bar((sign * 0.12, -0.33), (sign * 0.66, -0.36 + rise), 0.016)) for rise in (-0.06, 0.04)
-        )
+        parts += [
+            paint("light", 0.0, ellipse(sign * 0.2, -0.56, 0.1, 0.085)),
+            paint("dark", 0.0, ellipse(sign * 0.2, -0.56, 0.045, 0.075)),
+            *(
+                paint("light", 0.0, bar((sign * 0.12, -0.33), (sign * 0.66, -0.36 + rise), 0.016))
+                for rise in (-0.06, 0.04)
+            ),
+        ]
     parts.append(paint("dark", 0.0, polygon((-0.07, -0.41), (0.07, -0.41), (0, -0.33))))
     return parts
 

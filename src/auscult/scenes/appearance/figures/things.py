@@ -34,10 +34,12 @@ def bell(rng: np.random.Generator) -> list[PaintedOutline]:
         parts.append(paint("wood", 0.8, bar((0, -rng.uniform(0.6, 0.9)), (0, 0.1), 0.2, taper=0.8)))
     else:
         parts.append(paint("metal", 0.3, ellipse(0, -0.12, 0.2, 0.2), ellipse(0, -0.12, 0.1, 0.1)))
-    parts.append(paint("body", 0.8, body))
-    parts.append(paint("shade", 0.3, box(-lip, tall - 0.12, lip, tall, rounding=0.06)))
-    parts.append(paint("shine", 0.0, ellipse(-waist * 0.5, tall * 0.42, 0.06, 0.26, turn=8)))
-    return parts
+    return [
+        *parts,
+        paint("body", 0.8, body),
+        paint("shade", 0.3, box(-lip, tall - 0.12, lip, tall, rounding=0.06)),
+        paint("shine", 0.0, ellipse(-waist * 0.5, tall * 0.42, 0.06, 0.26, turn=8)),
+    ]
 
 
 def drum(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -74,11 +76,13 @@ def guitar(rng: np.random.Generator) -> list[PaintedOutline]:
     for row in range(3):
         y = -neck - 0.12 - 0.12 * row
         parts.append(paint("metal", 0.0, box(-0.26, y - 0.025, 0.26, y + 0.025, rounding=0.025)))
-    parts.append(paint("body", 0.45, body))
-    parts.append(paint("dark", 0.0, ellipse(0, 0.68, rng.uniform(0.2, 0.27))))
-    parts.append(paint("dark", 0.0, box(-0.3, 1.18, 0.3, 1.28, rounding=0.03)))
-    parts.extend(paint("light", 0.0, bar((x, -neck), (x, 1.2), 0.014)) for x in (-0.05, 0.0, 0.05))
-    return parts
+    return [
+        *parts,
+        paint("body", 0.45, body),
+        paint("dark", 0.0, ellipse(0, 0.68, rng.uniform(0.2, 0.27))),
+        paint("dark", 0.0, box(-0.3, 1.18, 0.3, 1.28, rounding=0.03)),
+        *(paint("light", 0.0, bar((x, -neck), (x, 1.2), 0.014)) for x in (-0.05, 0.0, 0.05)),
+    ]
 
 
 def trumpet(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -94,10 +98,12 @@ def trumpet(rng: np.random.Generator) -> list[PaintedOutline]:
         x = -0.42 + index * 0.27
         parts.append(paint("body", 0.8, box(x, -0.2, x + 0.17, drop + 0.16, rounding=0.05)))
         parts.append(paint("light", 0.3, box(x + 0.03, -0.34, x + 0.14, -0.18, rounding=0.03)))
-    parts.append(paint("body", 0.7, tube))
-    parts.append(paint("shade", 0.2, ellipse(1.13, 0, 0.07, flare * 0.96)))
-    parts.append(paint("metal", 0.3, ellipse(-long, 0, 0.06, 0.14)))
-    return parts
+    return [
+        *parts,
+        paint("body", 0.7, tube),
+        paint("shade", 0.2, ellipse(1.13, 0, 0.07, flare * 0.96)),
+        paint("metal", 0.3, ellipse(-long, 0, 0.06, 0.14)),
+    ]
 
 
 def maraca(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -140,10 +146,12 @@ def balloon(rng: np.random.Generator) -> list[PaintedOutline]:
     sway = rng.uniform(-0.3, 0.3)
     line = [(0.0, 1.1), (sway, 1.5), (-sway, 1.9), (0.5 * sway, rng.uniform(2.1, 2.5))]
     parts = [paint("dark", 0.0, bar(first, last, 0.035)) for first, last in itertools.pairwise(line)]
-    parts.append(paint("body", 0.2, polygon((0, 1.05), (0.15, 1.25), (-0.15, 1.25))))
-    parts.append(paint("body", 0.9, body))
-    parts.append(paint("shine", 0.0, ellipse(-0.4, -0.5, 0.13, 0.3, turn=18)))
-    return parts
+    return [
+        *parts,
+        paint("body", 0.2, polygon((0, 1.05), (0.15, 1.25), (-0.15, 1.25))),
+        paint("body", 0.9, body),
+        paint("shine", 0.0, ellipse(-0.4, -0.5, 0.13, 0.3, turn=18)),
+    ]
 
 
 def kite(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -158,11 +166,13 @@ def kite(rng: np.random.Generator) -> list[PaintedOutline]:
         bow = polygon((-0.17, -0.1), (0.17, 0.1), (0.17, -0.1), (-0.17, 0.1))
         parts.append(paint("body", 0.0, bow + end))
         x, y = end
-    parts.append(paint("body", 0.15, polygon((0, -high), (wide, 0), (0, low), (-wide, 0))))
-    parts.append(paint("shade", 0.0, polygon((0, 0), (wide, 0), (0, low))))
-    parts.append(paint("wood", 0.0, bar((0, -high), (0, low), 0.04)))
-    parts.append(paint("wood", 0.0, bar((-wide, 0), (wide, 0), 0.04)))
-    return parts
+    return [
+        *parts,
+        paint("body", 0.15, polygon((0, -high), (wide, 0), (0, low), (-wide, 0))),
+        paint("shade", 0.0, polygon((0, 0), (wide, 0), (0, low))),
+        paint("wood", 0.0, bar((0, -high), (0, low), 0.04)),
+        paint("wood", 0.0, bar((-wide, 0), (wide, 0), 0.04)),
+    ]
 
 
 def star_shape(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -187,17 +197,21 @@ def robot(rng: np.random.Generator) -> list[PaintedOutline]:
         hand = (sign * (wide + rng.uniform(0.2, 0.45)), rng.uniform(0.15, 0.95))
         parts.append(paint("second", 0.6, bar((sign * wide * 0.9, 0.2), hand, 0.2)))
         parts.append(paint("body", 0.6, ellipse(*hand, 0.17)))
-    parts.append(paint("dark", 0.3, box(-0.14, -0.25, 0.14, 0.1)))
-    parts.append(paint("metal", 0.0, bar((0, top), (0, top - 0.3), 0.05)))
-    parts.append(paint("body", 0.8, ellipse(0, top - 0.34, 0.1)))
-    parts.append(paint("body", 0.4, box(-head, top, head, -0.15, rounding=rng.uniform(0.05, 0.2))))
-    parts.append(paint("body", 0.4, box(-wide, 0, wide, tall, rounding=rng.uniform(0.05, 0.2))))
+    parts += [
+        paint("dark", 0.3, box(-0.14, -0.25, 0.14, 0.1)),
+        paint("metal", 0.0, bar((0, top), (0, top - 0.3), 0.05)),
+        paint("body", 0.8, ellipse(0, top - 0.34, 0.1)),
+        paint("body", 0.4, box(-head, top, head, -0.15, rounding=rng.uniform(0.05, 0.2))),
+        paint("body", 0.4, box(-wide, 0, wide, tall, rounding=rng.uniform(0.05, 0.2))),
+    ]
     for sign in (-1, 1):
         parts.append(paint("light", 0.2, ellipse(sign * head * 0.45, top + 0.22, 0.12)))
         parts.append(paint("dark", 0.0, ellipse(sign * head * 0.45, top + 0.22, 0.05)))
-    parts.append(paint("dark", 0.0, box(-head * 0.5, -0.33, head * 0.5, -0.26)))
-    parts.append(paint("second", 0.2, box(-wide * 0.6, 0.25, wide * 0.6, 0.6, rounding=0.05)))
-    return parts
+    return [
+        *parts,
+        paint("dark", 0.0, box(-head * 0.5, -0.33, head * 0.5, -0.26)),
+        paint("second", 0.2, box(-wide * 0.6, 0.25, wide * 0.6, 0.6, rounding=0.05)),
+    ]
 
 
 def crown(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -213,9 +227,11 @@ def crown(rng: np.random.Generator) -> list[PaintedOutline]:
     parts = [paint("body", 0.35, polygon(*outline))]
     for index, x in enumerate(tips):
         parts.append(paint("second", 0.8, ellipse(x * 1.05, 1.0 - tall * (1.0 if index % 2 == 0 else 1.2), 0.1)))
-    parts.append(paint("shade", 0.4, box(-0.88, 0.86, 0.88, 1.06, rounding=0.05)))
-    parts.extend(paint("light", 0.6, ellipse(x, 0.96, 0.075)) for x in (-0.5, 0.0, 0.5))
-    return parts
+    return [
+        *parts,
+        paint("shade", 0.4, box(-0.88, 0.86, 0.88, 1.06, rounding=0.05)),
+        *(paint("light", 0.6, ellipse(x, 0.96, 0.075)) for x in (-0.5, 0.0, 0.5)),
+    ]
 
 
 def teddy(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -231,12 +247,14 @@ def teddy(rng: np.random.Generator) -> list[PaintedOutline]:
     for sign in (-1, 1):
         parts.append(paint("body", 0.8, ellipse(sign * 0.5, 1.2, 0.33, 0.27, turn=sign * 20)))
         parts.append(paint("shade", 0.0, ellipse(sign * 0.53, 1.2, 0.17, 0.14)))
-    parts.append(paint("body", 0.7, ellipse(0, -0.3, 0.58, 0.52)))
-    parts.append(paint("light", 0.3, ellipse(0, -0.13, 0.26, 0.2)))
-    parts.append(paint("dark", 0.3, ellipse(0, -0.2, 0.09, 0.07)))
-    parts.extend(paint("dark", 0.2, ellipse(sign * 0.22, -0.42, 0.07)) for sign in (-1, 1))
-    parts.append(paint("dark", 0.0, ring_arc(0, -0.16, 0.12, 0.035, start=20, stop=160)))
-    return parts
+    return [
+        *parts,
+        paint("body", 0.7, ellipse(0, -0.3, 0.58, 0.52)),
+        paint("light", 0.3, ellipse(0, -0.13, 0.26, 0.2)),
+        paint("dark", 0.3, ellipse(0, -0.2, 0.09, 0.07)),
+        *(paint("dark", 0.2, ellipse(sign * 0.22, -0.42, 0.07)) for sign in (-1, 1)),
+        paint("dark", 0.0, ring_arc(0, -0.16, 0.12, 0.035, start=20, stop=160)),
+    ]
 
 
 def _wheel(x: float, y: float, radius: float) -> list[PaintedOutline]:
@@ -289,9 +307,11 @@ def bus(rng: np.random.Generator) -> list[PaintedOutline]:
     for index in range(panes):
         x = -1.45 + index * step
         parts.append(paint("glass", 0.2, box(x, -tall + 0.18, x + step - 0.12, -tall * 0.42, rounding=0.04)))
-    parts.append(paint("glass", 0.2, box(1.12, -tall + 0.18, 1.5, 0.2, rounding=0.04)))
-    parts.append(paint("second", 0.0, box(-1.6, -tall * 0.3, 1.05, -tall * 0.2)))
-    parts.append(paint("light", 0.0, ellipse(1.5, 0.14, 0.07)))
+    parts += [
+        paint("glass", 0.2, box(1.12, -tall + 0.18, 1.5, 0.2, rounding=0.04)),
+        paint("second", 0.0, box(-1.6, -tall * 0.3, 1.05, -tall * 0.2)),
+        paint("light", 0.0, ellipse(1.5, 0.14, 0.07)),
+    ]
     return [*parts, *_wheel(-0.95, 0.32, 0.27), *_wheel(0.75, 0.32, 0.27)]
 
 
@@ -299,14 +319,19 @@ def rocket(rng: np.random.Generator) -> list[PaintedOutline]:
     """A rocket that points up, with a flame."""
     wide, tall = rng.uniform(0.38, 0.5), rng.uniform(1.2, 1.5)
     fin = polygon((wide * 0.85, 0.35), (wide + rng.uniform(0.35, 0.5), 1.0), (wide * 0.7, 0.8))
-    parts = [paint("second", 0.4, fin), paint("second", 0.4, mirrored(fin))]
-    parts.append(paint("flame", 0.3, lathe([(wide * 0.5, 0.8), (wide * 0.6, 1.0), (0, rng.uniform(1.3, 1.6))])))
-    parts.append(paint("body", 0.8, lathe([(0, -tall), (wide * 0.75, -0.6 * tall), (wide, 0.0), (wide * 0.8, 0.85)])))
+    parts = [
+        paint("second", 0.4, fin),
+        paint("second", 0.4, mirrored(fin)),
+        paint("flame", 0.3, lathe([(wide * 0.5, 0.8), (wide * 0.6, 1.0), (0, rng.uniform(1.3, 1.6))])),
+        paint("body", 0.8, lathe([(0, -tall), (wide * 0.75, -0.6 * tall), (wide, 0.0), (wide * 0.8, 0.85)])),
+    ]
     cone = lathe([(0, -tall), (wide * 0.36, -tall * 0.84), (wide * 0.62, -tall * 0.62)])
-    parts.append(paint("second", 0.6, cone))
-    parts.append(paint("metal", 0.4, ellipse(0, -0.25, 0.22)))
-    parts.append(paint("glass", 0.4, ellipse(0, -0.25, 0.15)))
-    return parts
+    return [
+        *parts,
+        paint("second", 0.6, cone),
+        paint("metal", 0.4, ellipse(0, -0.25, 0.22)),
+        paint("glass", 0.4, ellipse(0, -0.25, 0.15)),
+    ]
 
 
 def plane(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -342,9 +367,11 @@ def house(rng: np.random.Generator) -> list[PaintedOutline]:
     for x in (-0.5, 0.5):
         if abs(x - door) < 0.3:
             continue
-        parts.append(paint("light", 0.0, box(x - 0.2, 0.2, x + 0.2, 0.55)))
-        parts.append(paint("glass", 0.1, box(x - 0.16, 0.24, x + 0.16, 0.51)))
-        parts.append(paint("light", 0.0, bar((x, 0.22), (x, 0.53), 0.03)))
+        parts += [
+            paint("light", 0.0, box(x - 0.2, 0.2, x + 0.2, 0.55)),
+            paint("glass", 0.1, box(x - 0.16, 0.24, x + 0.16, 0.51)),
+            paint("light", 0.0, bar((x, 0.22), (x, 0.53), 0.03)),
+        ]
     return parts
 
 
@@ -401,10 +428,12 @@ def vase(rng: np.random.Generator) -> list[PaintedOutline]:
         for start, x in ((-100, 0.42), (80, -0.42)):
             parts.append(paint("body", 0.5, ring_arc(x, 0.42, 0.3, 0.1, start=start, stop=start + 200)))
     profile = [(mouth, 0.0), (neck, 0.25), (neck, 0.45), (belly, 0.8), (belly, 1.15), (0.35, 1.7), (0.4, 1.8), (0, 1.8)]
-    parts.append(paint("body", 0.8, lathe(profile)))
-    parts.append(paint("dark", 0.0, ellipse(0, 0.0, mouth, 0.08)))
-    parts.append(paint("shine", 0.0, ellipse(-belly * 0.5, 0.95, 0.06, 0.2, turn=8)))
-    return parts
+    return [
+        *parts,
+        paint("body", 0.8, lathe(profile)),
+        paint("dark", 0.0, ellipse(0, 0.0, mouth, 0.08)),
+        paint("shine", 0.0, ellipse(-belly * 0.5, 0.95, 0.06, 0.2, turn=8)),
+    ]
 
 
 def teapot(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -450,13 +479,12 @@ def umbrella(rng: np.random.Generator) -> list[PaintedOutline]:
     top = [(1.1 * np.cos(angle), -tall * np.sin(angle)) for angle in np.linspace(np.pi, 0, 25)]
     side = float(rng.choice((-1, 1)))
     hook = ring_arc(0.18 * side, 1.1, 0.18, 0.09, start=0, stop=180)
-    parts = [
+    return [
         paint("wood", 0.0, bar((0, -tall - 0.14), (0, 1.1), 0.07)),
         paint("wood", 0.3, hook),
         paint("body", 0.5, polygon(*top, *lower)),
+        *(paint("shade", 0.0, bar((float(x), 0), (0, -tall), 0.025)) for x in edges[1:-1]),
     ]
-    parts.extend(paint("shade", 0.0, bar((float(x), 0), (0, -tall), 0.025)) for x in edges[1:-1])
-    return parts
 
 
 def clock(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -501,9 +529,11 @@ def chair(rng: np.random.Generator) -> list[PaintedOutline]:
     else:
         parts += [paint("body", 0.4, bar((x, 0.0), (x, -back + 0.1), 0.12)) for x in (-0.58, -0.02, 0.54)]
         parts.append(paint("body", 0.4, box(-0.68, -back, 0.64, -back + 0.32, rounding=0.1)))
-    parts.append(paint("second", 0.3, polygon((-0.6, -0.1), (0.7, -0.1), (0.52, 0.12), (-0.78, 0.12))))
-    parts.append(paint("body", 0.2, box(-0.78, 0.12, 0.52, 0.12 + seat, rounding=0.04)))
-    return parts
+    return [
+        *parts,
+        paint("second", 0.3, polygon((-0.6, -0.1), (0.7, -0.1), (0.52, 0.12), (-0.78, 0.12))),
+        paint("body", 0.2, box(-0.78, 0.12, 0.52, 0.12 + seat, rounding=0.04)),
+    ]
 
 
 def key(rng: np.random.Generator) -> list[PaintedOutline]:
