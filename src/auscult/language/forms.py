@@ -18,12 +18,12 @@ Forms may come from files, and files come from strangers: nesting, lengths and w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from auscult.errors import InputError
-from auscult.language.facts import MOTIONS, Facts, Voice
+from auscult.language.facts import MOTIONS, Facts
 
 Form: TypeAlias = Mapping[str, Any]
 
@@ -204,13 +204,9 @@ def to_voices(facts: Facts) -> list[Form]:
 
 
 def _kinds(facts: Facts) -> list[tuple[str, str]]:
-    found = {(voice.noun, voice.verb) for voice in _all_voices(facts)}
+    voices = [*(thing.voice for thing in facts.things if thing.voice is not None), *facts.elsewhere]
+    found = {(voice.noun, voice.verb) for voice in voices}
     return sorted(kind for kind in found if not _GENERIC_SOUNDS.intersection(kind))
-
-
-def _all_voices(facts: Facts) -> Iterator[Voice]:
-    yield from (thing.voice for thing in facts.things if thing.voice is not None)
-    yield from facts.elsewhere
 
 
 def _words(name: str, values: Iterable[str | None]) -> list[Form]:

@@ -222,13 +222,8 @@ def _fit(pieces: Sequence[_Piece], *, short: bool) -> bool:
     if not count["that"]:
         return len(leading) <= 1
     # Nothing may come after what ends in a phrase of its own, or in a clause.
-    return (
-        all(piece.way.slot != "after" for piece in leading) and len(leading) <= 1 and not any(map(_is_clause, pieces))
-    )
-
-
-def _is_clause(piece: _Piece) -> bool:
-    return piece.way.text.startswith(("whose", "from which"))
+    clauses = any(piece.way.text.startswith(("whose", "from which")) for piece in pieces)
+    return all(piece.way.slot != "after" for piece in leading) and len(leading) <= 1 and not clauses
 
 
 def _joined(rng: np.random.Generator, pieces: Sequence[_Piece], *, many: bool) -> Phrase:

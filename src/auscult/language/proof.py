@@ -153,16 +153,12 @@ def _louder(one: Voice | None, two: Voice | None) -> bool | None:
     return False if one is None else ORDERS_HEARD["loud"](one, two)
 
 
-def _quieter(one: Voice | None, two: Voice | None) -> bool | None:
-    return None if two is None else ORDERS_HEARD["quiet"](one, two)
-
-
 RELATIONS_HEARD: Final[Mapping[str, Callable[[Voice | None, Voice | None], bool | None]]] = {
     "after": after,
     "before": before,
     "with": together,
     "louder": _louder,
-    "quieter": _quieter,
+    "quieter": lambda one, two: None if two is None else ORDERS_HEARD["quiet"](one, two),
 }
 """How the first voice stands to the second; unclear where there is no second."""
 

@@ -81,7 +81,8 @@ def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, 
         place = places.get(mark.id or "")
         if place is not None:
             parts.append(_mark(mark, (_x(place, len(shown)), _iou_of(shown[place])), links))
-    parts += [_gap(_x(place, len(shown))) for place, one in enumerate(shown) if one is None or one.defect == "empty"]
+    gaps = (_x(place, len(shown)) for place, one in enumerate(shown) if one is None or one.defect == "empty")
+    parts += [Line(start=(x, _BASE - 5), end=(x, _BASE), colour="quiet", width=3) for x in gaps]
     words = f"Estimated IoU of {row.clip} over {len(shown)} frames: mean {number(row.iou)}, "
     words += f"{len(row.switches)} switches, {len(row.odd)} odd frames, {ACTION_WORDS[_action(row)]}"
     drawing = Drawing(size=(round(_WIDTH), round(_BASE + 18)), parts=tuple(parts), title=words)
@@ -115,10 +116,6 @@ def _mark(mark: Mark, at: tuple[float, float], links: Mapping[str, str]) -> Draw
     return Circle(
         centre=at, radius=4.5, fill="ground", opacity=0, stroke="a-reject-ink", width=2, title=words, link=link
     )
-
-
-def _gap(x: float) -> DrawnShape:
-    return Line(start=(x, _BASE - 5), end=(x, _BASE), colour="quiet", width=3)
 
 
 def _axis(count: int) -> list[DrawnShape]:

@@ -460,7 +460,7 @@ class _Pen:
             self._ink.ellipse(box, outline=rgb(LIGHT[part.stroke]), width=broad)
 
     def _text(self, part: Text) -> None:
-        words = _drawable(plain(part.words))
+        words = "".join(map(_alike, plain(part.words)))
         if not words:
             return
         ((x, y),) = self._scaled([part.at])
@@ -489,12 +489,8 @@ def _corners(part: Rect) -> tuple[Point, Point, Point, Point]:
     return (part.x, part.y), (right, part.y), (right, bottom), (part.x, bottom)
 
 
-def _drawable(words: str) -> str:
-    """The words in characters that the font has, where there is one that is alike."""
-    return "".join(_alike(character) for character in words)
-
-
 def _alike(character: str) -> str:
+    """The character, or one that is alike where the font has none."""
     if character.isascii() or character in _KEPT:
         return character
     bare = "".join(one for one in unicodedata.normalize("NFKD", character) if one.isascii())

@@ -142,7 +142,7 @@ _CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 def overlay(frame: Frame, mask: Mask, *, colour: Colour = MASK_COLOUR, outline: bool = True) -> Frame:
     """Draw a mask, bool (H, W), in a colour and with a line round it on a copy of its frame, uint8 RGB (H, W, 3)."""
     _check(frame, mask)
-    return _drawn(frame, mask, colour, line_px=_line_px(frame) if outline else 0)
+    return _drawn(frame, mask, colour, line_px=max(1, round(min(mask.shape) / 300)) if outline else 0)
 
 
 def compared(frame: Frame, mask: Mask | None, truth: Mask | None, *, size: tuple[int, int]) -> Frame:
@@ -237,11 +237,6 @@ class _Errors:
 def _check(frame: Frame, mask: Mask) -> None:
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.shape[:2] != mask.shape or mask.size == 0:
         raise ValueError(f"frame {frame.shape} and mask {mask.shape}: expected (H, W, 3) and (H, W)")
-
-
-def _line_px(frame: Frame) -> int:
-    shorter: int = min(frame.shape[0], frame.shape[1])
-    return max(1, round(shorter / 300))
 
 
 def _bytes(mask: Mask) -> NDArray[np.uint8]:

@@ -66,7 +66,8 @@ def strip(rows: Sequence[StripRow], *, width_px: int = 960) -> Frame:
 
     Of longer clips ``evenly`` chosen frames are shown, the same in every row; ``width_px`` is within ``WIDTHS_PX``.
     """
-    plan = _plan(_chosen(rows, width_px), width_px)
+    chosen = _chosen(rows, width_px)
+    plan = _photographs(chosen, width_px) if len(chosen[0].cells) == 1 else _clip(chosen, width_px)
     picture = np.array(to_picture(_written(plan)))
     for place in plan.places:
         if place.cell.frame is not None:
@@ -95,10 +96,6 @@ class _Plan:
     places: tuple[_Place, ...]
     names: tuple[tuple[StripRow, int], ...]
     notes: tuple[Text, ...] = ()
-
-
-def _plan(rows: Sequence[StripRow], width_px: int) -> _Plan:
-    return _photographs(rows, width_px) if len(rows[0].cells) == 1 else _clip(rows, width_px)
 
 
 def _clip(rows: Sequence[StripRow], width_px: int) -> _Plan:

@@ -8,7 +8,7 @@ its truth empty. Which thing sounds when stands in ``scenes.jsonl``; the unions 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, InputError, NothingToDo
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
-from auscult.scenes.plan import ObjectPlan, ScenePlan
+from auscult.scenes.plan import ScenePlan
 from auscult.types import Instance, MaskRef, Moment, Query
 
 LAYOUT: Final = "datasets.avs_scenes.v1"
@@ -99,7 +99,8 @@ def _instance(clips: Clips, plan: ScenePlan, *, source: tuple[Path, int]) -> tup
             targets[number] = _union(clip, plan, frame=number)
         except InputError as error:
             broken.append(error)
-    silent = all(map(_is_empty, targets.values()))
+    empty = encode(np.zeros(plan.size, np.bool_))
+    silent = all(target.segmentation == empty for target in targets.values())
     if broken and silent:  # whether anything that is seen sounds is not known
         raise broken[0]
     instance = Instance(
@@ -119,18 +120,12 @@ def _instance(clips: Clips, plan: ScenePlan, *, source: tuple[Path, int]) -> tup
     return instance, broken
 
 
-def _sounding(things: Sequence[ObjectPlan], time_s: float) -> list[int]:
-    """Numbers of the things that sound at a time."""
-    return [
-        int(thing.id)
-        for thing in things
-        if thing.track is not None and any(start <= time_s < end for start, end in thing.track.spans)
-    ]
-
-
 def _union(clip: ClipFiles, plan: ScenePlan, *, frame: int) -> MaskRef:
     mask = np.zeros(plan.size, np.bool_)
-    for fid in _sounding(plan.objects, float(frame)):
+    for thing in plan.objects:
+        if thing.track is None or not any(start <= frame < end for start, end in thing.track.spans):
+            continue
+        fid = int(thing.id)
         ref = clip.ref(fid, frame)
         if ref is None:
             raise InputError(
@@ -140,8 +135,3 @@ def _union(clip: ClipFiles, plan: ScenePlan, *, frame: int) -> MaskRef:
             )
         mask |= read_mask(ref, size=plan.size).mask
     return MaskRef(segmentation=encode(mask), size=plan.size)
-
-
-def _is_empty(ref: MaskRef) -> bool:
-    """Whether an encoded union is empty: one run only."""
-    return ref.size is not None and ref.segmentation == encode(np.zeros(ref.size, np.bool_))

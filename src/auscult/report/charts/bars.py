@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from auscult.report.charts.marks import (
     MAX_MODELS,
@@ -70,7 +70,9 @@ def apc_bars(groups: Sequence[BarGroup], models: Sequence[str], words: Words, *,
     check_size("models", models, MAX_MODELS)
     if any(len(one.values) != len(models) for one in types):
         raise ValueError("every type has one value per model")
-    groups = [_sorted(group) for group in groups] if by_size else groups
+    if by_size:
+        ordered = (sorted(group.types, key=lambda one: (one.mean, one.name)) for group in groups)
+        groups = [replace(group, types=tuple(kept)) for group, kept in zip(groups, ordered, strict=True)]
     numbers = [number for one in types for value in one.values for number in value.numbers]
     layout = columns([one.name for one in types], [_bars_text(one, words.digits) for one in types], numbers)
     top = 38.0 if words.heading else 6.0
@@ -81,10 +83,6 @@ def apc_bars(groups: Sequence[BarGroup], models: Sequence[str], words: Words, *,
     return Drawing(
         size=(int(WIDTH), round(foot + 54 + tall)), parts=tuple(parts), title=title, words=_words(groups, models)
     )
-
-
-def _sorted(group: BarGroup) -> BarGroup:
-    return BarGroup(name=group.name, types=tuple(sorted(group.types, key=lambda one: (one.mean, one.name))))
 
 
 def _rows(
@@ -186,7 +184,8 @@ def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
     numbers = [number for row in rows for number in row.rank.numbers]
     end = max([2.0, float(len(rows)), *numbers])
     scale = Scale(low=min([1.0, *numbers]), high=end, first_px=names_px + 24, last_px=last - 34)
-    parts = [*heading(words.heading, WIDTH - 16), *_frame(_about(rows, words), scale, (top, foot, last))]
+    about = "; ".join(filter(None, (f"rank by {words.axis} (1 is best)", counts(row.rank for row in rows))))
+    parts = [*heading(words.heading, WIDTH - 16), *_frame(about, scale, (top, foot, last))]
     for number, row in enumerate(rows):
         parts += _rank_row(row, number, (scale, top + number * _ROW, names_px, last))
     if not rows:
@@ -210,10 +209,6 @@ def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[Dr
         Text(at=(share_px, top - 9), words="probability of being first", size=11, colour="quiet"),
         Line(start=(share_px, top), end=(share_px, foot), colour="quiet"),
     ]
-
-
-def _about(rows: Sequence[Rank], words: Words) -> str:
-    return "; ".join(text for text in (f"rank by {words.axis} (1 is best)", counts(row.rank for row in rows)) if text)
 
 
 def _rank_row(row: Rank, number: int, layout: tuple[Scale, float, float, float]) -> list[DrawnShape]:

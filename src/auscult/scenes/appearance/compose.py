@@ -135,13 +135,15 @@ def lay(thing: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | N
     """Work out a thing's layer; None where the thing is outside the picture."""
     speed = tuple(round(side / _SPEED_STEP_PX) * _SPEED_STEP_PX for side in thing.speed_px)
     height, width = thing.sprite.alpha.shape
-    room = tuple(_room(thing.sprite) + math.ceil(abs(side) / 2) for side in speed)
+    reach = 4 + math.ceil(1.5 * shadow_reach_px(thing.sprite.alpha.shape))
+    room = tuple(reach + math.ceil(abs(side) / 2) for side in speed)
     corner = (round(thing.x_px - width / 2) - room[0], round(thing.y_px - height / 2) - room[1])
     there, here = _windows((height + 2 * room[1], width + 2 * room[0]), corner, stage.background.shape)
     if there is None or here is None:
         return None
-    body = after.soft.body if after is not None and _same(after.soft.body, thing.sprite, room) else None
-    body = body or _body(thing.sprite, (room[0], room[1]), stage=stage)
+    body = None if after is None else after.soft.body
+    if body is None or body.sprite is not thing.sprite or body.room != room:
+        body = _body(thing.sprite, (room[0], room[1]), stage=stage)
     blur_px = round(blur_between(body.fineness, stage.fineness(there)) / _BLUR_STEP_PX) * _BLUR_STEP_PX
     soft = after.soft if after is not None and after.soft.body is body else None
     if soft is None or (soft.blur_px, soft.speed_px) != (blur_px, speed):
@@ -149,14 +151,6 @@ def lay(thing: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | N
     if after is not None and after.soft is soft and after.corner == corner:
         return after
     return _placed(soft, corner, stage=stage, there=there, here=here)
-
-
-def _same(body: Body, sprite: Sprite, room: tuple[int, ...]) -> bool:
-    return body.sprite is sprite and body.room == room
-
-
-def _room(sprite: Sprite) -> int:
-    return 4 + math.ceil(1.5 * shadow_reach_px(sprite.alpha.shape))
 
 
 def _body(sprite: Sprite, room: tuple[int, int], *, stage: Stage) -> Body:

@@ -205,7 +205,8 @@ class _Sheet:
         self, part: PaintedOutline, skin: Skin, *, colour: Floats, weight: Floats, cover: NDArray[np.uint8]
     ) -> None:
         """Lay one part over what is there."""
-        places = [self._pixels(contour) for contour in part.contours]
+        half = np.array(self.size[::-1]) / 2
+        places = [turned(contour - self.middle, self.turn_deg) * self.height_px + half for contour in part.contours]
         every = np.concatenate(places)
         low = np.clip(np.floor(every.min(axis=0)).astype(int), 0, (self.size[1] - 1, self.size[0] - 1))
         high = np.clip(np.ceil(every.max(axis=0)).astype(int) + 1, low + 1, (self.size[1], self.size[0]))
@@ -221,10 +222,6 @@ class _Sheet:
         paint = self._paint(part, skin, window, covered=covered)
         colour[window] += (paint - colour[window]) * share[..., None]
         weight[window] += (1 - weight[window]) * share
-
-    def _pixels(self, contour: Points) -> Points:
-        half = np.array(self.size[::-1]) / 2
-        return np.asarray(turned(contour - self.middle, self.turn_deg) * self.height_px + half)
 
     def _paint(
         self, part: PaintedOutline, skin: Skin, window: tuple[slice, slice], *, covered: NDArray[np.uint8]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -94,8 +95,9 @@ def _ground(rng: np.random.Generator, size: Size, base: NDArray[Any], *, depth: 
     return _times(base, 1 + np.float32(depth) * field + np.float32(0.1) * patches)
 
 
-def _open_air(rng: np.random.Generator, size: Size, ground: NDArray[Any]) -> NDArray[Any]:
-    """Sky, a line of hills or trees, ground."""
+def _open_air(rng: np.random.Generator, size: Size, *, ground: tuple[Rgb, Rgb]) -> NDArray[Any]:
+    """Sky, a line of hills or trees, ground of one colour between two."""
+    base = _flat(rng, size, ground)
     horizon = float(rng.uniform(0.28, 0.58))
     picture = _sky(rng, size)
     hills = horizon - np.float32(0.05) - np.float32(0.05) * _line(rng, size, cell=180, roughness=0.6)
@@ -103,15 +105,7 @@ def _open_air(rng: np.random.Generator, size: Size, ground: NDArray[Any]) -> NDA
     trees = _times(trees, 1 + 0.28 * noise(rng, size, cell=22, roughness=0.8))
     picture = _mix(picture, trees, (_down(size) - hills) * np.float32(size[0] / 2.5))
     edge = horizon + np.float32(0.012) * _line(rng, size, cell=90)
-    return _mix(picture, _ground(rng, size, ground, depth=0.24), (_down(size) - edge) * np.float32(size[0] / 2.0))
-
-
-def _meadow(rng: np.random.Generator, size: Size) -> NDArray[Any]:
-    return _open_air(rng, size, _flat(rng, size, ((70, 92, 40), (118, 134, 74))))
-
-
-def _beach(rng: np.random.Generator, size: Size) -> NDArray[Any]:
-    return _open_air(rng, size, _flat(rng, size, ((168, 148, 112), (206, 188, 152))))
+    return _mix(picture, _ground(rng, size, base, depth=0.24), (_down(size) - edge) * np.float32(size[0] / 2.0))
 
 
 def _street(rng: np.random.Generator, size: Size) -> NDArray[Any]:
@@ -190,11 +184,11 @@ def _clutter(rng: np.random.Generator, size: Size) -> NDArray[Any]:
 
 _PLACES: Final = MappingProxyType[str, Callable[[np.random.Generator, Size], NDArray[Any]]](
     {
-        "beach": _beach,
+        "beach": partial(_open_air, ground=((168, 148, 112), (206, 188, 152))),
         "bricks": _bricks,
         "clutter": _clutter,
         "foliage": _foliage,
-        "meadow": _meadow,
+        "meadow": partial(_open_air, ground=((70, 92, 40), (118, 134, 74))),
         "room": _room,
         "street": _street,
     }

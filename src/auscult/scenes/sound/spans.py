@@ -48,16 +48,14 @@ def choose_spans(rng: np.random.Generator, count: int, *, duration_s: float) -> 
     else:
         voices = _in_turn(rng, count, length)
     order = rng.permutation(count)
-    return tuple(tuple(_seconds(span) for span in voices[index]) for index in order)
+    return tuple(
+        tuple((round(start * GRID_S, 2), round(end * GRID_S, 2)) for start, end in voices[index]) for index in order
+    )
 
 
 def clear(first: Sequence[Span], second: Sequence[Span]) -> bool:
     """Whether order and overlap of two voices keep the margins of this module."""
     return _clear(_steps(first), _steps(second))
-
-
-def _seconds(span: tuple[int, int]) -> Span:
-    return round(span[0] * GRID_S, 2), round(span[1] * GRID_S, 2)
 
 
 def _steps(spans: Sequence[Span]) -> Steps:
@@ -113,15 +111,13 @@ def _between(rng: np.random.Generator, low: int, high: int) -> int:
     return int(rng.integers(low, max(low, high) + 1))
 
 
-def _once(rng: np.random.Generator, anchor: Steps, length: int) -> Steps | None:
-    del anchor
+def _once(rng: np.random.Generator, _: Steps, length: int) -> Steps | None:
     size = _between(rng, 2 * _SHORTEST, min(_LONGEST, length // 2))
     start = _between(rng, _MARGIN, length - _MARGIN - size)
     return ((start, start + size),)
 
 
-def _repeated(rng: np.random.Generator, anchor: Steps, length: int) -> Steps | None:
-    del anchor
+def _repeated(rng: np.random.Generator, _: Steps, length: int) -> Steps | None:
     times, size = _between(rng, *_REPEATS), _between(rng, *_EVENTS)
     gaps = [_between(rng, *_GAPS) for _ in range(times - 1)]
     whole = times * size + sum(gaps)
@@ -130,8 +126,7 @@ def _repeated(rng: np.random.Generator, anchor: Steps, length: int) -> Steps | N
     return tuple((int(begin), int(begin) + size) for begin in starts)
 
 
-def _before(rng: np.random.Generator, anchor: Steps, length: int) -> Steps | None:
-    del length
+def _before(rng: np.random.Generator, anchor: Steps, _: int) -> Steps | None:
     if not anchor:
         return None
     end = anchor[0][0] - _between(rng, _MARGIN, 3 * _MARGIN)
@@ -153,8 +148,7 @@ def _overlap(rng: np.random.Generator, anchor: Steps, length: int) -> Steps | No
     return ((start, end),)
 
 
-def _during(rng: np.random.Generator, anchor: Steps, length: int) -> Steps | None:
-    del length
+def _during(rng: np.random.Generator, anchor: Steps, _: int) -> Steps | None:
     low, high = (anchor[0][0] + _MARGIN, anchor[-1][1] - _MARGIN) if anchor else (0, 0)
     if high - low < _MARGIN:
         return None

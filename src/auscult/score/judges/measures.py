@@ -221,7 +221,14 @@ def rmse(said: JudgeColumns, true: TruthColumns, *, over: Over = "items", unpars
     outcome = stats.rmse_video(told, truth, videos=range(len(told))) if tracks else stats.rmse(told, truth)
     rows = np.stack([(told - truth) ** 2, np.ones_like(told)], axis=1)
     missing = int(np.count_nonzero(np.isnan(said.iou) & ~np.isnan(true.iou)))
-    return Measured(outcome=outcome, rows=rows, clusters=clusters, from_sums=_root_mean, n=len(told), unparsed=missing)
+    return Measured(
+        outcome=outcome,
+        rows=rows,
+        clusters=clusters,
+        from_sums=lambda sums: np.sqrt(mean_of_sums(sums)),
+        n=len(told),
+        unparsed=missing,
+    )
 
 
 def bias(said: JudgeColumns, true: TruthColumns) -> Measured:
@@ -232,22 +239,21 @@ def bias(said: JudgeColumns, true: TruthColumns) -> Measured:
 def spearman(said: JudgeColumns, true: TruthColumns) -> Measured:
     """Rank agreement of estimated and true IoU, -1..1, higher is better, over the masks that have both."""
     both = ~(np.isnan(said.iou) | np.isnan(true.iou))
-    found = _ranked(said.iou[both], true.iou[both], clusters=true.cluster[both], statistic=_spearman)
+    found = _ranked(
+        said.iou[both],
+        true.iou[both],
+        clusters=true.cluster[both],
+        statistic=lambda rows: stats.spearman(rows[:, 0], rows[:, 1]),
+    )
     return replace(found, unparsed=int(np.count_nonzero(np.isnan(said.iou) & ~np.isnan(true.iou))))
 
 
 def auc_of_good(said: JudgeColumns, true: TruthColumns) -> Measured:
     """How well it ranks masks of IoU >= .8 above the others; .5 is chance, higher is better."""
     rank = said.iou if said.rank is None else said.rank
-    return _ranked(rank, true.iou >= GOOD, clusters=true.cluster, statistic=_auc)
-
-
-def _spearman(rows: Doubles) -> Scored[float] | Undefined:
-    return stats.spearman(rows[:, 0], rows[:, 1])
-
-
-def _auc(rows: Doubles) -> Scored[float] | Undefined:
-    return stats.auc(rows[:, 0], rows[:, 1] > 0)
+    return _ranked(
+        rank, true.iou >= GOOD, clusters=true.cluster, statistic=lambda rows: stats.auc(rows[:, 0], rows[:, 1] > 0)
+    )
 
 
 def _ranked(first: NDArray[Any], second: NDArray[Any], *, clusters: NDArray[Any], statistic: FromRows) -> Measured:
@@ -519,11 +525,6 @@ class _MacroF2:
 def mean_of_sums(sums: Doubles) -> Doubles:
     """A mean from sums of values and of ones, (draws, 2) to (draws,)."""
     return _divided(sums[:, 0], sums[:, 1])
-
-
-def _root_mean(sums: Doubles) -> Doubles:
-    roots: Doubles = np.sqrt(mean_of_sums(sums))
-    return roots
 
 
 def _difference_of_means(sums: Doubles) -> Doubles:

@@ -215,11 +215,6 @@ def _pair(prediction: NDArray[Any], truth: NDArray[Any], place: int) -> _Pair:
     return soft, truth
 
 
-def _groups(pairs: Sequence[_Pair], size: int) -> Iterator[_Group]:
-    for start in range(0, len(pairs), size):
-        yield tuple(pairs[start : start + size])
-
-
 def _frames(group: _Group) -> Iterator[_Pair]:
     for prediction, truth in group:
         yield from zip(prediction, truth, strict=True)
@@ -259,7 +254,8 @@ def _mean(
     rules: _Rules,
     signature: Signature,
 ) -> ClipMean | Undefined:
-    found = [(of_group(group), group) for group in _groups(pairs, rules.pooled)]
+    groups = [tuple(pairs[start : start + rules.pooled]) for start in range(0, len(pairs), rules.pooled)]
+    found = [(of_group(group), group) for group in groups]
     scored = [(outcome, group) for outcome, group in found if outcome is not None]
     if not scored:
         return Undefined("no items" if not pairs else "no frame has a rule")

@@ -254,7 +254,7 @@ def rank_by_score_over(
         columns = np.vstack([kept.values, np.ones((1, len(kept.samples)))]).T
         strata[name] = _stratum(one, kept, columns)
     how = _How(sign=1 if higher else -1, fields=fields, level=level, replicates=replicates)
-    return _ranking(names, strata, statistic=_means, how=how)
+    return _ranking(names, strata, statistic=lambda sums: sums[:, :-1] / sums[:, -1:], how=how)
 
 
 def rank_by_change(
@@ -389,11 +389,6 @@ def _places(better: Doubles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         best[:, at] = 1 + (ahead > margin[:, None]).sum(axis=1)
         worst[:, at] = (ahead >= -margin[:, None]).sum(axis=1)
     return best, worst
-
-
-def _means(sums: Doubles) -> Doubles:
-    means: Doubles = sums[:, :-1] / sums[:, -1:]
-    return means
 
 
 def _names(sets: Mapping[str, DataSet[Any]]) -> tuple[str, ...]:
