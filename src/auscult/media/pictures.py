@@ -1,7 +1,7 @@
 """Opening a picture file with Pillow: which format it is, how large, which way up, and what is wrong with it.
 
 Pillow's exceptions and warnings end here. Only the four formats of ``FORMATS`` are opened, found by content, not by
-name.
+name. PNG files are written here too, many times as fast as a general encoder does where little is packed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
@@ -160,3 +161,19 @@ def pixels(picture: Image.Image) -> NDArray[Any]:
     if array.dtype == np.bool_:
         return np.not_equal(array.view(np.uint8), 0)  # Pillow's True is 255, which arithmetic on bytes would trip over
     return array
+
+
+def png_file(
+    rows: NDArray[np.uint8], *, width: int, depth: int, colour: int, palette: bytes = b"", packed: bool = True
+) -> bytes:
+    """A PNG of rows of bytes, (H, bytes), of a width in pixels, a depth in bits and a colour type, packed or not."""
+    lines = cv2.copyMakeBorder(rows, 0, 0, 1, 0, cv2.BORDER_CONSTANT, value=0)  # filter type 0 before each row
+    content = np.ascontiguousarray(lines, dtype=np.uint8).data
+    packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
+    data = packer.compress(content) + packer.flush() if packed else zlib.compress(content, 0)
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, rows.shape[0], depth, colour, 0, 0, 0))]
+    chunks += [(b"PLTE", palette)] if palette else []
+    parts = [b"\x89PNG\r\n\x1a\n"]
+    for kind, body in (*chunks, (b"IDAT", data), (b"IEND", b"")):
+        parts += [struct.pack(">I", len(body)), kind, body, struct.pack(">I", zlib.crc32(body, zlib.crc32(kind)))]
+    return b"".join(parts)

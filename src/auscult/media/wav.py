@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import struct
-import wave
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,13 +45,18 @@ def encode_wav(samples: Samples, rate_hz: int) -> bytes:
     if not 1 <= rate_hz < 2**31 // (2 * sound.shape[0]) or sound.size * 2 > _MOST_BYTES:
         raise ValueError(f"a WAV file cannot hold {sound.shape[0]} x {sound.shape[1]} samples at {rate_hz} Hz")
     whole = np.rint(sound.T * np.float32(FULL_SCALE)).astype("<i2")
-    file = io.BytesIO()
-    with wave.open(file, "wb") as out:
-        out.setnchannels(sound.shape[0])
-        out.setsampwidth(2)
-        out.setframerate(rate_hz)
-        out.writeframes(whole.tobytes())
-    return file.getvalue()
+    return _file(whole, _PCM, rate_hz)
+
+
+def _file(values: NDArray[Any], code: int, rate_hz: int) -> bytes:
+    """A WAV file of (samples, channels)."""
+    count, channels = values.shape
+    block = channels * values.itemsize
+    form = struct.pack("<HHIIHH", code, channels, rate_hz, rate_hz * block, block, 8 * values.itemsize)
+    fact = b"fact" + struct.pack("<II", 4, count) if code == _FLOAT else b""
+    data = values.tobytes()
+    chunks = b"".join((b"fmt ", struct.pack("<I", len(form)), form, fact, b"data", struct.pack("<I", len(data)), data))
+    return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
 
 
 def is_wav(head: bytes) -> bool:
@@ -167,19 +170,10 @@ def whole_samples(samples: Samples) -> NDArray[np.int16]:
 def wav_bytes(sound: Sound, depth: Depth) -> bytes:
     """A WAV file of 16-bit PCM or 32-bit floating point."""
     channels, count = sound.samples.shape
-    width = 2 if depth == "int16" else 4
-    size = channels * count * width
-    if size > _MOST_WAV_BYTES:
+    if channels * count * (2 if depth == "int16" else 4) > _MOST_WAV_BYTES:
         raise OutputError(
             f"a WAV file cannot hold {channels} x {count} samples", hint="cut out the part that is needed"
         )
-    code = 1 if depth == "int16" else 3
-    block = channels * width
-    form = struct.pack("<HHIIHH", code, channels, sound.rate_hz, sound.rate_hz * block, block, 8 * width)
-    values = whole_samples(sound.samples) if depth == "int16" else np.asarray(sound.samples, dtype="<f4")
-    body = np.ascontiguousarray(values.T).tobytes()
-    chunks = b"fmt " + struct.pack("<I", len(form)) + form
-    if depth == "float32":
-        chunks += b"fact" + struct.pack("<II", 4, count)
-    chunks += b"data" + struct.pack("<I", size) + body
-    return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
+    if depth == "int16":
+        return _file(whole_samples(sound.samples).T, _PCM, sound.rate_hz)
+    return _file(np.asarray(sound.samples, dtype="<f4").T, _FLOAT, sound.rate_hz)

@@ -15,10 +15,10 @@ import pytest
 from asking import RATE_HZ, question
 
 from auscult.errors import InputError, UsageError
+from auscult.media.frames import stored_png
 from auscult.media.rle import decode
 from auscult.media.sound import read_sound
 from auscult.models.adapters.command import Program, words_of
-from auscult.models.adapters.folder import stored_png
 from auscult.rng import generator
 from auscult.types import Query
 

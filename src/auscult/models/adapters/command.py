@@ -36,11 +36,11 @@ from typing import IO, Any, Final
 import numpy as np
 
 from auscult.errors import InputError, UsageError
+from auscult.media.frames import stored_png
 from auscult.media.masks import check_size
 from auscult.media.paths import safe_name, write_bytes
 from auscult.media.rle import decode, encode, rle_size
 from auscult.media.wav import encode_wav
-from auscult.models.adapters.folder import stored_png
 from auscult.models.base import Answer, Masks, Request
 from auscult.models.spec import SCRIPTS
 from auscult.work.worker import dying_with

@@ -5,10 +5,12 @@ Its errors are those of a real segmenter: leaks along weak edges, lost thin part
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.types import Box, Frame, Mask, Metadata
@@ -44,18 +46,16 @@ class GrabCut:
         if (x1 - x0) * (y1 - y0) == height * width:
             raise InputError("the box covers the whole frame", expected="some background around it")
         labels = np.zeros((height, width), np.uint8)
-        background, foreground = np.zeros((1, 65)), np.zeros((1, 65))
-        cv2.setRNGSeed(0)  # its colour models start from k-means, which draws from OpenCV's own generator
-        cv2.grabCut(
-            np.ascontiguousarray(frame[..., ::-1]),
-            labels,
-            (x0, y0, x1 - x0, y1 - y0),
-            background,
-            foreground,
-            self.iterations,
-            cv2.GC_INIT_WITH_RECT,
-        )
-        return np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
+        return graph_cut(frame, labels, rounds=self.iterations, box=(x0, y0, x1 - x0, y1 - y0))
+
+
+def graph_cut(frame: Frame, labels: NDArray[np.uint8], *, rounds: int, box: Sequence[int] = ()) -> Mask:
+    """What belongs to the object: of a box (x, y, width, height), else of ``labels``, which are written to."""
+    cv2.setRNGSeed(0)  # its colour models start from k-means, which draws from OpenCV's own generator
+    models = np.zeros((1, 65)), np.zeros((1, 65))
+    begin = cv2.GC_INIT_WITH_RECT if box else cv2.GC_INIT_WITH_MASK
+    cv2.grabCut(np.ascontiguousarray(frame[..., ::-1]), labels, box or (0, 0, 1, 1), *models, rounds, begin)
+    return np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
 
 
 MODEL = GrabCut()

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of
 from auscult.models.base import Masks, ModelTask
+from auscult.models.classical.grabcut import graph_cut
 from auscult.models.classical.onsets_sight import NEAR, CandidateKind, ClipSight, SeenPart, enlarged
 from auscult.types import Doubles, Frame, Frames, Mask, Metadata, Query, Samples
 
@@ -54,14 +55,10 @@ def outlined(frame: Frame, mask: Mask) -> Mask:
     labels = _labels(mask[here])
     if not np.isin(labels, (cv2.GC_BGD, cv2.GC_PR_BGD)).any():
         return mask
-    cv2.setRNGSeed(0)  # its colour models start from k-means, which draws from OpenCV's own generator
-    models = np.zeros((1, 65)), np.zeros((1, 65))
-    picture = np.ascontiguousarray(frame[here][..., ::-1])
-    cv2.grabCut(picture, labels, None, *models, _ROUNDS, cv2.GC_INIT_WITH_MASK)  # type: ignore[call-overload]
-    fitted = np.zeros(mask.shape, np.bool_)
-    fitted[here] = np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
-    both, either = int(np.count_nonzero(fitted & mask)), int(np.count_nonzero(fitted | mask))
-    return fitted if both >= _KEPT * either else mask
+    outline = np.zeros(mask.shape, np.bool_)
+    outline[here] = graph_cut(frame[here], labels, rounds=_ROUNDS)
+    both, either = int(np.count_nonzero(outline & mask)), int(np.count_nonzero(outline | mask))
+    return outline if both >= _KEPT * either else mask
 
 
 def _labels(mask: Mask) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
