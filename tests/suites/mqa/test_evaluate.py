@@ -21,7 +21,7 @@ from auscult.score.stats import (
     rmse_video,
     spearman,
 )
-from auscult.suites.core.finish import cells_csv, cells_json
+from auscult.suites.core.finish import cells_csv
 from auscult.suites.mqa.evaluate import (
     COLUMNS,
     SIZES,
@@ -151,7 +151,7 @@ def test_an_empty_column_is_undefined_not_zero():
     values = [outcome.value for outcome in defined if isinstance(outcome, Scored)]
     assert len(values) == 7
     assert cells["rmse", "avg"].outcome.value == pytest.approx(sum(values) / 7)
-    row = cells_json([empty])[0]
+    row = empty.row()
     assert (row["value"], row["low"], row["reason"]) == (None, None, "no masks of this column")
 
 
@@ -219,7 +219,7 @@ def test_tables_have_a_row_per_judge_and_the_counts():
 
 def test_cells_are_told_as_json_csv_and_metrics():
     results = results_of(CANDIDATES, {"one": ANSWERS, "two": {}})
-    rows = cells_json(results.cells)
+    rows = [one.row() for one in results.cells]
     json.dumps(rows, allow_nan=False)
     read = list(csv.DictReader(io.StringIO(cells_csv(results.cells))))
     assert len(read) == len(rows)

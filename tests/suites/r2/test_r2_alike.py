@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,12 +18,13 @@ from auscult.suites.core.finish import remove_stale
 from auscult.suites.core.grid import Grid, grid_of, joined_signature
 from auscult.suites.core.measures import unranked
 from auscult.suites.core.numbers import GridColumns
-from auscult.suites.core.page import Answers, RunOutcome, SuiteResults, results_of, summary_of
+from auscult.suites.core.page import Answers, SuiteResults, results_of, summary_of
 from auscult.suites.core.requests import FILE, command_rows, load_log, log_of
 from auscult.suites.core.tables import waiting_notes
 from auscult.suites.r2 import strips
 from auscult.suites.r2.cases import R2Case, task_rules
 from auscult.suites.r2.conditions import conditions_of
+from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.scene_source import unshown
 from auscult.types import Query
 
@@ -137,16 +137,8 @@ def test_a_question_without_a_defined_score_is_not_ok() -> None:
         failed=[("m", "clean", "d")],
     )  # fmt: skip
     assert found.cells[key].undefined == {"c"}
-    told = Answers(
-        asked=4, answered=3, failed=1, frames=3, model_ms=None, preparing_ms=None, overhead_ms=None, peak_mb=None,
-        threshold=None,
-    )  # fmt: skip
-    made = summary_of(
-        RunOutcome(
-            command="run r2", grid=found, answers={"m": told}, seed=0
-        ),
-        (),
-    )  # fmt: skip
+    told = Answers(asked=4, answered=3, failed=1, frames=3, times_ms=(), peak_mb=None)
+    made = summary_of("run r2", found, {"m": told}, numbers=(), unlisted=0)
     assert (made.n, made.ok, made.failed, made.undefined) == (4, 2, 1, 1)
 
 
@@ -234,7 +226,10 @@ def test_a_strip_shows_no_answer_to_other_data(tmp_path: Path) -> None:
     case = R2Case(
         id="a", clip="a", split="", query=Query(), frames=(), targets=(), size=(1, 1), rate_fps=1.0, scored="all"
     )
-    (order,) = strips._orders(SimpleNamespace(path=tmp_path), view, {"a": case}, valid={"now": ("m", "clean", "a")})
+    (order,) = strips._orders(
+        tmp_path / "predictions.jsonl", view, {"a": case}, valid={"now": ("m", "clean", "a")},
+        prepare=lambda shown, one: Prepared(shown, one, seed=0, guidance="sentences"),
+    )  # fmt: skip
     assert order.rows[0][1] == lines[0]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from auscult.report.drawing import Line, Polygon, Text
 from auscult.suites.core.charts import charts_of
-from auscult.suites.core.finish import cells_csv, cells_json
+from auscult.suites.core.finish import cells_csv
 from auscult.suites.core.grid import grid_of
 from auscult.suites.core.measures import numbers_of
 from auscult.suites.core.numbers import GridColumns, Number
@@ -55,7 +55,7 @@ def test_a_curve_that_stays_up_is_above_the_strongest_that_was_asked(levels: Seq
     (curve,) = [chart for chart in charts_of(index, correlations={}, ranks=(), splits=()) if chart.name == "curve_mix"]
     assert [text for text in _texts(curve.drawing.parts) if text.endswith(f"half lost above {last:g}")]
     assert "arrow" not in curve.caption
-    (cell,) = [row for row in cells_json(found) if (row["measure"], row["metric"], row["group"]) == KEY]
+    (cell,) = [row for row in [one.row() for one in found] if (row["measure"], row["metric"], row["group"]) == KEY]
     assert (cell["value"], cell["low"], cell["high"], cell["beyond"], cell["n"]) == (None, None, None, last, 10)
     metric = summary_metrics(found)["never/mix/breaking/J&F"]
     assert (metric["value"], metric["beyond"]) == (None, last)
@@ -69,7 +69,7 @@ def test_an_open_end_is_open_in_tables_charts_and_cells(model: str, broken: bool
     found = numbers(("low", "medium"), model)
     index = Index(found, RULES)
     text = breaking_table(index).rows[0][1]
-    (cell,) = [row for row in cells_json(found) if (row["measure"], row["metric"], row["group"]) == KEY]
+    (cell,) = [row for row in [one.row() for one in found] if (row["measure"], row["metric"], row["group"]) == KEY]
     assert (cell["value"] is not None) == broken
     assert (cell["high"], cell["beyond"]) == (None, 3.0)
     assert cell["low"] < 3

@@ -244,14 +244,11 @@ class TestAnswers:
         lost = [("m", "clean", "d"), ("m", "clean", "c")]  # the second has an answer that cannot be scored
         told = answers_of(rows, valid=VALID, models=("m", "n"), failed=lost)["m"]
         assert (told.asked, told.answered, told.failed, told.frames) == (4, 3, 2, 12)
-        assert told.model_ms == pytest.approx(200.0)
-        assert told.preparing_ms == pytest.approx(10.0)
-        assert told.overhead_ms == pytest.approx(1.0)
-        assert told.threshold == 0.5
+        assert told.times_ms == pytest.approx((200.0, 10.0, 1.0))
 
     def test_a_model_without_answers(self) -> None:
         told = answers_of(self.rows(), valid=VALID, models=("m", "n"), failed=[("n", "clean", "a")])["n"]
-        assert (told.asked, told.answered, told.failed, told.model_ms, told.threshold) == (1, 0, 1, None, None)
+        assert (told.asked, told.answered, told.failed, told.times_ms) == (1, 0, 1, ())
 
 
 def listed(folder: Path, models: Mapping[str, str], conditions: tuple[Condition, ...]) -> tuple[list[str], list[str]]:

@@ -130,7 +130,9 @@ def test_baselines_are_ranked_clean_and_who_was_not_asked_everywhere_is_named(fo
     assert [row[0] for row in found.tables["joined_differences"].rows] == ["flow - lexicon"]
     over = [row[1] for row in found.tables["sets"].rows if row[0] == "all data sets"]
     assert over == ["flow", "lexicon"]
-    assert {"joined_ranks_clean", "joined_ranks_loss_mix"} <= {chart.name for chart in found.charts}
+    assert {"joined_ranks_clean", "joined_ranks_loss_mix"} <= {
+        one.name for section in found.sections for one in section.figures
+    }
     assert [section.name for section in found.sections][:2] == ["sets", "over"]
     assert any("over all data sets" in table.title for table in found.shown)
 

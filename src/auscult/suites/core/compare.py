@@ -371,7 +371,6 @@ class SuiteComparison:
     numbers: tuple[Number, ...]  # every number; of several data sets the name of the data goes before the model's
     tables: Mapping[str, Table]  # by file name, the most important first
     shown: tuple[Table, ...]  # those that fit a console
-    charts: tuple[Figure, ...]  # in order
     sections: tuple[Section, ...]  # the parts of the page
 
 
@@ -383,8 +382,8 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
     task = sets[0].grid.task
     means, overall = kind_means(sets, task.main), models_over(sets, task.main)
     joint = _joint(sets, found, means=means, overall=overall)
-    mine = [_renamed(name, one, alone=len(found) == 1) for name, one in found.items()]
-    own = {key: table for tables, _ in mine for key, table in tables.items()}
+    named = {name: _renamed(name, one) for name, one in found.items()} if len(found) > 1 else found
+    own = {key: table for one in named.values() for key, table in one.tables.items()}
     last = records_table(sets)
     tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
     counts = [questions(one.grid) for one in sets]
@@ -403,8 +402,7 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
         numbers=(*_all_numbers(found), *(_of_set(ALL, one) for one in overall.numbers), *means),
         tables=tables,
         shown=tuple(_shown(tables, joint.tables)),
-        charts=(*joint.charts, *(chart for _, charts in mine for chart in charts)),
-        sections=(*_sections(found, joint), Section(name="records", title="What was compared", tables=(last,))),
+        sections=(*_sections(named, joint), Section(name="records", title="What was compared", tables=(last,))),
     )
 
 
@@ -453,6 +451,7 @@ def _joint(
     correlations = correlations_over({one.name: one.view for one in sets}, task.main)
     tables: dict[str, Table] = {}
     charts: list[Figure] = []
+    drawn = charts_of(Index(means, task), correlations=correlations, ranks=(), splits=()) if means else []
     if len(sets) > 1:
         tables["sets"] = sets_table(found, overall)
         tables |= overall_tables(overall, task)
@@ -463,33 +462,24 @@ def _joint(
             f"correlation_{room}": joined_table(room, one, strengths_text([each.view for each in sets], room))
             for room, one in correlations.items()
         }
-        drawn = [
-            chart for chart in _charts(means, task, correlations=correlations) if chart.name.startswith("correlation")
-        ]
-        charts += [replace(one, caption=one.caption.replace("all models", OVER_ALL, 1)) for one in drawn]
+        alike = [one for one in drawn if one.name.startswith("correlation")]
+        charts += [replace(one, caption=one.caption.replace("all models", OVER_ALL, 1)) for one in alike]
     by_kind = means_table(means, task)
     if by_kind is not None:
         tables["means_kinds"] = by_kind
         caption = f"Average change of {task.metric_name(task.main)} by kind, mean over models and the strengths."
-        drawn = [chart for chart in _charts(means, task, correlations={}) if chart.name == "kinds"]
-        charts += [replace(chart, name="means_kinds", caption=caption) for chart in drawn]
+        charts += [replace(one, name="means_kinds", caption=caption) for one in drawn if one.name == "kinds"]
     return _Joint(tables=tables, charts=tuple(charts), correlations=correlations)
 
 
-def _charts(means: Sequence[Number], task: Task, *, correlations: Mapping[str, Correlation]) -> list[Figure]:
-    return charts_of(Index(means, task), correlations=correlations, ranks=(), splits=()) if means else []
-
-
-def _renamed(name: str, found: SuiteResults, *, alone: bool) -> tuple[dict[str, Table], list[Figure]]:
-    """Tables and charts of a data set; among others their files and titles bear its name."""
-    if alone:
-        return dict(found.tables), list(found.charts)
-    tables = {
-        f"{safe_name(name)}__{key}": replace(table, title=f"{name}: {table.title}")
-        for key, table in found.tables.items()
-    }
-    charts = [replace(one, name=f"{safe_name(name)}__{one.name}") for one in found.charts]
-    return tables, charts
+def _renamed(name: str, found: SuiteResults) -> SuiteResults:
+    """What a data set came to; among others files and titles of its tables and charts bear its name."""
+    before = f"{safe_name(name)}__"
+    return replace(
+        found,
+        tables={before + key: replace(one, title=f"{name}: {one.title}") for key, one in found.tables.items()},
+        charts=tuple(replace(one, name=before + one.name) for one in found.charts),
+    )
 
 
 def _all_numbers(found: Mapping[str, SuiteResults]) -> Iterator[Number]:
@@ -526,17 +516,8 @@ def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Sect
         if tables or charts:
             yield Section(name=anchor, title=title, lead=lead, figures=tuple(charts), tables=tables)
     for place, (name, one) in enumerate(found.items() if len(found) > 1 else (), start=1):
-        renamed, charts = _renamed(name, one, alone=False)
-        written = dict(zip(one.tables.values(), renamed.values(), strict=True))
-        files = {old.name: new.name for old, new in zip(one.charts, charts, strict=True)}
-        for section in sections_of(one.tables, one.charts):
-            yield replace(
-                section,
-                name=f"data-{place}-{section.name}",
-                title=f"{name}: {section.title}",
-                tables=tuple(written[table] for table in section.tables),
-                figures=tuple(replace(figure, name=files[figure.name]) for figure in section.figures),
-            )
+        for section in sections_of(one.tables, one.charts, before=f"{safe_name(name)}__"):
+            yield replace(section, name=f"data-{place}-{section.name}", title=f"{name}: {section.title}")
 
 
 def write_comparison(

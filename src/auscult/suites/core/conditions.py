@@ -28,6 +28,11 @@ class Condition:
     part: FramePart = "all"  # which frames are perturbed, of a clip whose first frame carries the reference
 
     @property
+    def place(self) -> tuple[str, str, str]:
+        """What it is called in every record: group, level and part."""
+        return self.group, self.level, self.part
+
+    @property
     def strength(self) -> float | None:
         """0..5; None where it changes from frame to frame."""
         if self.level == DYNAMIC:
@@ -90,7 +95,7 @@ def level_word(level: str) -> str:
 def unique_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """The conditions without those that are another one in other words, as ``3`` is ``medium``."""
     each = list(conditions)
-    words = {(one.group, one.level, one.part) for one in each}
+    words = {one.place for one in each}
 
     def is_other(one: Condition) -> bool:
         plain = one.level if one.level in {CLEAN, DYNAMIC} else level_word(one.level)

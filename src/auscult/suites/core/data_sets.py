@@ -25,12 +25,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from auscult.errors import InputError
-from auscult.outcome import Outcome, Signature
-from auscult.score.stats.change import Change, ChangeInterval, Scores, change_fields, change_sums, changes_of
+from auscult.outcome import Outcome
+from auscult.score.stats.change import Scores, change_fields, change_sums, changes_of, with_draws
 from auscult.score.stats.ranking import DataSet as Ranked
-from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_change_over, rank_by_score_over
-from auscult.score.stats.resample import drawn_fields, percentile_interval, resampled
+from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_change_over, rank_by_score_over, within
+from auscult.score.stats.resample import resampled
 from auscult.score.stats.samples import Clusters, Common, SampleValues, common, memberships
 from auscult.suites.core.conditions import CLEAN, Condition, is_mix, part_name
 from auscult.suites.core.grid import Cell, Grid, joined_signature
@@ -79,7 +78,7 @@ def data_sets(records: Sequence[SuiteRecord]) -> tuple[tuple[DataSet, ...], tupl
         DataSet(
             name=name,
             records=tuple(group.records),
-            view=GridColumns(grid=_narrowed(grid, kept), seed=records[0].seed),
+            view=GridColumns(grid=grid.narrowed(kept), seed=records[0].seed),
             differing=differing,
         )
         for name, group, (grid, differing) in zip(names, groups, merged, strict=True)
@@ -221,7 +220,7 @@ def _spelled(mine: Iterable[Condition], known: dict[tuple[str, str, str], Condit
     """A record's names of conditions to those of the data set; two versions of one kind are two conditions."""
     found: dict[str, str] = {}
     for one in mine:
-        place = (one.group, one.level, one.part)
+        place = one.place
         if place not in known:
             taken = any(other.name == one.name for other in known.values())
             known[place] = replace(one, name="_".join(place)) if taken else one
@@ -247,7 +246,7 @@ def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
 
 def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tuple[Condition, ...]]:
     """Places of conditions that every model has that was asked about their group, and the other conditions."""
-    known = {(one.group, one.level, one.part): one for grid in grids for one in grid.conditions}
+    known = {one.place: one for grid in grids for one in grid.conditions}
     asked: dict[tuple[str, str], list[set[str]]] = {}
     for grid in grids:
         for model in grid.models:
@@ -261,10 +260,6 @@ def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tup
     unasked = {place for place in known if (place[0], place[2]) not in asked}
     dropped = tuple(one for place, one in known.items() if place not in kept | unasked)
     return frozenset(kept), dropped
-
-
-def _narrowed(grid: Grid, kept: frozenset[tuple[str, str, str]]) -> Grid:
-    return replace(grid, conditions=tuple(one for one in grid.conditions if (one.group, one.level, one.part) in kept))
 
 
 ALL: Final = "all data sets"
@@ -304,7 +299,7 @@ def _columns(
     sets: Sequence[DataSet], metric: str
 ) -> Iterator[tuple[tuple[str, str, str, str], dict[str, list[SampleValues]]]]:
     """(measure, group, level, part) with the values of every model that was asked."""
-    for one in dict.fromkeys((one.group, one.level, one.part) for part in sets for one in part.grid.conditions):
+    for one in dict.fromkeys(one.place for part in sets for one in part.grid.conditions):
         levels = {part.name: _levels(part.view, one, metric) for part in sets}
         if any(levels.values()):
             yield ("level", *one), {name: found for name, found in levels.items() if found}
@@ -321,10 +316,10 @@ def _strengths(sets: Sequence[DataSet], place: tuple[str, str]) -> str:
 
 
 def _levels(view: GridColumns, place: tuple[str, str, str], metric: str) -> list[SampleValues]:
-    found = [one for one in view.grid.conditions if (one.group, one.level, one.part) == place]
     return [
         view.values(model, one.name, metric)
-        for one in found
+        for one in view.grid.conditions
+        if one.place == place
         for model in view.grid.models
         if view.grid.asked(model, one.name) and not view.grid.task.is_baseline(model)
     ]
@@ -368,22 +363,15 @@ def mean_over(
         "data_sets": len(draws),
     }
     known = [one for one in draws if one is not None]
-    if len(known) < len(draws):
-        return Change(value=value, signature=Signature.of(**fields), counts=counts)
-    # a model none of whose clips is drawn has no value in that draw, as one without any has none at all
-    ends = percentile_interval(np.nanmean(np.hstack(known), axis=1), level=LEVEL)
-    if ends is None:
-        raise InputError(f"{replicates} draws give no interval", expected="1 draw or more")
-    made = drawn_fields(LEVEL, replicates) | {"drawn": "clusters within each data set"}
-    return ChangeInterval(
-        value=value,
-        signature=Signature.of(**fields, **made),
-        low=ends[0],
-        high=ends[1],
+    return with_draws(
+        value,
+        counts,
+        fields=fields,
+        # a model none of whose clips is drawn has no value in that draw, as one without any has none at all
+        values=np.nanmean(np.hstack(known), axis=1) if len(known) == len(draws) else None,
         clusters=total,
-        replicates=replicates,
-        undefined=0,
-        counts=counts,
+        level=LEVEL,
+        drawn_from=within(2),
     )
 
 
@@ -446,8 +434,8 @@ class _ModelsOver:
         self.task = first.grid.task
         shared = [model for model in first.grid.models if all(model in view.grid.models for view in others)]
         self.models = tuple(sorted((model for model in shared if self._clean(model)), key=self.task.is_baseline))
-        places = [{_place(one): one.name for one in view.grid.conditions} for view in views.values()]
-        self.conditions = tuple(one for one in first.grid.conditions if all(_place(one) in known for known in places))
+        places = [{one.place: one.name for one in view.grid.conditions} for view in views.values()]
+        self.conditions = tuple(one for one in first.grid.conditions if all(one.place in known for known in places))
         self._names = dict(zip(views, places, strict=True))
         self.groups = tuple(place for place in first.grid.groups() if all(place in v.grid.groups() for v in others))
 
@@ -544,14 +532,14 @@ class _ModelsOver:
         return Ranked(models=models, clusters=self.views[name].grid.cases, rng=self.views[name].rng("joined", name))
 
     def _values(self, name: str, model: str, one: Condition) -> SampleValues:
-        return self.views[name].values(model, self._names[name][_place(one)], self.metric)
+        return self.views[name].values(model, self._names[name][one.place], self.metric)
 
     def _scores(self, name: str, model: str, shared: Sequence[Condition]) -> Scores:
-        here = [replace(one, name=self._names[name][_place(one)]) for one in shared]
+        here = [replace(one, name=self._names[name][one.place]) for one in shared]
         return self.views[name].scores(model, here, self.metric)
 
     def _asked(self, model: str, one: Condition) -> bool:
-        return all(view.grid.asked(model, self._names[name][_place(one)]) for name, view in self.views.items())
+        return all(view.grid.asked(model, self._names[name][one.place]) for name, view in self.views.items())
 
     def _scored(self, model: str, shared: Sequence[Condition]) -> bool:
         """Whether a model has a score on every data set; one that has none would leave nothing of the others."""
@@ -581,10 +569,6 @@ class _ModelsOver:
             outcome=outcome,
             signature=joined_signature(signed),
         )
-
-
-def _place(one: Condition) -> tuple[str, str, str]:
-    return one.group, one.level, one.part
 
 
 def _change_outcome(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -111,6 +111,10 @@ class Grid:
         found = dict.fromkeys((one.group, one.part) for one in self.conditions[1:])
         return tuple(found)
 
+    def narrowed(self, places: Container[tuple[str, str, str]]) -> Grid:
+        """The grid with the conditions of these places alone."""
+        return replace(self, conditions=tuple(one for one in self.conditions if one.place in places))
+
     def of_group(self, group: str, part: str = "all") -> tuple[Condition, ...]:
         """The conditions of a group, mildest first, dynamic last."""
         mine = [one for one in self.conditions if one.group == group and one.part == part]
@@ -147,6 +151,12 @@ def grid_of(
             cell.values.pop(case, None)
         if "both_px" in row:
             pixels.setdefault((model, condition), {})[case] = (int(row["both_px"]), int(row["either_px"]))
+    left: dict[tuple[str, str], set[str]] = {}
+    for model, condition, case in waiting:
+        left.setdefault((model, condition), set()).add(case)
+    by_metric: dict[str, list[Mapping[str, Any]]] = {}
+    for (_, metric), told in signed.items():
+        by_metric.setdefault(metric, []).extend(told.values())
     return Grid(
         task=task,
         cases={name: clip for name, (clip, _) in cases.items()},
@@ -156,24 +166,10 @@ def grid_of(
         cells=cells,
         pixels=pixels,
         failed=frozenset((model, condition) for model, condition, _ in failed),
-        waiting=_by_place(waiting),
-        signatures={metric: joined_signature(told) for metric, told in _by_metric(signed).items()},
+        waiting={place: frozenset(one) for place, one in left.items()},
+        signatures={metric: joined_signature(told) for metric, told in by_metric.items()},
         by_model={place: joined_signature(told.values()) for place, told in signed.items()},
     )
-
-
-def _by_place(waiting: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str], frozenset[str]]:
-    found: dict[tuple[str, str], set[str]] = {}
-    for model, condition, case in waiting:
-        found.setdefault((model, condition), set()).add(case)
-    return {place: frozenset(cases) for place, cases in found.items()}
-
-
-def _by_metric(signed: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for (_, metric), told in signed.items():
-        found.setdefault(metric, []).extend(told.values())
-    return found
 
 
 def joined_signature(many: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -92,13 +92,13 @@ def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
     return {name: table for name, table in found.items() if table is not None and table.rows}
 
 
-def sections_of(tables: Mapping[str, Table], charts: Sequence[Figure]) -> tuple[Section, ...]:
-    """General first, then kinds, then the rest; each table in the first section that its name fits."""
+def sections_of(tables: Mapping[str, Table], charts: Sequence[Figure], *, before: str = "") -> tuple[Section, ...]:
+    """General first, then kinds, then the rest; each in the first section that its name fits, ``before`` apart."""
     left_tables, left_charts = dict(tables), list(charts)
     found = []
     for name, title, lead, table_names, chart_names in _PARTS:
-        mine = [left_tables.pop(one) for one in list(left_tables) if one.startswith(table_names)]
-        drawn = [one for one in left_charts if one.name.startswith(chart_names)]
+        mine = [left_tables.pop(one) for one in list(left_tables) if one.removeprefix(before).startswith(table_names)]
+        drawn = [one for one in left_charts if one.name.removeprefix(before).startswith(chart_names)]
         left_charts = [one for one in left_charts if one not in drawn]
         if mine or drawn:
             found.append(Section(name=name, title=title, lead=lead, figures=tuple(drawn), tables=tuple(mine)))
@@ -127,11 +127,9 @@ class Answers:
     answered: int  # of these
     failed: int  # of these; the rest was not asked
     frames: int
-    model_ms: float | None  # median over answers of the model's own time per frame
-    preparing_ms: float | None  # of reading and perturbing, per frame
-    overhead_ms: float | None  # of everything else beside the model's own time, per frame
+    # medians over answers per frame: the model's own time, that of reading and perturbing, and everything else's
+    times_ms: tuple[float, ...]  # empty where nothing was answered
     peak_mb: int | None  # the most memory of a worker with the model; None where the system does not tell
-    threshold: float | None  # what probabilities were cut at; None for masks
 
 
 def answers_of(
@@ -142,9 +140,8 @@ def answers_of(
     failed: Sequence[tuple[str, str, str]],
 ) -> dict[str, Answers]:
     """Count and time the stored predictions of each model; ``failed`` has no answer, or one without a score."""
-    times: dict[str, list[tuple[float, float, float]]] = {model: [] for model in models}
+    times: dict[str, list[list[float]]] = {model: [] for model in models}
     frames = dict.fromkeys(models, 0)
-    cuts: dict[str, float | None] = dict.fromkeys(models)
     peaks: dict[str, int | None] = dict.fromkeys(models)
     seen: set[str] = set()
     for row in rows:
@@ -153,11 +150,10 @@ def answers_of(
             continue
         seen.add(key)
         model, count = valid[key][0], max(1, len(row["counts"]))
-        times[model].append(tuple(1000 * float(row[name]) / count for name in ("seconds", "preparing_s", "overhead_s")))  # type: ignore[arg-type]
+        times[model].append([1000 * float(row[name]) / count for name in ("seconds", "preparing_s", "overhead_s")])
         frames[model] += count
         if row.get("peak_mb") is not None:
             peaks[model] = max(peaks[model] or 0, int(row["peak_mb"]))
-        cuts[model] = cuts[model] if row["threshold"] is None else float(row["threshold"])
     stored = {valid[key] for key in seen}
     lost = {model: {place for place in failed if place[0] == model} for model in models}
     return {
@@ -166,18 +162,11 @@ def answers_of(
             answered=len(times[model]),
             failed=len(lost[model]),
             frames=frames[model],
-            model_ms=_median(times[model], 0),
-            preparing_ms=_median(times[model], 1),
-            overhead_ms=_median(times[model], 2),
+            times_ms=tuple(map(median, zip(*times[model], strict=True))),
             peak_mb=peaks[model],
-            threshold=cuts[model],
         )
         for model in models
     }
-
-
-def _median(times: Sequence[tuple[float, float, float]], place: int) -> float | None:
-    return median(one[place] for one in times) if times else None
 
 
 def answers_table(
@@ -194,9 +183,7 @@ def answers_table(
             f"{one.failed:,}",
             *((f"{left[model]:,}",) if more else ()),
             f"{one.frames:,}",
-            _ms(one.model_ms),
-            _ms(one.preparing_ms),
-            _ms(one.overhead_ms),
+            *([f"{value:.1f}" for value in one.times_ms] or ["–"] * 3),
             "–" if one.peak_mb is None else f"{one.peak_mb:,}",
         )
         for model, one in answers.items()
@@ -213,24 +200,7 @@ def answers_table(
 _OF_TIME: Final = ("frames", "model ms", "input ms", "ours ms", "peak MB")
 
 
-def _ms(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
-
-
 # --- the end of a run ---
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOutcome:
-    """What a run came to before anything is computed from it."""
-
-    command: str
-    grid: Grid  # all scores
-    answers: Mapping[str, Answers]  # model to what became of its requests
-    seed: int
-    unlisted: int = 0  # what could not be made a case
-    absent: int = 0  # expressions that refer to nothing, left out
-    notes: tuple[str, ...] = ()  # what is to be said of the data
 
 
 def write_results(
@@ -245,27 +215,26 @@ def write_results(
     """Write everything that follows from the scores, with sections that the suite adds, and end the run."""
     run, grid = runner.run, done.grid
     stored = read_lines(run.path / PREDICTIONS)
-    outcome = RunOutcome(
-        command=f"run {grid.task.suite}",
-        grid=grid,
-        answers=answers_of(stored, valid=done.places, models=grid.models, failed=done.failed),
-        seed=runner.seed,
-        unlisted=unlisted,
-        absent=absent,
-        notes=notes,
+    answers = answers_of(stored, valid=done.places, models=grid.models, failed=done.failed)
+    results = results_of(GridColumns(grid=grid, seed=runner.seed))
+    tables = {**results.tables, "answers": answers_table(answers, grid.waiting)}
+    waiting = shown.waiting_notes(grid)
+    told = (
+        *undefined_reasons(read_lines(run.path / SCORES), grid),
+        FAILED,
+        *waiting,
+        *notes,
+        *([f"Could not be asked about: {unlisted:,}; see errors.jsonl."] if unlisted else []),
+        *([f"Expressions that refer to nothing, left out: {absent:,}."] if absent else []),
     )
-    results = results_of(GridColumns(grid=grid, seed=outcome.seed))
-    tables = {**results.tables, "answers": answers_table(outcome.answers, grid.waiting)}
-    reasons = undefined_reasons(read_lines(run.path / SCORES), grid)
-    sections = (*sections_of(tables, results.charts), *pictures)
-    page = _page(run, outcome, results, sections=sections, reasons=reasons)
+    page = _page(run, results, sections=(*sections_of(tables, results.charts), *pictures), notes=told)
     return write_run(
         run,
         replace(page, shown=shown_of(tables)),
         tables=tables,
         numbers=results.numbers,
-        summary=summary_of(outcome, results.numbers),
-        remarks=(*(f"{name}: {error}" for name, error in runner.unloaded.items()), *shown.waiting_notes(grid)),
+        summary=summary_of(f"run {grid.task.suite}", grid, answers, numbers=results.numbers, unlisted=unlisted),
+        remarks=(*(f"{name}: {error}" for name, error in runner.unloaded.items()), *waiting),
     )
 
 
@@ -275,14 +244,16 @@ def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
     return tuple(tables[name] for name in (*first, "floor", "answers") if name in tables)
 
 
-def summary_of(outcome: RunOutcome, numbers: tuple[Number, ...]) -> Summary:
-    """Counts are questions: one per model, case and condition."""
-    asked = sum(one.asked for one in outcome.answers.values())
-    failed = sum(one.failed for one in outcome.answers.values())
-    lost = outcome.unlisted * len(outcome.answers)
-    _, _, undefined = questions(outcome.grid)
+def summary_of(
+    command: str, grid: Grid, answers: Mapping[str, Answers], *, numbers: Iterable[Number], unlisted: int
+) -> Summary:
+    """Counts are questions: one per model, case and condition; what could not be made a case failed with each model."""
+    asked = sum(one.asked for one in answers.values())
+    failed = sum(one.failed for one in answers.values())
+    lost = unlisted * len(answers)
+    _, _, undefined = questions(grid)
     return Summary(
-        command=outcome.command,
+        command=command,
         n=asked + lost,
         ok=asked - failed - undefined,
         failed=failed + lost,
@@ -314,14 +285,12 @@ def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str
 
 def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
     cases = sorted({case for _, _, case in answers})
-    named = ", ".join(f"{case[:60]}" for case in cases[:_MOST_NAMED]) + (", ..." if len(cases) > _MOST_NAMED else "")
+    named = ", ".join(case[:60] for case in cases[:_MOST_NAMED]) + (", ..." if len(cases) > _MOST_NAMED else "")
     return f"Undefined, {reason[:200]}: {len(answers):,} answers to {len(cases):,} cases ({named})."
 
 
-def _page(
-    run: RunFolder, outcome: RunOutcome, results: SuiteResults, *, sections: Sequence[Section], reasons: Sequence[str]
-) -> Page:
-    grid = outcome.grid
+def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...], notes: tuple[str, ...]) -> Page:
+    grid = results.view.grid
     floor = [name for name in grid.models if grid.task.is_baseline(name)]
     models = [name for name in grid.models if name not in floor]
     told = f"{counted(len(models), 'model')} beside {counted(len(floor), 'baseline')}"
@@ -343,13 +312,8 @@ def _page(
             ),
             *(f"{name} has not one clean score: nothing is known of it." for name in results.unscored),
             *unranked(results.ranks),
-            *reasons,
-            FAILED,
-            *shown.waiting_notes(grid),
-            *outcome.notes,
-            *([f"Could not be asked about: {outcome.unlisted:,}; see errors.jsonl."] if outcome.unlisted else []),
-            *([f"Expressions that refer to nothing, left out: {outcome.absent:,}."] if outcome.absent else []),
+            *notes,
         ),
         links=(),
-        sections=tuple(sections),
+        sections=sections,
     )

@@ -17,7 +17,7 @@ from auscult.record.manifest import argument
 from auscult.record.reader import require_record
 from auscult.suites.core.grid import Grid, Task, grid_of
 from auscult.suites.core.numbers import GridColumns
-from auscult.suites.core.page import RunOutcome, answers_of, answers_table, results_of, shown_of, summary_of
+from auscult.suites.core.page import answers_of, answers_table, results_of, shown_of, summary_of
 from auscult.suites.core.requests import require_log
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.results import ResultKey, standing
@@ -205,8 +205,7 @@ def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
     results = results_of(GridColumns(grid=record.grid, seed=record.seed))
     tables = {**results.tables, "answers": answers_table(answers, record.grid.waiting)}
     unlisted = sum(_unlisted(row) for _, row in numbered_lines(folder / ERRORS))
-    outcome = RunOutcome(command="score", grid=record.grid, answers=answers, seed=record.seed, unlisted=unlisted)
-    summary = summary_of(outcome, results.numbers)
+    summary = summary_of("score", record.grid, answers, numbers=results.numbers, unlisted=unlisted)
     remarks = () if record.finished else ("the run has not come to its end: what has no score is only yet to come",)
     return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
 
@@ -227,7 +226,7 @@ def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
             raise RecordError(
                 "the line is no answer", path=path, line=number, expected="key, counts and times", hint=_AGAIN
             )
-        yield {"threshold": None, **row}
+        yield row
 
 
 def _is_number(value: object) -> bool:

@@ -172,11 +172,6 @@ class Prepared:
         )
 
 
-def prepared_of(case: R2Case, condition: Condition, *, seed: int, guidance: str) -> Prepared:
-    """A case under a condition."""
-    return Prepared(case=case, condition=condition, seed=seed, guidance=guidance)
-
-
 def _mixed(group: str, guidance: str, *, strength: float | None, seed: int, key: str) -> Recipe:
     """The release's mix over the paper's kinds, or one side of it alone."""
     both, alone = _SHARES[group]

@@ -34,7 +34,6 @@ from auscult.record.folder import open_run
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import Condition
-from auscult.suites.core.numbers import GridColumns
 from auscult.suites.core.page import write_results
 from auscult.suites.core.requests import assign_unique_names, conditions_for
 from auscult.suites.core.results import unmade_rows
@@ -44,7 +43,7 @@ from auscult.suites.r2 import R2Options
 from auscult.suites.r2.cases import BASELINES, CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.inputs import R2Runner, unasked_remarks, write_inputs
-from auscult.suites.r2.perturbing import prepared_of
+from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.scoring import Scorer
 from auscult.suites.r2.strips import draw_strips, strip_sections
 from auscult.suites.registered import SuiteRun, refuse_idle
@@ -95,7 +94,7 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
                 timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
                 memory_mb=options.memory_mb,
             ),
-            prepare=partial(prepared_of, seed=options.seed, guidance=setting.task.guidance),
+            prepare=partial(Prepared, seed=options.seed, guidance=setting.task.guidance),
             scorer=partial(Scorer, setting.task),
             progress=listener,
             errors=errors,
@@ -107,15 +106,13 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
             mine = conditions_for(model, setting.conditions, log)
             runner.errors += unasked_remarks([model], found.cases, mine)
         done = runner.finish(asked, told=frozenset(error.path for _, error in listing.errors))
-        view = GridColumns(grid=done.grid, seed=options.seed)
-        strips = draw_strips(run, view, found.cases, valid=done.places, workers=options.n_workers)
         return write_results(
             runner,
             done,
             unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
             absent=found.absent,
             notes=listing.notes,
-            pictures=strip_sections(strips),
+            pictures=strip_sections(draw_strips(runner, done)),
         )
 
 
@@ -135,14 +132,10 @@ def _setting(options: R2Options) -> _Setting:
                 f"{one.name} does not do {task.title}",
                 expected=f"a model of {task.name}, {one.name} does: {', '.join(one.tasks)}",
             )
-    return _Setting(
-        options=options,
-        task=task,
-        models=models,
-        conditions=conditions_of(
-            task, mixes=options.mixes, kinds=options.kinds, levels=options.levels, parts=options.parts
-        ),
+    conditions = conditions_of(
+        task, mixes=options.mixes, kinds=options.kinds, levels=options.levels, parts=options.parts
     )
+    return _Setting(options=options, task=task, models=models, conditions=conditions)
 
 
 def _idle(options: R2Options, task: TaskRules) -> dict[str, str]:

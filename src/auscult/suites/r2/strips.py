@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from auscult.arrays.overlap import iou
@@ -12,7 +13,6 @@ from auscult.jobs.predict import FILE, Reader
 from auscult.media.frames import encode_jpeg
 from auscult.media.rle import decode
 from auscult.outcome import Failed
-from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.report.page import Example, Section
 from auscult.report.strip import StripCell, StripRow, evenly, strip
@@ -21,7 +21,9 @@ from auscult.suites.core.conditions import CLEAN, Condition, is_mix
 from auscult.suites.core.measures import static_of
 from auscult.suites.core.numbers import GridColumns
 from auscult.suites.core.results import ResultKey
-from auscult.suites.r2.cases import R2Case, task_rules, truths_of
+from auscult.suites.core.runner import Finished
+from auscult.suites.r2.cases import R2Case, truths_of
+from auscult.suites.r2.inputs import R2Runner
 from auscult.suites.r2.perturbing import Prepared
 from auscult.work.pool import Task, run_tasks
 
@@ -36,20 +38,18 @@ class StripOrder:
     name: str
     title: str
     case: R2Case
-    # condition, its stored prediction, its score; mildest first
-    rows: tuple[tuple[Condition, Mapping[str, Any] | None, float | None], ...]
-    seed: int
-    guidance: str  # the room of the reference
+    # under each condition, mildest first: the case, its stored prediction, its score
+    rows: tuple[tuple[Prepared, Mapping[str, Any] | None, float | None], ...]
 
 
-def draw_strips(
-    run: RunFolder, view: GridColumns, cases: Sequence[R2Case], *, valid: Mapping[str, ResultKey], workers: int
-) -> list[Example]:
+def draw_strips(runner: R2Runner, done: Finished) -> list[Example]:
     """Draw a strip for every group of conditions, of the case that the first model loses most on, or gains least."""
-    orders = _orders(run, view, {case.id: case for case in cases}, valid=valid)
+    run, view = runner.run, GridColumns(grid=done.grid, seed=runner.seed)
+    cases = {case.id: case for case in runner.cases}
+    orders = _orders(run.path / FILE, view, cases, prepare=runner.prepare, valid=done.places)
     made: dict[str, bytes] = {}
     tasks = [Task(order.name, order) for order in orders]
-    for result in run_tasks(_Drawer, tasks, workers=workers, stage="figure"):
+    for result in run_tasks(_Drawer, tasks, workers=runner.how.workers, stage="figure"):
         if not isinstance(result.outcome, Failed):  # a figure is no result: its lack costs no case
             made[result.key] = result.outcome
             run.write_bytes(_file(result.key), result.outcome, durable=False)
@@ -84,18 +84,23 @@ def _file(name: str) -> str:
 
 def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
     """Each level's score, and its change from clean."""
-    clean = next((score for one, _, score in order.rows if one.name == CLEAN), None)
+    clean = next((score for one, _, score in order.rows if one.condition.name == CLEAN), None)
     told = []
     for one, row, score in order.rows:
         text = "failed" if row is None else "n/a" if score is None else f"{100 * score:.1f}"
-        if score is not None and clean is not None and one.name != CLEAN:
+        if score is not None and clean is not None and one.condition.name != CLEAN:
             text += f" ({100 * (score - clean):+.1f})"
-        told.append((one.level, text))
+        told.append((one.condition.level, text))
     return tuple(told)
 
 
 def _orders(
-    run: RunFolder, view: GridColumns, cases: Mapping[str, R2Case], *, valid: Mapping[str, ResultKey]
+    predictions: Path,
+    view: GridColumns,
+    cases: Mapping[str, R2Case],
+    *,
+    prepare: Callable[[R2Case, Condition], Prepared],
+    valid: Mapping[str, ResultKey],
 ) -> list[StripOrder]:
     grid = view.grid
     model = next((name for name in grid.models if not grid.task.is_baseline(name) and grid.asked(name, CLEAN)), "")
@@ -110,7 +115,7 @@ def _orders(
         for one in (grid.conditions[0], *grid.of_group(*place))
     }
     stored: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for row in read_lines(run.path / FILE):
+    for row in read_lines(predictions):
         of, condition, shown = valid.get(str(row["key"]), ("", "", ""))
         if of == model and (condition, shown) in wanted:
             stored.setdefault((condition, shown), row)
@@ -121,20 +126,16 @@ def _orders(
                 one for one in (grid.conditions[0], *grid.of_group(group, part)) if grid.asked(model, one.name)
             ]
             rows = tuple(
-                (one, stored.get((one.name, case)), grid.cell(model, one.name, metric).values.get(case))
+                (
+                    prepare(cases[case], one),
+                    stored.get((one.name, case)),
+                    grid.cell(model, one.name, metric).values.get(case),
+                )
                 for one in conditions
             )
             name = conditions[-1].name.rpartition("_")[0] or group
-            orders.append(
-                StripOrder(
-                    name=name,
-                    title=f"{grid.task.group_name(group, part)}: {model}",
-                    case=cases[case],
-                    rows=rows,
-                    seed=view.seed,
-                    guidance=task_rules(grid.task.name).guidance,
-                )
-            )
+            title = f"{grid.task.group_name(group, part)}: {model}"
+            orders.append(StripOrder(name=name, title=title, case=cases[case], rows=rows))
     return orders
 
 
@@ -160,28 +161,24 @@ class _Drawer:
         places = evenly(len(order.case.frames))
         rows = [
             StripRow(
-                name=condition.level,
-                cells=tuple(self._cells(order, condition, row, places=places)),
+                name=prepared.condition.level,
+                cells=tuple(self._cells(prepared, row, places=places)),
                 said="" if score is None else f"{100 * score:.1f} %",
-                note=self._note(order, condition),
+                note=self._note(prepared),
             )
-            for condition, row, score in order.rows
+            for prepared, row, score in order.rows
         ]
         return encode_jpeg(strip(rows, width_px=WIDTH_PX), quality=_QUALITY)
 
-    def _note(self, order: StripOrder, condition: Condition) -> str:
+    def _note(self, prepared: Prepared) -> str:
         """What the pictures do not show: the kinds that were drawn for the case, and a sentence that was changed."""
-        prepared = _prepared(order, condition)
-        clean = order.case.query.text
+        clean = prepared.case.query.text
         text = clean if clean is None else prepared.ask(self._reader).query.text
         sentence = f"“{text}”" if text != clean else ""
         return ": ".join(part for part in (_drawn(prepared), sentence) if part)
 
-    def _cells(
-        self, order: StripOrder, condition: Condition, row: Mapping[str, Any] | None, *, places: Sequence[int]
-    ) -> list[StripCell]:
-        prepared = _prepared(order, condition)
-        truths = prepared.truths(truths_of(order.case).masks)
+    def _cells(self, prepared: Prepared, row: Mapping[str, Any] | None, *, places: Sequence[int]) -> list[StripCell]:
+        truths = prepared.truths(truths_of(prepared.case).masks)
         frames = prepared.frames(self._reader)
         found = []
         for place in places:
@@ -197,10 +194,6 @@ class _Drawer:
                 )
             )
         return found
-
-
-def _prepared(order: StripOrder, condition: Condition) -> Prepared:
-    return Prepared(case=order.case, condition=condition, seed=order.seed, guidance=order.guidance)
 
 
 def _drawn(prepared: Prepared) -> str:
