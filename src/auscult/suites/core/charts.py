@@ -44,17 +44,14 @@ def _curves(index: Index) -> Iterator[Figure]:
         lines = [line for line in (_line(index, model, place) for model in index.models()) if len(line.at) > 1]
         if lines:
             words = Words(axis=f"{index.metric}, %, higher is better", digits=1)
+            breaks = [line.breaks_at for line in lines]
             told = f"{index.metric} over strength, perturbed: {index.task.group_name(*place)}."
             yield Figure(
                 name=part_name("curve", *place),
                 caption=f"{told} With 95 % intervals over clips."
-                + _HALF * any(_is_marked(line.breaks_at) for line in lines),
+                + _HALF * any(one is not None and (one.value, one.low) != (None, None) for one in breaks),
                 drawing=robustness_lines(lines, words),
             )
-
-
-def _is_marked(found: ChartEstimate | None) -> bool:
-    return found is not None and (found.value is not None or found.low is not None)
 
 
 def _line(index: Index, model: str, place: GridCell) -> StrengthLine:

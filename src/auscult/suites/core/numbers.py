@@ -247,11 +247,8 @@ def mean_value(values: Sequence[Value]) -> Value:
 
 def minus(first: Value, second: Value) -> Value:
     """The difference of what one case has twice."""
-    for kind in (Failed, Undefined):
-        for value in (first, second):
-            if isinstance(value, kind):
-                return value
-    return mean_value([first]) - mean_value([second])  # type: ignore[operator]
+    lost = mean_value([first, second])
+    return lost if isinstance(lost, Failed | Undefined) else first - second  # type: ignore[operator]
 
 
 def number_text(number: Number | None, *, points: bool = False, interval: bool = False) -> str:

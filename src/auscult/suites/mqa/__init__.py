@@ -1,6 +1,6 @@
 """The benchmark of mask judges, MQ-RAVSBench: six defects of known truth on referred objects, and how they are scored.
 
-===========  ===================================================================
+===========  ==========================================================================
 options      what it may be asked, and how a benchmark is made
 build        from cases with masks to the benchmark, as an INPUT
 building     what a worker does: one instance, from its true masks to candidates
@@ -9,14 +9,12 @@ layout       the benchmark as the release lays it out, and the end of a build
 statistics   what a benchmark that was made consists of
 rows         candidates, and what a judge said of each
 baselines    rows that look at nothing: always perfect, a constant, random
-evaluate     candidates and answers to numbers with intervals
-calibration  how far a judge can be trusted: by size, order, bins, and over time
-tables       numbers to tables
-results      all tables of a run, and every number behind them
+evaluate     candidates and answers to numbers with intervals; how far a judge can be trusted
+tables       numbers to tables, all of a run
 charts       charts, and pictures of the best and the worst cases
 finish_run   the end of a run, and scores from the record alone
 run          the whole: benchmark, judges, tables, report
-===========  ===================================================================
+===========  ==========================================================================
 """
 
 from __future__ import annotations

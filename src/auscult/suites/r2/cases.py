@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -194,8 +195,8 @@ def cases_of(
     unopened: Mapping[Path, ErrorRecord] = _ALL_OPEN,
 ) -> CaseList:
     """Make the cases of a task; an instance without the sentence, sound or first mask that it needs is an error."""
-    found, hashes, asked = CaseList(), _Hashes(), set[str]()
-    source = _Source(task=task, scored=scored, hashes=hashes, unopened=unopened)
+    found, asked = CaseList(), set[str]()
+    source = _Source(task=task, scored=scored, hash_of=cache(digest_file), unopened=unopened)
     for one in instances:
         try:
             if one.absent:
@@ -216,25 +217,13 @@ def _apart(case: R2Case, asked: set[str]) -> R2Case:
     return case
 
 
-class _Hashes:
-    """Hashes of files, each read once: several objects share a clip's frames."""
-
-    def __init__(self) -> None:
-        self._known: dict[Path, str] = {}
-
-    def of(self, path: Path) -> str:
-        if path not in self._known:
-            self._known[path] = digest_file(path)
-        return self._known[path]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
     """What holds for all instances of a run."""
 
     task: TaskRules
     scored: FrameRule
-    hashes: _Hashes
+    hash_of: Callable[[Path], str]  # of a file, each read once: several objects share a clip's frames
     unopened: Mapping[Path, ErrorRecord]
 
 
@@ -266,7 +255,7 @@ def _case(one: Instance, source: _Source) -> R2Case:
         sound=one.sound if task.guidance == "sound" else None,
         first=task.guidance == "masks",
     )
-    return _with_digest(case, source.hashes)
+    return _with_digest(case, source.hash_of)
 
 
 def _cluster(one: Instance) -> str:
@@ -275,24 +264,24 @@ def _cluster(one: Instance) -> str:
     return one.clip if len(one.moments) > 1 or one.clip == stem else f"{one.clip}/{stem}"
 
 
-def _with_digest(case: R2Case, hashes: _Hashes) -> R2Case:
+def _with_digest(case: R2Case, hash_of: Callable[[Path], str]) -> R2Case:
     first = target(case, 0) if case.first else None
     seen = {
-        "frames": [hashes.of(path) for path in case.frames],
+        "frames": [hash_of(path) for path in case.frames],
         "text": case.query.text,
-        "sound": None if case.sound is None else hashes.of(case.sound),
+        "sound": None if case.sound is None else hash_of(case.sound),
         "first": None if first is None else digest_json([first.shape, np.packbits(first).tobytes().hex()]),
         "rate": case.rate_fps,
     }
-    truth = [None if ref is None else _mask_digest(ref, hashes) for ref in case.targets]
+    truth = [None if ref is None else _mask_digest(ref, hash_of) for ref in case.targets]
     return replace(case, digest=digest_json(seen), truth=digest_json(truth))
 
 
-def _mask_digest(ref: MaskRef, hashes: _Hashes) -> list[Any]:
+def _mask_digest(ref: MaskRef, hash_of: Callable[[Path], str]) -> list[Any]:
     """What a true mask follows from; a file that is not there is found when it is scored."""
     if ref.path is None:
         return [repr(ref.segmentation)]
-    return [hashes.of(ref.path) if ref.path.is_file() else None, ref.index, ref.absent_ok]
+    return [hash_of(ref.path) if ref.path.is_file() else None, ref.index, ref.absent_ok]
 
 
 def target(case: R2Case, place: int) -> Mask | None:

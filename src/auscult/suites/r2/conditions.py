@@ -24,7 +24,7 @@ from typing import Final
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.stress.recipe_parts import PAPER, base_of, full_name, registered, room_of
-from auscult.suites.core.conditions import CLEAN, DYNAMIC, NOTHING, PARTS, Condition, FramePart, level_word
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, NOTHING, PARTS, Condition, FramePart, is_kind, level_word
 from auscult.suites.r2.cases import TaskRules
 
 MIXES: Final = ("mix", "picture", "guidance")
@@ -56,18 +56,15 @@ def conditions_of(
         short = _short(task, group)
         for part in _parts_of(group, parts):
             for level in _levels_of(task, group, levels, part=part):
-                one = _condition(short, group, level=level, part=part)
-                found.setdefault(one.name, one)
+                name = f"{short}_{level}" if part == "all" else f"{short}_{part}_{level}"
+                found.setdefault(name, Condition(name=name, group=group, level=level, part=part))
     if groups and len(found) == 1 and any(level == DYNAMIC or level_word(level) != "0" for level in levels):
+        told = ", ".join(base_of(group) if is_kind(group) else group for group in groups)
         raise UsageError(
-            f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {', '.join(map(_group_text, groups))}",
+            f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {told}",
             expected="low or high for first masks, dynamic for pictures of clips, else any severity",
         )
     return tuple(found.values())
-
-
-def _group_text(group: str) -> str:
-    return base_of(group) if "." in group else group
 
 
 def _check(task: TaskRules, *, mixes: Sequence[str], levels: Sequence[str], parts: Sequence[str]) -> None:
@@ -145,11 +142,6 @@ def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: Fram
         if word != "0" and (not masks or word in DIFFICULTY):
             found.append(word)
     return list(dict.fromkeys(found))
-
-
-def _condition(short: str, group: str, *, level: str, part: FramePart) -> Condition:
-    middle = "" if part == "all" else f"_{part}"
-    return Condition(name=f"{short}{middle}_{level}", group=group, level=level, part=part)
 
 
 def _short(task: TaskRules, group: str) -> str:

@@ -49,8 +49,8 @@ class Scorer:
         if not frames:
             nothing = Undefined("no frame is left to score", {"rule": case.scored, "frames": len(truths)})
             return [{**score_to_json(case.id, metric, nothing), **about} for metric in self._task.metrics]
-        prediction = _stack([_predicted(row, place, case) for place in frames])
-        truth = _stack([mask for place in frames if (mask := truths[place]) is not None])
+        prediction = np.stack([_predicted(row, place, case) for place in frames])
+        truth = np.stack([mask for place in frames if (mask := truths[place]) is not None])
         outcomes = scores_of(self._task, prediction, truth, frames=case.scored, threshold=row.get("threshold"))
         pixels = {
             "both_px": int(np.count_nonzero(prediction & truth)), "either_px": int(np.count_nonzero(prediction | truth))
@@ -72,17 +72,15 @@ def scores_of(
     threshold: float | None = None,
 ) -> dict[str, Outcome[float]]:
     """The metrics of one case, 0..1, higher is better, from masks bool (T, H, W) of the scored frames alone."""
+    found: dict[str, Outcome[float]]
     if task.name == "avs":
-        return {
-            name: _signed_for_task(one, task, frames=frames, threshold=threshold)
-            for name, one in avs_scores(prediction, truth).items()
-        }
-    found = j_and_f(prediction, truth, protocol="davis2016")
-    if isinstance(found, Undefined):
-        return dict.fromkeys(task.metrics, found)
-    values = (found.j,) if task.name == "ris" else (found.j, found.f)
-    plain = {name: Scored(value, _plain(name)) for name, value in zip(task.metrics, values, strict=True)}
-    return {name: _signed_for_task(one, task, frames=frames, threshold=threshold) for name, one in plain.items()}
+        found = {str(name): one for name, one in avs_scores(prediction, truth).items()}
+    elif isinstance(both := j_and_f(prediction, truth, protocol="davis2016"), Undefined):
+        found = dict.fromkeys(task.metrics, both)
+    else:
+        values = (both.j,) if task.name == "ris" else (both.j, both.f)
+        found = {name: Scored(value, _plain(name)) for name, value in zip(task.metrics, values, strict=True)}
+    return {name: _signed_for_task(one, task, frames=frames, threshold=threshold) for name, one in found.items()}
 
 
 def _plain(metric: str) -> Signature:
@@ -91,10 +89,10 @@ def _plain(metric: str) -> Signature:
 
 
 def _signed_for_task(
-    outcome: Scored[float] | Undefined, task: TaskRules, *, frames: str, threshold: float | None
-) -> Scored[float] | Undefined:
+    outcome: Outcome[float], task: TaskRules, *, frames: str, threshold: float | None
+) -> Outcome[float]:
     """The outcome with the task, the frames and the threshold in its signature."""
-    if isinstance(outcome, Undefined):
+    if not isinstance(outcome, Scored):
         return outcome
     fields = {name: value for name, value in outcome.signature.fields if name != "version"}
     told: dict[str, Any] = {"task": task.name, **fields, "frames": frames, "resize": "none"}
@@ -111,7 +109,3 @@ def _predicted(row: Mapping[str, Any], place: int, case: R2Case) -> Mask:
             expected=f"{len(case.frames)} masks of {list(case.size)}",
         )
     return decode({"size": list(case.size), "counts": counts[place]})
-
-
-def _stack(masks: Sequence[Mask]) -> NDArray[np.bool_]:
-    return np.stack(masks)
