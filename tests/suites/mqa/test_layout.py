@@ -11,8 +11,7 @@ import pytest
 
 from auscult import registry
 from auscult.cases.listing import ListOptions, list_items
-from auscult.suites.mqa.build import build_benchmark
-from auscult.suites.mqa.layout import object_number
+from auscult.suites.mqa.build import build_benchmark, object_number
 from auscult.suites.mqa.options import BuildOptions
 from auscult.types import Instance, Item, MaskRef, Moment, Query
 from small_ref_avs import standard, write_root

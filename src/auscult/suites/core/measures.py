@@ -17,7 +17,7 @@ Intervals hold 95 %, by drawing whole clips or photographs; everything of one ru
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -67,16 +67,14 @@ def _pooled(view: GridColumns, model: str) -> Iterator[Number]:
     metric = view.grid.task.pooled
     for one in view.grid.conditions:
         if view.grid.asked(model, one.name):
-            both, either = view.pixels(model, one.name)
-            outcome = mean_ratio(both, either, clusters=view.grid.cases, rng=view.rng("levels"))
+            outcome = mean_ratio(*view.pixels(model, one.name), **view.drawn())
             yield view.number("level", one, outcome=outcome, model=model, metric=metric)
     for place in view.grid.groups():
         static = static_of(view, model, place)
         if static and view.grid.asked(model, CLEAN):
             parts = [view.pixels(model, name) for name in (CLEAN, *(one.name for one in static))]
-            change = ratio_change(parts, clusters=view.grid.cases, rng=view.rng("levels"))
-            made = view.number("apc", place, outcome=change, model=model, metric=metric)
-            yield replace(made, columns=_columns(view, model, metric, place=place))
+            change, columns = ratio_change(parts, **view.drawn()), _columns(view, model, metric, place=place)
+            yield view.number("apc", place, outcome=change, model=model, metric=metric, columns=columns)
 
 
 def static_of(view: GridColumns, model: str, place: GridCell) -> tuple[Condition, ...]:
@@ -132,17 +130,15 @@ def _changes(view: GridColumns, model: str, metric: str, *, place: GridCell) -> 
         return
     made = partial(view.number, place=place, model=model, metric=metric)
     static, dynamic = static_of(view, model, place), dynamic_of(view, model, place)
-    clusters, rng = view.grid.cases, partial(view.rng, "levels")
     if static:
-        scores = view.scores(model, static, metric)
-        apc = made("apc", outcome=change_interval(scores, clusters=clusters, rng=rng()))
-        yield replace(apc, columns=_columns(view, model, metric, place=place))
-        yield made("apc_relative", outcome=change_interval(scores, clusters=clusters, rng=rng(), variant="relative"))
-        curve = _curve(view, model, place)
-        yield made("breaking", outcome=breaking_point(view.scores(model, curve, metric), clusters=clusters, rng=rng()))
+        scores, columns = view.scores(model, static, metric), _columns(view, model, metric, place=place)
+        yield made("apc", outcome=change_interval(scores, **view.drawn()), columns=columns)
+        yield made("apc_relative", outcome=change_interval(scores, variant="relative", **view.drawn()))
+        curve = view.scores(model, _curve(view, model, place), metric)
+        yield made("breaking", outcome=breaking_point(curve, **view.drawn()))
     if dynamic is not None:
         scores = view.scores(model, [dynamic], metric)
-        yield made("apc_dynamic", outcome=change_interval(scores, clusters=clusters, rng=rng()))
+        yield made("apc_dynamic", outcome=change_interval(scores, **view.drawn()))
         if static:
             for measure, outcome in _gap(view, model, metric, static=static, dynamic=dynamic).items():
                 yield made(measure, outcome=outcome)
@@ -163,11 +159,10 @@ def _gap(
     still = Scores(clean=clean, levels={one.level: column for one, column in zip(static, levels, strict=True)})
     moving = Scores(clean=clean, levels={DYNAMIC: last})
     pair = [Scores(clean=clean, levels={"dynamic - static": column}) for column in (last, level)]
-    clusters, rng = view.grid.cases, partial(view.rng, "levels")
     return {
-        "dynamic_gap": change_difference(*pair, clusters=clusters, rng=rng()),
-        "gap_static": change_interval(still, clusters=clusters, rng=rng()),
-        "gap_dynamic": change_interval(moving, clusters=clusters, rng=rng()),
+        "dynamic_gap": change_difference(*pair, **view.drawn()),
+        "gap_static": change_interval(still, **view.drawn()),
+        "gap_dynamic": change_interval(moving, **view.drawn()),
     }
 
 
@@ -183,24 +178,17 @@ def _differences(view: GridColumns) -> Iterator[Number]:
 
 def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[Number]:
     name, signature = f"{pair[0]} - {pair[1]}", _of_both(view, pair, metric)
+    made = partial(view.number, model=name, metric=metric, signature=signature)
     for one in view.grid.conditions:
         if all(view.grid.asked(model, one.name) for model in pair):
             first, second = (view.values(model, one.name, metric) for model in pair)
             gap: ValueMap = {case: minus(first[case], second[case]) for case in first if case in second}
-            told = mean_ratio(gap, clusters=view.grid.cases, rng=view.rng("levels"))
-            made = view.number("difference", one, outcome=told, model=name, metric=metric)
-            yield replace(made, signature=signature)
+            yield made("difference", one, outcome=mean_ratio(gap, **view.drawn()))
     for place in view.grid.groups():
         shared = [one for one in static_of(view, pair[0], place) if view.grid.asked(pair[1], one.name)]
         if shared:
-            outcome = change_difference(
-                view.scores(pair[0], shared, metric),
-                view.scores(pair[1], shared, metric),
-                clusters=view.grid.cases,
-                rng=view.rng("levels"),
-            )
-            made = view.number("apc_difference", place, outcome=outcome, model=name, metric=metric)
-            yield replace(made, signature=signature)
+            both = [view.scores(model, shared, metric) for model in pair]
+            yield made("apc_difference", place, outcome=change_difference(*both, **view.drawn()))
 
 
 def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str, Any]:
@@ -258,25 +246,29 @@ def rankings_of(view: GridColumns, metric: str) -> list[Ranks]:
     found = []
     if len(models) > 1:
         values = {model: view.values(model, CLEAN, metric) for model in models}
-        ranking = rank_by_score(values, clusters=view.grid.cases, rng=view.rng("levels"))
+        ranking = rank_by_score(values, **view.drawn())
         found.append(Ranks(name="clean", title=f"clean {told}", ranking=ranking, without=_others(asked, models)))
-    for group, part in view.grid.groups():
-        if not is_mix(group):
+    for place in view.grid.groups():
+        if not is_mix(place[0]):
             continue
-        met = {model: static_of(view, model, (group, part)) for model in asked}
+        met = {model: static_of(view, model, place) for model in asked}
         met = {model: static for model, static in met.items() if static}
         # first those without any: they may have been asked at fewer levels than the others share
         stressed = _scored(view, metric, {model: (*clean, *static) for model, static in met.items()})
-        shared = _shared(view, stressed, (group, part))
+        shared = [
+            one
+            for one in (met[stressed[0]] if stressed else ())
+            if all(view.grid.asked(model, one.name) for model in stressed)
+        ]
         if len(stressed) < 2 or not shared:
             continue
         scores = {model: view.scores(model, shared, metric) for model in stressed}
-        levels = [one.level for one in shared]
+        only = levels_only([one.level for one in shared], PAPER_LEVELS)
         found.append(
             Ranks(
-                name=part_name("loss", group, part),
-                title=f"least {told} lost, {view.grid.task.group_name(group, part)}{levels_only(levels, PAPER_LEVELS)}",
-                ranking=rank_by_change(scores, clusters=view.grid.cases, rng=view.rng("levels")),
+                name=part_name("loss", *place),
+                title=f"least {told} lost, {view.grid.task.group_name(*place)}{only}",
+                ranking=rank_by_change(scores, **view.drawn()),
                 without=_others(met, stressed),
             )
         )
@@ -290,12 +282,6 @@ def _scored(view: GridColumns, metric: str, conditions: Mapping[str, Sequence[Co
         for model, mine in conditions.items()
         if common([view.values(model, one.name, metric) for one in mine]).samples
     ]
-
-
-def _shared(view: GridColumns, models: Sequence[str], place: GridCell) -> tuple[Condition, ...]:
-    """The conditions of constant strength under which all of the models were asked."""
-    found = static_of(view, models[0], place) if models else ()
-    return tuple(one for one in found if all(view.grid.asked(model, one.name) for model in models))
 
 
 def _others(asked: Iterable[str], ranked: Collection[str]) -> tuple[str, ...]:

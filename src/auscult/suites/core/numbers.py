@@ -192,14 +192,9 @@ class GridColumns:
             clean=self.values(model, CLEAN, metric), levels={_level(name): one for name, one in levels.items()}
         )
 
-    def number(
-        self, measure: str, place: Condition | GridCell, *, outcome: Outcome[float], model: str, metric: str
-    ) -> Number:
-        """A number of a condition, or of all levels of a group."""
-        if isinstance(place, Condition):
-            group, level, part = place.group, place.level, str(place.part)
-        else:
-            group, level, part = place[0], "", place[1]
+    def number(self, measure: str, place: Condition | GridCell, *, model: str, metric: str, **more: Any) -> Number:
+        """A number of a condition, or of all levels of a group; ``more`` are its outcome and other fields."""
+        group, level, part = place.place if isinstance(place, Condition) else (place[0], "", place[1])
         return Number(
             measure=measure,
             model=model,
@@ -208,9 +203,12 @@ class GridColumns:
             level=level,
             part=part,
             split=self.split,
-            outcome=outcome,
-            signature=self.grid.signature(model, metric),
+            **{"signature": self.grid.signature(model, metric), **more},
         )
+
+    def drawn(self) -> dict[str, Any]:
+        """How the interval of every number is drawn: by whole clips, the same ones for every model."""
+        return {"clusters": self.grid.cases, "rng": self.rng("levels")}
 
     def rng(self, *key: str) -> np.random.Generator:
         """The draws of a number; the same for every model, so that all meet the same clips."""
@@ -231,8 +229,7 @@ def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number
     """The mean of a metric under every condition that a model was asked under."""
     for one in view.grid.conditions:
         if view.grid.asked(model, one.name):
-            values = view.values(model, one.name, metric)
-            outcome = mean_ratio(values, clusters=view.grid.cases, rng=view.rng("levels"))
+            outcome = mean_ratio(view.values(model, one.name, metric), **view.drawn())
             yield view.number("level", one, outcome=outcome, model=model, metric=metric)
 
 

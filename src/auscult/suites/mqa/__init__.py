@@ -2,10 +2,9 @@
 
 ===========  ==========================================================================
 options      what it may be asked, and how a benchmark is made
-build        from cases with masks to the benchmark, as an INPUT
+build        from cases with masks to the benchmark, as an INPUT and as the release lays it out
 building     what a worker does: one instance, from its true masks to candidates
 sample       which instances it is made of
-layout       the benchmark as the release lays it out, and the end of a build
 statistics   what a benchmark that was made consists of
 rows         candidates, and what a judge said of each
 baselines    rows that look at nothing: always perfect, a constant, random

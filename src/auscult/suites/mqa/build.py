@@ -8,7 +8,7 @@ left off; what could not be read is tried again.
 
     items.jsonl masks/ truth/ media/     an INPUT that `auscult audit` takes
     targets.jsonl survey.jsonl           what was made and not of each instance; what opening its masks showed
-    train_audit_only_filtered.json ...   MQ-RAVSBench's layout, see `layout`
+    train_test_meta_files/               MQ-RAVSBench's layout: table of key frames, a document a split and protocol
     tables/ figures/ summary.json        statistics
 
 Source: MQ-RAVSBench, Sec. 3.
@@ -25,6 +25,8 @@ A name is a clip's, or a picture's with or without its suffix. What the file doe
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -35,6 +37,7 @@ from typing import Any, Final
 from auscult.cases import fields
 from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
+from auscult.cases.layouts import mqravs, refavs
 from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.jobs.options import arguments_of
 from auscult.jobs.runner import (
@@ -45,6 +48,7 @@ from auscult.jobs.runner import (
     Silent,
     Workers,
     failed_row,
+    finish_tables,
     require_unchanged,
     run_manifest,
 )
@@ -54,7 +58,8 @@ from auscult.outcome import Failed
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder, open_run
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.reader import failed_rows
+from auscult.record.schema import Summary, counted_by, error_to_json
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import (
     UNREADABLE,
@@ -64,15 +69,25 @@ from auscult.suites.mqa.building import (
     make_builder,
     make_finder,
 )
-from auscult.suites.mqa.layout import SURVEY, finish
 from auscult.suites.mqa.options import PROTOCOLS, UNLISTED, BuildOptions, MqaProtocol
-from auscult.suites.mqa.sample import SampledInstances, choose, split_of, split_remarks, splits_in, with_photographs
-from auscult.suites.mqa.statistics import REASON_WORDS
-from auscult.types import Instance, Moment
+from auscult.suites.mqa.sample import (
+    SampledInstances,
+    choose,
+    is_clip,
+    split_of,
+    split_remarks,
+    splits_in,
+    with_photographs,
+)
+from auscult.suites.mqa.statistics import REASON_WORDS, JsonRow, iou_figure, sample_table, statistics
+from auscult.types import ACTIONS, DEFECTS, Instance, Moment
 from auscult.work.pool import Task, run_tasks
 
 SOUND = "audio"
 MEDIA = "media"
+FIGURE = "figures/iou.svg"
+SURVEY = "survey.jsonl"
+_FID: Final = re.compile(r"fid_([0-9]{1,6})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,3 +373,109 @@ def _name_of(value: object) -> str:
         return value
     named = getattr(value, "name", None) or getattr(value, "__qualname__", None) or type(value).__qualname__
     return f"{getattr(value, '__module__', '')}:{named}"
+
+
+# --- the end of a build, and the benchmark in MQ-RAVSBench's own files ---
+
+
+def layout_files(run: RunFolder, items: Sequence[JsonRow], orders: Sequence[Order]) -> dict[str, bytes]:
+    """The released files, name to bytes; none for a split and protocol without a mask."""
+    if not items:
+        return {}
+    found = {row["id"]: row["frame"] for row in run.lines(SURVEY)}
+    table = []
+    for name, order in {order.instance.id: order for order in orders}.items():
+        key = found.get(name)
+        table.append(
+            refavs.MetadataRow(
+                vid=order.instance.clip,
+                uid=name,
+                split=split_of(order.instance),
+                fid=object_number(order.instance),
+                exp=order.instance.query.text or "",
+                kfid=order.numbers[order.moments.index(key)] if key in order.moments else None,
+            )
+        )
+    return mqravs.files_of(items, table)
+
+
+def object_number(instance: Instance) -> int:
+    """The target's number in its clip: of Ref-AVSBench's mask folder or a mask of several objects; 0 if it has none."""
+    for moment in instance.moments:
+        if moment.target is not None and moment.target.index is not None:
+            return moment.target.index
+        if moment.target is not None and moment.target.path is not None:
+            match = _FID.fullmatch(moment.target.path.parent.name)
+            return int(match[1]) if match else 0
+    return 0
+
+
+def finish(
+    run: RunFolder,
+    orders: Sequence[Order],
+    *,
+    sample: SampledInstances,
+    options: BuildOptions,
+    remarks: Sequence[str],
+) -> tuple[Summary, list[Table]]:
+    """Write everything that follows from the lines."""
+    items, targets = _settled(run, orders)
+    failed = failed_rows(run.lines("errors.jsonl"), ())
+    counted = sample_table(sample, options)
+    note = "; ".join([counted.note, *remarks, *_without_video(sample, options)])
+    tables = {"sample": replace(counted, note=note), **statistics(items, targets)}
+    run.write_text(FIGURE, iou_figure(items))
+    if not options.step:  # the release has one frame an instance in its image protocol
+        for file, data in layout_files(run, items, orders).items():
+            run.write_bytes(file, data, durable=False)
+    undefined = sum(entry.get("count", 1) for row in targets for entry in row["undefined"])
+    summary = Summary(
+        command="stress masks",
+        n=len(items) + undefined + len(failed),
+        ok=len(items),
+        failed=len(failed),
+        undefined=undefined,
+        by_action=counted_by([row["truth"]["action"] for row in items], ACTIONS),
+        by_defect=counted_by([row["truth"]["defect"] for row in items], DEFECTS),
+        metrics={},
+    )
+    summary, shown = finish_tables(run, summary, tables)
+    return summary, [table for table in shown if table.rows]
+
+
+def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Items and targets in the order of the orders, so that the folder does not tell which worker was faster.
+
+    A file that could not be read and was mended since may have changed the sample: what was made of instances that are
+    no longer in it is removed.
+    """
+    places = {order.key: place for place, order in enumerate(orders)}
+    rows = list({row["id"]: row for row in run.lines("items.jsonl")}.values())
+    items = [row for row in rows if _key_of(row) in places]
+    for row in rows:
+        if _key_of(row) not in places:
+            run.remove(row["mask"])
+    items.sort(key=lambda row: places[_key_of(row)])  # stable: one instance's rows were written in order
+    targets = [row for row in run.lines("targets.jsonl") if row["id"] in places]
+    targets.sort(key=lambda row: places[row["id"]])
+    survey = sorted({row["id"]: row for row in run.lines(SURVEY)}.values(), key=lambda row: str(row["id"]))
+    for name, settled in (("items.jsonl", items), ("targets.jsonl", targets), (SURVEY, survey)):
+        text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in settled)
+        run.write_text(name, text)
+    return items, targets
+
+
+def _key_of(row: Mapping[str, Any]) -> str:
+    """The order of a row: its id without the mask's name and, in the video protocol, the frame's number."""
+    return str(row["id"]).rsplit("/", 1 if row["mqa"]["protocol"] == "image" else 2)[0]
+
+
+def _without_video(sample: SampledInstances, options: BuildOptions) -> list[str]:
+    """Splits whose video protocol is empty because the source has photographs, or one annotated frame a clip."""
+    if "video" not in options.protocols:
+        return []
+    return [
+        f"no video protocol for {split}: no clip has two annotated frames of the target"
+        for split, chosen in sample.image.items()
+        if chosen and split in sample.video and not any(is_clip(instance) for instance in chosen)
+    ]
