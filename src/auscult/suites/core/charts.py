@@ -72,11 +72,7 @@ def _break(number: Number) -> ChartEstimate | None:
     """Where half is lost, or above which strength; None where there was nothing to lose."""
     if number.value is None and number.beyond is None:
         return None
-    if number.beyond is not None:
-        return ChartEstimate(value=number.value, low=number.low, beyond=number.beyond)
-    if number.ends is None:
-        return ChartEstimate(value=number.value)
-    return ChartEstimate(value=number.value, low=number.ends[0], high=number.ends[1])
+    return ChartEstimate(value=number.value, low=number.low, high=number.high, beyond=number.beyond)
 
 
 def _kinds(index: Index) -> Iterator[Figure]:
@@ -172,9 +168,7 @@ def _ranks(ranks: Sequence[Ranks]) -> Iterator[Figure]:
         rows = [
             Rank(
                 name=row.model,
-                rank=ChartEstimate(value=row.place, n=one.ranking.counts.n)
-                if row.place_low is None or row.place_high is None
-                else ChartEstimate(value=row.place, low=row.place_low, high=row.place_high, n=one.ranking.counts.n),
+                rank=ChartEstimate(value=row.place, low=row.place_low, high=row.place_high, n=one.ranking.counts.n),
                 first=row.first,
             )
             for row in one.ranking.rows

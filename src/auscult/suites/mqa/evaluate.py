@@ -260,7 +260,7 @@ class TableNumber(SuiteNumber):
     protocol: MqaProtocol
     part: str
     judge: str
-    metric: str  # of ``METRICS`` or ``OVERALL``, or one of ``calibration``
+    metric: str  # of ``METRICS`` or ``OVERALL``, or what tells how far to trust a judge
     column: str  # key of the column, ``avg`` for their mean, ``all`` for all masks at once
     outcome: Scored[float] | Undefined  # the number; with interval where there are two clusters or more
     n: int  # items, or tracks, that it is over; of an average the columns
