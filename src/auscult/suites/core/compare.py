@@ -1,11 +1,7 @@
 """``auscult compare`` of records of a suite of models: side by side, and over several data sets, from records alone.
 
-Nothing is opened but the records' own files, and no model is asked. With an output folder::
-
-    DIR/manifest.json summary.json
-    DIR/cells.json .csv     every number with interval, counts and signature
-    DIR/tables/ figures/    tables as JSON, CSV and LaTeX; figures as SVG and PNG
-    DIR/report.html
+Nothing is opened but the records' own files, and no model is asked. With an output folder, the files that ``finish``
+names are written there.
 """
 
 from __future__ import annotations

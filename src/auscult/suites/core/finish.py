@@ -1,4 +1,11 @@
-"""The end of a run: tables, charts, every number, summary and page, from finished values."""
+"""The end of a run, whichever suite made it: its files from finished values.
+
+::
+
+    DIR/cells.json .csv     every number with interval, counts and signature
+    DIR/tables/ figures/    tables as JSON, CSV and LaTeX; figures as JSON, SVG and PNG
+    DIR/report.html summary.json page.json
+"""
 
 from __future__ import annotations
 

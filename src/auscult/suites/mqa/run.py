@@ -1,15 +1,14 @@
 """``auscult run mqa``: the benchmark made, judged by each judge, and told in tables, charts and one page.
 
-::
+Beside the files that ``core.finish`` names::
 
     DIR/scenes/            generated scenes, where they are the source
     DIR/input/             the benchmark, where it is built here
     DIR/items.jsonl        what is judged: its evaluated part
     DIR/judges/<judge>/    the record of each judge, with its own report
     DIR/cells.json .csv    every number with interval, counts and signature
-    DIR/tables/            each table as JSON, CSV and LaTeX
     DIR/pictures/          the examples
-    DIR/report.html summary.json errors.jsonl
+    DIR/errors.jsonl       what failed
 
 The same command again computes nothing that is done. Another judge is added to those that the folder has; a judge that
 cannot be loaded, or that crashes, costs its own cells.
@@ -49,7 +48,7 @@ from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of
 from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
-from auscult.types import Item, MaskRef, Truth
+from auscult.types import Item, MaskRef
 
 FILE: Final = "items.jsonl"
 FRAME_LIMIT_S: Final = 120.0
@@ -179,46 +178,34 @@ def root_of(folder: Path, items: Sequence[Item]) -> Path | None:
 def line_of(item: Item, folder: Path) -> dict[str, Any]:
     """An item as a line of the ``items.jsonl`` in a folder; keys that auscult does not know are kept."""
     home = folder.resolve()
-    row: dict[str, Any] = {"id": item.id, "frame": _name(item.frame, home), "mask": _mask(item.mask, home)}
-    row |= item_row(item)
+
+    def name(path: Path) -> str:
+        return Path(os.path.relpath(path.resolve(), home)).as_posix()
+
+    def mask(ref: MaskRef) -> Any:
+        if ref.path is None:
+            return ref.segmentation
+        plain = ref.index is None and not ref.labels
+        return name(ref.path) if plain else {"path": name(ref.path), "index": ref.index, "labels": ref.labels}
+
+    row = {"id": item.id, "frame": name(item.frame), "mask": mask(item.mask), **item_row(item)}
     if item.audio is not None:
-        row["audio"] = _name(item.audio, home)
+        row["audio"] = name(item.audio)
     if item.truth is not None:
-        row["truth"] = _truth(item.truth, home)
-    return row | {key: _kept(item, key, home) for key in item.extra if key not in row}
-
-
-def _kept(item: Item, key: str, home: Path) -> Any:
-    """A further key of the line; the path of a video is told from the new folder."""
-    value = item.extra[key]
-    if key == "video" and isinstance(value, str) and item.source is not None and "\0" not in value:
-        return _name(item.source.parent / value, home)
-    return value
+        known = {} if item.truth.mask is None else {"mask": mask(item.truth.mask)}
+        known |= {key: value for key in TRUTH if (value := getattr(item.truth, key)) is not None}
+        row["truth"] = known
+    more = {key: value for key, value in item.extra.items() if key not in row}
+    video = more.get("video")
+    if isinstance(video, str) and item.source is not None and "\0" not in video:
+        more["video"] = name(item.source.parent / video)  # as the new folder has it
+    return row | more
 
 
 def _paths(item: Item) -> list[Path]:
     masks = (item.mask, None if item.truth is None else item.truth.mask)
     sound = () if item.audio is None else (item.audio,)
     return [item.frame, *sound, *(ref.path for ref in masks if ref is not None and ref.path is not None)]
-
-
-def _name(path: Path, home: Path) -> str:
-    return Path(os.path.relpath(path.resolve(), home)).as_posix()
-
-
-def _mask(ref: MaskRef, home: Path) -> Any:
-    if ref.path is None:
-        return ref.segmentation
-    name = _name(ref.path, home)
-    if ref.index is None and not ref.labels:
-        return name
-    return {"path": name, "index": ref.index, "labels": ref.labels}
-
-
-def _truth(truth: Truth, home: Path) -> dict[str, Any]:
-    row: dict[str, Any] = {} if truth.mask is None else {"mask": _mask(truth.mask, home)}
-    row |= {name: getattr(truth, name) for name in TRUTH}
-    return {key: value for key, value in row.items() if value is not None}
 
 
 # --- the whole ---

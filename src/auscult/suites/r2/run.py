@@ -1,19 +1,8 @@
 """``auscult run r2``: cases perturbed, models asked, answers scored, and told in tables, figures and one page.
 
-::
-
-    DIR/scenes/             generated scenes, where they are the source
-    DIR/cases.jsonl         what was asked about
-    DIR/requests.jsonl      models and conditions so far
-    DIR/predictions.jsonl   every answer, as RLE
-    DIR/scores.jsonl        every metric of every answer; a failed request is a row like any other
-    DIR/inputs/             what models are shown, where it was asked for
-    DIR/cells.json .csv     every number with interval, counts and signature
-    DIR/tables/ figures/    tables as JSON, CSV and LaTeX; figures as SVG and PNG
-    DIR/report.html summary.json errors.jsonl
-
-The same command again computes nothing that is done; a severity, a kind or a model that is added computes only what is
-missing. A model that cannot be loaded costs its own rows.
+Beside the files that ``core.runner`` and ``core.finish`` name, the folder has ``scenes/``, where scenes are the source,
+and ``inputs/``, what models are shown, where that was asked for. A severity, a kind or a model that is added computes
+only what is missing.
 """
 
 from __future__ import annotations
