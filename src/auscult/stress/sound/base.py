@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeGuard, TypeVa
 
 from msgspec import Meta
 
-from auscult.stress.perturbation import Params, Perturbation
+from auscult.stress.perturbation import P, Params, Perturbation
 from auscult.types import Samples
 
 MOST_HZ: Final = 768_000
@@ -28,7 +28,6 @@ class AudioInfo:
     rate_hz: Annotated[int, Meta(ge=1, le=MOST_HZ)]
 
 
-P = TypeVar("P", bound=Params)
 P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 
 

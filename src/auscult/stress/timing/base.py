@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Annotated, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from auscult.stress.perturbation import Params, Perturbation, Perturbs
+from auscult.stress.perturbation import P, Perturbation, Perturbs
 from auscult.stress.vision.base import MOST_FPS, MOST_FRAMES
 from auscult.types import Samples
 
@@ -38,9 +38,6 @@ class TimingInfo:
     def duration_s(self) -> float:
         """Length in seconds."""
         return self.frames / self.rate_fps
-
-
-P = TypeVar("P", bound=Params)
 
 
 @runtime_checkable

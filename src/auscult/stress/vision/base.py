@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
-from auscult.stress.perturbation import Params, Perturbation
+from auscult.stress.perturbation import P, Params, Perturbation
 from auscult.types import Frame, Mask
 
 MOST_FRAMES: Final = 1_000_000
@@ -39,7 +39,6 @@ class ClipInfo:
     rate_fps: Annotated[float, Meta(gt=0.0, le=MOST_FPS)] = 25.0
 
 
-P = TypeVar("P", bound=Params)
 P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 
 

@@ -34,10 +34,6 @@ class _Boxes:
     firsts: Whole  # the first pixel of each
     numbers: Whole  # how many pixels each has, 1 or more
 
-    def part(self, some: slice) -> _Boxes:
-        """Some of them."""
-        return _Boxes(firsts=self.firsts[some], numbers=self.numbers[some])
-
 
 def blocky(frame: Frame, *, rows: int, columns: int) -> Frame:
     """A frame resized to ``rows`` x ``columns`` pixels, each at least 1, and back to its own size.
@@ -52,7 +48,7 @@ def blocky(frame: Frame, *, rows: int, columns: int) -> Frame:
     at_once = max(1, _AT_ONCE // lines.shape[1])
     for start in range(0, rows, at_once):
         some = slice(start, start + at_once)
-        small = _reduced(lines, down.part(some), across)
+        small = _reduced(lines, _Boxes(firsts=down.firsts[some], numbers=down.numbers[some]), across)
         wide = np.asarray(cv2.transpose(small[beside])).reshape(-1, lines.shape[1])
         first, last = np.searchsorted(shown, (start, start + len(wide)))
         np.take(wide, shown[first:last] - start, axis=0, mode="clip", out=made[first:last].reshape(-1, lines.shape[1]))
