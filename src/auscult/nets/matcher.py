@@ -41,16 +41,11 @@ class Matcher(nn.Module):
         self.namer = Namer(settings)
 
     def forward(self, frame: Tensor, crop: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Look at frames and crops, which need not belong together.
+        """Look at frames (n, 3, h, w) of sides multiples of 16 and crops (m, 4, 48, 48), the mask last, in [0, 1].
 
-        Args:
-            frame: float32 (n, 3, h, w) in [0, 1], h and w multiples of 16.
-            crop: float32 (m, 4, 48, 48) in [0, 1]; the last channel is the mask.
-
-        Returns:
-            ``centres`` (n, 2, h/8, w/8): logit of a centre, and natural logarithm of the thing's share of the picture.
-            ``seen`` (n, words, h/8, w/8): logits of categories, then colours, then textures.
-            ``names`` (m, words): the same of the crops.
+        Gives ``centres`` (n, 2, h/8, w/8), the logit of a centre and the natural logarithm of the thing's share of the
+        picture; ``seen`` (n, words, h/8, w/8), logits of categories, colours and textures; ``names`` (m, words) of the
+        crops.
         """
         centres, seen = self.looker(frame)
         return centres, seen, self.namer(crop)

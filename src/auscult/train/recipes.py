@@ -13,21 +13,7 @@ from auscult.jobs.runner import Progress, Silent
 
 
 def run(options: TrainOptions, progress: Progress | None = None) -> Iterator[Path]:
-    """Run a recipe.
-
-    Args:
-        options: Which of ``NAMES``, and what it is told.
-        progress: Hears how far it is.
-
-    Yields:
-        The files it wrote.
-
-    Raises:
-        UnknownName: There is no such recipe.
-        UsageError: The extra ``train`` is not installed, or an option is missing.
-        InputError: The data is missing or broken.
-        OutputError: A file cannot be written.
-    """
+    """Run one of ``RECIPES``; yields the files it wrote."""
     if options.name not in RECIPES:
         raise UnknownName(f"there is no recipe {options.name!r}", expected=f"one of: {', '.join(NAMES)}")
     try:

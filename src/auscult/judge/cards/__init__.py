@@ -7,11 +7,11 @@ The page under ``docs/cards`` is generated from the card by ``page``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from auscult.errors import UsageError
 from auscult.outcome import Scored, Undefined
@@ -54,31 +54,20 @@ class Result:
 
 
 def result_of(key: tuple[str, str, str], outcome: Scored[float] | Undefined, *, n: int, clusters: int) -> Result:
-    """A number with its interval as a card holds it: of four digits.
-
-    Args:
-        key: Set, row and metric.
-        outcome: The number; an ``Interval`` where it has one.
-        n: Masks it was measured on.
-        clusters: Photographs or sequences they come from.
-    """
+    """A number of a set, row and metric with its interval, where it has one, as a card holds it: of four digits."""
     ends = [getattr(outcome, name, None) for name in ("low", "high")]
-    low, high = (None if end is None else _rounded(end) for end in ends)
+    low, high = (None if end is None else round(float(end), _DIGITS) for end in ends)
     return Result(
         set=key[0],
         row=key[1],
         metric=key[2],
-        value=_rounded(outcome.value) if isinstance(outcome, Scored) else None,
+        value=round(float(outcome.value), _DIGITS) if isinstance(outcome, Scored) else None,
         low=low,
         high=high,
         n=n,
         clusters=clusters,
         reason="" if isinstance(outcome, Scored) else outcome.reason,
     )
-
-
-def _rounded(value: float) -> float:
-    return round(float(value), _DIGITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +104,7 @@ class Card:
 
 
 def card_of(value: object) -> Card:
-    """Read what ``Card.as_json`` wrote.
-
-    Raises:
-        UsageError: Another schema, a missing or unknown part, or no result at all.
-    """
+    """Read what ``Card.as_json`` wrote, with one result at least."""
     if not isinstance(value, Mapping) or value.get("schema") != SCHEMA:
         raise UsageError("this is no quality card", expected=f"a JSON object with schema {SCHEMA}")
     parts = {key: part for key, part in value.items() if key != "schema"}
@@ -135,28 +120,14 @@ def card_of(value: object) -> Card:
 
 
 def load_card(name: str) -> Card:
-    """Load a built-in judge's card.
-
-    Args:
-        name: The judge's full name, ``masks.cues.v1``.
-
-    Raises:
-        UsageError: There is none, or it is broken or another judge's.
-    """
+    """Load a built-in judge's card by the judge's full name, ``masks.cues.v1``."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name[:80]!r} is no judge's name", expected="room.name.vN")
     return _read(FOLDER / f"{name}.json", name)
 
 
 def require_card(judge: MaskJudge) -> Card:
-    """The card that a judge comes with; without one it must not be used.
-
-    Args:
-        judge: A judge. One from a plug-in names its card's file in an attribute ``card``.
-
-    Raises:
-        UsageError: There is none, or it is broken or another judge's.
-    """
+    """The card without which a judge must not be used; that of a plug-in's is the file in its attribute ``card``."""
     path = getattr(judge, "card", None)
     if path is None:
         return load_card(judge.name)
@@ -196,23 +167,11 @@ _READING: Final = (
     "these it says little. n counts masks."
 )
 
-SectionLayout: TypeAlias = Callable[[Sequence[Result]], Sequence[str]]
-"""Lays out the results of one set as Markdown parts."""
 
+def page(card: Card, *, made_by: str = "auscult train cues", before: Sequence[str] = ()) -> str:
+    """Lay out a card as Markdown, with ``before`` ahead of the results set by set; all the rest is in the card.
 
-def page(
-    card: Card, *, made_by: str = "auscult train cues", before: Sequence[str] = (), layout: SectionLayout | None = None
-) -> str:
-    """Lay out a card; everything on the page is in the card.
-
-    Args:
-        card: The card.
-        made_by: The command that wrote it.
-        before: Markdown parts to stand before the results set by set, such as a summary and charts.
-        layout: Lays out the results of one set; one table of all by default.
-
-    Returns:
-        Markdown. Scores are 0..1, intervals are in brackets.
+    Scores are 0..1, intervals are in brackets; ``made_by`` is the command that wrote it.
     """
     parts = [
         f"# Quality card: {card.judge}",
@@ -233,7 +192,7 @@ def page(
     ]
     for name, meaning in card.sets.items():
         results = [result for result in card.results if result.set == name]
-        parts += [f"### {name}", meaning, *(layout(results) if layout else [table(results)])]
+        parts += [f"### {name}", meaning, table(results)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -37,11 +37,7 @@ _NEAR: Final = 0.38
 
 
 def check(case: Case, prediction: Prediction) -> None:
-    """Insist that frame and masks are arrays of the right type and of one size.
-
-    Raises:
-        InputError: One is not.
-    """
+    """Insist that frame and masks are arrays of the right type and of one size."""
     frame = case.frame
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
         raise InputError(

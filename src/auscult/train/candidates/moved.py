@@ -9,6 +9,8 @@ has no type. None is like another object of the picture: that would be a good ma
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Final
 
 import cv2
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
 from auscult.arrays.overlap import iou
-from auscult.train.candidates.base import Draft, Work, untyped
+from auscult.train.candidates.base import Draft, Maker, Work, untyped
 from auscult.types import Frame, Mask
 
 _FLOW_PX: Final = 144  # the longer side of the pictures that flow is found on
@@ -129,28 +131,36 @@ _LEAST_MERGED: Final = 0.02  # of the object's area; a smaller other object is a
 _LEAST_PX: Final = 32
 
 
-def any_other(work: Work, rng: np.random.Generator) -> Draft | None:
+def _merging(make: Callable[[Work, Mask, np.random.Generator], Draft]) -> Maker:
+    """Let a maker have any other object of the picture."""
+
+    @wraps(make)
+    def maker(work: Work, rng: np.random.Generator) -> Draft | None:
+        found = _usable(work)
+        return make(work, found[int(rng.integers(len(found)))], rng) if found else None
+
+    return maker
+
+
+@_merging
+def any_other(work: Work, other: Mask, rng: np.random.Generator) -> Draft:
     """The object and any other one, however small or large."""
-    other = _other(work, rng)
-    return None if other is None else Draft(work.truth | other, "merge")
+    del rng
+    return Draft(work.truth | other, "merge")
 
 
-def rough_other(work: Work, rng: np.random.Generator) -> Draft | None:
+@_merging
+def rough_other(work: Work, other: Mask, rng: np.random.Generator) -> Draft:
     """The object and another one whose outline is off."""
-    other = _other(work, rng)
-    if other is None:
-        return None
     size = float(np.sqrt(np.count_nonzero(other)))
     soft = cv2.GaussianBlur(other.astype(np.float32), (0, 0), max(0.8, float(rng.uniform(0.02, 0.12)) * size))
     rough = np.asarray(np.asarray(soft) > float(rng.uniform(0.25, 0.7)))
     return _joined(work, work.truth, rough, other=other)
 
 
-def part_of_other(work: Work, rng: np.random.Generator) -> Draft | None:
+@_merging
+def part_of_other(work: Work, other: Mask, rng: np.random.Generator) -> Draft:
     """The object and what of another one lies on one side of a line."""
-    other = _other(work, rng)
-    if other is None:
-        return None
     rows, columns = np.nonzero(other)
     turn = float(rng.uniform(0, 2 * np.pi))
     along = np.cos(turn) * columns + np.sin(turn) * rows
@@ -160,21 +170,17 @@ def part_of_other(work: Work, rng: np.random.Generator) -> Draft | None:
     return _joined(work, work.truth, part, other=other)
 
 
-def grown_merge(work: Work, rng: np.random.Generator) -> Draft | None:
+@_merging
+def grown_merge(work: Work, other: Mask, rng: np.random.Generator) -> Draft:
     """The object and another one, both a little too large, the gap between them filled."""
-    other = _other(work, rng)
-    if other is None:
-        return None
     width = max(1.0, float(rng.uniform(0.01, 0.06)) * work.size_px)
     both = work.truth | other
     return _joined(work, np.asarray(regions.reach(both) <= width), other, other=other)
 
 
-def eroded_merge(work: Work, rng: np.random.Generator) -> Draft | None:
+@_merging
+def eroded_merge(work: Work, other: Mask, rng: np.random.Generator) -> Draft:
     """The object, a little too small, and another one."""
-    other = _other(work, rng)
-    if other is None:
-        return None
     mask = work.own & (work.depth > max(1.0, float(rng.uniform(0.01, 0.06)) * work.size_px))
     return _joined(work, work.whole(np.asarray(mask)), other, other=other)
 
@@ -196,11 +202,6 @@ def _usable(work: Work) -> list[Mask]:
         work.kept["others"] = [one for one in outside if np.count_nonzero(one) >= least]
     found: list[Mask] = work.kept["others"]
     return found
-
-
-def _other(work: Work, rng: np.random.Generator) -> Mask | None:
-    found = _usable(work)
-    return found[int(rng.integers(len(found)))] if found else None
 
 
 def _joined(work: Work, first: Mask, second: Mask, *, other: Mask) -> Draft:

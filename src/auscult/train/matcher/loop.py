@@ -208,15 +208,10 @@ _WEIGHTS: Final = (1.0, 0.3, 0.3)  # categories, colours, textures
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a training run is.
+    """What a training run is; ``checkpoint.pt`` and ``curve.jsonl`` are kept in its folder.
 
-    Attributes:
-        shards: Packed frames.
-        settings: The network's.
-        seed: Of weights, order and every draw.
-        steps: How many steps in all.
-        folder: Where ``checkpoint.pt`` and ``curve.jsonl`` are kept.
-        seconds: Stop after so long and keep the checkpoint; None to go on to the last step.
+    It stops after so many ``seconds`` and keeps the checkpoint, or goes on to the last of all ``steps``. The ``seed``
+    is that of weights, order and every draw.
     """
 
     shards: Sequence[Path]

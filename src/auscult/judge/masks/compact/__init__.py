@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 class CompactJudge:
-    """Judges masks with the shipped network, or with another one of the same form.
-
-    Args:
-        network: What to run; the shipped weights by default, opened at the first mask.
-        calibration: What its numbers mean; the shipped one by default. Give both or neither.
-    """
+    """Judges masks with the shipped network, opened at the first mask, or with another one and its calibration."""
 
     name = "masks.compact.v1"
     meta = Metadata(

@@ -57,14 +57,7 @@ _LOCK: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OnnxNetwork:
-    """A loaded network; call it with inputs by name.
-
-    Attributes:
-        path: The file it came from.
-        takes: The inputs it uses; others are left aside.
-        digest: SHA-256 of the file, in hex.
-        session: The session of ONNX Runtime.
-    """
+    """A loaded network: the inputs it uses, the SHA-256 of its file in hex, and its session of ONNX Runtime."""
 
     path: Path
     takes: tuple[str, ...]

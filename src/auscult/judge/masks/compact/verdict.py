@@ -8,7 +8,7 @@ are no more than doubt about the outline are left out, and so is what lies outsi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import cv2
@@ -426,15 +426,7 @@ _NEVER_ACCEPTED: Final = 0.89  # under every shipped policy's least IoU for acce
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What is said of a mask in numbers.
-
-    Attributes:
-        iou: Estimated IoU if it is the right object, 0..1.
-        low: Lower end of the 90 % interval.
-        high: Upper end.
-        probs: The six defects' probabilities, summing to 1.
-        novelty: 0 (like the calibration data) to 1.
-    """
+    """What is said of a mask in numbers, as in a ``Verdict``; the IoU is that of a mask on the right object."""
 
     iou: float
     low: float
@@ -501,9 +493,7 @@ def estimated(found: Mapping[str, Floats], calibration: Calibration, *, area_px:
 def _unmeasured(raw: Estimate, calibration: Calibration) -> Estimate:
     prior, low, high = calibration.prior
     iou = min((raw.iou + prior) / 2, _NEVER_ACCEPTED)
-    return Estimate(
-        iou=iou, low=min(iou, low, raw.low), high=max(iou, high, raw.high), probs=raw.probs, novelty=raw.novelty
-    )
+    return replace(raw, iou=iou, low=min(iou, low, raw.low), high=max(iou, high, raw.high))
 
 
 def _unseen(probs: Mapping[str, float], calibration: Calibration, sight: Sight) -> Estimate:

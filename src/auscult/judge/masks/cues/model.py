@@ -30,14 +30,7 @@ from auscult.types import DEFECTS, Defect, Doubles
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One number a person can check by eye.
-
-    Attributes:
-        name: What coefficients call it.
-        meaning: One line.
-        low: Least value; smaller ones are clipped.
-        high: Greatest value.
-    """
+    """One number a person can check by eye: what coefficients call it, its meaning, and what it is clipped to."""
 
     name: str
     meaning: str
@@ -273,19 +266,25 @@ def estimate(vector: Doubles, coefficients: Coefficients) -> CueEstimate:
         return _unmeasured(based, probs, coefficients)
     mean, spread = mixture(based, probs, coefficients)
     six = named(probs)[0]
-    defect = DEFECTS[int(six.argmax())]
-    below, above = coefficients.reach.get(defect, coefficients.reach["any"])
+    below, above = coefficients.reach.get(DEFECTS[int(six.argmax())], coefficients.reach["any"])
     iou = float(mean[0])
     novelty = np.interp(distance(values, coefficients)[0], coefficients.distances, (0.0, 0.5, 1.0))
+    ends = max(0.0, iou - below * float(spread[0])), min(1.0, iou + above * float(spread[0]))
+    return _estimated(six, iou, ends, sight=sight, novelty=float(novelty), arbitrary=float(probs[0, -1]))
+
+
+def _estimated(
+    six: Doubles, iou: float, ends: tuple[float, float], *, sight: Sight, novelty: float = 1.0, arbitrary: float = 0.0
+) -> CueEstimate:
     return CueEstimate(
         iou=iou,
-        iou_low=max(0.0, iou - below * float(spread[0])),
-        iou_high=min(1.0, iou + above * float(spread[0])),
-        defect=defect,
-        defect_probs=_by_name(six),
-        novelty=float(novelty),
+        iou_low=ends[0],
+        iou_high=ends[1],
+        defect=DEFECTS[int(six.argmax())],
+        defect_probs={name: float(value) for name, value in zip(DEFECTS, six, strict=True)},
+        novelty=novelty,
         sight=sight,
-        arbitrary=float(probs[0, -1]),
+        arbitrary=arbitrary,
     )
 
 
@@ -297,16 +296,9 @@ def _unmeasured(based: Doubles, probs: Doubles, coefficients: Coefficients) -> C
     raw = float(mean[0])
     iou = min((raw + prior) / 2, _NEVER_ACCEPTED)
     six = _without(named(probs)[0], "full_neg")
-    return CueEstimate(
-        iou=iou,
-        iou_low=max(0.0, min(iou, low, raw - below * float(spread[0]))),
-        iou_high=min(1.0, max(iou, high, raw + above * float(spread[0]))),
-        defect=DEFECTS[int(six.argmax())],
-        defect_probs=_by_name(six),
-        novelty=1.0,
-        sight="small",
-        arbitrary=0.0,
-    )
+    low = max(0.0, min(iou, low, raw - below * float(spread[0])))
+    high = min(1.0, max(iou, high, raw + above * float(spread[0])))
+    return _estimated(six, iou, (low, high), sight="small")
 
 
 def _unseen(vector: Doubles, coefficients: Coefficients, sight: Sight) -> CueEstimate:
@@ -321,25 +313,12 @@ def _unseen(vector: Doubles, coefficients: Coefficients, sight: Sight) -> CueEst
         six = six / six.sum()
     prior, low, high = coefficients.prior
     iou = min(prior, _NEVER_ACCEPTED)
-    return CueEstimate(
-        iou=iou,
-        iou_low=min(low, iou),
-        iou_high=max(high, iou),
-        defect=DEFECTS[int(six.argmax())],
-        defect_probs=_by_name(six),
-        novelty=1.0,
-        sight=sight,
-        arbitrary=0.0,
-    )
+    return _estimated(six, iou, (min(low, iou), max(high, iou)), sight=sight)
 
 
 def _without(six: Doubles, defect: Defect) -> Doubles:
     kept = np.where(np.array(DEFECTS) == defect, 0.0, np.maximum(six, 1e-9))
     return np.asarray(kept / kept.sum(), dtype=np.float64)
-
-
-def _by_name(six: Doubles) -> dict[str, float]:
-    return {name: float(value) for name, value in zip(DEFECTS, six, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,11 +367,7 @@ class _File:
 
 @cache
 def load_coefficients(path: Path = FILE) -> Coefficients:
-    """Read a coefficient file; the same file is read once.
-
-    Raises:
-        UsageError: It is missing, or is not what ``to_json`` writes for this catalogue of cues.
-    """
+    """Read a coefficient file of this catalogue of cues; the same file is read once."""
     expected = "the file that `auscult train cues` writes"
     found = codec.read_file(_File, path, what="the coefficients", expected=expected, most_bytes=_MOST_BYTES)
     return _coefficients(found)
@@ -433,11 +408,7 @@ def to_json(coefficients: Coefficients) -> dict[str, Any]:
 
 
 def from_json(value: Mapping[str, Any]) -> Coefficients:
-    """Read what ``to_json`` wrote.
-
-    Raises:
-        UsageError: Another schema, cues other than the catalogue's, or a part is missing.
-    """
+    """Read what ``to_json`` wrote for this catalogue of cues."""
     return _coefficients(codec.from_json(_File, value, error=UsageError))
 
 
