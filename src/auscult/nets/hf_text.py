@@ -141,12 +141,7 @@ def load_grounding(path: Path) -> Grounding:
 
 
 def sentence(text: str) -> str:
-    """A sentence as the model was trained to read it.
-
-    Example:
-        >>> sentence(" The Red Car")
-        'the red car.'
-    """
+    """A sentence as the model was trained to read it: in lower case, with a full stop."""
     plain = text.strip().lower()
     return plain if plain.endswith(".") else f"{plain}."
 

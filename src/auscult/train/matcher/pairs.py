@@ -66,13 +66,9 @@ class SentencePair:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KeyFrameSentence:
-    """A sentence about one key frame, and the things on it that are large enough.
+    """A sentence about one key frame, and visible masks and categories of the things on it that are large enough.
 
-    Attributes:
-        said: The sentence; its target is among the things, or it names nothing.
-        frame: uint8 RGB (H, W, 3).
-        things: Each thing's visible mask, bool (H, W).
-        categories: Each thing's category.
+    Its target is among the things, or it names nothing.
     """
 
     said: Expression
@@ -110,20 +106,17 @@ def key_frame_sentences(
     )
     categories = {one.id: one.look.category for one in plan.objects}
     for one in say(rng, facts, targets=targets, most=_SAID, nulls=nulls):
-        shown = [shot for shot in shots if _shows(plan, shot, one.target)]
+        seen = [(shot, _things(plan, shot)) for shot in shots]
+        shown = [(shot, things) for shot, things in seen if things and one.target in {None, *things}]
         if shown:
-            shot = shown[int(rng.integers(len(shown)))]
-            things = {thing.id: mask for thing, mask in zip(plan.objects, shot.visible, strict=True) if _enough(mask)}
+            shot, things = shown[int(rng.integers(len(shown)))]
             yield KeyFrameSentence(said=one, frame=shot.frame, things=things, categories=categories)
 
 
-def _shows(plan: ScenePlan, shot: RenderedScene, target: str | None) -> bool:
-    seen = [one.id for one, mask in zip(plan.objects, shot.visible, strict=True) if _enough(mask)]
-    return bool(seen) if target is None else target in seen
-
-
-def _enough(mask: Mask) -> bool:
-    return bool(np.count_nonzero(mask) >= TARGET_SHARE * mask.size)
+def _things(plan: ScenePlan, shot: RenderedScene) -> dict[str, Mask]:
+    """The things of a key frame that are large enough."""
+    masks = zip(plan.objects, shot.visible, strict=True)
+    return {thing.id: mask for thing, mask in masks if np.count_nonzero(mask) >= TARGET_SHARE * mask.size}
 
 
 def _candidates(rng: np.random.Generator, asked: KeyFrameSentence, *, scene: int) -> Iterator[SentencePair]:

@@ -54,13 +54,7 @@ _MOST_BYTES: Final = 200 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealMask:
-    """A mask that a model drew.
-
-    Attributes:
-        family: Short name of what drew it, ``yolo-320``.
-        target: Which of the picture's objects it is meant for.
-        rle: The mask.
-    """
+    """A mask as RLE, the short name of the model that drew it, and which of the picture's objects it is meant for."""
 
     family: str
     target: int

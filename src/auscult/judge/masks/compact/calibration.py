@@ -42,13 +42,7 @@ _LEAST: Final = 0.01  # of IoU: half a histogram's quantile distance is never ta
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spread:
-    """What histograms say by themselves, each (n,), 0..1.
-
-    Attributes:
-        mean: The estimated IoU.
-        below: Distance from there to the 5 % quantile, above 0.
-        above: Distance to the 95 % quantile, above 0.
-    """
+    """What histograms say by themselves, each (n,): the mean IoU, and the distances to the 5 % and 95 % quantiles."""
 
     mean: Doubles
     below: Doubles

@@ -351,19 +351,20 @@ def _cutout(places: Places) -> Remark:
 
 
 def _erode(places: Places) -> Remark:
-    side = places.missing
-    if side.largest is None or side.plain < _OF_NOTE:
-        return "it is like masks that are too small, but no place stands out" + _too_much(places), None
-    text = f"the outline lies {_pixels(side)} too far in, {_where(side)}; {_about(side.largest)} {percent(side.share)}"
-    return f"{text} of the object is left out{_too_much(places)}", side.largest.box
+    left_out = "of the object is left out"
+    return _moved(places.missing, _too_much(places), size="small", way="in", what=left_out)
 
 
 def _dilate(places: Places) -> Remark:
-    side = places.extra
+    return _moved(places.extra, _left_out(places), size="large", way="out", what="of the mask is too much")
+
+
+def _moved(side: ErrorSide, rest: str, *, size: str, way: str, what: str) -> Remark:
+    """An outline that lies too far in or out."""
     if side.largest is None or side.plain < _OF_NOTE:
-        return "it is like masks that are too large, but no place stands out" + _left_out(places), None
-    text = f"the outline lies {_pixels(side)} too far out, {_where(side)}; {_about(side.largest)} {percent(side.share)}"
-    return f"{text} of the mask is too much{_left_out(places)}", side.largest.box
+        return f"it is like masks that are too {size}, but no place stands out{rest}", None
+    text = f"the outline lies {_pixels(side)} too far {way}, {_where(side)}"
+    return f"{text}; {_about(side.largest)} {percent(side.share)} {what}{rest}", side.largest.box
 
 
 def _merge(places: Places) -> Remark:

@@ -109,13 +109,9 @@ def _parts(view: CueView) -> Measured:
         means = [view.lab[labels == 1 + int(index)].mean(axis=0) for index in order[:2]]
         cues["part_colour_gap"] = float(np.log1p(np.linalg.norm(means[0] - means[1])))
     for name, depth in (("neck_thin", 0.35), ("neck_thick", 0.7)):
-        cues[name] = _split_share(np.asarray(view.distance < -depth))
+        pieces = np.sort(parts_of(np.asarray(view.distance < -depth))[:, 4])[::-1]
+        cues[name] = float(np.sqrt(pieces[1] / pieces.sum())) if len(pieces) > 1 else 0.0
     return cues, boxes
-
-
-def _split_share(core: Mask) -> float:
-    areas = np.sort(parts_of(core)[:, 4])[::-1]
-    return float(np.sqrt(areas[1] / areas.sum())) if len(areas) > 1 else 0.0
 
 
 def _notch(view: CueView, notches: Mask) -> Measured:

@@ -189,17 +189,9 @@ class Coefficients:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CueEstimate:
-    """What the coefficients say of one cue vector.
+    """What the coefficients say of one cue vector, as in a ``Verdict``, with the ``sight`` of its mask.
 
-    Attributes:
-        iou: Estimated IoU if it is the right object, 0..1.
-        iou_low: Lower end of the 90 % interval.
-        iou_high: Upper end.
-        defect: The most probable one.
-        defect_probs: The six probabilities, summing to 1.
-        novelty: 0 (like the calibration data) to 1.
-        sight: How much of the mask could be judged by its picture.
-        arbitrary: Probability that the mask lies on no object, 0..1; part of ``full_neg``'s.
+    ``arbitrary`` is the probability that the mask lies on no object, 0..1; part of ``full_neg``'s.
     """
 
     iou: float
