@@ -203,6 +203,7 @@ _COOL: Final = 0.35  # share of the steps over which the rate falls to nothing
 _KEPT: Final = 0.998  # of the averaged weights, a step
 _SAVED_EVERY_S: Final = 60.0
 _NOTED_EVERY: Final = 50
+_SAVED: Final = ("net", "mean", "optimizer")
 _WEIGHTS: Final = (1.0, 0.3, 0.3)  # categories, colours, textures
 
 
@@ -356,15 +357,8 @@ def _note(run: Run, step: int, parts: np.ndarray[Any, Any], *, seconds: float) -
 
 def _save(run: Run, state: _State) -> None:
     unfinished = run.folder / "checkpoint.part"
-    torch.save(
-        {
-            "step": state.step,
-            "net": state.net.state_dict(),
-            "mean": state.mean.state_dict(),
-            "optimizer": state.optimizer.state_dict(),
-        },
-        unfinished,
-    )
+    parts = {name: getattr(state, name).state_dict() for name in _SAVED}
+    torch.save({"step": state.step, **parts}, unfinished)
     unfinished.replace(run.folder / "checkpoint.pt")
 
 
@@ -375,9 +369,8 @@ def _resume(run: Run, state: _State) -> None:
         return
     try:
         kept = torch.load(path, weights_only=True)
-        state.net.load_state_dict(kept["net"])
-        state.mean.load_state_dict(kept["mean"])
-        state.optimizer.load_state_dict(kept["optimizer"])
+        for name in _SAVED:
+            getattr(state, name).load_state_dict(kept[name])
         state.step = int(kept["step"])
     except (RuntimeError, KeyError, ValueError, UnpicklingError) as error:
         raise UsageError(
