@@ -148,14 +148,18 @@ def moved(values: NDArray[Number], flow: Flow) -> NDArray[Number]:
     return np.asarray(found, dtype=values.dtype)
 
 
+def colour_bins(frame: Frame) -> NDArray[np.intp]:
+    """The bin of each pixel in a joint histogram of ``BINS`` levels a channel, (h, w)."""
+    level = (frame // (256 // BINS)).astype(np.intp)
+    return np.asarray((level[..., 0] * BINS + level[..., 1]) * BINS + level[..., 2])
+
+
 def colours_of(frame: Frame, mask: SoftMask) -> NDArray[np.float32]:
     """The joint histogram of colours under a soft mask, ``BINS`` levels a channel: float32 (``BINS`` ** 3,).
 
     It sums to 1; all 0 for an empty mask.
     """
-    level = (frame // (256 // BINS)).astype(np.intp)
-    place = (level[..., 0] * BINS + level[..., 1]) * BINS + level[..., 2]
-    counts = np.bincount(place.reshape(-1), weights=mask.reshape(-1), minlength=BINS**3)
+    counts = np.bincount(colour_bins(frame).reshape(-1), weights=mask.reshape(-1), minlength=BINS**3)
     total = counts.sum()
     return (counts / total if total > 0 else counts).astype(np.float32)
 

@@ -62,10 +62,15 @@ def pieces(picture: Frame, strength: NDArray[np.float32], *, step_px: int) -> ND
             row, column = np.unravel_index(int(np.argmin(cell)), cell.shape)
             label += 1
             markers[top + row, left + column] = label
+    return _without_gaps(flooded(picture, markers))
+
+
+def flooded(picture: Frame, markers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Labels of a picture flooded from markers of 1 and more, both (H, W); -1 on the lines between them."""
     # OpenCV makes the picture's outermost pixels dividing lines, markers or not: these lie beyond the picture.
-    flooded = np.pad(markers, 1)
-    cv2.watershed(np.pad(picture, ((1, 1), (1, 1), (0, 0)), mode="edge"), flooded)
-    return _without_gaps(flooded[1:-1, 1:-1])
+    labels = np.pad(markers, 1)
+    cv2.watershed(np.pad(picture, ((1, 1), (1, 1), (0, 0)), mode="edge"), labels)
+    return labels[1:-1, 1:-1]
 
 
 def _without_gaps(labels: NDArray[np.int32]) -> NDArray[np.int32]:

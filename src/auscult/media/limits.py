@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from auscult.errors import TooLarge
 
@@ -34,7 +35,7 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-def check_pixels(size: tuple[int, int], *, limits: Limits, path: object = None) -> None:
+def check_pixels(size: tuple[int, int], *, limits: Limits, path: Path | str | None = None) -> None:
     """Refuse a picture of (height, width) pixels that is over the limit; ``path`` is for the message."""
     height, width = size
     if height * width > limits.max_pixels:
@@ -42,31 +43,30 @@ def check_pixels(size: tuple[int, int], *, limits: Limits, path: object = None) 
             f"a picture of {height} x {width} (height x width) has {height * width:,} pixels",
             expected=f"at most {limits.max_pixels:,} pixels",
             hint="scale or crop the picture; nothing was decoded",
-            path=None if path is None else str(path),
+            path=path,
         )
 
 
-def check_seconds(seconds: float, *, limits: Limits, path: object = None) -> None:
+def check_seconds(seconds: float, *, limits: Limits, path: Path | str | None = None) -> None:
     """Refuse a sound or video that is too long."""
     if seconds > limits.max_seconds:
         raise TooLarge(
             f"it is {seconds:,.1f} s long",
             expected=f"at most {limits.max_seconds:,g} s",
             hint="cut out the part that is needed",
-            path=None if path is None else str(path),
+            path=path,
         )
 
 
-def check_sound(shape: tuple[int, int], rate_hz: int, *, limits: Limits, path: object = None) -> None:
+def check_sound(shape: tuple[int, int], rate_hz: int, *, limits: Limits, path: Path | str | None = None) -> None:
     """Refuse a sound of (channels, samples of each) that is over the limits; ``path`` is for the message."""
     channels, count = shape
-    where = None if path is None else str(path)
     if channels > limits.max_channels or rate_hz > limits.max_rate_hz:
         raise TooLarge(
             f"a sound of {channels} channels at {rate_hz:,} Hz",
             expected=f"at most {limits.max_channels} channels and {limits.max_rate_hz:,} Hz",
             hint="mix or resample it; nothing was decoded",
-            path=where,
+            path=path,
         )
     check_seconds(count / max(rate_hz, 1), limits=limits, path=path)
     if channels * count > limits.max_samples:
@@ -74,5 +74,5 @@ def check_sound(shape: tuple[int, int], rate_hz: int, *, limits: Limits, path: o
             f"a sound of {channels} channels of {count:,} samples",
             expected=f"at most {limits.max_samples:,} samples in all",
             hint="cut out the part that is needed, or mix its channels",
-            path=where,
+            path=path,
         )

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from auscult.errors import InputError, OutputError, TooLarge
@@ -180,16 +181,10 @@ def write_bytes(path: Path, data: bytes) -> None:
             draft.write_bytes(data)
         draft.replace(path)
     except OSError as error:
-        _remove(draft)
+        with suppress(OSError):  # the folder itself is out of reach; the first error says why
+            draft.unlink(missing_ok=True)
         raise OutputError(
             f"the file cannot be written: {error.strerror or error}",
             hint="check the free space of the disk and the rights of the folder",
             path=path,
         ) from error
-
-
-def _remove(draft: Path) -> None:
-    try:
-        draft.unlink(missing_ok=True)
-    except OSError:
-        return  # the folder itself is out of reach; the first error says why

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng
-from auscult.arrays.segments import reduced
+from auscult.arrays.segments import flooded, reduced
 from auscult.models.base import TASKS, Masks, ModelTask
 from auscult.record.digest import digest_bytes
 from auscult.types import Box, Frame, Frames, Mask, Metadata, Query
@@ -124,10 +124,7 @@ def _partition(small: Frame, generator: np.random.Generator) -> NDArray[np.int32
     points = generator.permutation(height * width)[:REGIONS]
     markers = np.zeros(height * width, np.int32)
     markers[points] = np.arange(1, points.size + 1)
-    # OpenCV makes the picture's outermost pixels dividing lines, markers or not: these lie beyond the picture.
-    flooded = np.pad(markers.reshape(height, width), 1)
-    cv2.watershed(np.pad(small, ((1, 1), (1, 1), (0, 0)), mode="edge"), flooded)
-    return flooded[1:-1, 1:-1]
+    return flooded(small, markers.reshape(height, width))
 
 
 RANDOM_REGION = Still(

@@ -36,7 +36,7 @@ _MOST_BYTES: Final = 16 << 20
 _MOST_FOLDERS: Final = 2000
 _MOST_LISTED: Final = 20_000
 _ENVIRONMENTS: Final = ("pyvenv.cfg", "conda-meta")
-_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})  # what lies there belongs to many
 
 CodeHashes: TypeAlias = list[list[str | int]]
 
@@ -65,11 +65,6 @@ def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> CodeHashes:
             hashed = ""
         told.append([name, hashed] if hashed else [name, status.st_size, status.st_mtime_ns])
     return told
-
-
-def is_installed(folder: Path) -> bool:
-    """Whether a folder is one that packages are installed in: what lies there belongs to many."""
-    return folder.name in _INSTALLED
 
 
 def folder_files(folders: Iterable[Path], suffixes: frozenset[str] = PYTHON) -> list[CodeHashes]:
@@ -250,7 +245,7 @@ def _module_code(module: str) -> list[Any]:
     file = _module_file(module)
     top = importlib.util.find_spec(module.partition(".")[0])
     folders = [Path(one) for one in (top.submodule_search_locations or ())] if top is not None else []
-    if not folders and not is_installed(file.parent):
+    if not folders and file.parent.name not in _INSTALLED:
         folders = [file.parent]
     return [digest_file(file), folder_files(folders)]
 

@@ -136,31 +136,11 @@ _MAX_NUMBER = 99_999
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRows:
-    """The usable rows of a table in its order, ids unique, and what cannot be used.
-
-    ``todo`` rows are marked so and left out, ``repeats`` repeat a uid, and ``copies`` of those the whole row.
-    """
+    """The usable rows of a table in its order, ids unique, what cannot be used, and what was left out or renamed."""
 
     rows: tuple[MetadataRow, ...]
     errors: tuple[ErrorRecord, ...]
-    todo: int = 0
-    repeats: int = 0
-    copies: int = 0
-
-    def notes(self) -> tuple[str, ...]:
-        """What was left out or renamed on purpose, in plain sentences."""
-        told = []
-        if self.rows:
-            splits = Counter(one.split or "no split" for one in self.rows)
-            told.append(f"{counted(len(self.rows), 'row')}: {', '.join(f'{name} {n}' for name, n in splits.items())}")
-        if self.todo:
-            told.append(f"{counted(self.todo, 'row')} marked TODO left out")
-        if self.repeats:
-            copies = f", {self.copies} of them word for word" if self.copies else ""
-            told.append(
-                f"{counted(self.repeats, 'row')} with a uid that stands above{copies}: kept apart as <uid>#2, ..."
-            )
-        return tuple(told)
+    notes: tuple[str, ...]
 
 
 def has_heading(path: Path, *columns: str) -> bool:
@@ -196,14 +176,17 @@ def read_table(path: Path, *, released: bool = True) -> TableRows:
     for row in kept:
         seen[row.uid] += 1
         named.append(replace(row, id=row.uid if seen[row.uid] == 1 else f"{row.uid}#{seen[row.uid]}"))
-    whole = Counter(replace(row, line=0) for row in kept)
-    return TableRows(
-        rows=tuple(named),
-        errors=tuple(error for _, error in problems.found),
-        todo=len(rows) - len(kept),
-        repeats=len(kept) - len(seen),
-        copies=len(kept) - len(whole),
-    )
+    notes = []
+    if named:
+        splits = Counter(one.split or "no split" for one in named)
+        notes.append(f"{counted(len(named), 'row')}: {', '.join(f'{name} {n}' for name, n in splits.items())}")
+    if len(rows) > len(kept):
+        notes.append(f"{counted(len(rows) - len(kept), 'row')} marked TODO left out")
+    if repeats := len(kept) - len(seen):
+        copies = len(kept) - len({replace(row, line=0) for row in kept})
+        told = f", {copies} of them word for word" if copies else ""
+        notes.append(f"{counted(repeats, 'row')} with a uid that stands above{told}: kept apart as <uid>#2, ...")
+    return TableRows(rows=tuple(named), errors=tuple(error for _, error in problems.found), notes=tuple(notes))
 
 
 def _row(cells: Sequence[str], line: int, *, released: bool) -> MetadataRow:
@@ -349,7 +332,7 @@ class _RefAvs(ListedPart):
         self.file = source / TABLE
         self.rows = read_table(self.file)
         self.scenes = read_scenes(source)
-        self.notes = [*self.rows.notes(), *self.scenes.notes()]
+        self.notes = [*self.rows.notes, *self.scenes.notes()]
         self.clips = Clips(source, base)
         self.by_folder: dict[str, list[MetadataRow]] = {}
         # folder to object number to the object word of the first row that refers to it; not of null expressions

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from auscult.arrays import motion
 from auscult.models.base import Masks, ModelTask, check_clip
 from auscult.models.classical.lexicon_reading import Cue, ParsedQuery, parse_query
-from auscult.models.classical.lexicon_things import COLOURS, Things, small, things_in
+from auscult.models.classical.lexicon_things import COLOURS, Things, rises, small, things_in
 from auscult.models.classical.regions import resized
 from auscult.types import Frame, Frames, Mask, Metadata, Query
 
@@ -91,16 +91,12 @@ def likely(things: Things, motions: Motions | None = None) -> Values:
         + 3.4 * things.rough
     )
     if motions is not None:
-        logit = logit + 1.5 * _rises(motions.speed, 0.002, 0.02)
+        logit = logit + 1.5 * rises(motions.speed, 0.002, 0.02)
     return np.asarray(1 / (1 + np.exp(-logit)), dtype=np.float64)
 
 
 def _of_fit(fit: Values, *, denied: bool) -> Values:
     return LEAST + (1 - LEAST) * (1 - fit if denied else fit)
-
-
-def _rises(values: Values, low: float, high: float) -> Values:
-    return np.asarray(np.clip((values - low) / (high - low), 0, 1), dtype=np.float64)
 
 
 def _more(one: Values, two: Values, margin: float) -> Values:
@@ -120,11 +116,11 @@ def _fit(things: Things, cue: Cue, motions: Motions | None) -> Values:
 def _moves(word: str, motions: Motions | None, count: int) -> Values:
     if motions is None or word in {"nearer", "away"}:
         return np.full(count, 0.5)
-    going = _rises(motions.speed, 0.001, 0.01)
+    going = rises(motions.speed, 0.001, 0.01)
     if word in {"still", "slow"}:
         return 1 - going
     sides = {"left": -motions.right, "right": motions.right, "up": -motions.down, "down": motions.down}
-    return _rises(sides[word], -0.004, 0.01) if word in sides else going
+    return rises(sides[word], -0.004, 0.01) if word in sides else going
 
 
 def _amounts(things: Things, word: str, motions: Motions | None) -> tuple[Values, float] | None:
@@ -227,28 +223,28 @@ _STANDING: Final[Mapping[str, Callable[[Things], tuple[Values, float]]]] = {
     "behind": _QUALITIES["far"],
 }
 _FITS: Final[Mapping[tuple[str, str], Callable[[Things], Values]]] = {
-    ("light", "dark"): lambda things: 1 - _rises(things.light, 0.2, 0.55),
-    ("light", "light"): lambda things: _rises(things.light, 0.45, 0.75),
-    ("light", "vivid"): lambda things: _rises(things.vivid, 0.15, 0.5),
-    ("place", "left"): lambda things: 1 - _rises(things.x, 0.35, 0.6),
-    ("place", "right"): lambda things: _rises(things.x, 0.4, 0.65),
-    ("place", "top"): lambda things: 1 - _rises(things.y, 0.35, 0.6),
-    ("place", "bottom"): lambda things: _rises(things.y, 0.4, 0.65),
-    ("place", "centre"): lambda things: 1 - _rises(-_central(things), 0.08, 0.35),
-    ("place", "edge"): lambda things: _rises(-_central(things), 0.2, 0.45),
-    ("place", "corner"): lambda things: _rises(np.minimum(abs(things.x - 0.5), abs(things.y - 0.5)), 0.1, 0.3),
-    ("place", "near"): lambda things: _rises(_near(things), 0.35, 0.75),
-    ("place", "far"): lambda things: 1 - _rises(_near(things), 0.35, 0.75),
-    ("size", "large"): lambda things: _rises(np.log(things.area), np.log(0.01), np.log(0.12)),
-    ("size", "small"): lambda things: 1 - _rises(np.log(things.area), np.log(0.01), np.log(0.08)),
-    ("size", "tall"): lambda things: _rises(np.log(_tall(things) / _wide(things)), -0.5, 0.9),
-    ("size", "short"): lambda things: 1 - _rises(_tall(things), 0.1, 0.4),
-    ("size", "wide"): lambda things: _rises(np.log(_wide(things) / _tall(things)), -0.2, 1.0),
-    ("shape", "round"): lambda things: _rises(things.round, 0.4, 0.85),
-    ("shape", "thin"): lambda things: 1 - _rises(things.thin, 0.15, 0.6),
-    ("shape", "square"): lambda things: _rises(things.fill, 0.65, 0.95),
-    ("texture", "plain"): lambda things: 1 - _rises(things.rough, 0.04, 0.18),
-    ("texture", "patterned"): lambda things: _rises(things.rough, 0.06, 0.2),
+    ("light", "dark"): lambda things: 1 - rises(things.light, 0.2, 0.55),
+    ("light", "light"): lambda things: rises(things.light, 0.45, 0.75),
+    ("light", "vivid"): lambda things: rises(things.vivid, 0.15, 0.5),
+    ("place", "left"): lambda things: 1 - rises(things.x, 0.35, 0.6),
+    ("place", "right"): lambda things: rises(things.x, 0.4, 0.65),
+    ("place", "top"): lambda things: 1 - rises(things.y, 0.35, 0.6),
+    ("place", "bottom"): lambda things: rises(things.y, 0.4, 0.65),
+    ("place", "centre"): lambda things: 1 - rises(-_central(things), 0.08, 0.35),
+    ("place", "edge"): lambda things: rises(-_central(things), 0.2, 0.45),
+    ("place", "corner"): lambda things: rises(np.minimum(abs(things.x - 0.5), abs(things.y - 0.5)), 0.1, 0.3),
+    ("place", "near"): lambda things: rises(_near(things), 0.35, 0.75),
+    ("place", "far"): lambda things: 1 - rises(_near(things), 0.35, 0.75),
+    ("size", "large"): lambda things: rises(np.log(things.area), np.log(0.01), np.log(0.12)),
+    ("size", "small"): lambda things: 1 - rises(np.log(things.area), np.log(0.01), np.log(0.08)),
+    ("size", "tall"): lambda things: rises(np.log(_tall(things) / _wide(things)), -0.5, 0.9),
+    ("size", "short"): lambda things: 1 - rises(_tall(things), 0.1, 0.4),
+    ("size", "wide"): lambda things: rises(np.log(_wide(things) / _tall(things)), -0.2, 1.0),
+    ("shape", "round"): lambda things: rises(things.round, 0.4, 0.85),
+    ("shape", "thin"): lambda things: 1 - rises(things.thin, 0.15, 0.6),
+    ("shape", "square"): lambda things: rises(things.fill, 0.65, 0.95),
+    ("texture", "plain"): lambda things: 1 - rises(things.rough, 0.04, 0.18),
+    ("texture", "patterned"): lambda things: rises(things.rough, 0.06, 0.2),
 }
 
 

@@ -16,7 +16,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 import cv2
 import numpy as np
@@ -41,6 +41,7 @@ _MOST: Final = 80
 _FREE_STEP: Final = 8.0  # grey levels that a step costs nothing below: texture, not an outline
 
 Values = NDArray[np.float64]
+Float = TypeVar("Float", np.float32, np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -235,24 +236,24 @@ def _of_hsv(
     hue: NDArray[np.float32], *, saturation: NDArray[np.float32], value: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     near = {word: _near(hue, centre, reach) for word, (centre, reach) in _HUES.items()}
-    light, strong = _rises(value, 0.55, 0.75), _rises(saturation, 0.45, 0.7)
+    light, strong = rises(value, 0.55, 0.75), rises(saturation, 0.45, 0.7)
     chroma = saturation * value
-    dark = 1 - _rises(value, 0.1, 0.26)
-    coloured = _rises(saturation, 0.1, 0.3) * _rises(chroma, 0.04, 0.14) * (1 - dark)
+    dark = 1 - rises(value, 0.1, 0.26)
+    coloured = rises(saturation, 0.1, 0.3) * rises(chroma, 0.04, 0.14) * (1 - dark)
     grey = (1 - coloured) * (1 - dark)
     pale = light * (1 - strong)
     parts = {
         "red": coloured * near["red"] * (1 - pale),
         "orange": coloured * near["orange"] * light * strong,
-        "yellow": coloured * near["yellow"] * _rises(value, 0.45, 0.65),
+        "yellow": coloured * near["yellow"] * rises(value, 0.45, 0.65),
         "green": coloured * near["green"],
         "blue": coloured * near["blue"],
         "purple": coloured * near["purple"],
         "pink": coloured * np.maximum(near["pink"], near["red"] * pale),
         "brown": coloured * near["brown"] * np.maximum(1 - light, 0.6 * (1 - strong)),
-        "white": grey * _rises(value, 0.7, 0.88),
-        "grey": grey * (1 - _rises(value, 0.7, 0.88)) * _rises(value, 0.16, 0.32),
-        "black": np.maximum(dark, grey * (1 - _rises(value, 0.16, 0.32))),
+        "white": grey * rises(value, 0.7, 0.88),
+        "grey": grey * (1 - rises(value, 0.7, 0.88)) * rises(value, 0.16, 0.32),
+        "black": np.maximum(dark, grey * (1 - rises(value, 0.16, 0.32))),
     }
     table = np.stack([parts[word] for word in COLOURS], axis=1).astype(np.float32)
     return np.asarray(table / np.maximum(1.0, table.sum(axis=1, keepdims=True)), dtype=np.float32)
@@ -264,9 +265,9 @@ def _near(hue: NDArray[np.float32], centre: float, reach: float) -> NDArray[np.f
     return np.asarray(np.clip(2 - 2 * away / reach, 0, 1), dtype=np.float32)
 
 
-def _rises(values: NDArray[np.float32], low: float, high: float) -> NDArray[np.float32]:
+def rises(values: NDArray[Float], low: float, high: float) -> NDArray[Float]:
     """From 0 at ``low`` to 1 at ``high``."""
-    return np.asarray(np.clip((values - low) / (high - low), 0, 1), dtype=np.float32)
+    return np.asarray(np.clip((values - low) / (high - low), 0, 1))
 
 
 SIDE_PX: Final = 240
@@ -322,7 +323,7 @@ def things_in(picture: Frame) -> Things | None:
     squares = sums.mean(np.square(lab[..., 0]))
     rows, columns = np.indices((height, width))
     fits = colour_fits(picture)
-    look = sums.shares(_level(picture), motion.BINS**3)
+    look = sums.shares(motion.colour_bins(picture), motion.BINS**3)
     whole = np.maximum(look.of_all, 1e-6)
     masks = np.ascontiguousarray(np.take(found.members.astype(bool), found.labels, axis=1))
     shapes = [_shape(mask) for mask in masks]
@@ -384,11 +385,6 @@ class _Sums:
         pieces = pieces.reshape(-1, count).astype(np.float64)
         own = self.of(np.ascontiguousarray(pieces.T)) / self.sizes[:, None]
         return _Shares(own, pieces.sum(axis=0) / self._areas.sum())
-
-
-def _level(picture: Frame) -> NDArray[np.intp]:
-    levels = (picture // (256 // motion.BINS)).astype(np.intp)
-    return np.asarray((levels[..., 0] * motion.BINS + levels[..., 1]) * motion.BINS + levels[..., 2], dtype=np.intp)
 
 
 def _shape(mask: Mask) -> tuple[tuple[int, int, int, int], float, float, float, float]:

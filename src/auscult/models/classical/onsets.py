@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from auscult.arrays.boxes import box_of
 from auscult.models.base import Masks, ModelTask
 from auscult.models.classical.grabcut import graph_cut
-from auscult.models.classical.onsets_sight import NEAR, CandidateKind, ClipSight, SeenPart, enlarged
+from auscult.models.classical.onsets_sight import NEAR, CandidateKind, ClipSight, SeenPart, enlarged, rows_and_columns
 from auscult.types import Doubles, Frame, Frames, Mask, Metadata, Query, Samples
 
 _MARGIN_PX: Final = 12
@@ -356,8 +356,7 @@ def _along(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
 
 def _energy(sight: ClipSight, one: SeenPart, span: slice) -> Doubles:
     """How much a part's place differs from the scene in each of some frames."""
-    rows, columns = np.flatnonzero(one.mask.any(axis=1)), np.flatnonzero(one.mask.any(axis=0))
-    here = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+    here = rows_and_columns(one.mask)
     mask = one.mask[here]
     frames = range(sight.shape[0])[span]
     return np.array([float(sight.change(number)[here][mask].mean(dtype=np.float64)) for number in frames])

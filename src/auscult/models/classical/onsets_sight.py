@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.boxes import area, box_of, joint
+from auscult.arrays.boxes import area, box_of, joint, window
 from auscult.models.base import Masks
 from auscult.models.classical.regions import LEAST_SIDE_PX, Regions, resized
 from auscult.types import Frame, Frames, Mask
@@ -112,9 +112,7 @@ def small_size(height: int, width: int) -> tuple[int, int]:
 
 def part(mask: Mask, edges: NDArray[np.float32], *, kind: CandidateKind, rank: int = 0) -> SeenPart:
     """A part from its mask, bool (h, w), not empty, and the edges of the picture it is seen in."""
-    columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
-    area = int(np.count_nonzero(mask))
-    here = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+    pixels, here = int(np.count_nonzero(mask)), rows_and_columns(mask)
     inner = np.pad(mask[here], 1)
     core = inner[1:-1, 1:-1] & inner[:-2, 1:-1] & inner[2:, 1:-1] & inner[1:-1, :-2] & inner[1:-1, 2:]
     rim = mask[here] & ~core
@@ -124,12 +122,17 @@ def part(mask: Mask, edges: NDArray[np.float32], *, kind: CandidateKind, rank: i
         mask=mask,
         kind=kind,
         x=_middle(mask),
-        share=area / mask.size,
-        compact=min(1.0, 4 * np.pi * area / (1.1 * length) ** 2),
+        share=pixels / mask.size,
+        compact=min(1.0, 4 * np.pi * pixels / (1.1 * length) ** 2),
         edge=float(edges[here][rim].mean()) / max(1e-3, float(edges.mean())),
         cut=cut / length,
         rank=rank,
     )
+
+
+def rows_and_columns(mask: Mask) -> tuple[slice, slice]:
+    """The rows and columns of a mask that is not empty."""
+    return window(box_of(mask) or (0, 0, 0, 0))
 
 
 def enlarged(masks: Masks, size: tuple[int, int]) -> Masks:
