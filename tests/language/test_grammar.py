@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from random_facts import random_facts
 
-from auscult.errors import UsageError
 from auscult.language import grammar, proof
 from auscult.language.grammar import BOTH, FAMILIES, describe, nulls, phrase
 from auscult.language.proof import Proof
@@ -122,16 +121,10 @@ def test_the_same_draw_says_the_same_and_texts_do_not_repeat():
     assert len({one.text for one in first}) == len(first) > 1
 
 
-def test_most_bounds_and_families_limit():
+def test_most_bounds():
     facts = random_facts(6)
     assert describe(generator(1, "tests"), facts, most=0) == ()
     assert len(describe(generator(1, "tests"), facts, most=3)) <= 3
-    assert {one.family for one in describe(generator(1, "tests"), facts, most=5, families=["size", "position"])} <= {
-        "size",
-        "position",
-    }
-    with pytest.raises(UsageError, match="no family 'smell'"):
-        describe(generator(1, "tests"), facts, most=1, families=["smell"])
 
 
 def test_only_wanted_things_are_named():
@@ -163,14 +156,14 @@ def test_what_needs_both_senses_is_said_of_every_thing_equally_often():
     chance = 0.0
     for seed in range(16):
         facts = random_facts(seed)
-        scene = grammar._Scene(facts, BOTH)
+        scene = grammar._Scene(facts)
         rng = generator(seed, "tests", "balance")
         names = [thing.id for thing in facts.things]
         by_size = sorted(facts.things, key=lambda thing: thing.area)
         sounding = {thing.id for thing in facts.things if thing.voice}
-        for _ in range(30):
+        for _ in range(60):
             one = scene.draw(rng, names)
-            if one is not None:
+            if one is not None and one.family in BOTH:
                 counts["all"] += 1
                 counts["largest"] += one.target == by_size[-1].id
                 counts["sounding"] += (one.target in sounding) - len(sounding) / len(names)

@@ -20,11 +20,16 @@ from auscult.report.overlay import (
     shares,
     shrunk,
     small_overlay,
-    thumbnail,
 )
 from auscult.types import Box, ErrorMap
 
 GREY = np.full((96, 128, 3), 128, np.uint8)
+
+
+def thumbnail(
+    frame: np.ndarray, mask: np.ndarray, *, width_px: int = 160, errors: ErrorMap | None = None
+) -> np.ndarray:
+    return small_overlay(shrunk(frame, width_px=width_px), mask, errors=errors)
 
 
 def _mask() -> np.ndarray:

@@ -18,14 +18,18 @@ from auscult import report
 from auscult.arrays.error_map import error_map_of
 from auscult.errors import InputError
 from auscult.report.audit import LISTED, page_of_audit
-from auscult.report.overlay import crop, thumbnail
+from auscult.report.overlay import crop, shrunk, small_overlay
 from auscult.report.page import LARGE, PICTURED, Section, render
 from auscult.report.page import Page as ReportPage
-from auscult.types import Evidence
+from auscult.types import ErrorMap, Evidence
 
 Make = Callable[..., Any]
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'{{ 7 * 7 }}<!--"
 VOID = {"meta", "img", "input", "br", "link", "hr"}
+
+
+def thumbnail(frame: np.ndarray, mask: np.ndarray, *, errors: ErrorMap | None = None) -> np.ndarray:
+    return small_overlay(shrunk(frame), mask, errors=errors)
 
 
 class Page(HTMLParser):

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, Locked, OutputError, RecordError
-from auscult.jobs.report import is_suite, report_folder, report_suite, summary_of
+from auscult.jobs.report import is_suite, report_folder, report_suite
 from auscult.media.frames import encode_jpeg
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.manifest import build
+from auscult.record.reader import read_summary
 from auscult.report import suite
 from auscult.report.drawing import Circle, Drawing, Line, Polygon, Polyline, Rect, Text
 from auscult.report.page import Example, Figure, Page, Section
@@ -266,7 +267,7 @@ def test_records_of_other_commands_stay_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="act filter"):
         report_folder(tmp_path / "out")
     with pytest.raises(RecordError, match="summary"):
-        summary_of(tmp_path / "out")
+        read_summary(tmp_path / "out")
 
 
 def test_a_record_at_work_is_left_alone(out: Path) -> None:

@@ -22,7 +22,6 @@ from typing import Final, TypeVar, overload
 
 import numpy as np
 
-from auscult.errors import UsageError
 from auscult.language.facts import Facts
 from auscult.language.forms import (
     ANYTHING,
@@ -418,19 +417,15 @@ def describe(
     facts: Facts,
     *,
     most: int,
-    families: Sequence[str] | None = None,
     targets: Collection[str] | None = None,
 ) -> tuple[Expression, ...]:
     """Draw at most ``most`` referring expressions of different texts and forms, each of which names exactly one thing.
 
-    ``families`` are those that may be used, ``targets`` the ids of what may be named, None for all; other things still
-    matter for what an expression means. There are fewer where the scene allows no more.
+    ``targets`` are the ids of what may be named, None for all; other things still matter for what an expression means.
+    There are fewer where the scene allows no more.
     """
     wanted = [thing.id for thing in facts.things if targets is None or thing.id in targets]
-    unknown = sorted(set(families or ()) - set(FAMILIES))
-    if unknown:
-        raise UsageError(f"there is no family {unknown[0]!r}", expected=f"one of: {', '.join(FAMILIES)}")
-    scene = _Scene(facts, tuple(FAMILIES) if families is None else tuple(families))
+    scene = _Scene(facts)
     return _different(lambda: scene.draw(rng, wanted) if wanted else None, most)
 
 
@@ -441,7 +436,7 @@ def nulls(rng: np.random.Generator, facts: Facts, *, most: int) -> tuple[Express
     superlative has several things to choose from. An expression of one part ("the thing heard three times") is simply
     false of every thing; a sound that it speaks of may come from outside the picture.
     """
-    scene = _Scene(facts, tuple(FAMILIES))
+    scene = _Scene(facts)
     return _different(lambda: scene.draw_null(rng), most)
 
 
@@ -462,7 +457,6 @@ class _Scene:
     """What can be said of one scene, found out as it is asked for."""
 
     facts: Facts
-    families: tuple[str, ...]
     proof: Proof = field(init=False)
     lacking: dict[Sense, Proof] = field(init=False)
     kept: dict[str, dict[str | None, list[Form]]] = field(default_factory=dict)
@@ -477,7 +471,7 @@ class _Scene:
     def draw(self, rng: np.random.Generator, wanted: Sequence[str]) -> Expression | None:
         """One expression of one of some things; None where what was drawn cannot be named."""
         target, family = wanted[int(rng.integers(len(wanted)))], None
-        if rng.random() < _BOTH_SENSES or not self._of(EITHER):
+        if rng.random() < _BOTH_SENSES:
             family = self._first(rng, BOTH, wanted)
         family = family or self._first(rng, EITHER, [target])
         return self._say(rng, family, target) if family else None
@@ -489,7 +483,6 @@ class _Scene:
 
     def _first(self, rng: np.random.Generator, names: Sequence[str], wanted: Sequence[str | None]) -> str | None:
         """One of the families that can name all of these, each as often; no more are looked at than it takes."""
-        names = self._of(names)
         order = (names[int(place)] for place in rng.permutation(len(names)))
         return next((name for name in order if self._names(name, wanted)), None)
 
@@ -555,9 +548,6 @@ class _Scene:
         """Whether a superlative that needs both senses gives another thing than it would give among all."""
         every = ANYTHING if form["by"] in SIGHT_QUALITIES else SOUNDS
         return len(senses) < 2 or self.proof.values(most_of(form["by"], every)) != self.proof.values(form)
-
-    def _of(self, names: Sequence[str]) -> list[str]:
-        return [name for name in names if name in self.families]
 
     def _say(self, rng: np.random.Generator, family: str, target: str | None) -> Expression:
         forms = self.forms(family)[target]

@@ -305,7 +305,7 @@ _WIDTHS = (
 # fmt: on
 """Width of each printable ASCII character, in hundredths of the letters' size."""
 
-_OTHER, _WIDE, _BOLD = 0.70, 1.05, 1.07
+_OTHER, _WIDE = 0.70, 1.05
 _DROPPED = frozenset({"Cf", "Cs", "Co", "Cn"})
 _SPACES = frozenset({"Cc", "Zl", "Zp"})
 _MARKS = frozenset({"Mn", "Me"})
@@ -326,9 +326,9 @@ def plain(words: str, *, limit: int = LONGEST) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def text_width(words: str, size: float, *, bold: bool = False) -> float:
+def text_width(words: str, size: float) -> float:
     """Width of a line of text in pixels, rather too large than too small."""
-    return sum(_width(character) for character in plain(words)) * size * (_BOLD if bold else 1.0)
+    return sum(_width(character) for character in plain(words)) * size
 
 
 def fitted(words: str, size: float, width_px: float, *, ends: bool = False) -> str:

@@ -139,10 +139,10 @@ _LEAST_SHARE = 0.35
 _CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 
 
-def overlay(frame: Frame, mask: Mask, *, colour: Colour = MASK_COLOUR, outline: bool = True) -> Frame:
-    """Draw a mask, bool (H, W), in a colour and with a line round it on a copy of its frame, uint8 RGB (H, W, 3)."""
+def overlay(frame: Frame, mask: Mask, *, outline: bool = True) -> Frame:
+    """Draw a mask, bool (H, W), with a line round it on a copy of its frame, uint8 RGB (H, W, 3)."""
     _check(frame, mask)
-    return _drawn(frame, mask, colour, line_px=max(1, round(min(mask.shape) / 300)) if outline else 0)
+    return _drawn(frame, mask, line_px=max(1, round(min(mask.shape) / 300)) if outline else 0)
 
 
 def compared(frame: Frame, mask: Mask | None, truth: Mask | None, *, size: tuple[int, int]) -> Frame:
@@ -161,27 +161,24 @@ def compared(frame: Frame, mask: Mask | None, truth: Mask | None, *, size: tuple
     return canvas
 
 
-def thumbnail(frame: Frame, mask: Mask, *, width_px: int = THUMBNAIL_PX, errors: ErrorMap | None = None) -> Frame:
-    """A small overlay of the whole frame, uint8 RGB; a mask too thin for that size is still shown.
-
-    It is never wider than the frame, never taller than twice ``width_px``; where the mask is likely wrong is marked.
-    """
-    _check(frame, mask)
-    return small_overlay(shrunk(frame, width_px=width_px), mask, errors=errors)
-
-
 def shrunk(frame: Frame, *, width_px: int = THUMBNAIL_PX) -> Frame:
-    """The frame at the size of a thumbnail, once for all its masks; see ``thumbnail``."""
+    """The frame at the size of a thumbnail, once for all its masks, for ``small_overlay``.
+
+    It is never wider than the frame, never taller than twice ``width_px``.
+    """
     height, width = frame.shape[:2]
     scale = min(1.0, width_px / width, 2 * width_px / height)
     return _resized(frame, (max(1, round(width * scale)), max(1, round(height * scale))))
 
 
 def small_overlay(small: Frame, mask: Mask, *, errors: ErrorMap | None = None) -> Frame:
-    """``thumbnail`` for a frame that ``shrunk`` made small already; mask and errors are of the whole frame."""
+    """A frame that ``shrunk`` made small with a mask and, where it is likely wrong, marks, both of the whole frame.
+
+    A mask too thin for that size is still shown.
+    """
     shape = _small_mask(mask, (small.shape[1], small.shape[0]))
     whole = 0, 0, mask.shape[1], mask.shape[0]
-    return _drawn(small, shape, MASK_COLOUR, line_px=1, errors=_Errors.of(errors, shape, whole, period_px=4))
+    return _drawn(small, shape, line_px=1, errors=_Errors.of(errors, shape, whole, period_px=4))
 
 
 def crop(
@@ -210,7 +207,7 @@ def crop(
     picture = _resized(np.ascontiguousarray(frame[rows, columns]), size)
     shape = cv2.resize(_bytes(mask[rows, columns]), size, interpolation=cv2.INTER_NEAREST) > 0
     marks = _Errors.of(errors, shape, view, period_px=10)
-    drawn = _drawn(picture, shape, MASK_COLOUR, line_px=2 if size_px >= 320 else 1, errors=marks)
+    drawn = _drawn(picture, shape, line_px=2 if size_px >= 320 else 1, errors=marks)
     if marked is not None:
         _brackets(drawn, _scaled(marked, view, scale))
     return drawn
@@ -281,7 +278,7 @@ def _small_mask(mask: Mask, size: tuple[int, int]) -> Mask:
     return some
 
 
-def _drawn(frame: Frame, mask: Mask, colour: Colour, *, line_px: int, errors: _Errors | None = None) -> Frame:
+def _drawn(frame: Frame, mask: Mask, *, line_px: int, errors: _Errors | None = None) -> Frame:
     painted: Frame = frame.copy()
     if errors is not None:
         draw(painted, errors.missing, errors.extra, period_px=errors.period_px)
@@ -292,18 +289,18 @@ def _drawn(frame: Frame, mask: Mask, colour: Colour, *, line_px: int, errors: _E
     part = np.ascontiguousarray(painted[rows, columns])
     shape = _bytes(mask[rows, columns])
     if errors is None:
-        cv2.copyTo(_tinted(part, colour, _TINT), shape, part)
+        cv2.copyTo(_tinted(part, _TINT), shape, part)
     else:
-        cv2.copyTo(_tinted(part, colour, _TINT_BESIDE_ERRORS), _bytes(mask & ~errors.extra)[rows, columns], part)
+        cv2.copyTo(_tinted(part, _TINT_BESIDE_ERRORS), _bytes(mask & ~errors.extra)[rows, columns], part)
     if line_px:
         _line(part, shape, line_px, spared=None if errors is None or line_px > 1 else errors.any()[rows, columns])
     painted[rows, columns] = part
     return painted
 
 
-def _tinted(part: Frame, colour: Colour, share: float) -> Frame:
+def _tinted(part: Frame, share: float) -> Frame:
     ramp = np.arange(256, dtype=np.float32)[:, None] * (1 - share)
-    table = (ramp + np.array(colour, np.float32) * share).astype(np.uint8)[None]
+    table = (ramp + np.array(MASK_COLOUR, np.float32) * share).astype(np.uint8)[None]
     return np.asarray(cv2.LUT(part, table), dtype=np.uint8)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from auscult.report.charts.marks import (
     MAX_MODELS,
@@ -44,35 +43,23 @@ class TypeBars:
     name: str  # the type's
     values: tuple[ChartEstimate, ...]  # its number for each model, in the models' order
 
-    @property
-    def mean(self) -> float:
-        """Mean of the numbers that exist; infinite for none, so that these come last."""
-        found = [one.value for one in self.values if one.value is not None]
-        return sum(found) / len(found) if found else math.inf
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarGroup:
     """Types that belong together: of one origin or modality."""
 
     name: str  # drawn above them; empty for no heading
-    types: tuple[TypeBars, ...]  # in the order drawn, unless sorted
+    types: tuple[TypeBars, ...]  # in the order drawn
 
 
-def apc_bars(groups: Sequence[BarGroup], models: Sequence[str], words: Words, *, by_size: bool = False) -> Drawing:
-    """Draw a bar from zero for each type and model, with its interval, the groups from top to bottom.
-
-    With ``by_size`` the types of each group are ordered by their mean over models, lowest first, not as given.
-    """
+def apc_bars(groups: Sequence[BarGroup], models: Sequence[str], words: Words) -> Drawing:
+    """Draw a bar from zero for each type and model, with its interval, the groups from top to bottom."""
     types = [one for group in groups for one in group.types]
     check_size("types", types, MAX_TYPES)
     check_size("groups", groups, MAX_TYPES)
     check_size("models", models, MAX_MODELS)
     if any(len(one.values) != len(models) for one in types):
         raise ValueError("every type has one value per model")
-    if by_size:
-        ordered = (sorted(group.types, key=lambda one: (one.mean, one.name)) for group in groups)
-        groups = [replace(group, types=tuple(kept)) for group, kept in zip(groups, ordered, strict=True)]
     numbers = [number for one in types for value in one.values for number in value.numbers]
     layout = columns([one.name for one in types], [_bars_text(one, words.digits) for one in types], numbers)
     top = 38.0 if words.heading else 6.0

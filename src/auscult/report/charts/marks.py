@@ -54,15 +54,13 @@ class Ticks:
         return self.at[0], self.at[-1]
 
 
-def ticks(numbers: Iterable[float], *, most: int = 6, zero: bool = True) -> Ticks:
-    """About ``most`` round numbers, evenly apart, that span some numbers, and 0 too if asked; none gives 0 to 1."""
-    found = list(numbers) or [0.0, 1.0]
-    low, high = min(found), max(found)
-    if zero:
-        low, high = min(low, 0.0), max(high, 0.0)
+def ticks(numbers: Iterable[float]) -> Ticks:
+    """About six round numbers, evenly apart, that span some numbers and 0; none gives 0 to 1."""
+    found = list(numbers) or [1.0]
+    low, high = min(0.0, *found), max(0.0, *found)
     if high - low <= max(abs(low), abs(high)) * _LEAST_SPAN:
         low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
-    step = _step((high - low) / max(1, most - 1))
+    step = _step((high - low) / 5)
     first, last = math.floor(low / step + 1e-6), math.ceil(high / step - 1e-6)
     places = tuple(count * step for count in range(first, max(last, first + 1) + 1))
     return Ticks(places, tuple(_printed(place, step) for place in places))
@@ -220,9 +218,9 @@ def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> Draw
     return Polygon(points=corners, fill=fill, stroke=stroke, width=1.4, title=title)
 
 
-def cross(at: Point, colour: str, *, title: str = "", reach: float = 5.0) -> tuple[DrawnShape, DrawnShape]:
+def cross(at: Point, colour: str, *, title: str = "") -> tuple[DrawnShape, DrawnShape]:
     """Two lines that cross at a place, for a point that is marked on a line."""
-    x, y = at
+    (x, y), reach = at, 5.0
     return (
         Line(start=(x - reach, y - reach), end=(x + reach, y + reach), colour=colour, width=2.2, title=title),
         Line(start=(x - reach, y + reach), end=(x + reach, y - reach), colour=colour, width=2.2, title=title),
@@ -321,12 +319,12 @@ class Columns:
         return WIDTH - self.said_px - 8
 
 
-def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float], *, zero: bool = True) -> Columns:
-    """Lay out names of rows, a scale that spans some numbers, 0 too if asked, and words at the right."""
+def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float]) -> Columns:
+    """Lay out names of rows, a scale that spans some numbers and 0, and words at the right."""
     right = min(_MOST_SAID, max((text_width(text, 11) for text in said), default=0.0) + 2)
     room = max(_LEAST_NAME, WIDTH - 8 - right - _LEAST_SCALE - 8 - GAP - 36)
     wide = min(room, max((text_width(name, 12) for name in names), default=0.0) + 2)
-    marks = ticks(numbers, zero=zero)
+    marks = ticks(numbers)
     said_px = WIDTH - 8 - right
     scale = Scale(
         low=marks.ends[0], high=marks.ends[1], first_px=8 + wide + GAP + 12, last_px=said_px - (24 if right > 2 else 16)
