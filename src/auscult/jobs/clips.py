@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -263,7 +263,13 @@ def clip_row(
         return None
     failed = len(track.places) - len(told)
     verdict = clip_verdict(told, policy, failed=failed)
-    drift = _drift(frames)
+    times = frames.times or tuple(map(float, frames.numbers))
+    known = [
+        (one.iou, time)
+        for one, time in zip(frames.verdicts, times, strict=True)
+        if one is not None and one.iou is not None
+    ]
+    drift = theil_sen([iou for iou, _ in known], [time for _, time in known])
     unrest = flicker(frames.steps[1:])
     reasons = {"flicker": unrest, "drift": drift}
     scores, odd = _odd(frames)
@@ -273,21 +279,17 @@ def clip_row(
         judge=told[0].judge,
         n=len(track.places),
         failed=failed,
-        empty=verdict.empty,
         missing=sum(item is None for item in frames.items),
-        iou=verdict.iou,
-        iou_low=verdict.iou_low,
-        iou_high=verdict.iou_high,
-        defect=verdict.defect,
-        defect_probs=verdict.defect_probs,
-        action=verdict.action,
-        note=verdict.note,
-        actions=verdict.actions,
+        **{one.name: getattr(verdict, one.name) for one in fields(verdict) if one.name != "signature"},
         flicker=unrest.value if isinstance(unrest, Scored) else None,
         drift=drift.change if isinstance(drift, Trend) else None,
         drift_low=drift.low if isinstance(drift, Trend) else None,
         drift_high=drift.high if isinstance(drift, Trend) else None,
-        switches=_switches(frames),
+        switches=tuple(
+            _mark(frames, place, kind="switch", why=_switch_words(step))
+            for place, step in enumerate(frames.steps)
+            if step is not None and is_switch(step)
+        ),
         odd=odd,
         frames=tuple(None if item is None else item.id for item in frames.items),
         times_s=frames.times,
@@ -320,24 +322,6 @@ def _frames(clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verd
     )
 
 
-def _drift(frames: _Frames) -> Trend | Undefined:
-    times = frames.times or tuple(float(number) for number in frames.numbers)
-    told = [
-        (verdict.iou, time)
-        for verdict, time in zip(frames.verdicts, times, strict=True)
-        if verdict is not None and verdict.iou is not None
-    ]
-    return theil_sen([iou for iou, _ in told], [time for _, time in told])
-
-
-def _switches(frames: _Frames) -> tuple[Mark, ...]:
-    return tuple(
-        _mark(frames, place, kind="switch", why=_switch_words(step))
-        for place, step in enumerate(frames.steps)
-        if step is not None and is_switch(step)
-    )
-
-
 def _switch_words(step: MaskStep) -> str:
     colours = f"colours differ by {step.colours:.2f} of 1" if step.colours is not None else ""
     if step.jump is None:
@@ -351,10 +335,11 @@ def _odd(frames: _Frames) -> tuple[Series, tuple[Mark, ...]]:
     ious: Series = [None if verdict is None else verdict.iou for verdict in frames.verdicts]
     logs: Series = [None if area is None else math.log(max(area, _LEAST_AREA)) for area in frames.areas]
     shapes = _shapes(frames.overlaps)
+    unfit = [None if score is None else min(score, 0.0) for score in oddness(shapes, floor=SHAPE_FLOOR)]
     kinds = {
         "area": (oddness(logs, floor=AREA_FLOOR), _area_words(frames.areas)),
         "iou": (oddness(ious, floor=IOU_FLOOR), _iou_words(ious)),
-        "shape": ([_below(one) for one in oddness(shapes, floor=SHAPE_FLOOR)], _shape_words(shapes)),
+        "shape": (unfit, [f"overlaps the masks before and after by {shape or 0:.2f} at most" for shape in shapes]),
     }
     scores: Series = []
     marks = []
@@ -384,10 +369,6 @@ def _shapes(overlaps: Sequence[float | None]) -> Series:
     ]
 
 
-def _below(score: float | None) -> float | None:
-    return None if score is None else min(score, 0.0)
-
-
 def _area_words(areas: Sequence[float | None]) -> list[str]:
     around = neighbour_medians(areas)
     return [
@@ -404,10 +385,6 @@ def _iou_words(ious: Sequence[float | None]) -> list[str]:
         f"estimated IoU {iou or 0:.2f}, its neighbours {middle or 0:.2f}"
         for iou, middle in zip(ious, around, strict=True)
     ]
-
-
-def _shape_words(shapes: Sequence[float | None]) -> list[str]:
-    return [f"overlaps the masks before and after by {shape or 0:.2f} at most" for shape in shapes]
 
 
 def _percent(share: float | None) -> str:

@@ -30,7 +30,7 @@ from auscult.report.overlay import crop
 from auscult.report.page import LARGE, PICTURED, render
 from auscult.report.tables import Table
 from auscult.types import ACTIONS, DEFECTS, Box, ErrorMap, Item, Verdict
-from auscult.work.pool import Task, TaskResult, run_tasks
+from auscult.work.pool import Task, run_tasks
 
 WORST = 100
 MOST_BYTES = 4 << 20
@@ -72,13 +72,9 @@ def _drawn(groups: Sequence[CropGroup], workers: int) -> Iterator[Mapping[str, b
         yield from (result.outcome for result in results if isinstance(result.outcome, dict))
         return
     with ThreadPoolExecutor(max(1, workers)) as threads:
-        for result in threads.map(_drawn_here, tasks):
+        for result in threads.map(lambda task: next(run_tasks(_Drawer, [task], workers=0, stage="draw")), tasks):
             if isinstance(result.outcome, dict):
                 yield result.outcome
-
-
-def _drawn_here(task: Task[CropGroup]) -> TaskResult[dict[str, bytes]]:
-    return next(run_tasks(_Drawer, [task], workers=0, stage="draw"))
 
 
 def _bytes(path: Path) -> int:

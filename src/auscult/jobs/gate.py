@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.act.gate import Bound, Clusters, Counts, GateStep, Search, score_of, search
+from auscult.act.gate import Bound, Clusters, GateStep, Search, score_of, search
 from auscult.cases.ids import natural_key
 from auscult.errors import Mismatch, OutputError, RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows, list_files, require_ours, write_files
@@ -190,20 +190,15 @@ def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, b
             )
     else:
         yield "The calibration table has no novelty, so whether the record's masks are like it was not checked by that."
-    scores = [[score for score in each if score is not None] for each in _scores(rows, calibration, by)]
-    if all(scores):
-        at, there, here = _above(*(np.array(each) for each in scores), two_sided=True)
+    old = [mask.score for mask in calibration.masks if mask.score is not None]
+    new_scores = [score for row in rows if (score := score_of(row, by)) is not None]
+    if old and new_scores:
+        at, there, here = _above(np.array(old), np.array(new_scores), two_sided=True)
         if abs(here - there) > limit:
             yield (
                 f"The judge says other things of the record than of the calibration set: {here:.0%} of its masks have "
                 f"{by} above {at:.2f}, {there:.0%} there. Check that both are of the same kind."
             )
-
-
-def _scores(
-    rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, by: str
-) -> tuple[list[float | None], list[float | None]]:
-    return [mask.score for mask in calibration.masks], [score_of(row, by) for row in rows]
 
 
 def _above(
@@ -218,8 +213,6 @@ def _above(
     return float(places[at]), float(there[at]), float(here[at])
 
 
-_BY = ("iou", "iou_low")
-_CLUSTERS = ("one", "bound")
 # Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.betting``.
 _LEAST_SURE = 0.7
 _SURE_OF_MORE = 0.75
@@ -328,20 +321,16 @@ def gate_record(options: GateOptions) -> Gated:
 
 def bound_of(options: GateOptions) -> Bound:
     """The bound that ``options.clusters`` names."""
-    confidence = options.confidence
+    rate, confidence = options.accept_error, options.confidence
     if options.clusters == "one":
         return Bound(
-            upper=partial(_binomial, confidence=confidence),
-            fewest=lambda _: fewest_trials(options.accept_error, confidence=confidence),
+            upper=lambda accepted, bad: upper_bound(int(bad.sum()), int(accepted.sum()), confidence=confidence),
+            fewest=lambda _: fewest_trials(rate, confidence=confidence),
         )
     return Bound(
-        upper=partial(cluster_upper_bound, aim=options.accept_error, confidence=confidence),
-        fewest=partial(fewest_clusters, rate=options.accept_error, confidence=confidence),
+        upper=partial(cluster_upper_bound, aim=rate, confidence=confidence),
+        fewest=partial(fewest_clusters, rate=rate, confidence=confidence),
     )
-
-
-def _binomial(accepted: Counts, bad: Counts, *, confidence: float) -> float:
-    return upper_bound(int(bad.sum()), int(accepted.sum()), confidence=confidence)
 
 
 def _check(options: GateOptions) -> None:
@@ -354,7 +343,8 @@ def _check(options: GateOptions) -> None:
         raise UsageError(f"--confidence is {options.confidence:g}", expected=f"from {least:g} to below 1, such as 0.95")
     if not 0 < options.bad_below <= 1:
         raise UsageError(f"--bad-below is {options.bad_below:g}", expected="an IoU above 0, up to 1, such as 0.75")
-    for name, value, allowed in (("--by", options.by, _BY), ("--clusters", options.clusters, _CLUSTERS)):
+    choices = (("--by", options.by, ("iou", "iou_low")), ("--clusters", options.clusters, ("one", "bound")))
+    for name, value, allowed in choices:
         if value not in allowed:
             raise UsageError(f"there is no {name} {value!r}", expected=f"one of {', '.join(allowed)}")
     if options.calibration.resolve() == options.folder.resolve():
