@@ -48,7 +48,11 @@ def command(
 
     def decorate(run: Callable[[O, Shown], None]) -> Callable[..., None]:
         def call(ctx: typer.Context, **given: Any) -> None:
-            values = {spec.path: _value(spec, given[spec.name]) for spec in own if not _unset(spec, given[spec.name])}
+            values = {
+                spec.path: _value(spec, given[spec.name])
+                for spec in own
+                if given[spec.name] is not None or not _is_repeated(spec)  # where the default of the field is to stay
+            }
             said = {spec.name: given[spec.name] for spec in general}
             constant = {"given": _spelled(ctx), **(fixed or {})}
             run(_built(options, values, constant=constant), Shown(**said))
@@ -88,11 +92,6 @@ def _value(spec: OptionSpec, given: Any) -> Any:
 def _is_repeated(spec: OptionSpec) -> bool:
     """Whether an option is given once for each of its values."""
     return get_origin(spec.type) is tuple and Ellipsis in get_args(spec.type) and spec.flag.read is None
-
-
-def _unset(spec: OptionSpec, given: Any) -> bool:
-    """Whether the default of the field is to stay."""
-    return given is None and _is_repeated(spec)
 
 
 def _built(options: type[O], values: Mapping[tuple[str, ...], Any], *, constant: Mapping[str, Any]) -> O:

@@ -153,11 +153,8 @@ def _least(column: Sequence[str]) -> int:
     """The width below which a column is not read well."""
     words = [cell_len(word) for text in column for word in _words(text)]
     longest = max(words, default=0)
-    return min(_most(column), max(min(longest, _WORD), _PROSE if _is_prose(column[1:]) else 0))
-
-
-def _is_prose(texts: Sequence[str]) -> bool:
-    return any(len(_words(text)) > 1 for text in texts)
+    prose = any(len(_words(text)) > 1 for text in column[1:])
+    return min(_most(column), max(min(longest, _WORD), _PROSE if prose else 0))
 
 
 def _most(column: Sequence[str]) -> int:
@@ -325,15 +322,11 @@ def result(
     exit_code(summary, max_failed=shown.max_failed, record=record)
 
 
-def _errors_of(record: Path) -> list[Path]:
-    """Where a record says what failed: its own list, and those of the judges of a suite."""
-    return [record / "errors.jsonl", *sorted(record.glob("judges/*/errors.jsonl"))]
-
-
 def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) -> None:
     """End with 1 when more cases failed than allowed."""
     if summary.failed > max_failed:
-        places = () if record is None else [path for path in _errors_of(record) if path.is_file()]
+        lists = () if record is None else (record / "errors.jsonl", *sorted(record.glob("judges/*/errors.jsonl")))
+        places = [path for path in lists if path.is_file()]
         why = f"; see {' and '.join(map(str, places))}" if places else ""
         say(f"{summary.failed} failed, more than --max-failed {max_failed}{why}")
         raise typer.Exit(1)

@@ -21,7 +21,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from auscult.cases.ids import NaturalKey, natural_key
 from auscult.cases.listing import Listing
@@ -209,10 +208,7 @@ def _told(item: Item) -> str:
     told = item.extra.get("track")
     if isinstance(told, str | int) and not isinstance(told, bool):
         return str(told)
-    return _of_benchmark(item.extra.get("mqa"))
-
-
-def _of_benchmark(place: Any) -> str:
+    place = item.extra.get("mqa")
     parts = [place.get(key) for key in ("uid", "track")] if isinstance(place, Mapping) else [None]
     return "/".join(str(part) for part in parts) if all(isinstance(part, str) and part for part in parts) else ""
 

@@ -222,13 +222,14 @@ def _done(path: Path) -> frozenset[int]:
     done: dict[int, int] = {}
     for number, row in numbered_lines(path):
         try:
-            index = _index(row)
+            line = codec.from_json(_SceneLine, row, error=InputError)
+            facts_from_json(line.facts)  # what tables and ``metadata.csv`` are made of
         except InputError as error:
             raise _damaged(path, number, error) from error
-        if index in done:
-            again = InputError(f"line {done[index]} holds scene {index} already", expected="one line for each scene")
-            raise _damaged(path, number, again)
-        done[index] = number
+        if line.index in done:
+            told = f"line {done[line.index]} holds scene {line.index} already"
+            raise _damaged(path, number, InputError(told, expected="one line for each scene"))
+        done[line.index] = number
     return frozenset(done)
 
 
@@ -266,13 +267,6 @@ class _SceneLine:
     facts: dict[str, Any]
     expressions: Annotated[tuple[_SaidLine, ...], Meta(max_length=_MOST_SAID)]
     index: Annotated[int, Meta(ge=0, le=2**53)]
-
-
-def _index(row: Mapping[str, Any]) -> int:
-    """The scene's number; the rest of what tables and ``metadata.csv`` are made of is looked at too."""
-    line = codec.from_json(_SceneLine, row, error=InputError)
-    facts_from_json(line.facts)
-    return line.index
 
 
 def _check_items(path: Path) -> None:

@@ -8,7 +8,7 @@ then done in the calling process, without time limit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from inspect import get_annotations
 from pathlib import Path
@@ -96,14 +96,10 @@ def _specs(options: Any, *, parts: Mapping[str, Flag], path: tuple[str, ...]) ->
                 name=flag.name or one.name,
                 path=(*path, one.name),
                 type=kind,
-                default=_default(one),
+                default=one.default if one.default_factory is MISSING else one.default_factory(),
                 help=flag.help or helps.get(one.name, ""),
                 flag=flag,
             )
-
-
-def _default(one: Field[Any]) -> Any:
-    return one.default if one.default_factory is MISSING else one.default_factory()
 
 
 @cache  # a class that several verbs inherit from is read once: the command line starts with all of them

@@ -15,7 +15,7 @@ from auscult.act.policy import Policy, decide, load_policy
 from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
 from auscult.jobs.judging import VERDICTS, Checker, load_identity, load_judge, make_auditor
-from auscult.jobs.runner import Result, Workers, frame_groups
+from auscult.jobs.runner import Workers, frame_groups
 from auscult.judge import DEFAULT_JUDGE
 from auscult.media.wav import Sound
 from auscult.outcome import Failed
@@ -126,7 +126,11 @@ def audit(
         if isinstance(outcome, Failed):
             yield from (Failed(replace(outcome.error, id=name)) for name in sorted(group.wanted))
         else:
-            yield from map(_verdict_or_failed, outcome)
+            for judged in outcome:
+                if judged.errors:
+                    yield Failed(replace(error_from_json(judged.errors[0]), id=judged.id))
+                else:
+                    yield verdict_from_json(judged.rows[VERDICTS][0])
 
 
 def _rules(policy: Policy | str) -> Policy:
@@ -154,13 +158,6 @@ def _items(items: Iterable[Item]) -> tuple[Item, ...]:
         if not isinstance(item, Item):
             raise InputError(f"an item is of type {type(item).__name__}", expected=expected, hint=_LISTED)
     return given
-
-
-def _verdict_or_failed(judged: Result) -> Verdict | Failed:
-    if judged.errors:
-        return Failed(replace(error_from_json(judged.errors[0]), id=judged.id))
-    (row,) = judged.rows[VERDICTS]
-    return verdict_from_json(row)
 
 
 def _check(frame: Frame, mask: Mask) -> None:

@@ -201,14 +201,6 @@ def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[Row], *, n
     return Table(title="perturbed", header=header, rows=tuple(cells), note=note)
 
 
-def _failed_tables(rows: Iterable[Row]) -> list[Table]:
-    """What failed and how often, where something did."""
-    failed = Counter((row.get("stage") or "", row.get("error") or "") for row in rows)
-    told = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
-    header = ("stage", "error", "count")
-    return [Table(title="failed", header=header, rows=told, note="all: errors.jsonl")] if failed else []
-
-
 _CHUNKS: Final[Mapping[Medium, int]] = {"picture": 4, "sentence": 256}
 
 
@@ -318,11 +310,16 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
                 run.remove(f"{name}/{parts.sentences.name}{other}")
         run.manifest["content_sha256"] = content_digest(self._rows)
         note = _NOTE if parts.listing is None else _NOTE + _UNOPENED
-        tables = [_made_table(counts, self._rows.values(), note=note), *_failed_tables(run.lines(ERRORS))]
+        tables = {"perturbed": _made_table(counts, self._rows.values(), note=note)}
+        failed = Counter((row.get("stage") or "", row.get("error") or "") for row in run.lines(ERRORS))
+        if failed:
+            told = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
+            header = ("stage", "error", "count")
+            tables["failed"] = Table(title="failed", header=header, rows=told, note="all: errors.jsonl")
         ok = sum(count for count, _ in counts.values())
         n = sum(count for _, count in counts.values()) + sum(error.stage not in REMARKS for _, error in parts.errors)
         summary = Summary(command=f"stress {self.options.wanted.room}", n=n, ok=ok, failed=n - ok)
-        return finish_tables(run, summary, {table.title: table for table in tables})
+        return finish_tables(run, summary, tables)
 
     def _lines(self, items: Sequence[Item], films: frozenset[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """The lines of each recipe, in the order of INPUT; an item that failed in any of its parts has none."""
