@@ -19,7 +19,7 @@ from auscult.jobs.audit import audit_folder
 from auscult.jobs.clip_tracks import filmed, tracks_of
 from auscult.jobs.clips import write_clips
 from auscult.jobs.options import AuditOptions
-from auscult.jobs.runner import ErrorLog, Silent
+from auscult.jobs.runner import ResultWriter, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import encode
 from auscult.record.codec import from_json, to_json
@@ -85,7 +85,7 @@ def rows_of(tmp_path: Path, masks: Sequence[Bools], ious: Sequence[float], **nam
             run.append("masks.jsonl", {"id": f"v/{number}", "segmentation": encode(mask)})
             run.append("verdicts.jsonl", verdict_to_json(judged(f"v/{number}", mask, ious[number])))
         verdicts = read_verdicts(run.path)
-        write_clips(run, listing, verdicts=verdicts, policy=DEFAULT, workers=0, errors=ErrorLog(run), progress=Silent())
+        write_clips(ResultWriter(run, Silent()), listing, verdicts=verdicts, policy=DEFAULT, workers=0)
     return rows(tmp_path / "out" / "clips.jsonl")
 
 

@@ -13,11 +13,10 @@ from auscult.arrays.overlap import iou
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.runner import ErrorLog, FrameGroup, Progress, Workers, failed_row, frame_groups, frames_root
+from auscult.jobs.runner import FrameGroup, Result, ResultWriter, Workers, failed_row, frame_groups, frames_root
 from auscult.media.masks import read_mask
 from auscult.media.readings import LoadedMask
 from auscult.outcome import Failed, Scored, Signature, Undefined
-from auscult.record.folder import RunFolder
 from auscult.record.reader import Verdicts
 from auscult.record.schema import metric_row, score_to_json
 from auscult.report.tables import Table
@@ -35,48 +34,23 @@ from auscult.score.judges import (
 from auscult.score.stats import F2Macro, F2Tables, Interval, f2_confusion, f2_tables
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Verdict
 
-FILE = "truth.jsonl"
+FILE, SCORES = "truth.jsonl", "scores.jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownTruth:
-    """What is known to be right about one item and the score that follows, or why that cannot be read."""
-
-    row: Mapping[str, Any] | None = None
-    score: Mapping[str, Any] | None = None
-    error: Mapping[str, Any] | None = None
-
-
-def collect_truth(
-    run: RunFolder, listing: Listing, *, verdicts: Verdicts, workers: int, errors: ErrorLog, progress: Progress
-) -> None:
+def collect_truth(writer: ResultWriter, listing: Listing, *, verdicts: Verdicts, workers: int) -> None:
     """Write a row of truth for each judged item that has some, and its score; earlier ones are replaced.
 
     Truth may be corrected between two runs without judging again, so that it is compared anew each time.
     """
-    run.remove(FILE)
-    run.remove("scores.jsonl")
+    writer.run.remove(FILE)
+    writer.run.remove(SCORES)
     judged = {verdict.id for verdict, _ in verdicts}
     known = [item for item in listing.items if item.truth is not None and item.id in judged]
     if not known:
         return
-    progress.stage("comparing with truth", len(known))
-    clusters = clusters_of(listing.items, films=filmed(listing))
-
-    def keep(found: Sequence[KnownTruth]) -> None:
-        rows = [{**entry.row, "cluster": clusters[entry.row["id"]]} for entry in found if entry.row is not None]
-        if rows:
-            run.append_many(FILE, rows)
-            run.append_many("scores.jsonl", [dict(entry.score) for entry in found if entry.score is not None])
-        errors.keep(entry.error for entry in found if entry.error is not None)
-
-    comparers = Workers(make=_Comparer, count=workers, stage="truth", timeout_s=120.0)
-    for group, outcome in comparers.results(frame_groups(known)):
-        if isinstance(outcome, Failed):
-            errors.keep(group.failed(outcome.error))
-        else:
-            keep(outcome)
-        progress.step(group.size)
+    writer.progress.stage("comparing with truth", len(known))
+    make = partial(_Comparer, clusters_of(listing.items, films=filmed(listing)))
+    writer.keep_all(Workers(make=make, count=workers, stage="truth", timeout_s=120.0), frame_groups(known))
 
 
 def clusters_of(items: Sequence[Item], *, films: Collection[str] | None = None) -> dict[str, Hashable]:
@@ -104,26 +78,30 @@ def _opened(ref: MaskRef, truths: dict[MaskRef, LoadedMask]) -> LoadedMask:
 
 
 class _Comparer:
-    def __call__(self, group: FrameGroup) -> list[KnownTruth]:
+    def __init__(self, clusters: Mapping[str, Hashable]) -> None:
+        self._clusters = clusters
+
+    def __call__(self, group: FrameGroup) -> list[Result]:
         truths: dict[MaskRef, LoadedMask] = {}
         return [self._one(item, truths) for item in group.items if item.id in group.wanted]
 
-    def _one(self, item: Item, truths: dict[MaskRef, LoadedMask]) -> KnownTruth:
+    def _one(self, item: Item, truths: dict[MaskRef, LoadedMask]) -> Result:
         truth = item.truth
         if truth is None:
-            return KnownTruth()
+            return Result(id=item.id)
         value, signature = truth.iou, Signature.of(metric="iou", source="given by the input")
         if truth.mask is not None:
             try:
                 true = _opened(truth.mask, truths)
                 told = read_mask(item.mask, size=(true.mask.shape[0], true.mask.shape[1]))
             except AuscultError as error:
-                return KnownTruth(error=failed_row(item, error, "truth"))
+                return Result(id=item.id, errors=[failed_row(item, error, "truth")])
             value = iou(told.mask, true.mask)
             signature = Signature.of(metric="iou", empty="1", prediction=told.reading, truth=true.reading)
-        row = {"defect": truth.defect, "difficulty": truth.difficulty, "action": truth.action}
-        score = None if value is None else score_to_json(item.id, "masks.iou.v1", Scored(value, signature))
-        return KnownTruth(row={"id": item.id, "iou": value, **row}, score=score)
+        row: dict[str, Any] = {"id": item.id, "iou": value, "defect": truth.defect, "difficulty": truth.difficulty}
+        row |= {"action": truth.action, "cluster": self._clusters[item.id]}
+        scores = [] if value is None else [score_to_json(item.id, "masks.iou.v1", Scored(value, signature))]
+        return Result(id=item.id, rows={FILE: [row], SCORES: scores})
 
 
 REPLICATES = 1000

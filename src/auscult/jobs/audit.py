@@ -90,11 +90,8 @@ class Audit(FrameVerb[Summary]):
         from auscult.jobs.clips import write_clips
         from auscult.jobs.finish import draw_worst, finish_run
 
-        run, errors, progress, workers = writer.run, writer.errors, writer.progress, self.options.n_workers
-        listing, verdicts = self.listing, read_verdicts(run.path)
-        draw_worst(run, listing.items, verdicts=verdicts, workers=workers, progress=progress)
-        write_clips(
-            run, listing, verdicts=verdicts, policy=self._policy, workers=workers, errors=errors, progress=progress
-        )
-        collect_truth(run, listing, verdicts=verdicts, workers=workers, errors=errors, progress=progress)
-        return finish_run(run, command="audit", verdicts=verdicts)
+        listing, workers, verdicts = self.listing, self.options.n_workers, read_verdicts(writer.run.path)
+        draw_worst(writer, listing.items, verdicts=verdicts, workers=workers)
+        write_clips(writer, listing, verdicts=verdicts, policy=self._policy, workers=workers)
+        collect_truth(writer, listing, verdicts=verdicts, workers=workers)
+        return finish_run(writer.run, command="audit", verdicts=verdicts)

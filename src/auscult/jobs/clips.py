@@ -30,12 +30,11 @@ from auscult.arrays import motion
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs.clip_tracks import ClipTracks, ObjectTrack, tracks_of
-from auscult.jobs.runner import ErrorLog, Progress
+from auscult.jobs.runner import ErrorLog, ResultWriter
 from auscult.media.frames import read_reduced
 from auscult.media.rle import decode
 from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.codec import to_json
-from auscult.record.folder import RunFolder
 from auscult.record.reader import Verdicts, column
 from auscult.record.schema import DECIMALS, ClipRow, Mark, error_to_json
 from auscult.score.masks.over_time import MaskStep, flicker, is_switch
@@ -408,17 +407,9 @@ FILE = "clips.jsonl"
 _TIMEOUT_S = 120.0
 
 
-def write_clips(
-    run: RunFolder,
-    listing: Listing,
-    *,
-    verdicts: Verdicts,
-    policy: Policy,
-    workers: int,
-    errors: ErrorLog,
-    progress: Progress,
-) -> None:
+def write_clips(writer: ResultWriter, listing: Listing, *, verdicts: Verdicts, policy: Policy, workers: int) -> None:
     """Write a row for each track of each video; earlier ones are replaced."""
+    run = writer.run
     run.remove(FILE)
     clips = tracks_of(listing)
     if not clips:
@@ -426,11 +417,11 @@ def write_clips(
     wanted = {item.id for clip in clips for track in clip.tracks for item in track.places.values()}
     judged = {verdict.id: verdict for verdict, _ in verdicts if verdict.id in wanted}
     masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
-    progress.stage("following clips", sum(len(clip.frames) for clip in clips))
+    writer.progress.stage("following clips", sum(len(clip.frames) for clip in clips))
     known = {name: masks[name] for name in judged if name in masks}
-    for clip, seen in _followed(clips, known, workers=workers, errors=errors):
+    for clip, seen in _followed(clips, known, workers=workers, errors=writer.errors):
         run.append_many(FILE, _rows(clip, seen, verdicts=judged, policy=policy))
-        progress.step(len(clip.frames))
+        writer.progress.step(len(clip.frames))
 
 
 def _rows(

@@ -15,7 +15,7 @@ from auscult.cases.ids import group_by_frame, natural_key
 from auscult.errors import AuscultError, RecordError
 from auscult.jobs.against_truth import AgainstTruth, against_truth, pairs_of
 from auscult.jobs.estimates import ORDER_FILE, BesideScore, beside_score, expected
-from auscult.jobs.runner import Progress
+from auscult.jobs.runner import ResultWriter
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
@@ -52,8 +52,9 @@ def picture_name(item_id: str) -> str:
     return f"pictures/{safe_name(item_id)}.jpg"
 
 
-def draw_worst(run: RunFolder, items: Sequence[Item], *, verdicts: Verdicts, workers: int, progress: Progress) -> None:
+def draw_worst(writer: ResultWriter, items: Sequence[Item], *, verdicts: Verdicts, workers: int) -> None:
     """Draw the worst items that have no crop yet; one that cannot be drawn is left out, its verdict stays."""
+    run, progress = writer.run, writer.progress
     worst = {verdict.id: verdict for verdict in worst_first(verdict for verdict, _ in verdicts)[:WORST]}
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
     groups = [_group([(item, worst[item.id]) for item in group]) for group in group_by_frame(missing)]

@@ -19,18 +19,16 @@ from auscult import registry
 from auscult.act.policy import Policy, decide
 from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, InputError, UsageError
-from auscult.jobs.runner import FrameGroup, Result, failed_row, input_digest, item_row
+from auscult.jobs.runner import FrameGroup, Last, Result, failed_row, input_digest, item_row
 from auscult.judge import DEFAULT_JUDGE
 from auscult.judge.identity import NeedsWeights, Ready
 from auscult.judge.identity.combine import combined, unchecked
 from auscult.media.frames import decode_frame, encode_jpeg
-from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import read_mask
 from auscult.media.paths import read_bytes
 from auscult.media.readings import LoadedMask
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
-from auscult.media.wav import Sound
 from auscult.record.digest import digest_bytes, digest_file, digest_json
 from auscult.record.schema import verdict_to_json
 from auscult.report.overlay import shares, shrunk, small_overlay
@@ -41,25 +39,23 @@ VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl
 _MOST_BYTES = 1 << 26  # of decoded frames and masks that wait for one batch
 
 
-@dataclass(slots=True)
 class Checker:
     """An identity check at work in one process. It keeps the sound of one clip, the last: items come clip by clip.
 
     A check that once says it cannot be used (``UsageError``) is not asked again: what it lacks, it lacks for all items.
     """
 
-    check: IdentityCheck
-    limits: Limits = field(default=DEFAULT_LIMITS)
-    _path: Path | None = field(default=None, init=False)
-    _heard: Sound | AuscultError | None = field(default=None, init=False)
-    _unusable: UsageError | None = field(default=None, init=False)
+    def __init__(self, check: IdentityCheck) -> None:
+        self._check = check
+        self._sound = Last(read_sound)
+        self._unusable: UsageError | None = None
 
     def joined(self, verdict: Verdict, case: Case, *, prediction: Prediction) -> Verdict:
         """The verdict with what the check found, or with why it found nothing."""
         if self._unusable is not None:
             return unchecked(verdict, self._unusable.message)
         try:
-            found = self.check(case, prediction)
+            found = self._check(case, prediction)
         except UsageError as error:
             self._unusable = error
             return unchecked(verdict, error.message)
@@ -67,32 +63,18 @@ class Checker:
             return unchecked(verdict, error.message)
         if found is None:
             return unchecked(verdict, _why(case, prediction))
-        return combined(verdict, found, check=self.check.name)
+        return combined(verdict, found, check=self._check.name)
 
     def of_item(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
         """The same for an item of INPUT, with the sound and time that it names."""
         try:
-            sound = self._sound(item.audio)
+            sound = None if item.audio is None else self._sound(item.audio)
         except AuscultError as error:
             return unchecked(verdict, f"its sound cannot be used ({error.message})")
         heard = replace(case, time_s=item.time_s)
         if sound is not None:
             heard = replace(heard, sound=sound.samples, rate_hz=sound.rate_hz)
         return self.joined(verdict, heard, prediction=prediction)
-
-    def _sound(self, path: Path | None) -> Sound | None:
-        """The sound of a file, read once as long as no other is asked for."""
-        if path is None:
-            return None
-        if path != self._path or self._heard is None:
-            self._path = path
-            try:
-                self._heard = read_sound(path, limits=self.limits)
-            except AuscultError as error:
-                self._heard = error
-        if isinstance(self._heard, AuscultError):
-            raise self._heard
-        return self._heard
 
 
 def _why(case: Case, prediction: Prediction) -> str:
@@ -129,7 +111,6 @@ class Auditor:
     judge: MaskJudge
     policy: Policy
     root: Path = field(default=Path())  # the folder that frame names on record are relative to
-    limits: Limits = field(default=DEFAULT_LIMITS)
     alone: bool = False  # show the judge no other candidate of the frame
     checker: Checker | None = None
 
@@ -153,8 +134,8 @@ class Auditor:
     def _opened(self, items: Sequence[Item], wanted: Sequence[Item]) -> _Opened:
         """Decode a frame and the masks on it."""
         path = items[0].frame
-        content = read_bytes(path, limits=self.limits)
-        frame = decode_frame(content, path=path, limits=self.limits)
+        content = read_bytes(path)
+        frame = decode_frame(content, path=path)
         masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else items)}
         return _Opened(frame, shrunk(frame), digest_bytes(content), masks, wanted)
 
@@ -164,7 +145,7 @@ class Auditor:
 
     def _open(self, item: Item, frame: Frame) -> LoadedMask | AuscultError:
         try:
-            return read_mask(item.mask, size=(frame.shape[0], frame.shape[1]), limits=self.limits)
+            return read_mask(item.mask, size=(frame.shape[0], frame.shape[1]))
         except AuscultError as error:
             return error
 

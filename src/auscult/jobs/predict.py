@@ -17,11 +17,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from auscult.errors import AuscultError, ErrorRecord, InputError
-from auscult.jobs.runner import Indivisible, Progress, Workers
+from auscult.jobs.runner import Indivisible, Last, Progress, Workers
 from auscult.media.frames import read_frame
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
-from auscult.media.wav import Sound
 from auscult.models.base import Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
@@ -31,38 +30,19 @@ _MOST_BYTES = 4 << 30
 
 
 class Reader:
-    """Reads clips, in one process."""
+    """Reads clips, in one process; what cannot be read is not read again until something else was asked for."""
 
     def __init__(self) -> None:
-        self._files: tuple[Path, ...] = ()
-        self._clip: Frames | None = None
-        self._error: InputError | None = None
-        self._path: Path | None = None
-        self._sound: Sound | None = None
+        self.sound = Last(read_sound)
+        self._clip = Last(_read)
 
     def frames(self, files: tuple[Path, ...], size: tuple[int, int]) -> Frames:
-        """The frames of a clip, uint8 RGB (T, H, W, 3); never to be written to.
-
-        A clip that cannot be read is not read again until another was asked for.
-        """
-        if files != self._files:
-            self._clip, self._error, self._files = None, None, files  # let go of the last one first
-            try:
-                self._clip = _read(files, size)
-            except InputError as error:
-                self._error = error
-        if self._clip is None:
-            raise self._error or InputError("there are no frames")
-        return self._clip
-
-    def sound(self, path: Path) -> Sound:
-        """The sound of a file."""
-        if self._sound is None or path != self._path:
-            self._sound, self._path = read_sound(path), path
-        return self._sound
+        """The frames of a clip in order, uint8 RGB (T, H, W, 3), all of one size; never to be written to."""
+        return self._clip((files, size))
 
 
-def _read(files: tuple[Path, ...], size: tuple[int, int]) -> Frames:
+def _read(key: tuple[tuple[Path, ...], tuple[int, int]]) -> Frames:
+    files, size = key
     if len(files) * size[0] * size[1] * 3 > _MOST_BYTES:
         raise InputError(
             f"{len(files)} frames of {size[0]} x {size[1]} are too much at once",

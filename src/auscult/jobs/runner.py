@@ -168,6 +168,7 @@ class Indivisible:
 
 T = TypeVar("T", bound=Divisible)
 V = TypeVar("V", bound=VerbTask)
+K = TypeVar("K")
 R = TypeVar("R")
 S = TypeVar("S")
 
@@ -218,6 +219,27 @@ class Workers(Generic[T, R]):
             if before is not None:
                 before(task)
             yield Task(task.key, task)
+
+
+class Last(Generic[K, R]):
+    """A function that keeps what it gave last, an error of ours too: tasks that share a file come one after another."""
+
+    def __init__(self, function: Callable[[K], R]) -> None:
+        self._function = function
+        self._key: K | None = None
+        self._kept: R | AuscultError | None = None
+
+    def __call__(self, key: K) -> R:
+        """What the function gives for the key."""
+        if self._kept is None or key != self._key:
+            self._key, self._kept = key, None  # let go of the last one first
+            try:
+                self._kept = self._function(key)
+            except AuscultError as error:
+                self._kept = error
+        if isinstance(self._kept, AuscultError):
+            raise self._kept
+        return self._kept
 
 
 CHUNK: Final = 32
@@ -340,6 +362,24 @@ class ResultWriter:
         for result in results:
             self.errors.keep(result.errors)
 
+    def keep_all(
+        self,
+        workers: Workers[V, Sequence[Result]],
+        tasks: Iterable[V],
+        *,
+        before: Callable[[V], None] | None = None,
+        after: Callable[[Sequence[Result]], None] | None = None,
+    ) -> None:
+        """Write what becomes of tasks; ``before`` gets each when its turn comes, ``after`` its results."""
+        for task, outcome in workers.results(tasks, before=before):
+            if isinstance(outcome, Failed):
+                self.errors.keep(task.failed(outcome.error))
+            else:
+                self.keep(outcome)
+                if after is not None:
+                    after(outcome)
+            self.progress.step(task.size)
+
 
 # --- verbs ---
 
@@ -392,13 +432,7 @@ def run_verb(verb: Verb[V, S], progress: Progress | None = None) -> S:
         writer.errors.keep(error_to_json(name, error) for name, error in verb.unlisted())
         for tasks, timeout_s in verb.batches(writer):
             workers = Workers(make=verb.worker(), count=options.n_workers, stage=verb.stage, timeout_s=timeout_s)
-            for task, outcome in workers.results(tasks, before=partial(verb.begin, run=run)):
-                if isinstance(outcome, Failed):
-                    writer.errors.keep(task.failed(outcome.error))
-                else:
-                    writer.keep(outcome)
-                    verb.kept(outcome)
-                writer.progress.step(task.size)
+            writer.keep_all(workers, tasks, before=partial(verb.begin, run=run), after=verb.kept)
         return verb.finish(writer)
 
 
