@@ -6,15 +6,20 @@ import pytest
 
 from auscult.act.filter import redecide, select
 from auscult.act.policy import DEFAULT, decide, load_policy
-from auscult.errors import UsageError
+from auscult.errors import RecordError, UsageError
+from auscult.record.schema import verdict_to_json
 from auscult.types import Evidence, Verdict
 
 
+def verdict(name: str, defect: Any, iou: float | None) -> Verdict:
+    return Verdict(
+        id=name, iou=iou, iou_low=0.0, iou_high=1.0, defect=defect, defect_probs={}, evidence=Evidence(),
+        rationale="Why.", judge="masks.any.v1",
+    )  # fmt: skip
+
+
 def row(name: str, defect: str, iou: float | None, **changes: Any) -> dict[str, Any]:
-    return {
-        "id": name, "defect": defect, "iou": iou, "action": None, "target_exists": "unchecked",
-        "evidence": {"shape": True, "identity": False}, "rationale": "Why.", "clip": "v1", **changes,
-    }  # fmt: skip
+    return {**verdict_to_json(verdict(name, "erode", None)), "defect": defect, "iou": iou, "clip": "v1", **changes}
 
 
 ROWS = [row("a", "perfect", 0.97), row("b", "erode", 0.85), row("c", "erode", 0.5), row("d", "empty", None)]
@@ -34,14 +39,6 @@ def test_picking_by_action_defect_and_iou() -> None:
     assert select(ROWS, actions={"accept"}) == []
 
 
-def test_verdicts_and_rows_are_picked_alike() -> None:
-    verdict = Verdict(
-        id="a", iou=0.97, iou_low=0.9, iou_high=1.0, defect="perfect", defect_probs={}, evidence=Evidence(),
-        rationale="", judge="masks.any.v1",
-    )  # fmt: skip
-    assert select([decide(verdict)], actions={"accept"}, min_iou=0.9)[0].id == "a"
-
-
 def test_deciding_again_changes_action_and_note_and_nothing_else() -> None:
     before = [dict(one) for one in ROWS]
     strict = redecide(ROWS, load_policy("identity"))
@@ -57,12 +54,8 @@ def test_deciding_again_changes_action_and_note_and_nothing_else() -> None:
 def test_deciding_on_rows_is_deciding_on_verdicts() -> None:
     for iou in (0.949999, 0.95, 0.8, 0.1):
         for defect in ("perfect", "erode", "merge", "full_neg"):
-            verdict = Verdict(
-                id="a", iou=iou, iou_low=0.0, iou_high=1.0, defect=defect, defect_probs={}, evidence=Evidence(),
-                rationale="Why.", judge="masks.any.v1",
-            )  # type: ignore[arg-type]  # fmt: skip
             (again,) = redecide([row("a", defect, iou)], DEFAULT)
-            assert again["action"] == decide(verdict).action
+            assert again["action"] == decide(verdict("a", defect, iou)).action
 
 
 def test_the_probability_on_record_decides_again() -> None:
@@ -82,7 +75,7 @@ def test_the_probability_on_record_decides_again() -> None:
     ],
 )
 def test_a_row_that_is_no_verdict_is_refused(broken: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="no verdict"):
+    with pytest.raises(RecordError):
         redecide([broken], DEFAULT)
 
 
