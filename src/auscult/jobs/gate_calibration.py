@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta
 
 from auscult.act.gate import KnownMask, score_of
 from auscult.cases.fields import BOM, parse, table_rows
@@ -13,21 +15,41 @@ from auscult.cases.ids import check_id, shown
 from auscult.errors import InputError, RecordError, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
+from auscult.record.codec import Share, from_json
 from auscult.record.manifest import argument
 from auscult.record.reader import read_run
-from auscult.types import DEFECTS
+from auscult.types import Defect, Existence
 
 MAX_BYTES: Final = 64 << 20
 MAX_ROWS: Final = 1_000_000
-_LONGEST: Final = 1_000
-_NUMBERS: Final = ("iou", "iou_low", "true_iou", "novelty")
-_TEXTS: Final = ("id", "cluster", "defect", "target_exists", "judge")
+_NUMBERS: Final = frozenset({"iou", "iou_low", "true_iou", "novelty"})
 _EXPECTED: Final = (
     "columns id, iou, true_iou, and if known cluster, iou_low, defect, target_exists, novelty, judge; as CSV with a "
     "first row of names, or JSON lines, in UTF-8; IoUs from 0 to 1"
 )
 _DROP: Final = "correct or drop the row"
 _SEPARATORS: Final = {";": "semicolons", "\t": "tabs"}
+
+
+_Text: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00]*$", max_length=1_000)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KnownRow:
+    """The columns of a table that count."""
+
+    id: _Text
+    iou: Share | None
+    true_iou: Share | None
+    iou_low: Share | None = None
+    novelty: Share | None = None
+    cluster: _Text | None = None
+    defect: Defect | None = None
+    target_exists: Existence | None = None
+    judge: _Text | None = None
+
+
+_COLUMNS: Final = tuple(one.name for one in fields(_KnownRow))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +177,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _header(cells: list[str], path: Path, line: int) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
     missing = [name for name in ("id", "iou", "true_iou") if name not in names]
-    twice = [name for name in (*_NUMBERS, *_TEXTS) if names.count(name) > 1]
+    twice = [name for name in _COLUMNS if names.count(name) > 1]
     if missing:
         others = [words for sign, words in _SEPARATORS.items() if sign in ",".join(cells)]
         hint = f"save it with commas instead of {others[0]}" if others else "name the columns in the first row"
@@ -173,58 +195,30 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             row = parse(text, path=path, line=line)
             if not isinstance(row, dict):
                 raise _wrong("the line holds no object", path, line)
-            missing = [name for name in ("id", "iou", "true_iou") if name not in row]
-            if missing:
-                raise _wrong(f"there is no {missing[0]!r}", path, line)
             yield line, _row(row, path, line)
 
 
 def _row(values: Mapping[str, Any], path: Path, line: int) -> dict[str, Any]:
-    """The columns that count, read."""
+    """The columns that count, read: numbers, texts without space around them, None for an empty cell."""
     if line > MAX_ROWS:
         raise _wrong("there are too many rows", path, line, expected=f"at most {MAX_ROWS:,} lines")
-    row: dict[str, Any] = {}
+    row = {name: _read(name, values[name]) for name in _COLUMNS if name in values}
+    known = from_json(_KnownRow, row, path=path, line=line, error=InputError, hint=_DROP)
     try:
-        for name in _NUMBERS:
-            if name in values:
-                row[name] = _number(name, values[name])
-        for name in _TEXTS:
-            if name in values:
-                row[name] = _text(name, values[name])
-        check_id(row["id"])
-        _one_of(row, "defect", (*DEFECTS, "empty", ""))
-        _one_of(row, "target_exists", ("yes", "no", "unchecked", ""))
+        check_id(known.id)
     except InputError as error:
-        raise InputError(
-            error.message, expected=error.expected or _EXPECTED, hint=_DROP, path=path, line=line
-        ) from error
+        raise InputError(error.message, expected=error.expected, hint=_DROP, path=path, line=line) from error
     return row
 
 
-def _number(name: str, value: Any) -> float | None:
-    """A share, from a cell of CSV or a JSON value; None for an empty cell or null."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
+def _read(name: str, value: Any) -> Any:
+    if name == "id" or not isinstance(value, str):
+        return value
+    text = value.strip()
     try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
-    except (ValueError, OverflowError):
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise InputError(f"{name!r} is {shown(str(value))}", expected="a number from 0 to 1, or nothing")
-    return number
-
-
-def _text(name: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str) or len(value) > _LONGEST or "\x00" in value:
-        raise InputError(f"{name!r} is {shown(str(value))}", expected=f"text of at most {_LONGEST} characters")
-    return value.strip() if name != "id" else value
-
-
-def _one_of(row: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> None:
-    if row.get(name, "") not in allowed:
-        raise InputError(f"{name!r} is {shown(row[name])}", expected=f"one of {', '.join(filter(None, allowed))}")
+        return float(text) if text and name in _NUMBERS else text or None
+    except ValueError:  # the codec says what is wrong with it
+        return text
 
 
 def _wrong(message: str, path: Path, line: int, *, expected: str = _EXPECTED) -> InputError:
