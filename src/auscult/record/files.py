@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path, PurePosixPath
 
 from auscult.errors import AuscultError, OutputError
@@ -107,9 +107,11 @@ class Files:
         path = self.locate(name)
         self._forget(name)
         self._unlink(path)
-        for parent in path.parents:
-            if parent == self.path or not _rmdir(parent):
-                break
+        with suppress(OSError):  # the first that is not empty
+            for parent in path.parents:
+                if parent == self.path:
+                    break
+                parent.rmdir()
 
     def clear(self, names: Iterable[str], *, last: str) -> None:
         """Remove what was noted and ``names``; then the notes, then ``last``.
@@ -172,11 +174,3 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _rmdir(folder: Path) -> bool:
-    try:
-        folder.rmdir()
-    except OSError:
-        return False
-    return True

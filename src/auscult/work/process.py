@@ -41,11 +41,6 @@ _ROUNDS = 20
 _PAUSE_S = 0.01
 
 
-def has_procfs() -> bool:
-    """Whether this system tells of other processes."""
-    return _PROC.joinpath("self", "statm").exists()
-
-
 class ProcessTree:
     """A worker's processes: its group, named by its process id, and what inherited the name of its ``folder``."""
 
@@ -97,7 +92,7 @@ class ProcessTree:
 
 
 def _processes() -> list[int]:
-    if not has_procfs():
+    if not _PROC.joinpath("self", "statm").exists():  # this system does not tell of other processes
         return []
     return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 - names alone, in half the time
 
