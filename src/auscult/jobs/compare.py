@@ -6,6 +6,7 @@ right. What cannot be matched is counted by reason. Nothing is judged and no inp
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -374,20 +375,18 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
 def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
     """The judges of a folder, each by the judge that its verdicts name; of one that cannot be compared why not."""
     require_record(folder)
-    if read_manifest(folder)["command"] in {"audit", "demo"}:
-        return [_side(folder, folder)]
-    inner = folder / JUDGES
-    found = sorted(path for path in inner.iterdir() if (path / MANIFEST).is_file()) if inner.is_dir() else []
+    inner, found = folder / JUDGES, [folder]
+    if read_manifest(folder)["command"] not in {"audit", "demo"}:
+        found = sorted(path for path in inner.iterdir() if (path / MANIFEST).is_file()) if inner.is_dir() else []
     if not found:
         raise RecordError("the record holds no verdicts", path=folder, expected="verdicts of a judge", hint=_HINT)
-    return [_side(path, folder) for path in found]
-
-
-def _side(folder: Path, home: Path) -> JudgeRecord | RecordError:
-    try:
-        return _read_side(folder, home)
-    except RecordError as error:
-        return error
+    sides: list[JudgeRecord | RecordError] = []
+    for path in found:
+        try:
+            sides.append(_read_side(path, folder))
+        except RecordError as error:
+            sides.append(error)
+    return sides
 
 
 def _read_side(folder: Path, home: Path) -> JudgeRecord:
@@ -450,10 +449,9 @@ def _named(sides: Sequence[JudgeRecord]) -> list[JudgeRecord]:
 
 
 def _reasons(matches: Sequence[Match]) -> str:
-    total: dict[str, int] = {}
+    total = Counter[str]()
     for found in matches:
-        for reason, count in found.unmatched.items():
-            total[reason] = total.get(reason, 0) + count
+        total.update(found.unmatched)
     return ", ".join(f"{count} {reason}" for reason, count in total.items() if count)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from auscult.arrays.boxes import grown, window
 from auscult.errors import InputError, Mismatch, UsageError
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.options import AuditOptions, DemoOptions, RunOptions
+from auscult.jobs.options import DIFFICULTIES, AuditOptions, DemoOptions, RunOptions
 from auscult.jobs.runner import (
     ERRORS,
     FrameGroup,
@@ -46,14 +46,13 @@ from auscult.types import DEFECTS, Box, Frame, Item, Mask, MaskRef, Query
 
 OUTLINES = "demo_photos.json"
 GRABCUT = "grabcut"
-GRADES = ("hard", "medium")
 # One merge and one wrong object each: with all of them those two would make up half of the demonstration.
 STRESSED = frozenset(
     {
         "perfect",
         "merge_1",
         "full_neg_1",
-        *(f"{kind}_{grade}" for kind in ("cutout", "dilate", "erode") for grade in GRADES),
+        *(f"{kind}_{grade}" for kind in ("cutout", "dilate", "erode") for grade in DIFFICULTIES),
     }
 )
 
@@ -211,7 +210,7 @@ class Candidates(Verb[FrameGroup, None]):
     def worker(self) -> partial[CandidateMaker]:
         """Makes the function of one photograph in a worker process."""
         folder = self._items[0].frame.parent
-        stresser = Stresser(source=folder, seed=self._seed, kinds=DEFECTS, difficulties=GRADES)
+        stresser = Stresser(source=folder, seed=self._seed, kinds=DEFECTS, difficulties=DIFFICULTIES)
         return partial(CandidateMaker, stresser)
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:

@@ -125,12 +125,8 @@ class _Both:
     verdicts: tuple[Verdict, ...]
     scores: tuple[float, ...]  # the model's, (n,)
     ranks: _Ranks  # of estimates and scores, 0..1, low is bad, (n, 2)
+    ious: tuple[float, ...]  # the estimates, (n,)
     clusters: tuple[Hashable, ...]  # clips or frames, (n,)
-
-    @property
-    def ious(self) -> list[float]:
-        """The estimates."""
-        return [verdict.iou or 0.0 for verdict in self.verdicts]
 
 
 def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Sequence[JudgedPair]) -> BesideScore:
@@ -170,10 +166,11 @@ def _both(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> _Both:
         key=lambda one: one[0].id,
     )
     scores = tuple(score for _, score, _ in kept)
-    ious = [verdict.iou or 0.0 for verdict, _, _ in kept]
+    ious = tuple(verdict.iou or 0.0 for verdict, _, _ in kept)
     return _Both(
         verdicts=tuple(verdict for verdict, _, _ in kept),
         scores=scores,
+        ious=ious,
         ranks=np.column_stack([mean_ranks(ious), mean_ranks(scores)]),
         clusters=tuple(clusters_in([row for _, _, row in kept])),
     )

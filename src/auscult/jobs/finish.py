@@ -5,10 +5,10 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeAlias
 
 from auscult.act.export import ExportedMask, coco, verdicts_csv
 from auscult.cases.ids import group_by_frame, natural_key
@@ -29,7 +29,7 @@ from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
 from auscult.report.page import LARGE, PICTURED, render
 from auscult.report.tables import Table
-from auscult.types import ACTIONS, DEFECTS, Box, ErrorMap, Item, Verdict
+from auscult.types import ACTIONS, DEFECTS, Item, Verdict
 from auscult.work.pool import Task, run_tasks
 
 WORST = 100
@@ -37,14 +37,8 @@ MOST_BYTES = 4 << 20
 _QUICK_BYTES = 24 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class CropGroup:
-    """Items of one frame, the place to show of each, those to show whole as well, and where each is likely wrong."""
-
-    items: tuple[Item, ...]
-    regions: Mapping[str, Box | None]
-    whole: frozenset[str]
-    errors: Mapping[str, ErrorMap | None]
+Judged: TypeAlias = Sequence[tuple[Item, Verdict]]
+"""Items of one frame with their verdicts."""
 
 
 def picture_name(item_id: str) -> str:
@@ -57,7 +51,7 @@ def draw_worst(writer: ResultWriter, items: Sequence[Item], *, verdicts: Verdict
     run, progress = writer.run, writer.progress
     worst = {verdict.id: verdict for verdict in worst_first(verdict for verdict, _ in verdicts)[:WORST]}
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
-    groups = [_group([(item, worst[item.id]) for item in group]) for group in group_by_frame(missing)]
+    groups = [[(item, worst[item.id]) for item in group] for group in group_by_frame(missing)]
     progress.stage("drawing the worst", len(missing))
     for drawn in _drawn(groups, workers):
         for name, jpeg in drawn.items():
@@ -65,10 +59,10 @@ def draw_worst(writer: ResultWriter, items: Sequence[Item], *, verdicts: Verdict
         progress.step(len(drawn))
 
 
-def _drawn(groups: Sequence[CropGroup], workers: int) -> Iterator[Mapping[str, bytes]]:
+def _drawn(groups: Sequence[Judged], workers: int) -> Iterator[Mapping[str, bytes]]:
     """The pictures of each frame, in any order; few are drawn sooner than worker processes are started."""
-    tasks = [Task(group.items[0].id, group) for group in groups]
-    if sum(_bytes(group.items[0].frame) for group in groups) > _QUICK_BYTES:
+    tasks = [Task(group[0][0].id, group) for group in groups]
+    if sum(_bytes(group[0][0].frame) for group in groups) > _QUICK_BYTES:
         results = run_tasks(_Drawer, tasks, workers=workers, timeout_s=60.0, stage="draw")
         yield from (result.outcome for result in results if isinstance(result.outcome, dict))
         return
@@ -86,26 +80,17 @@ def _bytes(path: Path) -> int:
         return 0
 
 
-def _group(pairs: Sequence[tuple[Item, Verdict]]) -> CropGroup:
-    return CropGroup(
-        items=tuple(item for item, _ in pairs),
-        regions={item.id: verdict.region for item, verdict in pairs},
-        whole=frozenset(item.id for item, verdict in pairs if verdict.defect == "merge"),
-        errors={item.id: verdict.error_map for item, verdict in pairs},
-    )
-
-
 class _Drawer:
-    def __call__(self, group: CropGroup) -> dict[str, bytes]:
-        frame = read_frame(group.items[0].frame)
+    def __call__(self, group: Judged) -> dict[str, bytes]:
+        frame = read_frame(group[0][0].frame)
         drawn = {}
-        for item in group.items:
+        for item, verdict in group:
             try:
                 mask = read_mask(item.mask, size=(frame.shape[0], frame.shape[1])).mask
             except AuscultError:
                 continue
-            whole, errors = item.id in group.whole, group.errors[item.id]
-            picture = crop(frame, mask, group.regions[item.id], whole=whole, errors=errors)
+            errors = verdict.error_map
+            picture = crop(frame, mask, verdict.region, whole=verdict.defect == "merge", errors=errors)
             drawn[item.id] = encode_jpeg(picture, quality=78 if errors is None else 72)
         return drawn
 
