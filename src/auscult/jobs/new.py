@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Final
 
 from auscult import registry
-from auscult.errors import OutputError, UsageError
+from auscult.errors import UsageError
+from auscult.media.paths import write_bytes
 
 SKELETONS = ("stressor", "judge", "identity", "model")
 ROOMS: Final[Mapping[str, str]] = MappingProxyType(
@@ -42,7 +43,7 @@ def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
     written = []
     for template in sorted(templates):
         path = folder / _place(template, words)
-        _write(path, Template(templates[template]).substitute(words))
+        write_bytes(path, Template(templates[template]).substitute(words).encode())
         written.append(path)
     return written
 
@@ -89,13 +90,3 @@ def _place(template: str, words: Mapping[str, str]) -> Path:
     """Where a template goes: its name holds the path, with ``--`` for ``/``, and PACKAGE and NAME to fill in."""
     name = template.removesuffix(".txt").replace("PACKAGE", words["package"]).replace("NAME", words["name"])
     return Path(*name.split("--"))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"cannot write: {error.strerror}", path=path, hint="choose another folder with --out"
-        ) from error

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 
 from auscult.errors import InputError
-
-_BLOCK_BYTES = 1 << 20
 
 
 def digest_bytes(data: bytes) -> str:
@@ -17,12 +16,10 @@ def digest_bytes(data: bytes) -> str:
 
 
 def digest_file(path: Path) -> str:
-    """Hash a file's bytes, read block by block."""
-    digest = hashlib.blake2b(digest_size=16)
+    """Hash a file's bytes, read part by part."""
     try:
         with path.open("rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                digest.update(block)
+            return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(
@@ -31,7 +28,6 @@ def digest_file(path: Path) -> str:
             hint="check the path and its permissions",
             path=path,
         ) from error
-    return digest.hexdigest()
 
 
 def digest_json(value: object) -> str:
