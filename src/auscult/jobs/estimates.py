@@ -147,7 +147,8 @@ def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Seque
     for name, (outcome, count) in rivals.items():
         keep(metrics, name, outcome, n=count)
         lines.append((_RIVALS[name], str(count), cell(outcome)))
-    far = _strongest(both)
+    apart = np.abs(both.ranks[:, 0] - both.ranks[:, 1])  # equal ranks are no disagreement
+    far = [int(place) for place in np.argsort(-apart, kind="stable")[:STRONGEST] if apart[place] > 0]
     note = f"In brackets: 95 % intervals by bootstrap over {len(set(both.clusters))} clips or photographs. {note}"
     first = Table(
         title="the judge beside the model's own score", header=("", "n", "value"), rows=tuple(lines), note=note
@@ -181,12 +182,6 @@ def _score(verdict: Verdict, row: Mapping[str, Any]) -> float | None:
     value = row.get("model_score")
     plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return float(value) if plain and verdict.iou is not None and verdict.defect != "empty" else None  # type: ignore[arg-type]
-
-
-def _strongest(both: _Both) -> list[int]:
-    """Places of the masks whose two ranks differ most, at most ``STRONGEST``; equal ranks are no disagreement."""
-    apart = np.abs(both.ranks[:, 0] - both.ranks[:, 1])
-    return [int(place) for place in np.argsort(-apart, kind="stable")[:STRONGEST] if apart[place] > 0]
 
 
 def _far_table(both: _Both, far: Sequence[int]) -> Table:

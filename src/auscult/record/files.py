@@ -76,11 +76,6 @@ class Files:
                 )
         return self.path.joinpath(*parts)
 
-    def append_bytes(self, name: str, data: bytes) -> None:
-        """Put whole lines at the end of a file, which ends as it did before where they cannot be written."""
-        self.claim(name)
-        self._write_end(name, data)
-
     def write_bytes(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Make or replace a whole file; a reader sees the old or the new one, never a part.
 

@@ -213,10 +213,11 @@ class RunFolder(Files):
         self.append_many(name, (row,))
 
     def append_many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Add rows in one write."""
+        """Add rows in one write; the file ends as it did before where they cannot be written."""
         data = _lines(rows)
         if data:
-            self.append_bytes(name, data)
+            self.claim(name)
+            self._write_end(name, data)
 
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Make or replace a file of rows."""
