@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from auscult.arrays.overlap import iou
 from auscult.errors import UsageError
 from auscult.rng import generator
-from auscult.stress.masks.base import WINDOWS
 from auscult.train.candidates import Candidate, CandidateScene, candidates, mixture, of_mask
 from auscult.train.candidates.mixture import MAKERS, SHARES, of_kind, working
 from auscult.types import Frame, Mask
@@ -100,7 +99,7 @@ def test_others_may_be_larger_than_the_object() -> None:
     beside_larger = CandidateScene(frame=scene.frame, mask=scene.mask, others=scene.others[:1])
     merged = _several(beside_larger, "any_other", 2)
     assert merged
-    assert all(one.iou < 0.5 and one.difficulty == "easy" for one in merged)
+    assert all(one.iou < 0.5 and one.defect == "merge" for one in merged)
 
 
 @settings(deadline=None, max_examples=20)
@@ -171,17 +170,6 @@ def _check(scene: CandidateScene, one: Candidate) -> None:
         assert max(shares) >= 0.5
     elif one.defect == "arbitrary":
         assert one.iou < 0.05
-    _check_difficulty(one)
-
-
-def _check_difficulty(one: Candidate) -> None:
-    if one.defect in {"cutout", "dilate", "erode"}:
-        inside = [name for name, (low, high) in WINDOWS.items() if low <= one.iou <= high]
-        assert [one.difficulty] == (inside or [None])
-    elif one.defect == "merge":
-        assert one.difficulty == ("hard" if one.iou >= 0.9 else "medium" if one.iou >= 0.75 else "easy")
-    else:
-        assert one.difficulty is None
 
 
 def _scene(*, thin: bool = False, parts: bool = False) -> CandidateScene:

@@ -135,7 +135,7 @@ def test_no_made_candidate_is_a_better_mask_of_another_object(monkeypatch: pytes
     disc, box = small.objects(0)
     scene = CandidateScene(frame=small.picture(0), mask=disc, others=(box,))
     made = [
-        Candidate(mask=mask, kind=kind, defect=None, iou=iou(mask, disc), difficulty=None)
+        Candidate(mask=mask, kind=kind, defect=None, iou=iou(mask, disc))
         for kind, mask in (("other", box), ("both", box | disc), ("speck", disc & (np.arange(200) < 14)), ("own", disc))
     ]
     monkeypatch.setattr("auscult.train.prompted.feed.candidates", lambda *_: list(made))

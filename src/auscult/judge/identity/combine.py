@@ -134,18 +134,13 @@ def _with_kept(before: Mapping[Defect, float], kept: float | None) -> dict[Defec
     """Shares of the defects but ``full_neg`` that a mask on the object has, summing to 1."""
     weights = {name: share for name, share in before.items() if name != "full_neg"}
     if kept is not None:
-        weights["merge"] *= _factor(kept)
+        least, most = KEPT_FACTOR
+        odds = (1.0 - kept) / kept * KEPT_EVEN / (1.0 - KEPT_EVEN) if kept > 0.0 else math.inf
+        weights["merge"] *= min(most, max(least, odds))
     total = sum(weights.values())
     if total <= 0.0:  # the judge named full_neg alone: nothing tells the others apart
         return dict.fromkeys(weights, 1.0 / len(weights))
     return {name: share / total for name, share in weights.items()}
-
-
-def _factor(kept: float) -> float:
-    least, most = KEPT_FACTOR
-    if kept <= 0.0:
-        return most
-    return min(most, max(least, (1.0 - kept) / kept * KEPT_EVEN / (1.0 - KEPT_EVEN)))
 
 
 def _stretched(judged: _Range, merge: float, kept: float | None) -> _Range:

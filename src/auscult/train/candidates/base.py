@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
-from auscult.stress.masks.base import WINDOWED, WINDOWS, Workpiece, truth_of
-from auscult.types import Box, Difficulty, Frame, Mask
+from auscult.stress.masks.base import WINDOWS, Workpiece
+from auscult.types import Box, Frame, Mask
 
 _IN_WINDOWS = 0.65
 
@@ -33,19 +33,6 @@ def typed(rng: np.random.Generator) -> float:
 def realistic(rng: np.random.Generator) -> float:
     """IoU of a real model's error: .3...985, most of it above .7."""
     return float(0.985 - 0.685 * rng.random() ** 1.9)
-
-
-def difficulty_of(defect: str | None, iou: float) -> Difficulty | None:
-    """The difficulty of a candidate of a type, None for no single one, by its exact IoU (MQ-RAVSBench, Sec. 3.2).
-
-    Cutout, dilate and erode are ``hard`` or ``medium`` inside the paper's closed windows, a merge ``hard``, ``medium``
-    or ``easy``, anything else None.
-    """
-    if defect == "merge":
-        return truth_of("merge", iou).difficulty
-    if defect in WINDOWED:
-        return next((name for name, (low, high) in WINDOWS.items() if low <= iou <= high), None)
-    return None
 
 
 _STEPS: Final = 16
@@ -266,15 +253,12 @@ class Candidate:
         kind: Name of what made it, see ``mixture``.
         defect: Its type; None where no single type describes it, as with errors on both sides of the outline.
         iou: Exact IoU with the true mask, 0..1.
-        difficulty: ``hard`` or ``medium`` where a cutout, dilation or erosion lies in the paper's window; a merge's by
-            the paper's thresholds; else None.
     """
 
     mask: Mask
     kind: str
     defect: TypedDefect | None
     iou: float
-    difficulty: Difficulty | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ from auscult.types import Frame, Mask
 
 _COARSE_PX: Final = 112  # the longer side of the reduced pictures
 _CUT_PX: Final = 72
+_OBJECT: Final = (cv2.GC_FGD, cv2.GC_PR_FGD)
 _NEVER: Final = np.float32(np.inf)
 
 
@@ -97,12 +98,13 @@ def grab_cut(work: Work, rng: np.random.Generator) -> Draft | None:
     small, own, scale = _small(work, _CUT_PX)
     size = work.size_px * scale
     labels = _boxed(own, size, rng) if rng.random() < 0.5 else _roughly(own, size, rng)
-    if not _both_sides(labels):
+    inside = int(np.count_nonzero(np.isin(labels, _OBJECT)))
+    if inside < 16 or labels.size - inside < 16:  # too few for two colour models of five parts each
         return None
     cv2.setRNGSeed(int(rng.integers(2**31 - 1)))  # its colour models start from k-means, which draws from OpenCV's own
     models = np.zeros((1, 65)), np.zeros((1, 65))
     cv2.grabCut(small, labels, (0, 0, 1, 1), *models, int(rng.integers(1, 4)), cv2.GC_INIT_WITH_MASK)
-    mask = _large(work, np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD)))
+    mask = _large(work, np.isin(labels, _OBJECT))
     drafts.append(mask)
     return base.untyped(work, mask)
 
@@ -131,12 +133,6 @@ def _roughly(own: Mask, size_px: float, rng: np.random.Generator) -> NDArray[np.
     labels[signed > 0] = cv2.GC_PR_FGD
     labels[signed > 0.6 * deep.max()] = cv2.GC_FGD
     return labels
-
-
-def _both_sides(labels: NDArray[np.uint8]) -> bool:
-    """Enough of both for two colour models of five parts each."""
-    inside = int(np.count_nonzero(np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))))
-    return inside >= 16 and labels.size - inside >= 16
 
 
 def _connected(work: Work, mask: Mask) -> Draft | None:

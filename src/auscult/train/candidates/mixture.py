@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from auscult.errors import UsageError
-from auscult.train.candidates import base, missing, moved, outlines, paper, segments
+from auscult.train.candidates import missing, moved, outlines, paper, segments
 from auscult.train.candidates.base import Candidate, CandidateScene, Draft, Maker, Work
 from auscult.types import Mask
 
@@ -211,6 +211,4 @@ def _drawn(group: str, rng: np.random.Generator) -> str:
 
 
 def _candidate(work: Work, kind: str, draft: Draft) -> Candidate:
-    iou = work.iou(draft.mask)
-    difficulty = base.difficulty_of(draft.defect, iou)
-    return Candidate(mask=work.whole(draft.mask), kind=kind, defect=draft.defect, iou=iou, difficulty=difficulty)
+    return Candidate(mask=work.whole(draft.mask), kind=kind, defect=draft.defect, iou=work.iou(draft.mask))

@@ -32,7 +32,8 @@ _DRAWN: Final = 6
 _KEPT_FRAMES: Final = 250
 _REAL_SHARE: Final = 0.35
 _VIDEO_SHARE: Final = 0.15
-_LEVELS: Final = 10
+_WANTED: Final = (1.2, 2.0, 2.0, 1.6, 1.3, 1.0, 0.8, 0.7, 0.7, 1.0)  # by IoU: more where the mixture makes fewer
+_LEVELS: Final = len(_WANTED)
 _SEEN: Final = ("crop", "candidate", "strip", "shape")
 _LEAST_CANDIDATE_PX: Final = 48
 _LIKE_ANOTHER: Final = 0.3
@@ -145,9 +146,9 @@ def chosen(scene: CandidateScene, drawn: Sequence[Mask], rng: np.random.Generato
     for _ in range(PER_OBJECT):
         if real and rng.random() < _REAL_SHARE:
             mask = real.pop(int(rng.integers(len(real))))
-            found.append(Candidate(mask=mask, kind="real", defect=None, iou=iou(mask, scene.mask), difficulty=None))
+            found.append(Candidate(mask=mask, kind="real", defect=None, iou=iou(mask, scene.mask)))
         elif made:
-            weights = np.array([_wanted(one) for one in made])
+            weights = np.array([_WANTED[min(int(one.iou * _LEVELS), _LEVELS - 1)] for one in made])
             found.append(made.pop(int(rng.choice(len(made), p=weights / weights.sum()))))
     return found
 
@@ -155,12 +156,6 @@ def chosen(scene: CandidateScene, drawn: Sequence[Mask], rng: np.random.Generato
 def _of_another(candidate: Candidate, scene: CandidateScene) -> bool:
     """Whether it is a better mask of another object: then nobody who does not know what was asked for calls it bad."""
     return any(iou(candidate.mask, other) > max(candidate.iou, _LIKE_ANOTHER) for other in scene.others)
-
-
-def _wanted(candidate: Candidate) -> float:
-    """How much a made candidate is wanted: more where the mixture makes fewer of its IoU."""
-    level = min(int(candidate.iou * _LEVELS), _LEVELS - 1)
-    return (1.2, 2.0, 2.0, 1.6, 1.3, 1.0, 0.8, 0.7, 0.7, 1.0)[level]
 
 
 def prompt_of(truth: Mask, mask: Mask, *, view: View, rng: np.random.Generator) -> tuple[NDArray[np.uint8], bool]:

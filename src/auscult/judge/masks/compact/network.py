@@ -167,16 +167,12 @@ def named(logits: ArrayLike, temperature: float, arbitrary: tuple[float, float])
     sixth's log-odds against these.
     """
     scores = np.asarray(logits, dtype=np.float64)
-    nothing = 1.0 / (1.0 + np.exp(-np.clip(arbitrary[0] * odds_of_nothing(scores) + arbitrary[1], -30.0, 30.0)))
+    highest = scores[:, :-1].max(axis=1)
+    rest = highest + np.log(np.exp(scores[:, :-1] - highest[:, None]).sum(axis=1))
+    odds = scores[:, -1] - rest  # the network's own log-odds of a mask on no object
+    nothing = 1.0 / (1.0 + np.exp(-np.clip(arbitrary[0] * odds + arbitrary[1], -30.0, 30.0)))
     five = probabilities(scores[:, :-1], temperature)
     return np.hstack([five * (1.0 - nothing[:, None]), nothing[:, None]])
-
-
-def odds_of_nothing(logits: Doubles) -> Doubles:
-    """The network's own log-odds that a mask is on no object, (n, 6) -> (n,)."""
-    highest = logits[:, :-1].max(axis=1)
-    rest = highest + np.log(np.exp(logits[:, :-1] - highest[:, None]).sum(axis=1))
-    return np.asarray(logits[:, -1] - rest, dtype=np.float64)
 
 
 def lowered(shares: Doubles, nothing: Doubles) -> Doubles:

@@ -88,11 +88,13 @@ def view_of(frame: Frame, mask: Mask) -> CueView | None:
     box = grown(tight, max(6, round(_CONTEXT * side)), (height, width))
     scale = min(_MOST_ENLARGED, _BOX_SIDE_PX / side)
     size = max(1, round((box[2] - box[0]) * scale)), max(1, round((box[3] - box[1]) * scale))
-    small = _resized_mask(mask[window(box)], size)
+    shrinks = size[0] < box[2] - box[0]
+    small = _resized_mask(mask[window(box)], size, shrinks=shrinks)
     area = int(np.count_nonzero(small))
     sigma = max(0.8, 0.015 * float(np.sqrt(area)))
     smooth = np.asarray(cv2.GaussianBlur(small.astype(np.float32), (0, 0), sigma), dtype=np.float32)
-    lab8 = _lab8(frame[window(box)], size)
+    picture = resized(frame[window(box)], size, shrinks=shrinks)
+    lab8 = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2LAB), dtype=np.uint8)
     contours, _ = cv2.findContours((smooth >= 0.5).view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     length = float(sum(cv2.arcLength(contour, closed=True) for contour in contours))
     thickness = max(1.0, area / max(length, 2 * float(np.sqrt(np.pi * area))))
@@ -114,11 +116,6 @@ def view_of(frame: Frame, mask: Mask) -> CueView | None:
     )
 
 
-def _lab8(crop: Frame, size: tuple[int, int]) -> NDArray[np.uint8]:
-    small = resized(crop, size, shrinks=size[0] < crop.shape[1])
-    return np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8)
-
-
 def resized(picture: NDArray[np.uint8], size: tuple[int, int], *, shrinks: bool) -> NDArray[np.uint8]:
     """A picture, (h, w) or (h, w, 3), at another size (width, height): averaged where it shrinks, else interpolated.
 
@@ -135,8 +132,8 @@ def resized(picture: NDArray[np.uint8], size: tuple[int, int], *, shrinks: bool)
     return np.rint(means).astype(np.uint8)
 
 
-def _resized_mask(mask: Mask, size: tuple[int, int]) -> Mask:
-    soft = resized(mask.view(np.uint8) * np.uint8(255), size, shrinks=size[0] < mask.shape[1])
+def _resized_mask(mask: Mask, size: tuple[int, int], *, shrinks: bool) -> Mask:
+    soft = resized(mask.view(np.uint8) * np.uint8(255), size, shrinks=shrinks)
     hard = np.asarray(soft >= 128)
     if not hard.any():  # thinner than a view pixel: keep what is left of it
         hard = np.asarray(soft >= max(1, int(soft.max())))
