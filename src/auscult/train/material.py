@@ -156,32 +156,21 @@ MODELS: Final[tuple[str, ...]] = ("osvos", "rvos")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CandidateSample:
-    """One candidate mask with its truth.
+    """One candidate mask with its truth."""
 
-    Attributes:
-        source: ``coco``, ``davis``, ``real``, ``drawn`` or ``scenes``.
-        cluster: The photograph, sequence, drawn picture or scene.
-        frame: uint8 RGB (H, W, 3).
-        mask: The candidate, bool (H, W).
-        others: What the judge is shown of the frame's other objects.
-        defect: What was made; ``arbitrary`` for a mask on no object, which counts as full_neg; ``osvos`` or ``rvos``
-            for a real mask, whose defect nobody named.
-        difficulty: How visible, where the defect has that.
-        iou: Exact IoU with the true mask.
-        truth: The true mask, bool (H, W), where it is kept.
-        name: Which object of which picture, for lists.
-    """
-
+    # ``coco``, ``davis``, ``real``, ``drawn`` or ``scenes``
     source: Literal["coco", "davis", "real", "drawn", "scenes"]
-    cluster: str
-    frame: Frame
-    mask: Mask
-    others: tuple[Mask, ...] = ()
+    cluster: str  # the photograph, sequence, drawn picture or scene
+    frame: Frame  # uint8 RGB (H, W, 3)
+    mask: Mask  # the candidate, bool (H, W)
+    others: tuple[Mask, ...] = ()  # what the judge is shown of the frame's other objects
+    # what was made; ``arbitrary`` for a mask on no object, which counts as full_neg; ``osvos`` or ``rvos`` for a real
+    # mask, whose defect nobody named
     defect: str
-    difficulty: Difficulty | None = None
-    iou: float
-    truth: Mask | None = None
-    name: str = ""
+    difficulty: Difficulty | None = None  # how visible, where the defect has that
+    iou: float  # exact IoU with the true mask
+    truth: Mask | None = None  # the true mask, bool (H, W), where it is kept
+    name: str = ""  # which object of which picture, for lists
 
 
 def coco(

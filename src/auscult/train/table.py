@@ -38,23 +38,14 @@ _NONSENSE_ROUNDS = 2
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table(MaskColumns):
-    """Cue vectors of candidate masks and what is known of them; all of one length.
+    """Cue vectors of candidate masks and what is known of them; all of one length."""
 
-    Attributes:
-        cues: float64 (n, cues).
-        source: ``coco``, ``davis``, ``real`` or ``drawn``.
-        cluster: Photograph, sequence or drawn picture.
-        defect: What was made; ``arbitrary`` for a mask on no object; a model's name for a real mask.
-        difficulty: ``hard``, ``medium``, ``easy`` or an empty text.
-        iou: Exact IoU.
-    """
-
-    cues: NDArray[np.float64]
-    source: NDArray[np.str_]
-    cluster: NDArray[np.str_]
-    defect: NDArray[np.str_]
-    difficulty: NDArray[np.str_]
-    iou: NDArray[np.float64]
+    cues: NDArray[np.float64]  # float64 (n, cues)
+    source: NDArray[np.str_]  # ``coco``, ``davis``, ``real`` or ``drawn``
+    cluster: NDArray[np.str_]  # photograph, sequence or drawn picture
+    defect: NDArray[np.str_]  # what was made; ``arbitrary`` for a mask on no object; a model's name for a real mask
+    difficulty: NDArray[np.str_]  # ``hard``, ``medium``, ``easy`` or an empty text
+    iou: NDArray[np.float64]  # exact IoU
 
     def __len__(self) -> int:
         return len(self.iou)

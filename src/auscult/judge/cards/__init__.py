@@ -28,29 +28,17 @@ _DIGITS: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One measured number.
+    """One measured number."""
 
-    Attributes:
-        set: What it was measured on, a key of ``Card.sets``.
-        row: Whose number it is: the judge's name, or a baseline's.
-        metric: What it is, ``rmse`` or ``f2_tables.erode.hard``.
-        value: The number; None where it is undefined.
-        low: Lower end of its interval over clusters; None where there is none.
-        high: Upper end.
-        n: Masks it was measured on.
-        clusters: Photographs or sequences they come from.
-        reason: Why the value is undefined; empty otherwise.
-    """
-
-    set: str
-    row: str
-    metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    clusters: int
-    reason: str = ""
+    set: str  # what it was measured on, a key of ``Card.sets``
+    row: str  # whose number it is: the judge's name, or a baseline's
+    metric: str  # what it is, ``rmse`` or ``f2_tables.erode.hard``
+    value: float | None  # the number; None where it is undefined
+    low: float | None  # lower end of its interval over clusters; None where there is none
+    high: float | None  # upper end
+    n: int  # masks it was measured on
+    clusters: int  # photographs or sequences they come from
+    reason: str = ""  # why the value is undefined; empty otherwise
 
 
 def result_of(key: tuple[str, str, str], outcome: Scored[float] | Undefined, *, n: int, clusters: int) -> Result:
@@ -72,30 +60,18 @@ def result_of(key: tuple[str, str, str], outcome: Scored[float] | Undefined, *, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What was measured of one judge.
+    """What was measured of one judge."""
 
-    Attributes:
-        judge: The judge's full name.
-        summary: One sentence: what it is.
-        data: What it was fitted and measured on, with licences, one line each.
-        split: How the data was divided, one line each.
-        sets: The measured sets by name, and what is in them.
-        metrics: The metrics by first part of their name, and what they are.
-        seed: Seed of the measured masks and of the intervals.
-        not_for: What the judge must not be used for, one line each.
-        results: The numbers.
-        constants: What baselines that say one number say: by source of masks, then by row; may be empty.
-    """
-
-    judge: str
-    summary: str
-    data: tuple[str, ...]
-    split: tuple[str, ...]
-    sets: Mapping[str, str]
-    metrics: Mapping[str, str]
-    seed: int
-    not_for: tuple[str, ...]
+    judge: str  # the judge's full name
+    summary: str  # one sentence: what it is
+    data: tuple[str, ...]  # what it was fitted and measured on, with licences, one line each
+    split: tuple[str, ...]  # how the data was divided, one line each
+    sets: Mapping[str, str]  # the measured sets by name, and what is in them
+    metrics: Mapping[str, str]  # the metrics by first part of their name, and what they are
+    seed: int  # seed of the measured masks and of the intervals
+    not_for: tuple[str, ...]  # what the judge must not be used for, one line each
     results: tuple[Result, ...]
+    # what baselines that say one number say: by source of masks, then by row; may be empty
     constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:

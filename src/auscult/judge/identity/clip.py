@@ -114,19 +114,14 @@ _SINGULAR: Final = {plural(noun): noun for noun in NOUNS if plural(noun) != noun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedExpression:
-    """What an expression asks for.
+    """What an expression asks for."""
 
-    Attributes:
-        phrase: Its noun phrase without an article, at most ``MOST_LETTERS`` letters: ``red car``.
-        noun: The head of the phrase, in the singular: ``car``; None where it names no kind ("the object that").
-        places: Words of place anywhere in it, out of left, right, top, bottom, centre, each once, in order.
-        heard: Whether it speaks of sound.
-    """
-
-    phrase: str
+    phrase: str  # its noun phrase without an article, at most ``MOST_LETTERS`` letters: ``red car``
+    # the head of the phrase, in the singular: ``car``; None where it names no kind ("the object that")
     noun: str | None
+    # words of place anywhere in it, out of left, right, top, bottom, centre, each once, in order
     places: tuple[str, ...]
-    heard: bool = False
+    heard: bool = False  # whether it speaks of sound
 
 
 def asked_for(text: str) -> ParsedExpression | None:

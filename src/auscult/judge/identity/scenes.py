@@ -235,18 +235,12 @@ _ELSE: Final = "something else"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamingOdds:
-    """How likely a sentence names each thing.
+    """How likely a sentence names each thing."""
 
-    Attributes:
-        shares: Probability of each thing, in the order given.
-        nothing: Share of worlds in which it names nothing that was found.
-        settled: Share of worlds in which exactly one thing is named beyond doubt.
-        possible: Share of worlds in which it may be true of each thing, however many others it fits too.
-    """
-
-    shares: tuple[float, ...]
-    nothing: float
-    settled: float
+    shares: tuple[float, ...]  # probability of each thing, in the order given
+    nothing: float  # share of worlds in which it names nothing that was found
+    settled: float  # share of worlds in which exactly one thing is named beyond doubt
+    # share of worlds in which it may be true of each thing, however many others it fits too
     possible: tuple[float, ...]
 
 

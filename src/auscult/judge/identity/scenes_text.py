@@ -103,26 +103,17 @@ _MOST_BYTES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """What the networks and the parser know.
+    """What the networks and the parser know."""
 
-    Attributes:
-        categories: In the order of the networks' outputs.
-        colours: The same.
-        textures: The same.
-        voices: Noun, verb and category of sounds whose maker is known; the category is empty where anything may sound
-            so.
-        sharpness: What the networks' logits are multiplied by, so that probabilities are as often right as they say.
-        slope: Of the logistic curve from what is proven to the probability of a match.
-        offset: The same.
-    """
-
-    categories: tuple[str, ...]
-    colours: tuple[str, ...]
-    textures: tuple[str, ...]
+    categories: tuple[str, ...]  # in the order of the networks' outputs
+    colours: tuple[str, ...]  # the same
+    textures: tuple[str, ...]  # the same
+    # noun, verb and category of sounds whose maker is known; the category is empty where anything may sound so
     voices: tuple[tuple[str, str, str], ...] = ()
+    # what the networks' logits are multiplied by, so that probabilities are as often right as they say
     sharpness: float = 1.0
-    slope: float = 1.0
-    offset: float = 0.0
+    slope: float = 1.0  # of the logistic curve from what is proven to the probability of a match
+    offset: float = 0.0  # the same
 
     @property
     def parts(self) -> tuple[int, int]:
@@ -252,16 +243,11 @@ _OTHER_THAN: Final = (("something", "other", "than"), ("anything", "but"), ("not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a sentence was taken to say.
+    """What a sentence was taken to say."""
 
-    Attributes:
-        form: Its logical form.
-        unknown: Words that fit nothing, in order.
-        strange: Names of unknown kinds of things. The form says nothing of them: any thing may be called so.
-    """
-
-    form: Form
-    unknown: tuple[str, ...] = ()
+    form: Form  # its logical form
+    unknown: tuple[str, ...] = ()  # words that fit nothing, in order
+    # names of unknown kinds of things. The form says nothing of them: any thing may be called so
     strange: frozenset[str] = frozenset()
 
 

@@ -227,38 +227,26 @@ TypedDefect: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CandidateScene:
-    """One object of one picture, mostly a crop of a frame.
+    """One object of one picture, mostly a crop of a frame."""
 
-    Attributes:
-        frame: uint8 RGB (H, W, 3).
-        mask: The true mask, bool (H, W), not empty.
-        others: The picture's other objects, bool (H, W) each.
-        before: A neighbouring video frame and the object's true mask there, same shapes; None for photographs.
-        complete: Whether ``others`` are all other objects of the picture; else no mask is called one on no object.
-    """
-
-    frame: Frame
-    mask: Mask
-    others: tuple[Mask, ...] = ()
+    frame: Frame  # uint8 RGB (H, W, 3)
+    mask: Mask  # the true mask, bool (H, W), not empty
+    others: tuple[Mask, ...] = ()  # the picture's other objects, bool (H, W) each
+    # a neighbouring video frame and the object's true mask there, same shapes; None for photographs
     before: tuple[Frame, Mask] | None = None
+    # whether ``others`` are all other objects of the picture; else no mask is called one on no object
     complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Candidate:
-    """A mask that may be wrong, and what is known about it.
+    """A mask that may be wrong, and what is known about it."""
 
-    Attributes:
-        mask: bool (H, W), never empty; identical to the truth only where the defect is ``perfect``.
-        kind: Name of what made it, see ``mixture``.
-        defect: Its type; None where no single type describes it, as with errors on both sides of the outline.
-        iou: Exact IoU with the true mask, 0..1.
-    """
-
-    mask: Mask
-    kind: str
+    mask: Mask  # bool (H, W), never empty; identical to the truth only where the defect is ``perfect``
+    kind: str  # name of what made it, see ``mixture``
+    # its type; None where no single type describes it, as with errors on both sides of the outline
     defect: TypedDefect | None
-    iou: float
+    iou: float  # exact IoU with the true mask, 0..1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

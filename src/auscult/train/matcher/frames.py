@@ -108,19 +108,13 @@ MARGIN: Final = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shard:
-    """Frames of one size.
+    """Frames of one size."""
 
-    Attributes:
-        frames: uint8 (n, h, w, 3).
-        things: int32 (m, 4): frame, category, colour, texture; -1 where there is no word.
-        places: float32 (m, 3): x and y of the visible centre and share of the picture, each of the whole.
-        crops: uint8 (m, CROP, CROP, 4): RGB, and a mask: bit 0 the thing, bit 1 other things.
-    """
-
-    frames: NDArray[np.uint8]
-    things: NDArray[np.int32]
+    frames: NDArray[np.uint8]  # uint8 (n, h, w, 3)
+    things: NDArray[np.int32]  # int32 (m, 4): frame, category, colour, texture; -1 where there is no word
+    # float32 (m, 3): x and y of the visible centre and share of the picture, each of the whole
     places: NDArray[np.float32]
-    crops: NDArray[np.uint8]
+    crops: NDArray[np.uint8]  # uint8 (m, CROP, CROP, 4): RGB, and a mask: bit 0 the thing, bit 1 other things
 
 
 def draw_shard(source: AssetSource, number: int, *, seed: int, scenes: int, words: Vocabulary) -> Shard:

@@ -52,25 +52,15 @@ _CLEAR: Final = 0.75  # where a peak is higher, the cell must know the words
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Batch:
-    """What one step learns from.
+    """What one step learns from."""
 
-    Attributes:
-        frames: uint8 (n, h, w, 3).
-        heat: float32 (n, h/8, w/8): 1 at a centre, falling off around it.
-        cells: int64 (k, 3): frame, row and column of a cell that must know its thing.
-        things: int64 (k, 3): category, colour, texture of that thing; -1 unknown.
-        areas: float32 (k,): natural logarithm of its share of the picture.
-        crops: uint8 (m, CROP, CROP, 4).
-        names: int64 (m, 3): the same words of the crops.
-    """
-
-    frames: NDArray[np.uint8]
-    heat: Floats
-    cells: NDArray[np.int64]
-    things: NDArray[np.int64]
-    areas: Floats
-    crops: NDArray[np.uint8]
-    names: NDArray[np.int64]
+    frames: NDArray[np.uint8]  # uint8 (n, h, w, 3)
+    heat: Floats  # float32 (n, h/8, w/8): 1 at a centre, falling off around it
+    cells: NDArray[np.int64]  # int64 (k, 3): frame, row and column of a cell that must know its thing
+    things: NDArray[np.int64]  # int64 (k, 3): category, colour, texture of that thing; -1 unknown
+    areas: Floats  # float32 (k,): natural logarithm of its share of the picture
+    crops: NDArray[np.uint8]  # uint8 (m, CROP, CROP, 4)
+    names: NDArray[np.int64]  # int64 (m, 3): the same words of the crops
 
 
 def batch_of(shard: Shard, part: int, *, seed: int, step: int) -> Batch:

@@ -34,29 +34,17 @@ _DIFFICULTIES: Final[tuple[Difficulty, ...]] = ("hard", "medium")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SentencePair:
-    """A sentence and a candidate on one frame.
+    """A sentence and a candidate on one frame."""
 
-    Attributes:
-        scene: The scene's number; pairs of one scene are one cluster.
-        frame: uint8 RGB (H, W, 3).
-        mask: The candidate, bool (H, W).
-        text: The sentence.
-        family: Its family.
-        kind: What the candidate is: a defect of the named thing, or another thing.
-        alike: A thing of the named one's category is in the frame besides.
-        kept: Share of the candidate that lies on the named thing.
-        null: The sentence names nothing in the scene.
-    """
-
-    scene: int
-    frame: Frame
-    mask: Mask
+    scene: int  # the scene's number; pairs of one scene are one cluster
+    frame: Frame  # uint8 RGB (H, W, 3)
+    mask: Mask  # the candidate, bool (H, W)
     text: str
     family: str
-    kind: PairKind
-    alike: bool
-    kept: float
-    null: bool = False
+    kind: PairKind  # what the candidate is: a defect of the named thing, or another thing
+    alike: bool  # a thing of the named one's category is in the frame besides
+    kept: float  # share of the candidate that lies on the named thing
+    null: bool = False  # the sentence names nothing in the scene
 
     @property
     def matches(self) -> bool:

@@ -138,29 +138,17 @@ _TYPE_WEIGHTS: Final = (1.0, 1.0, 1.2, 1.2, 1.0, 1.5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How one network is trained.
+    """How one network is trained."""
 
-    Attributes:
-        design: What it is made of.
-        start: Where its first weights come from.
-        seed: Seed of its random weights and of every batch.
-        steps: Batches in all; the rate falls along a cosine over them.
-        size: Samples of a batch.
-        rate: Highest learning rate of what starts from nothing.
-        backbone_rate: The same of what starts from public weights.
-        decay: Weight decay.
-        average: How much of the averaged weights stays from step to step.
-    """
-
-    design: Design = field(default_factory=Design)
-    start: Start = "deeplab"
-    seed: int = 0
-    steps: int = 1000
-    size: int = 24
-    rate: float = 2e-3
-    backbone_rate: float = 2e-4
+    design: Design = field(default_factory=Design)  # what it is made of
+    start: Start = "deeplab"  # where its first weights come from
+    seed: int = 0  # seed of its random weights and of every batch
+    steps: int = 1000  # batches in all; the rate falls along a cosine over them
+    size: int = 24  # samples of a batch
+    rate: float = 2e-3  # highest learning rate of what starts from nothing
+    backbone_rate: float = 2e-4  # the same of what starts from public weights
     decay: float = 0.02
-    average: float = 0.995
+    average: float = 0.995  # how much of the averaged weights stays from step to step
 
     @property
     def lens(self) -> Lens:

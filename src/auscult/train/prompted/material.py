@@ -63,29 +63,17 @@ class RealMask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """One photograph or video frame.
-
-    Attributes:
-        path: Its file.
-        cluster: Photograph or sequence: what one interval's cluster is.
-        source: ``coco``, ``more``, ``pets``, ``davis`` or ``own``.
-        part: What it is for.
-        objects: RLE of its objects, without crowds.
-        categories: Their names; empty where not known.
-        complete: Whether these are all its objects.
-        real: Masks that models drew of them.
-        order: Place in its sequence; 0 for photographs.
-    """
+    """One photograph or video frame."""
 
     path: Path
-    cluster: str
-    source: str
-    part: SplitPart
-    objects: tuple[Mapping[str, Any], ...] = field(repr=False)
-    categories: tuple[str, ...] = ()
-    complete: bool = True
-    real: tuple[RealMask, ...] = field(default=(), repr=False)
-    order: int = 0
+    cluster: str  # photograph or sequence: what one interval's cluster is
+    source: str  # ``coco``, ``more``, ``pets``, ``davis`` or ``own``
+    part: SplitPart  # what it is for
+    objects: tuple[Mapping[str, Any], ...] = field(repr=False)  # RLE of its objects, without crowds
+    categories: tuple[str, ...] = ()  # their names; empty where not known
+    complete: bool = True  # whether these are all its objects
+    real: tuple[RealMask, ...] = field(default=(), repr=False)  # masks that models drew of them
+    order: int = 0  # place in its sequence; 0 for photographs
 
     def frame(self) -> Frame:
         """Read the picture, uint8 RGB (H, W, 3)."""

@@ -92,17 +92,11 @@ _LEAST_VARIANCE: Final = 1e-3  # of the mean variance, so that a feature that ne
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownFeatures:
-    """What the network's features are like on calibration data.
+    """What the network's features are like on calibration data."""
 
-    Attributes:
-        centre: Their mean, (64,).
-        precision: Inverse of their shrunk covariance, (64, 64).
-        distances: Distances that mean novelty 0, 0.5 and 1, ascending.
-    """
-
-    centre: Doubles
-    precision: Doubles
-    distances: tuple[float, float, float]
+    centre: Doubles  # their mean, (64,)
+    precision: Doubles  # inverse of their shrunk covariance, (64, 64)
+    distances: tuple[float, float, float]  # distances that mean novelty 0, 0.5 and 1, ascending
 
 
 def distances_from(features: ArrayLike, centre: Doubles, precision: Doubles) -> Doubles:
@@ -155,38 +149,26 @@ _EXPECTED: Final = "the calibration.json that comes with auscult, beside its wei
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fitted:
-    """What the file holds as a calibration has it.
+    """What the file holds as a calibration has it."""
 
-    Attributes:
-        weights: SHA-256 of the network's file, in hex; for other weights the numbers mean nothing.
-        temperature: Divides the logits of the five kinds of masks on an object, above 0.
-        arbitrary: Slope, 0 and more, and offset of the log-odds of a mask on no object.
-        iou_temperature: Divides the logits of the histogram, above 0.
-        ends: What the histogram's first and last bin stand for, 0..1.
-        widening: How much wider an interval is at novelty 1, as a share, 0 and more.
-        prior: Mean, 5 % and 95 % quantile of the calibration masks' IoU, for masks that cannot be looked at.
-    """
-
-    weights: Digest
-    temperature: Factor
+    weights: Digest  # SHA-256 of the network's file, in hex; for other weights the numbers mean nothing
+    temperature: Factor  # divides the logits of the five kinds of masks on an object, above 0
+    # slope, 0 and more, and offset of the log-odds of a mask on no object
     arbitrary: tuple[Annotated[float, Meta(ge=0.0, le=1e3)], Annotated[float, Meta(ge=-1e3, le=1e3)]]
-    iou_temperature: Factor
-    ends: tuple[Share, Share]
+    iou_temperature: Factor  # divides the logits of the histogram, above 0
+    ends: tuple[Share, Share]  # what the histogram's first and last bin stand for, 0..1
+    # how much wider an interval is at novelty 1, as a share, 0 and more
     widening: Annotated[float, Meta(ge=0.0, le=1e3)]
+    # mean, 5 % and 95 % quantile of the calibration masks' IoU, for masks that cannot be looked at
     prior: tuple[Share, Share, Share]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Calibration(_Fitted):
-    """What turns the network's numbers into a verdict's.
+    """What turns the network's numbers into a verdict's."""
 
-    Attributes:
-        reach: Quantile of the scores by group, 0 and more; has ``all``.
-        known: The features of the calibration masks.
-    """
-
-    reach: Mapping[str, float]
-    known: KnownFeatures
+    reach: Mapping[str, float]  # quantile of the scores by group, 0 and more; has ``all``
+    known: KnownFeatures  # the features of the calibration masks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,42 +123,25 @@ _STEP: Final = np.ones((3, 3), np.uint8)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """One region that is missing or too much.
+    """One region that is missing or too much."""
 
-    Attributes:
-        share: Its size over that of the object (missing) or the mask (too much), 0 and more.
-        sure: Mean probability of its cells, 0..1.
-        inner: Whether it lies inside the mask's filled outline or its notches, not along the outside.
-        place: Where, in words, seen from the mask.
-        box: Its box in pixels of the frame, inside the frame.
-    """
-
-    share: float
-    sure: float
-    inner: bool
-    place: str
-    box: Box
+    share: float  # its size over that of the object (missing) or the mask (too much), 0 and more
+    sure: float  # mean probability of its cells, 0..1
+    inner: bool  # whether it lies inside the mask's filled outline or its notches, not along the outside
+    place: str  # where, in words, seen from the mask
+    box: Box  # its box in pixels of the frame, inside the frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSide:
-    """All that is missing, or all that is too much.
+    """All that is missing, or all that is too much."""
 
-    Attributes:
-        share: Its size over that of the object (missing) or the mask (too much), 0 and more.
-        plain: The same without cells whose error is small, as it is along every outline.
-        shift_px: How far the outline is off where it is off, in pixels of the frame.
-        where: ``all round``, or the part of the mask where most of it lies, in words.
-        patches: How many regions make more than a tenth of it.
-        largest: The largest region; None where nothing stands out.
-    """
-
-    share: float
-    plain: float
-    shift_px: float
-    where: str
-    patches: int
-    largest: Patch | None
+    share: float  # its size over that of the object (missing) or the mask (too much), 0 and more
+    plain: float  # the same without cells whose error is small, as it is along every outline
+    shift_px: float  # how far the outline is off where it is off, in pixels of the frame
+    where: str  # ``all round``, or the part of the mask where most of it lies, in words
+    patches: int  # how many regions make more than a tenth of it
+    largest: Patch | None  # the largest region; None where nothing stands out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -231,25 +231,15 @@ _QUIET = 0.5  # Lab units per step: an edge this faint is noise
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ribbon:
-    """The unrolled neighbourhood of the outline.
+    """The unrolled neighbourhood of the outline."""
 
-    Attributes:
-        points: Outline points (x, y) in view pixels, float32 (n, 2), off the frame's border.
-        inner: Whether a point is on a hole's outline, bool (n,).
-        edges: Edge strength along the outward normal, at ``_OFFSETS``, in Lab units, float32 (n, 31), at least 0.
-        lab: The picture's colours, float32 (n, 33, 3).
-        on_frame_share: Share of the outline that lies on the frame's border, 0..1.
-        local_offset: Where the strongest edge near each point is, averaged along the outline, float32 (n,).
-        local_strength: How strong it is, relative to the ribbon's mean, float32 (n,).
-    """
-
-    points: Floats
-    inner: NDArray[np.bool_]
-    edges: Floats
-    lab: Floats
-    on_frame_share: float
-    local_offset: Floats
-    local_strength: Floats
+    points: Floats  # outline points (x, y) in view pixels, float32 (n, 2), off the frame's border
+    inner: NDArray[np.bool_]  # whether a point is on a hole's outline, bool (n,)
+    edges: Floats  # edge strength along the outward normal, at ``_OFFSETS``, in Lab units, float32 (n, 31), at least 0
+    lab: Floats  # the picture's colours, float32 (n, 33, 3)
+    on_frame_share: float  # share of the outline that lies on the frame's border, 0..1
+    local_offset: Floats  # where the strongest edge near each point is, averaged along the outline, float32 (n,)
+    local_strength: Floats  # how strong it is, relative to the ribbon's mean, float32 (n,)
 
 
 def _ribbon_of(view: CueView) -> Ribbon:
@@ -534,22 +524,15 @@ def _scene(mask: Mask, others: tuple[Mask, ...]) -> tuple[dict[str, float], Box 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Findings:
-    """What was measured of one candidate.
+    """What was measured of one candidate."""
 
-    Attributes:
-        view: The part of the frame that was looked at.
-        ribbon: The picture across the outline.
-        cues: Every cue by name, finite.
-        boxes: Where the largest hole, notch, second part and regions of a foreign colour lie, by the name of their cue,
-            in view pixels; without what is not there.
-        swallowed_box: Box of the largest other object that the candidate covers, in frame pixels.
-    """
-
-    view: CueView
-    ribbon: Ribbon
-    cues: dict[str, float]
+    view: CueView  # the part of the frame that was looked at
+    ribbon: Ribbon  # the picture across the outline
+    cues: dict[str, float]  # every cue by name, finite
+    # where the largest hole, notch, second part and regions of a foreign colour lie, by the name of their cue, in
+    # view pixels; without what is not there
     boxes: dict[str, Box]
-    swallowed_box: Box | None
+    swallowed_box: Box | None  # box of the largest other object that the candidate covers, in frame pixels
 
     def vector(self) -> NDArray[np.float64]:
         """The cues as float64 (len(CUES),), in the order of ``CUES``."""

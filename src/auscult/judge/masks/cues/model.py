@@ -162,29 +162,19 @@ _SHAPE_CUES = [cue.name for cue in CUES].index("frame_contact")  # the catalogue
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coefficients:
-    """What the recipe fitted.
+    """What the recipe fitted."""
 
-    Attributes:
-        mean: Each cue's mean, (n,).
-        spread: Its standard deviation, (n,), above 0.
-        knots: Where its line bends, in standard deviations, (k, n).
-        defects: Logistic weights of ``CLASSES``, (7, 1 + n + k n), bias first.
-        iou: Ridge weights of the five judged defects, (5, 1 + n + k n), bias first.
-        reach: Residual quantiles (below, above) by predicted defect, in units of the mixture's spread.
-        prior: Mean, 5 % and 95 % quantile of the calibration masks' IoU, for masks that cannot be looked at.
-        precision: Inverse covariance of the standardised cues, (n, n).
-        distances: Mahalanobis distances that mean novelty 0, 0.5 and 1.
-    """
-
-    mean: Doubles
-    spread: Doubles
-    knots: Doubles
-    defects: Doubles
-    iou: Doubles
+    mean: Doubles  # each cue's mean, (n,)
+    spread: Doubles  # its standard deviation, (n,), above 0
+    knots: Doubles  # where its line bends, in standard deviations, (k, n)
+    defects: Doubles  # logistic weights of ``CLASSES``, (7, 1 + n + k n), bias first
+    iou: Doubles  # ridge weights of the five judged defects, (5, 1 + n + k n), bias first
+    # residual quantiles (below, above) by predicted defect, in units of the mixture's spread
     reach: Mapping[str, tuple[float, float]]
+    # mean, 5 % and 95 % quantile of the calibration masks' IoU, for masks that cannot be looked at
     prior: tuple[float, float, float]
-    precision: Doubles
-    distances: tuple[float, float, float]
+    precision: Doubles  # inverse covariance of the standardised cues, (n, n)
+    distances: tuple[float, float, float]  # Mahalanobis distances that mean novelty 0, 0.5 and 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,37 +38,21 @@ _PRIOR: Final = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CueView:
-    """A mask and the picture around it.
+    """A mask and the picture around it."""
 
-    Attributes:
-        lab: CIE Lab of the crop, float32 (h, w, 3), L in 0..100.
-        lab8: The same as OpenCV keeps it in uint8 (h, w, 3), for histograms.
-        mask: The candidate in the crop, bool (h, w), not empty.
-        smooth: The candidate, slightly blurred, float32 0..1.
-        smooth_px: Length of the outer outlines where ``smooth`` is 0.5, in view pixels; 0 where it is nowhere.
-        distance: Signed distance to the outline in units of ``thickness_px``; negative inside.
-        thickness_px: Area over outline length.
-        box: The crop in frame pixels.
-        scale: View pixels per frame pixel.
-        at_frame: Whether the crop's left, top, right and bottom sides are the frame's.
-        frame_share: Mask area over frame area, 0..1.
-        area_px: Mask area in frame pixels.
-        area: Mask area in view pixels.
-    """
-
-    lab: NDArray[np.float32]
-    lab8: NDArray[np.uint8]
-    mask: Mask
-    smooth: NDArray[np.float32]
-    smooth_px: float
-    distance: NDArray[np.float32]
-    thickness_px: float
-    box: Box
-    scale: float
-    at_frame: tuple[bool, bool, bool, bool]
-    frame_share: float
-    area_px: int
-    area: int
+    lab: NDArray[np.float32]  # CIE Lab of the crop, float32 (h, w, 3), L in 0..100
+    lab8: NDArray[np.uint8]  # the same as OpenCV keeps it in uint8 (h, w, 3), for histograms
+    mask: Mask  # the candidate in the crop, bool (h, w), not empty
+    smooth: NDArray[np.float32]  # the candidate, slightly blurred, float32 0..1
+    smooth_px: float  # length of the outer outlines where ``smooth`` is 0.5, in view pixels; 0 where it is nowhere
+    distance: NDArray[np.float32]  # signed distance to the outline in units of ``thickness_px``; negative inside
+    thickness_px: float  # area over outline length
+    box: Box  # the crop in frame pixels
+    scale: float  # view pixels per frame pixel
+    at_frame: tuple[bool, bool, bool, bool]  # whether the crop's left, top, right and bottom sides are the frame's
+    frame_share: float  # mask area over frame area, 0..1
+    area_px: int  # mask area in frame pixels
+    area: int  # mask area in view pixels
 
     def to_frame(self, box: Box) -> Box:
         """A box of the view in frame pixels, cut at the crop."""
