@@ -155,10 +155,7 @@ def colour_bins(frame: Frame) -> NDArray[np.intp]:
 
 
 def colours_of(frame: Frame, mask: SoftMask) -> NDArray[np.float32]:
-    """The joint histogram of colours under a soft mask, ``BINS`` levels a channel: float32 (``BINS`` ** 3,).
-
-    It sums to 1; all 0 for an empty mask.
-    """
+    """The joint histogram of colours under a soft mask, float32 (``BINS`` ** 3,), of sum 1; 0 for an empty mask."""
     counts = np.bincount(colour_bins(frame).reshape(-1), weights=mask.reshape(-1), minlength=BINS**3)
     total = counts.sum()
     return (counts / total if total > 0 else counts).astype(np.float32)

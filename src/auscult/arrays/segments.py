@@ -89,10 +89,7 @@ def _without_gaps(labels: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def borders(labels: NDArray[np.int32], strength: NDArray[np.float32]) -> Borders:
-    """Which pieces touch (side by side, not cornerwise), and how strong the edge between them is.
-
-    Of a pair of pixels the larger of its two values of ``strength`` counts.
-    """
+    """Which pieces touch side by side, and the edge between them: the larger strength of each pair of pixels."""
     firsts, seconds, values = [], [], []
     for one, other in (
         ((slice(None), slice(None, -1)), (slice(None), slice(1, None))),

@@ -85,10 +85,7 @@ def natural_key(name: str) -> NaturalKey:
 
 
 def group_by_frame(items: Iterable[Item]) -> list[list[Item]]:
-    """Items that share a frame, together; both the frames and the items within one keep their first order.
-
-    Items of one frame are one another's other objects.
-    """
+    """Items that share a frame, one another's other objects, together; frames and items keep their first order."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(str(item.frame), []).append(item)

@@ -171,16 +171,7 @@ class Contents:
         self._first: dict[bytes, str] = {}
 
     def add(self, content: NDArray[Any], file: NamedFile, *, rate_hz: int = 0) -> None:
-        """Take note of a file.
-
-        Args:
-            content: Its pixels or samples, decoded: so a copy in another lossless format is found as well.
-            file: The file.
-            rate_hz: Sample rate of a sound.
-
-        Raises:
-            InputError: An earlier file holds the same.
-        """
+        """Refuse a file whose decoded pixels or samples an earlier one has: a copy in another format is found, too."""
         digest = hashlib.blake2b(repr((content.shape, content.dtype.str, rate_hz)).encode(), digest_size=32)
         digest.update(np.ascontiguousarray(content).data)
         earlier = self._first.setdefault(digest.digest(), file.file)

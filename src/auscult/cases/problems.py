@@ -78,10 +78,7 @@ class Problems:
 
 @contextmanager
 def required_file(path: Path, *, option: str = "") -> Iterator[None]:
-    """Read a file without which nothing can be listed: ``NothingToDo`` where it cannot be used.
-
-    Where an option of the user's named it, that is a ``UsageError`` which says so.
-    """
+    """Read a file that a listing needs: ``NothingToDo``, ``UsageError`` where an ``option`` named it, says why not."""
     kind, lead = (UsageError, f"{option}: ") if option else (NothingToDo, "")
     try:
         yield

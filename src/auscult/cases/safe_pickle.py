@@ -72,10 +72,7 @@ _BROKEN = (
 
 
 def load_pickle(path: Path, *, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
-    """Read a pickle file of plain values, in a process of its own.
-
-    An error names the file, and the opcode where it is one that asks for anything but plain values.
-    """
+    """Read a pickle file of plain values in a process of its own; an error names the opcode that asks for more."""
     check_file(path, limits=Limits(max_bytes=limits.max_bytes))
     (result,) = run_tasks(
         partial(_reader, limits),

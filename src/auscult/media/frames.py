@@ -145,10 +145,7 @@ _UPRIGHT = 1
 
 
 def read_reduced(path: Path, *, least: int, limits: Limits = DEFAULT_LIMITS) -> tuple[Frame, tuple[int, int]]:
-    """Read a picture at a half, quarter or eighth that keeps ``least`` pixels a side; and its whole (height, width).
-
-    Only a plain upright JPEG is reduced; any other picture comes whole, as from ``read_frame``.
-    """
+    """Read a picture, a plain upright JPEG at 1/2 to 1/8 that keeps ``least`` pixels a side; and its whole size."""
     data = read_bytes(path, limits=limits)
     with opened(data, path=path, limits=limits) as picture:
         size = picture.height, picture.width

@@ -231,10 +231,7 @@ _IN_COLOUR = frozenset({"CMYK", "YCbCr", "LAB", "HSV", "RGBX", "PA"})
 
 
 def read_mask(ref: MaskRef, *, size: tuple[int, int] | None = None, limits: Limits = DEFAULT_LIMITS) -> LoadedMask:
-    """Open what a reference points to; ``size`` is its frame's (height, width), where that is known.
-
-    An object index that does not occur is refused, unless ``ref.absent_ok``.
-    """
+    """Open a mask of a frame of ``size`` (height, width); an index that does not occur needs ``ref.absent_ok``."""
     if ref.segmentation is not None:
         return _inline(ref, size, limits)
     if ref.path is None:

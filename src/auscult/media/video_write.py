@@ -135,8 +135,7 @@ def encode_video(
 
     The coding takes even sizes only, so a frame of an odd height or width has its last row or column doubled. The sound
     is (samples,) or (1 or 2 channels, samples) float32 in [-1, 1]; a rate that AAC does not know is resampled to 48,000
-    Hz. ``quality`` is x264's constant quantiser, 0 (lossless) to 51. The same input gives the same bytes on one
-    machine.
+    Hz. The same input gives the same bytes on one machine.
     """
     av = load_av()
     rate = Fraction(fps).limit_denominator(100_000)

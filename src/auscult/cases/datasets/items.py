@@ -33,10 +33,7 @@ _MAX_INDEX = 65_535
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """Where a file of lines stands; no path in it may leave ``base``.
-
-    ``labels``: read grey mask files' values as object indices.
-    """
+    """Where a file of lines stands, whose paths may not leave ``base``; ``labels`` reads grey values as indices."""
 
     file: Path
     base: Path
@@ -54,8 +51,7 @@ class Home:
 def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
     """Read the object of one line, given with its number from 1; an error of it names neither file nor line.
 
-    A truth that is malformed costs the item: left out silently it would make the comparison with truth look complete
-    when it is not.
+    A malformed truth costs the item: left out silently, it would make the comparison with truth look complete.
     """
     if not isinstance(row, dict):
         raise InputError(

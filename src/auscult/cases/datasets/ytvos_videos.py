@@ -98,9 +98,7 @@ def _entries(
         return
     for name, value in rows.items():
         with problems.skipping(file, key=f"video {shown(video)}, {key} {shown(name)}"):
-            _object(value)
-        if isinstance(value, dict):
-            yield name, value
+            yield name, _object(value)
 
 
 def _object(row: object) -> Mapping[str, Any]:
@@ -227,10 +225,7 @@ class Categories:
 
 
 def categories_of(part: SplitFolder, *, source: Path, problems: Problems) -> Categories:
-    """Read what tells seen from unseen: a list of the unseen, else the ``meta.json`` of the training videos beside it.
-
-    Nothing is known of the training videos themselves.
-    """
+    """Read what tells seen from unseen: a list of the unseen, else the ``meta.json`` of the training videos."""
     for folder in dict.fromkeys((part.folder, source)):
         if is_file(folder / UNSEEN):
             return _listed(folder / UNSEEN, problems)

@@ -93,10 +93,7 @@ def _callable(found: Any, where: str) -> Callable[..., Any]:
 
 
 class Calling:
-    """Asks a function: ``function(frames, query, sound=..., rate_hz=..., first_mask=...)``.
-
-    What it does not take is not passed, but for the frames.
-    """
+    """Asks a function, ``function(frames, query, sound=..., rate_hz=..., first_mask=...)``, with what it takes."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function

@@ -118,10 +118,7 @@ class Heard:
 
 
 def listen(sound: Samples, rate_hz: int, *, frames: int) -> Heard:
-    """Listen around each frame ``k``, which is at ``k / frames`` of the sound.
-
-    The sound is float32 (samples,) or (channels, samples); of more than two channels the first two are left and right.
-    """
+    """Listen around each frame ``k``, at ``k / frames`` of the sound, float32; of many channels to the first two."""
     sides, rate_hz = _thinned(np.nan_to_num(np.atleast_2d(sound).astype(np.float32))[:2], rate_hz)
     size = 1 << max(4, round(np.log2(max(16.0, _WINDOW_S * rate_hz))))
     hop, reach = max(1, round(_HOP_S * rate_hz)), round(REACH_S / _HOP_S)

@@ -81,10 +81,7 @@ class Region:
 def tree(
     leaves: list[Region], borders: Borders, *, area_px: int, weights: Weights, alone: frozenset[int] = frozenset()
 ) -> list[Region]:
-    """Merge regions, one a label in order, until nothing can be merged: the leaves, then the mergers as they were made.
-
-    Labels of ``alone`` are merged with none.
-    """
+    """Merge regions, one a label in order, but those of ``alone``: the leaves, then the mergers as they were made."""
     regions = list(leaves)
     pairs = borders.pairs.tolist()
     for (one, other), length, strength in zip(
