@@ -32,7 +32,7 @@ from auscult.judge.identity.scenes_text import (
     is_whole,
     read_vocabulary,
 )
-from auscult.judge.masks.compact.network import open_session
+from auscult.judge.masks.compact.network import open_session, read_network
 from auscult.language.facts import Facts, SceneObject
 from auscult.language.proof import Proof
 from auscult.rng import generator
@@ -350,7 +350,8 @@ class Eyes:
                 raise UsageError(
                     "identity.scenes.v1 has no weights", expected=f"the file {name}", hint=_HINT, path=folder / name
                 )
-        self._session = open_session((folder / NETWORK).read_bytes(), folder / NETWORK, hint=_HINT)
+        network = folder / NETWORK
+        self._session = open_session(read_network(network, hint=_HINT), network, hint=_HINT)
         try:
             self.words: Vocabulary = read_vocabulary(folder / WORDS)
         except InputError as error:

@@ -104,18 +104,18 @@ def _opened(path: Path) -> OnnxNetwork:
     return OnnxNetwork(path=path, takes=takes, digest=hashlib.sha256(content).hexdigest(), session=session)
 
 
-def read_network(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
+def read_network(path: Path, *, most_bytes: int = MOST_BYTES, hint: str = _HINT) -> bytes:
     """Read a network's file."""
     try:
         size = path.stat().st_size
         if size > most_bytes:
             raise UsageError(
-                f"the network has {size} bytes", expected=f"at most {most_bytes} bytes", hint=_HINT, path=path
+                f"the network has {size} bytes", expected=f"at most {most_bytes} bytes", hint=hint, path=path
             )
         return path.read_bytes()
     except OSError as error:
         raise UsageError(
-            f"the network cannot be read: {error.strerror}", expected="an ONNX file", hint=_HINT, path=path
+            f"the network cannot be read: {error.strerror}", expected="an ONNX file", hint=hint, path=path
         ) from error
 
 
