@@ -23,7 +23,7 @@ from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.nets.prompted import Design
 from auscult.rng import generator
 from auscult.score.stats.ranks import auc
-from auscult.train.prompted.loop import Plan, Trainer, batches, train
+from auscult.train.prompted.loop import Plan, Trainer, batches, network_of, train
 from auscult.train.prompted.material import Material, Picture, read_material
 from auscult.train.prompted.outputs import FLAWLESS, real_and_flawless
 from auscult.train.prompted.recipe import WEIGHTS
@@ -89,7 +89,7 @@ def _run(material: Material, options: argparse.Namespace, *, name: str, seed: in
         train(trainer, made, until=float("inf"), heard=saved)
     trainer.save(checkpoint)
     minutes = (time.monotonic() - begun) / 60 * plan.steps / max(plan.steps - first, 1)
-    net = trainer.averaged()
+    net, _ = network_of(checkpoint)
     things = list(real_and_flawless(material.of("dev")))
     shares = []
     for first in range(0, len(things), BATCH):
