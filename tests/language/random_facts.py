@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from auscult.language.facts import MOTIONS, Facts, SceneObject, Voice
+from auscult.language.proof import Proof, needed
 from auscult.rng import generator
 
 GRID_S = 0.05
@@ -58,3 +59,9 @@ def voice(rng):
         spans = tuple((round(a * GRID_S, 2), round(b * GRID_S, 2)) for a, b in zip(cuts[::2], cuts[1::2], strict=True))
     countable = spans[0][0] < 6.0  # most of them
     return Voice(noun=noun, verb=verb, spans=spans, level_db=float(-rng.integers(0, 30)), countable=countable)
+
+
+def needs(form, facts, *, target):
+    """The senses without which a form does not single its target out."""
+    lacking = {"sight": Proof(facts, frozenset({"sound"})), "sound": Proof(facts, frozenset({"sight"}))}
+    return needed(form, target, lacking)

@@ -3,7 +3,7 @@ import json
 
 import pytest
 from plain_truth import names
-from random_facts import random_facts
+from random_facts import needs, random_facts
 
 from auscult.errors import InputError
 from auscult.language import forms, proof
@@ -142,10 +142,10 @@ def test_a_silent_thing_may_be_called_quiet_but_not_loud():
 def test_needs_is_found_out_and_not_declared():
     facts = scene(thing("a", voice=voice((1.0, 2.0))), thing("b"), thing("c", category="bell", voice=voice((4.0, 5.0))))
     ball_that_sounds = {"op": "and", "of": [BALL, SOUNDS]}
-    assert proof.needs(ball_that_sounds, facts, target="a") == {"sight", "sound"}
-    assert proof.needs(BELL, facts, target="c") == {"sight"}
-    assert proof.needs({"op": "not", "of": SOUNDS}, facts, target="b") == {"sound"}
-    assert proof.needs({"op": "and", "of": [BELL, SOUNDS]}, facts, target="c") == {"sight"}
+    assert needs(ball_that_sounds, facts, target="a") == {"sight", "sound"}
+    assert needs(BELL, facts, target="c") == {"sight"}
+    assert needs({"op": "not", "of": SOUNDS}, facts, target="b") == {"sound"}
+    assert needs({"op": "and", "of": [BELL, SOUNDS]}, facts, target="c") == {"sight"}
 
 
 def nested(times):

@@ -485,17 +485,8 @@ class Proof:
         return (None,) * len(self.facts.things)
 
 
-def needs(form: Form, facts: Facts, *, target: str) -> frozenset[Sense]:
-    """The senses without which a form does not single its target out among the things of a scene."""
-    lacking: dict[Sense, Proof] = {
-        "sight": Proof(facts, frozenset({"sound"})),
-        "sound": Proof(facts, frozenset({"sight"})),
-    }
-    return needed(form, target, lacking)
-
-
 def needed(form: Form, target: str, lacking: Mapping[Sense, Proof]) -> frozenset[Sense]:
-    """As ``needs``, with proofs that lack one sense each."""
+    """The senses without which a form does not single its target out, from proofs that lack one sense each."""
     return frozenset(sense for sense, proof in lacking.items() if proof.possible(form) != {target})
 
 
