@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 import auscult as package
-from auscult.cli.run import RunCommand, _asked
+from auscult.cli.run import RunCommand, _suite_options
 from auscult.suites.options import SuiteOptions
 from auscult.suites.registered import Suite
 from small_inputs import LEFT, RIGHT, auscult, save_frame, save_mask, write_lines
@@ -142,6 +142,6 @@ class OwnSuite:
 @pytest.mark.parametrize(("given", "count"), [((), 7), (("count",), 50)])
 def test_what_was_not_spelled_out_is_left_to_the_suite(tmp_path: Path, given: tuple[str, ...], count: int) -> None:
     options = RunCommand(suite="own", data=tmp_path, out=tmp_path / "out", given=frozenset(given))
-    asked = _asked(options, cast("Suite", OwnSuite()))
+    asked = _suite_options(options, cast("Suite", OwnSuite()))
     assert isinstance(asked, OwnOptions)
     assert (asked.count, asked.data, asked.out, asked.given) == (count, tmp_path, tmp_path / "out", frozenset(given))

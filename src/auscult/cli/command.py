@@ -53,16 +53,16 @@ def command(
                 for spec in own
                 if given[spec.name] is not None or not _is_repeated(spec)  # where the default of the field is to stay
             }
-            said = {spec.name: given[spec.name] for spec in general}
+            display = {spec.name: given[spec.name] for spec in general}
             constant = {"given": _spelled(ctx), **(fixed or {})}
-            run(_built(options, values, constant=constant), Shown(**said))
+            run(_built(options, values, constant=constant), Shown(**display))
 
         parameters = [inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
         parameters += [_parameter(spec) for spec in sorted(own, key=_rank)]
         parameters += [_parameter(spec) for spec in general]
         call.__doc__ = run.__doc__
         call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        call.__annotations__ = {one.name: one.annotation for one in parameters}
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return call
 
     return decorate
@@ -98,14 +98,14 @@ def _built(options: type[O], values: Mapping[tuple[str, ...], Any], *, constant:
     """An options object from the values of its fields, and of those of the dataclasses that it holds."""
     types = get_type_hints(options)
     made = {}
-    for one in fields(options):  # type: ignore[arg-type]
-        if one.name in constant:
-            made[one.name] = constant[one.name]
-        elif is_dataclass(types[one.name]):
-            inner = {path[1:]: value for path, value in values.items() if path[0] == one.name}
-            made[one.name] = _built(types[one.name], inner, constant=constant)
-        elif (one.name,) in values:
-            made[one.name] = values[one.name,]
+    for field in fields(options):  # type: ignore[arg-type]
+        if field.name in constant:
+            made[field.name] = constant[field.name]
+        elif is_dataclass(types[field.name]):
+            inner = {path[1:]: value for path, value in values.items() if path[0] == field.name}
+            made[field.name] = _built(types[field.name], inner, constant=constant)
+        elif (field.name,) in values:
+            made[field.name] = values[field.name,]
     return options(**made)
 
 
@@ -124,20 +124,20 @@ def _parameter(spec: OptionSpec) -> inspect.Parameter:
     flag = spec.flag
     default = inspect.Parameter.empty if spec.default is MISSING else word_of(spec, spec.default)
     kind, parts = spec.type, get_args(spec.type)
-    told: dict[str, Any] = {"help": spec.help, "metavar": flag.metavar, "min": flag.least, "max": flag.most}
-    told["show_default"] = flag.shown != "-" and (flag.shown or True)
+    settings: dict[str, Any] = {"help": spec.help, "metavar": flag.metavar, "min": flag.least, "max": flag.most}
+    settings["show_default"] = flag.shown != "-" and (flag.shown or True)
     if _is_repeated(spec):
         kind = list[parts[0]]  # type: ignore[valid-type]
         if spec.default is not MISSING:
             kind, default = kind | None, None
     elif flag.read is not None and Path in (kind, *parts) and str not in parts:
-        told["parser"] = flag.read
+        settings["parser"] = flag.read
     elif flag.read is not None or str in parts:  # of several types, text is what a command line can hold
         kind = str | None if type(None) in parts else str
     if flag.positional:
-        info: Any = typer.Argument(**told)
+        info: Any = typer.Argument(**settings)
     else:
-        info = typer.Option(f"--{spec.name.replace('_', '-')}", **told)
+        info = typer.Option(f"--{spec.name.replace('_', '-')}", **settings)
     return inspect.Parameter(
         spec.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )

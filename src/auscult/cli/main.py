@@ -140,8 +140,8 @@ def _signals_as_interrupts() -> Iterator[list[int]]:
             received.append(number)
             raise KeyboardInterrupt
 
-    asked = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    handled = {number: signal.getsignal(number) for number in asked if signal.getsignal(number) == signal.SIG_DFL}
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    handled = {number: signal.getsignal(number) for number in signals if signal.getsignal(number) == signal.SIG_DFL}
     if threading.current_thread() is not threading.main_thread():  # a program of its own, which has its own handlers
         handled = {}
     for number in handled:

@@ -36,20 +36,20 @@ def run(options: RunCommand, shown: Shown) -> None:
     from auscult.suites.registered import load_suite
 
     found = load_suite(options.suite)
-    asked = _asked(options, found)
+    suite_options = _suite_options(options, found)
     with show.progress_bar(quiet=shown.quiet) as progress:
-        done = found.run(asked, progress)
+        done = found.run(suite_options, progress)
     for remark in done.remarks:
         show.say(remark)
     notes = [f"report: {options.out / 'report.html'}"]
     show.result(done.summary, done.shown, shown, record=options.out, notes=notes)
 
 
-def _asked(options: RunCommand, suite: Suite) -> SuiteOptions:
+def _suite_options(options: RunCommand, suite: Suite) -> SuiteOptions:
     """What the command asks the suite for: what the user spelled out, so that its own defaults stay."""
     from auscult.suites.registered import options_of, refuse_foreign
 
     refuse_foreign(suite, options.given - _OF_THE_COMMAND)
     spelled = (options.given | {"data", "out"}) - _OF_THE_COMMAND
-    asked = {spec.path[0]: getattr(options, spec.path[0]) for spec in specs_of(RunCommand) if spec.name in spelled}
-    return options_of(suite, {**asked, "given": options.given})
+    values = {spec.path[0]: getattr(options, spec.path[0]) for spec in specs_of(RunCommand) if spec.name in spelled}
+    return options_of(suite, {**values, "given": options.given})

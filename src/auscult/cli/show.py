@@ -70,17 +70,17 @@ class Piece:
 
 def pieces(table: Table, width: int) -> tuple[Piece, ...]:
     """Lay out a table in parts of all rows; none where not even the columns that name a row and one more fit."""
-    columns = [[header, *(row[at] for row in table.rows)] for at, header in enumerate(table.header)]
+    columns = [[header, *(row[index] for row in table.rows)] for index, header in enumerate(table.header)]
     columns = [[clean(text) for text in column] for column in columns]
     least, most = [_least(column) for column in columns], [_most(column) for column in columns]
-    gap = next((one for one in GAPS if sum(least) + _room(len(least), one) <= width), GAPS[-1])
+    gap = next((gap for gap in GAPS if sum(least) + _room(len(least), gap) <= width), GAPS[-1])
     found = []
     for chosen in _split(table, least, width=width, gap=gap):
         room = width - _room(len(chosen), gap)
-        widths = _widened([least[at] for at in chosen], [most[at] for at in chosen], room)
+        widths = _widened([least[index] for index in chosen], [most[index] for index in chosen], room)
         if sum(widths) > room:
             return ()
-        wrapped = [[wrapped_at(text, wide) for text in columns[at]] for at, wide in zip(chosen, widths, strict=True)]
+        wrapped = [[wrapped_at(text, wide) for text in columns[i]] for i, wide in zip(chosen, widths, strict=True)]
         rows = tuple(zip(*(column[1:] for column in wrapped), strict=True))
         header = tuple(column[0] for column in wrapped)
         found.append(Piece(header=header, rows=rows, widths=tuple(widths), gap=gap))
@@ -95,8 +95,8 @@ def blocks(table: Table, width: int) -> list[Lines]:
         lines: list[str] = []
         for number, (name, text) in enumerate(zip(table.header, row, strict=True)):
             before = "" if number == 0 else "  "
-            told = wrapped_at(clean(f"{name}: {text}" if name else text), max(1, room - len(before)))
-            lines += [f"{before}{line}" for line in told]
+            wrapped = wrapped_at(clean(f"{name}: {text}" if name else text), max(1, room - len(before)))
+            lines += [f"{before}{line}" for line in wrapped]
         found.append(tuple(lines))
     return found
 
@@ -173,12 +173,12 @@ def _split(table: Table, least: Sequence[int], *, width: int, gap: int) -> list[
     if sum(least) + _room(len(least), gap) <= width or len(first) == len(every):
         return [every]
     found: list[list[int]] = []
-    for at in every[len(first) :]:
-        wider = [*found[-1], at] if found else []
-        if wider and sum(least[one] for one in wider) + _room(len(wider), gap) <= width:
+    for column in every[len(first) :]:
+        wider = [*found[-1], column] if found else []
+        if wider and sum(least[index] for index in wider) + _room(len(wider), gap) <= width:
             found[-1] = wider
         else:
-            found.append([*first, at])
+            found.append([*first, column])
     return found
 
 
@@ -186,10 +186,10 @@ def _widened(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
     """Widths with what is left over: each column, the narrowest wish first, gets what it lacks, or an equal share."""
     widths = list(least)
     left = room - sum(widths)
-    wanting = sorted(range(len(widths)), key=lambda at: most[at] - least[at])
-    for place, at in enumerate(wanting):
-        more = max(0, min(most[at] - least[at], left // (len(wanting) - place)))
-        widths[at] += more
+    wanting = sorted(range(len(widths)), key=lambda column: most[column] - least[column])
+    for number, column in enumerate(wanting):
+        more = max(0, min(most[column] - least[column], left // (len(wanting) - number)))
+        widths[column] += more
         left -= more
     return widths
 
@@ -200,19 +200,19 @@ class PlainProgress:
     EVERY_S = 10.0
 
     def __init__(self) -> None:
-        self._name, self._done, self._total, self._told_s = "", 0, 0, 0.0
+        self._name, self._done, self._total, self._printed_s = "", 0, 0, 0.0
 
     def stage(self, name: str, total: int) -> None:
         """Begin a stage."""
-        self._name, self._done, self._total, self._told_s = name, 0, total, time.monotonic()
+        self._name, self._done, self._total, self._printed_s = name, 0, total, time.monotonic()
         if total:
             say(f"{name}: {total}")
 
     def step(self, count: int = 1) -> None:
         """Count, and say so now and then."""
         self._done += count
-        if time.monotonic() - self._told_s >= self.EVERY_S:
-            self._told_s = time.monotonic()
+        if time.monotonic() - self._printed_s >= self.EVERY_S:
+            self._printed_s = time.monotonic()
             say(f"{self._name}: {self._done} of {self._total}")
 
 
@@ -274,8 +274,8 @@ def tables(shown: Sequence[Table]) -> None:
     for table in shown:
         title = clean(table.title)
         found = pieces(table, console.width)
-        for place, piece in enumerate(found, start=1):
-            part = f" ({place} of {len(found)})" if len(found) > 1 else ""
+        for number, piece in enumerate(found, start=1):
+            part = f" ({number} of {len(found)})" if len(found) > 1 else ""
             console.print(Text(f"{title}{part}", style="italic"))
             console.print(_grid(piece))
         if not found:
@@ -326,7 +326,7 @@ def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) 
     """End with 1 when more cases failed than allowed."""
     if summary.failed > max_failed:
         lists = () if record is None else (record / "errors.jsonl", *sorted(record.glob("judges/*/errors.jsonl")))
-        places = [path for path in lists if path.is_file()]
-        why = f"; see {' and '.join(map(str, places))}" if places else ""
+        present = [path for path in lists if path.is_file()]
+        why = f"; see {' and '.join(map(str, present))}" if present else ""
         say(f"{summary.failed} failed, more than --max-failed {max_failed}{why}")
         raise typer.Exit(1)

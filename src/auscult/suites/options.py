@@ -1,4 +1,4 @@
-"""What every suite may be asked; the command line, the manifest and the Python function read it."""
+"""The options of every suite, read by the command line, the manifest and the Python function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def data_argument(text: str) -> Path | str:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteOptions(RecordOptions):
-    """What every suite is run on and how; the options of a suite are a subclass, which adds its own.
+    """The data of a suite and how it is run; the options of each suite are a subclass, which adds its own.
 
     Attributes:
         data: A source of true masks, a benchmark made before, or the word scenes for new ones (a folder of that name
@@ -47,7 +47,7 @@ class SuiteOptions(RecordOptions):
     timeout_s: Annotated[float | None, Flag(name="timeout", least=0.1, shown="120, or 600 for models")] = None
 
     def limit_s(self, usual: float) -> float:
-        """The time limit: what was asked for, else what is usual."""
+        """The time limit: the given one, else the suite's usual one."""
         return usual if self.timeout_s is None else self.timeout_s
 
     def manifest(
@@ -58,14 +58,14 @@ class SuiteOptions(RecordOptions):
         without: frozenset[str] = frozenset(),
         **decided: Any,
     ) -> dict[str, Any]:
-        """The manifest of a run; ``decided`` has options that stand in it otherwise than as written."""
-        from auscult.jobs.runner import run_manifest  # the command line starts without it
+        """The manifest of a run; ``decided`` has options whose recorded value differs from the given one."""
+        from auscult.jobs.runner import run_manifest  # heavy: the command line starts without it
 
-        said = {name: value for name, value in arguments_of(self).items() if name not in without}
-        asked = replace(self, given=self.given | spelled)
-        return run_manifest(command, asked, inputs={}, arguments={"timeout": self.timeout_s, **said, **decided})
+        values = {name: value for name, value in arguments_of(self).items() if name not in without}
+        options = replace(self, given=self.given | spelled)
+        return run_manifest(command, options, inputs={}, arguments={"timeout": self.timeout_s, **values, **decided})
 
 
 def option_names(kind: type[SuiteOptions]) -> dict[str, str]:
-    """The fields of options to what the command line calls them."""
+    """Field to the name of its option on the command line."""
     return {spec.path[0]: spec.name for spec in specs_of(kind)}

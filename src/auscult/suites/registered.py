@@ -1,4 +1,4 @@
-"""What a suite is, how it is found by name, and the public function that runs one."""
+"""The protocol of a suite, finding one by name, and the public function that runs one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from auscult.types import Metadata
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRun:
-    """What a suite came to.
+    """The results of a suite.
 
     Attributes:
         out: The record.
         summary: The content of its ``summary.json``.
         tables: Its finished tables by file name, the most important first.
         shown: Those of them that fit a console.
-        remarks: What a person must know at once, such as a model that could not be loaded.
+        remarks: What the user must know at once, such as a model that could not be loaded.
     """
 
     out: Path
@@ -43,7 +43,7 @@ class Suite(Protocol):
     meta: Metadata
 
     def options(self) -> type[SuiteOptions]:
-        """What it may be asked."""
+        """Its options."""
         ...
 
     def run(self, options: Any, progress: Progress | None = None) -> SuiteRun:
@@ -52,7 +52,7 @@ class Suite(Protocol):
 
 
 def refuse_foreign(suite: Suite, spelled: frozenset[str]) -> None:
-    """Refuse options of the command line that were spelled out and that a suite does not know."""
+    """Refuse options that were given on the command line and that a suite does not have."""
     foreign = sorted(spelled - set(option_names(suite.options()).values()))
     if foreign:
         raise UsageError(
@@ -63,7 +63,7 @@ def refuse_foreign(suite: Suite, spelled: frozenset[str]) -> None:
 
 
 def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
-    """The options of a suite from words: one text may stand for a tuple of one, and for a path."""
+    """The options of a suite from keyword arguments; a string may stand for a tuple of one, and for a path."""
     kind = suite.options()
     hints = get_type_hints(kind)
     known = {one.name for one in fields(kind)}
@@ -84,15 +84,15 @@ def _converted(kind: Any, value: Any) -> Any:
 
 
 def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:
-    """Refuse spelled-out options that change nothing (name to what they are of), and a source that is not there."""
+    """Refuse given options without effect (``idle``: name to what needs them), and a source that does not exist."""
     scenes = {} if options.data == SCENES else dict.fromkeys(("count", "assets"), "generated scenes: --data scenes")
     for name, what in {**scenes, **idle}.items():
         if name in options.given:
-            told, hint = f"--{name} changes nothing here", "leave it out"
+            message, hint = f"--{name} changes nothing here", "leave it out"
             if name in scenes and str(options.data) == SCENES:  # data_of prefers the folder to the word
-                told += f": --data {SCENES} is the folder ./{SCENES}"
+                message += f": --data {SCENES} is the folder ./{SCENES}"
                 hint += " to use the folder; for generated scenes rename it, or work in another folder"
-            raise UsageError(told, expected=f"it with {what}", hint=hint)
+            raise UsageError(message, expected=f"it with {what}", hint=hint)
     if isinstance(options.data, Path) and not options.data.exists():
         raise UsageError(
             "there is no such file or folder",

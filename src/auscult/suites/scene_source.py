@@ -1,4 +1,4 @@
-"""Scenes that a suite makes for itself, where ``--data scenes`` was said."""
+"""Scenes that a suite generates itself, with ``--data scenes``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNCLEAR = 0.1
 
 
 def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
-    """Make the scenes of a run into its folder, as far as they are not there, and say where."""
+    """Make the scenes of a run that are missing in its folder; returns their folder."""
     from auscult.jobs.make import make_scenes
     from auscult.jobs.options import MakeOptions
 
@@ -43,10 +43,10 @@ def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
 
 
 def unshown(folder: Path, *, still: bool) -> frozenset[str]:
-    """Which sentences of generated scenes nobody can follow who is not given what they speak of.
+    """Ids of generated scenes' expressions that need a modality the task lacks.
 
-    Proven from a sentence's logical form and the scene's facts: without the sound, and of one frame without the
-    motions, it may mean another thing than the one it names.
+    Proven from an expression's logical form and the scene's facts: without the sound, and in one frame without the
+    motions, it may refer to another object than its target.
     """
     found: set[str] = set()
     for row in _rows(folder / SCENES_FILE):
@@ -58,7 +58,7 @@ def unshown(folder: Path, *, still: bool) -> frozenset[str]:
 
 
 def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines of a file of anyone's, up to one that is none."""
+    """The lines of an untrusted file, up to the first that is not valid."""
     try:
         yield from read_lines(file) if is_file(file) else ()
     except RecordError:
@@ -66,28 +66,28 @@ def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _unshown(row: Mapping[str, Any], *, still: bool) -> Iterator[str]:
-    told, expressions = row.get("facts"), row.get("expressions")
-    if not isinstance(told, Mapping) or not isinstance(expressions, list):
+    payload, expressions = row.get("facts"), row.get("expressions")
+    if not isinstance(payload, Mapping) or not isinstance(expressions, list):
         return
-    facts = facts_from_json(told)
+    facts = facts_from_json(payload)
     named = Proof(_without_passing_covers(facts)).named
     if still:
-        facts = replace(facts, things=tuple(replace(thing, motion=None) for thing in facts.things))
+        facts = replace(facts, things=tuple(replace(obj, motion=None) for obj in facts.things))
     proof = Proof(facts, frozenset({"sight"}))
-    for one in expressions:
-        if isinstance(one, Mapping) and isinstance(one.get("target"), str):
-            form, target = read(one.get("form")), frozenset({one["target"]})
+    for expression in expressions:
+        if isinstance(expression, Mapping) and isinstance(expression.get("target"), str):
+            form, target = read(expression.get("form")), frozenset({expression["target"]})
             if proof.possible(form) != target or (still and named(form) != target):
-                yield str(one.get("uid"))
+                yield str(expression.get("uid"))
 
 
 def _without_passing_covers(facts: Facts) -> Facts:
-    """The facts, unclear of what hides what where one of the two moves: one frame need not show it."""
-    still = {thing.id for thing in facts.things if thing.motion == "still"}
+    """The facts with occlusion made uncertain where either object moves: a single frame need not show it."""
+    still = {obj.id for obj in facts.things if obj.motion == "still"}
     return replace(
         facts,
         things=tuple(
-            thing if {thing.id, *thing.covered_by} <= still else replace(thing, hidden=min(thing.hidden, _UNCLEAR))
-            for thing in facts.things
+            obj if {obj.id, *obj.covered_by} <= still else replace(obj, hidden=min(obj.hidden, _UNCLEAR))
+            for obj in facts.things
         ),
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auscult.suites.mqa.statistics import by_place, histogram, iou_figure, statistics
+from auscult.suites.mqa.statistics import by_cell, histogram, iou_figure, statistics
 from auscult.types import DEFECTS
 
 Rows = list[dict[str, Any]]
@@ -97,8 +97,8 @@ def test_places_are_in_the_papers_order() -> None:
         for protocol in ("video", "image")
         for split in ("z", "test_u", "test_s", "train")
     ]
-    assert [split for protocol, split in by_place(rows) if protocol == "image"] == ["train", "test_s", "test_u", "z"]
-    assert next(iter(by_place(rows)))[0] == "image"
+    assert [split for protocol, split in by_cell(rows) if protocol == "image"] == ["train", "test_s", "test_u", "z"]
+    assert next(iter(by_cell(rows)))[0] == "image"
 
 
 @given(st.lists(st.floats(0, 1)))

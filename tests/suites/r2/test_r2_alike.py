@@ -137,7 +137,7 @@ def test_a_question_without_a_defined_score_is_not_ok() -> None:
         failed=[("m", "clean", "d")],
     )  # fmt: skip
     assert found.cells[key].undefined == {"c"}
-    told = Answers(asked=4, answered=3, failed=1, frames=3, times_ms=(), peak_mb=None)
+    told = Answers(requested=4, answered=3, failed=1, frames=3, times_ms=(), peak_mb=None)
     made = summary_of("run r2", found, {"m": told}, numbers=(), unlisted=0)
     assert (made.n, made.ok, made.failed, made.undefined) == (4, 2, 1, 1)
 

@@ -75,8 +75,8 @@ class TestFailures:
         asked(data, out, "vos", f"{file}:unsizely")
         (out / "errors.jsonl").unlink()
         grid = read_record(out, SUITE).grid
-        assert grid.asked("mine.unsizely", "mix_low")
-        assert not grid.asked("baseline.empty.v1", "mix_low")
+        assert grid.is_complete("mine.unsizely", "mix_low")
+        assert not grid.is_complete("baseline.empty.v1", "mix_low")
 
 
 def test_a_model_of_two_spellings_is_asked_once(tmp_path: Path) -> None:

@@ -193,16 +193,16 @@ class TestGrid:
         found = grid()
         assert found.groups() == (("mix", "all"), ("vision.fog.v1", "all"))
         assert [one.level for one in found.of_group("mix")] == ["low", "2", "medium", "high", "dynamic"]
-        assert found.asked("m", "mix_low")
-        assert not found.asked("m", "mix_4")
+        assert found.is_complete("m", "mix_low")
+        assert not found.is_complete("m", "mix_4")
         assert found.splits["a"] == "seen"
         assert found.pixels["m", "clean"]["a"] == (3, 4)
 
     def test_a_condition_under_which_everything_failed_was_asked(self) -> None:
         rows = [row for row in ROWS if row["key"] in VALID and VALID[row["key"]][:2] != ("m", "mix_high")]
-        assert not grid(rows).asked("m", "mix_high")
+        assert not grid(rows).is_complete("m", "mix_high")
         found = grid(rows, failed=[("m", "mix_high", case) for case in CASES])
-        assert found.asked("m", "mix_high")
+        assert found.is_complete("m", "mix_high")
         apc = number(numbers_of(GridColumns(grid=found, seed=0)), measure="apc", model="m", metric="J", group="mix")
         assert apc.value is None
         assert apc.counts is not None
@@ -243,12 +243,12 @@ class TestAnswers:
         rows = [*self.rows(), self.rows()[0], {**self.rows()[0], "key": "another state"}]
         lost = [("m", "clean", "d"), ("m", "clean", "c")]  # the second has an answer that cannot be scored
         told = answers_of(rows, valid=VALID, models=("m", "n"), failed=lost)["m"]
-        assert (told.asked, told.answered, told.failed, told.frames) == (4, 3, 2, 12)
+        assert (told.requested, told.answered, told.failed, told.frames) == (4, 3, 2, 12)
         assert told.times_ms == pytest.approx((200.0, 10.0, 1.0))
 
     def test_a_model_without_answers(self) -> None:
         told = answers_of(self.rows(), valid=VALID, models=("m", "n"), failed=[("n", "clean", "a")])["n"]
-        assert (told.asked, told.answered, told.failed, told.times_ms) == (1, 0, 1, ())
+        assert (told.requested, told.answered, told.failed, told.times_ms) == (1, 0, 1, ())
 
 
 def listed(folder: Path, models: Mapping[str, str], conditions: tuple[Condition, ...]) -> tuple[list[str], list[str]]:

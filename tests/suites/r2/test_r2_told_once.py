@@ -34,7 +34,7 @@ def once(
     given: list[dict[str, Any]], failed: list[ResultKey], asked_of: dict[str, tuple[str, ...]] = ASKED
 ) -> list[dict[str, Any]]:
     found = standing(given, {"/".join(place): place for place in failed}, metrics=("J",)).failed
-    return error_rows(found, asked_of=asked_of, conditions=CONDITIONS)
+    return error_rows(found, conditions_by_model=asked_of, conditions=CONDITIONS)
 
 
 def test_a_broken_frame_is_one_row_with_all_that_it_cost() -> None:

@@ -79,7 +79,7 @@ def test_a_record_of_this_version_tells_what_was_never_asked(tmp_path: Path) -> 
         file.write(json.dumps(row) + "\n")
     grid = read_record(home, SUITE).grid
     assert grid.waiting == {("m", "mix_high"): frozenset(NAMES[1:])}
-    assert not grid.asked("m", "mix_high")
+    assert not grid.is_complete("m", "mix_high")
     two = record(tmp_path / "two", {"n": told(2)}, cases=CASES)
     assert any("what has no score yet is left out" in note for note in compare_r2([home, two]).notes)
 

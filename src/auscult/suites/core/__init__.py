@@ -2,16 +2,16 @@
 
 ==========  ======================================================================
 conditions  what is done to every case, at which strength
-requests    what a folder has asked its models so far, and the key of every answer
+requests    the requests of a folder so far, and the key of every answer
 results     result rows: one append-only file, failed requests among them
-runner      models asked and answers scored, each only where it has not been done
+runner      asks models and scores answers, each only where it has not been done
 grid        a suite's task; model, condition and metric to the value of every case
-numbers     what a grid comes to, with interval, counts and signature
+numbers     the numbers of a grid, with interval, counts and signature
 measures    levels, changes, breaking points, differences, rankings, correlations
 tables      numbers to tables
 charts      numbers to charts
-page        all that follows from the scores of a run, laid out and written
-finish      the files of a run's end, whichever suite made them
+page        numbers, tables and charts of a run, laid out on a page and written
+finish      the output files of a run of any suite
 records     a record read again and scored from its lines
 data_sets   several records put together; models over several data sets
 compare     records side by side

@@ -1,4 +1,4 @@
-"""Numbers as charts: score over strength, changes by kind, static against dynamic, likeness, places, splits."""
+"""Numbers as charts: score over strength, changes by kind, static against dynamic, correlations, ranks, splits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from auscult.suites.core.numbers import GridCell, Number, estimate
 from auscult.suites.core.tables import ROOM_WORDS, Index
 
 _HALF: Final = (
-    " A cross: half of the clean score is lost. The lying line: the interval of that strength, an arrow where it may "
+    " A cross: half of the clean score is lost. Horizontal line: the interval of that strength, an arrow where it may "
     "lie above the strongest that was asked."
 )
 
@@ -40,36 +40,36 @@ def charts_of(
 
 def _curves(index: Index) -> Iterator[Figure]:
     """Score over strength, for the mixes; the kinds alone have their bars."""
-    for place in index.mixes():
-        lines = [line for line in (_line(index, model, place) for model in index.models()) if len(line.at) > 1]
+    for mix in index.mixes():
+        lines = [line for line in (_line(index, model, mix) for model in index.models()) if len(line.at) > 1]
         if lines:
             words = Words(axis=f"{index.metric}, %, higher is better", digits=1)
             breaks = [line.breaks_at for line in lines]
-            told = f"{index.metric} over strength, perturbed: {index.task.group_name(*place)}."
+            title = f"{index.metric} over strength, perturbed: {index.task.group_name(*mix)}."
             yield Figure(
-                name=part_name("curve", *place),
-                caption=f"{told} With 95 % intervals over clips."
+                name=part_name("curve", *mix),
+                caption=f"{title} With 95 % intervals over clips."
                 + _HALF * any(one is not None and (one.value, one.low) != (None, None) for one in breaks),
                 drawing=robustness_lines(lines, words),
             )
 
 
-def _line(index: Index, model: str, place: GridCell) -> StrengthLine:
-    clean, found = index.get("level", model), index.get("breaking", model, place)
+def _line(index: Index, model: str, group: GridCell) -> StrengthLine:
+    clean, found = index.get("level", model), index.get("breaking", model, group)
     levels = [
-        one
-        for one in index.of("level")
-        if (one.model, one.metric, one.place, one.split) == (model, index.task.main, place, "")
+        number
+        for number in index.of("level")
+        if (number.model, number.metric, number.grid_cell, number.split) == (model, index.task.main, group, "")
     ]
-    still = sorted((strength_of(one.level), estimate(one)) for one in levels if one.level != DYNAMIC) if levels else []
-    moving = next((estimate(one) for one in levels if one.level == DYNAMIC), None)
+    still = sorted((strength_of(number.level), estimate(number)) for number in levels if number.level != DYNAMIC)
+    moving = next((estimate(number) for number in levels if number.level == DYNAMIC), None)
     breaks = None if found is None else _break(found)
     at = ([(0.0, estimate(clean))] if clean is not None else []) + still
     return StrengthLine(name=model, at=tuple(at), dynamic=moving, breaks_at=breaks)
 
 
 def _break(number: Number) -> ChartEstimate | None:
-    """Where half is lost, or above which strength; None where there was nothing to lose."""
+    """The breaking point, or the strength above which it lies; None where it is undefined."""
     if number.value is None and number.beyond is None:
         return None
     return ChartEstimate(value=number.value, low=number.low, high=number.high, beyond=number.beyond)
@@ -86,11 +86,11 @@ def _kinds(index: Index) -> Iterator[Figure]:
             name=origin,
             types=tuple(
                 TypeBars(
-                    name=index.task.group_name(*place),
-                    values=tuple(estimate(index.get("apc", model, place)) for model in models),
+                    name=index.task.group_name(*kind),
+                    values=tuple(estimate(index.get("apc", model, kind)) for model in models),
                 )
-                for place in kinds
-                if origins[place[0]] == origin
+                for kind in kinds
+                if origins[kind[0]] == origin
             ),
         )
         for origin in dict.fromkeys([*ORIGINS, *origins.values()])
@@ -118,10 +118,10 @@ def _origin(group: str) -> str:
 def _dynamics(index: Index) -> Iterator[Figure]:
     """Fig. 10."""
     gaps = index.gaps()
-    alone = len({one.model for one, _, _ in gaps}) == 1  # its name stands once, in the caption
+    alone = len({gap.model for gap, _, _ in gaps}) == 1  # its name stands once, in the caption
     pairs = []
     for gap, static, moving in gaps:
-        name = ("" if alone else f"{gap.model}, ") + index.task.group_name(*gap.place)
+        name = ("" if alone else f"{gap.model}, ") + index.task.group_name(*gap.grid_cell)
         pairs.append(PairedBar(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
     if pairs:
         words = Words(axis=f"change of {index.metric}, percentage points", digits=1)
@@ -137,10 +137,10 @@ def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Figure]:
     for room, found in correlations.items():
         if len(found.kinds) > MAX_TYPES:
             continue
-        places = [found.kinds.index(name) for name in found.order]
+        indices = [found.kinds.index(name) for name in found.order]
         values = tuple(
-            tuple(None if (value := float(found.values[row, column])) != value else value for column in places)
-            for row in places
+            tuple(None if (value := float(found.values[row, column])) != value else value for column in indices)
+            for row in indices
         )
         count = _pairs_of(found)
         yield Figure(
@@ -162,36 +162,36 @@ def _pairs_of(found: Correlation) -> list[int]:
 
 
 def _ranks(ranks: Sequence[Ranks]) -> Iterator[Figure]:
-    for one in ranks:
-        if isinstance(one.ranking, Undefined):
+    for ranked in ranks:
+        if isinstance(ranked.ranking, Undefined):
             continue
         rows = [
             Rank(
                 name=row.model,
-                rank=ChartEstimate(value=row.place, low=row.place_low, high=row.place_high, n=one.ranking.counts.n),
+                rank=ChartEstimate(value=row.place, low=row.place_low, high=row.place_high, n=ranked.ranking.counts.n),
                 first=row.first,
             )
-            for row in one.ranking.rows
+            for row in ranked.ranking.rows
         ]
         yield Figure(
-            name=f"ranks_{one.name}",
-            caption=f"Places of the models by {one.title}, with 90 % intervals and the probability of being first.",
-            drawing=ranks_chart(rows, Words(axis=one.title)),
+            name=f"ranks_{ranked.name}",
+            caption=f"Places of the models by {ranked.title}, with 90 % intervals and the probability of being first.",
+            drawing=ranks_chart(rows, Words(axis=ranked.title)),
         )
 
 
 def _splits(index: Index) -> Iterator[Figure]:
-    for place in index.mixes():
+    for mix in index.mixes():
         pairs = [
             PairedBar(
                 name=model,
-                first=estimate(index.get("apc", model, place, split="seen")),
-                second=estimate(index.get("apc", model, place, split="unseen")),
+                first=estimate(index.get("apc", model, mix, split="seen")),
+                second=estimate(index.get("apc", model, mix, split="unseen")),
             )
             for model in index.stressed()
         ]
         yield Figure(
-            name=part_name("seen_unseen", *place),
-            caption=f"Change on seen and on unseen categories, perturbed: {index.task.group_name(*place)}.",
+            name=part_name("seen_unseen", *mix),
+            caption=f"Change on seen and on unseen categories, perturbed: {index.task.group_name(*mix)}.",
             drawing=seen_unseen(pairs, Words(axis=f"change of {index.metric}, percentage points", digits=1)),
         )

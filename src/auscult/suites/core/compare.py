@@ -55,7 +55,7 @@ def notes_of(
     dropped: Sequence[Condition],
     broken: Sequence[tuple[Path, RecordError]],
 ) -> tuple[str, ...]:
-    """The notes, the gravest first."""
+    """The notes, the most important first."""
     return (
         *_of_records(sets, broken),
         *_of_cases(sets),
@@ -81,32 +81,32 @@ def _of_records(sets: Sequence[DataSet], broken: Sequence[tuple[Path, RecordErro
 
 def _of_cases(sets: Sequence[DataSet]) -> Iterator[str]:
     if len(sets) > 1:
-        names = ", ".join(one.name for one in sets)
+        names = ", ".join(data.name for data in sets)
         yield (
             f"{names} have no case in common (same id, same input, scored alike): models are compared case by case "
             "within each of them only."
         )
         yield from _changed(sets)
-    for one in sets:
-        for record in one.records:
-            apart = len(record.digests) - len(one.grid.cases)
+    for data in sets:
+        for record in data.records:
+            apart = len(record.digests) - len(data.grid.cases)
             if apart:
-                yield f"{record.label}: {apart} of {len(record.digests)} cases are left out: not in all of {one.name}."
-        seeds = dict.fromkeys(record.seed for record in one.records)
+                yield f"{record.label}: {apart} of {len(record.digests)} cases are left out: not in all of {data.name}."
+        seeds = dict.fromkeys(record.seed for record in data.records)
         if len(seeds) > 1:
             yield (
-                f"{one.name}: the records have different seeds ({', '.join(map(str, seeds))}), so their models met "
+                f"{data.name}: the records have different seeds ({', '.join(map(str, seeds))}), so their models met "
                 "different perturbations of the same cases; only clean scores are of the same input."
             )
 
 
 def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
-    """Cases that only look the same, and records that are apart only by how they were scored."""
-    for place, first in enumerate(sets):
-        for second in sets[place + 1 :]:
-            one, other = first.records[0], second.records[0]
-            alike = [name for name, digest in one.digests.items() if other.digests.get(name) == digest]
-            named = [name for name in one.digests if name in other.digests]
+    """Cases of one name but other content, and equal cases that are scored differently."""
+    for index, first in enumerate(sets):
+        for second in sets[index + 1 :]:
+            record, other = first.records[0], second.records[0]
+            alike = [name for name, digest in record.digests.items() if other.digests.get(name) == digest]
+            named = [name for name in record.digests if name in other.digests]
             if alike:
                 yield f"{first.name} and {second.name} have {len(alike)} cases in common but score them differently."
             elif named:
@@ -114,23 +114,23 @@ def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
 
 
 def _of_scores(sets: Sequence[DataSet], found: Mapping[str, SuiteResults]) -> Iterator[str]:
-    for one in sets:
-        if one.differing:
+    for data in sets:
+        if data.differing:
             yield (
-                f"{one.name}: {one.differing} scores of one model, case and condition differ between records; those of "
-                "the record given first are used."
+                f"{data.name}: {data.differing} scores of one model, case and condition differ between records; those "
+                "of the record given first are used."
             )
-        for model in one.grid.models:
-            if not any(one.grid.cell(model, each.name, one.view.metrics[0]).values for each in one.grid.conditions):
-                yield f"{one.name}: {model} has not one score."
+        for model in data.grid.models:
+            if not any(data.grid.cell(model, each.name, data.view.metrics[0]).values for each in data.grid.conditions):
+                yield f"{data.name}: {model} has not one score."
         if len(sets) < 2:
-            yield from unranked(found[one.name].ranks)
-        for name in found[one.name].uninformative:
-            yield f"{one.name}: {name} does not beat every baseline by an interval: its curve says nothing."
+            yield from unranked(found[data.name].ranks)
+        for name in found[data.name].uninformative:
+            yield f"{data.name}: {name} does not beat every baseline by an interval: its curve says nothing."
 
 
 def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
-    """What is not among the numbers over all data sets, and why."""
+    """What is missing from the numbers over all data sets, and why."""
     if len(sets) < 2:
         return
     if overall.apart:
@@ -140,9 +140,9 @@ def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
         yield f"{model} has no score under some conditions on some data set: it is left out of a ranking over all."
     if not overall.ranks:
         yield "No ranking over all data sets: fewer than two models were asked on every one."
-    for one in overall.ranks:
-        if isinstance(one.ranking, Undefined):
-            yield f"No ranking over all data sets by {one.title}: {one.ranking.reason}."
+    for ranked in overall.ranks:
+        if isinstance(ranked.ranking, Undefined):
+            yield f"No ranking over all data sets by {ranked.title}: {ranked.ranking.reason}."
     yield from _of_single_clips(overall)
 
 
@@ -150,20 +150,20 @@ def _of_single_clips(overall: Overall) -> Iterator[str]:
     if overall.lone:
         names = ", ".join(overall.lone)
         yield f"No interval over all data sets: of a single clip or photograph there is nothing to draw ({names})."
-    for one in overall.ranks:
-        if others := [name for name in getattr(one.ranking, "lone", ()) if name not in overall.lone]:
+    for ranked in overall.ranks:
+        if others := [name for name in getattr(ranked.ranking, "lone", ()) if name not in overall.lone]:
             names = ", ".join(others)
-            yield f"Places by {one.title} have no interval: of {names} one clip alone is scored for all models."
+            yield f"Places by {ranked.title} have no interval: of {names} one clip alone is scored for all models."
 
 
 def _of_conditions(dropped: Sequence[Condition]) -> Iterator[str]:
     if dropped:
-        told = ", ".join(dict.fromkeys(f"{one.label} {one.level}" for one in dropped))
-        yield f"Not every model was asked under these, so they are left out: {told}."
+        labels = ", ".join(dict.fromkeys(f"{condition.label} {condition.level}" for condition in dropped))
+        yield f"Not every model was asked under these, so they are left out: {labels}."
 
 
 def _each(sets: Sequence[DataSet]) -> Iterator[SuiteRecord]:
-    return (record for one in sets for record in one.records)
+    return (record for data in sets for record in data.records)
 
 
 _COUNTS: Final = ("failed", "undefined", "missing")
@@ -173,17 +173,17 @@ OVER_ALL: Final = "all models and data sets"
 def records_table(sets: Sequence[DataSet]) -> Table:
     """What was compared: every record, and how much of it."""
     rows = []
-    for one in sets:
-        for record in one.records:
-            asked, failed, undefined = questions(record.grid)
+    for data in sets:
+        for record in data.records:
+            requested, failed, undefined = questions(record.grid)
             rows.append(
                 (
                     record.label,
-                    one.name,
+                    data.name,
                     ", ".join(record.grid.models),
                     f"{len(record.grid.cases):,}",
-                    f"{len(one.grid.cases):,}",
-                    f"{asked:,}",
+                    f"{len(data.grid.cases):,}",
+                    f"{requested:,}",
                     f"{failed:,}",
                     f"{undefined:,}",
                     str(record.seed),
@@ -200,17 +200,17 @@ def records_table(sets: Sequence[DataSet]) -> Table:
 
 
 def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
-    """The change of every model on every data set and over all; where no mix was asked about, the clean scores."""
-    places = dict.fromkeys(place for one in found.values() for place in one.view.grid.groups() if is_mix(place[0]))
+    """The change of every model on every data set and over all; the clean scores where there is no mix."""
+    mixes = dict.fromkeys(mix for one in found.values() for mix in one.view.grid.groups() if is_mix(mix[0]))
     rows, task = [], next(iter(found.values())).view.grid.task
     for name, numbers in (*((name, one.numbers) for name, one in found.items()), (ALL, overall.numbers)):
         index = Index(numbers, task)
         for model in index.models():
             for metric in index.metrics():
                 clean = index.get("level", model, metric=metric)
-                changes = [index.get("apc", model, place, metric=metric) for place in places]
-                if places and not any(changes):
-                    continue  # asked about clean input only, as baselines are
+                changes = [index.get("apc", model, mix, metric=metric) for mix in mixes]
+                if mixes and not any(changes):
+                    continue  # clean input only, as for baselines
                 rows.append(
                     (
                         name,
@@ -223,7 +223,7 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
                 )
     return Table(
         title="Average change by data set and model",
-        header=("data", "model", "metric", "clean", *(f"APC, {task.group_name(*place)}" for place in places), "cases"),
+        header=("data", "model", "metric", "clean", *(f"APC, {task.group_name(*mix)}" for mix in mixes), "cases"),
         rows=tuple(rows),
         note="Models that met no perturbation are left out. Clean: of the cases with a clean score. APC: mean over the "
         "strengths of perturbed minus clean, of the cases that have all. Cases: of every column in turn, of all; once "
@@ -243,7 +243,7 @@ _EACH: Final = "Every number is a mean over the data sets, each of which counts 
 
 def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
     """The ranking and the differences over all data sets, by file name; those that there are."""
-    told: dict[str, Table] = {}
+    tables: dict[str, Table] = {}
     alone = f" No interval: {', '.join(found.lone)} has a single clip or photograph." if found.lone else ""
     ranking, differences = ranking_table(list(found.ranks)), difference_table(Index(found.numbers, task))
     if ranking is not None:
@@ -251,11 +251,11 @@ def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
             f"{_EACH} In brackets: 90 % interval of the place. First in: the share of draws that it wins. Of the "
             f"models that were asked on every data set, on the cases that all of them have.{alone}"
         )
-        told["joined_ranking"] = replace(ranking, title=f"{ranking.title} over all data sets", note=note)
+        tables["joined_ranking"] = replace(ranking, title=f"{ranking.title} over all data sets", note=note)
     if differences is not None:
         title = f"{differences.title} of all data sets"
-        told["joined_differences"] = replace(differences, title=title, note=f"{differences.note} {_EACH}{alone}")
-    return told
+        tables["joined_differences"] = replace(differences, title=title, note=f"{differences.note} {_EACH}{alone}")
+    return tables
 
 
 def means_table(numbers: Sequence[Number], task: Task) -> Table | None:
@@ -265,7 +265,7 @@ def means_table(numbers: Sequence[Number], task: Task) -> Table | None:
     over, kinds = kind_changes(index, series)
     if not kinds:
         return None
-    rows = [(task.group_name(*place), *texts, _counts(cells[-1])) for place, cells, texts in kinds]
+    rows = [(task.group_name(*kind), *texts, _counts(cells[-1])) for kind, cells, texts in kinds]
     return Table(
         title=f"Average change by kind, {index.metric}, mean over models",
         header=("kind", *series, "answers"),
@@ -286,57 +286,58 @@ def metrics_of(
     found: Mapping[str, SuiteResults], means: Sequence[Number], overall: Overall
 ) -> dict[str, Mapping[str, Any]]:
     """The numbers of ``--json``: of every data set and over all, with their name before theirs; and means."""
-    told: dict[str, Mapping[str, Any]] = {}
+    metrics: dict[str, Mapping[str, Any]] = {}
     every = [(f"{name}/" if len(found) > 1 else "", one.numbers, one.ranks) for name, one in found.items()]
     for before, numbers, ranks in (*every, (f"{ALL}/", overall.numbers, overall.ranks)):
-        mine = dict(summary_metrics(numbers)) | dict(_differences(numbers)) | dict(_places(ranks))
-        told |= {f"{before}{key}": value for key, value in mine.items()}
+        mine = dict(summary_metrics(numbers)) | dict(_differences(numbers)) | dict(_ranks(ranks))
+        metrics |= {f"{before}{key}": value for key, value in mine.items()}
     wanted = [one for one in means if one.measure == "apc" and (len(found) == 1 or one.model == ALL)]
     for mean in wanted:
-        told[_joined("mean", mean.group, "apc", mean.metric, "" if mean.part == "all" else mean.part)] = _metric(mean)
-    return told
+        name = _joined("mean", mean.group, "apc", mean.metric, "" if mean.part == "all" else mean.part)
+        metrics[name] = _metric(mean)
+    return metrics
 
 
 def pearson_metrics(correlations: Mapping[str, Correlation]) -> dict[str, Mapping[str, Any]]:
     """Every coefficient above the diagonal."""
     found: dict[str, Mapping[str, Any]] = {}
-    for room, one in correlations.items():
-        for place, first in enumerate(one.kinds):
-            for second in one.kinds[place + 1 :]:
-                told = one.at(first, second)
-                shared = int(one.pairs[one.kinds.index(first), one.kinds.index(second)])
+    for room, matrix in correlations.items():
+        for index, first in enumerate(matrix.kinds):
+            for second in matrix.kinds[index + 1 :]:
+                coefficient = matrix.at(first, second)
+                shared = int(matrix.pairs[matrix.kinds.index(first), matrix.kinds.index(second)])
                 found[f"pearson/{room}/{first}/{second}"] = {
-                    "value": None if isinstance(told, Undefined) else round(told.value, 6),
+                    "value": None if isinstance(coefficient, Undefined) else round(coefficient.value, 6),
                     "low": None,
                     "high": None,
                     "n": shared,
-                    "signature": str(one.signature),
-                    **({"reason": told.reason} if isinstance(told, Undefined) else {}),
+                    "signature": str(matrix.signature),
+                    **({"reason": coefficient.reason} if isinstance(coefficient, Undefined) else {}),
                 }
     return found
 
 
 def _differences(numbers: Sequence[Number]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Of every two models: clean, the levels and the change by each mix."""
-    for one in numbers:
-        if one.measure in {"difference", "apc_difference"} and not is_kind(one.group) and not one.split:
-            part = "" if one.part == "all" else one.part
-            level = one.level or "apc"
-            yield _joined("difference", one.model, one.group, level, one.metric, part), _metric(one)
+    for number in numbers:
+        if number.measure in {"difference", "apc_difference"} and not is_kind(number.group) and not number.split:
+            part = "" if number.part == "all" else number.part
+            level = number.level or "apc"
+            yield _joined("difference", number.model, number.group, level, number.metric, part), _metric(number)
 
 
-def _places(ranks: Sequence[Ranks]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for one in ranks:
-        if isinstance(one.ranking, Undefined):
+def _ranks(ranks: Sequence[Ranks]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for ranked in ranks:
+        if isinstance(ranked.ranking, Undefined):
             continue
-        for row in one.ranking.rows:
+        for row in ranked.ranking.rows:
             yield (
-                f"place/{one.name}/{row.model}",
+                f"place/{ranked.name}/{row.model}",
                 {
                     "value": row.place,
                     "low": row.place_low,
                     "high": row.place_high,
-                    "n": one.ranking.counts.n,
+                    "n": ranked.ranking.counts.n,
                     "signature": str(row.signature),
                 },
             )
@@ -359,11 +360,11 @@ def _hint(suite: ModelSuite) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteComparison:
-    """What a comparison came to."""
+    """The results of a comparison."""
 
     sets: tuple[DataSet, ...]
     summary: Summary  # the content of ``--json``: counts are questions on the cases and conditions that are compared
-    notes: tuple[str, ...]  # what a reader must know: what is unfinished, left out, or not comparable
+    notes: tuple[str, ...]  # what is unfinished, left out, or not comparable
     numbers: tuple[Number, ...]  # every number; of several data sets the name of the data goes before the model's
     tables: Mapping[str, Table]  # by file name, the most important first
     shown: tuple[Table, ...]  # those that fit a console
@@ -383,13 +384,13 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
     last = records_table(sets)
     tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
     counts = [questions(one.grid) for one in sets]
-    asked, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
+    requested, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
     return SuiteComparison(
         sets=sets,
         summary=Summary(
             command="compare",
-            n=asked,
-            ok=asked - failed - undefined,
+            n=requested,
+            ok=requested - failed - undefined,
             failed=failed,
             undefined=undefined,
             metrics=metrics_of(found, means, overall) | pearson_metrics(joint.correlations),
@@ -432,7 +433,7 @@ def _records(folders: Sequence[Path], suite: ModelSuite) -> tuple[list[SuiteReco
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Joint:
-    """What is of all data sets together."""
+    """The results over all data sets together."""
 
     tables: dict[str, Table]
     charts: tuple[Figure, ...]
@@ -442,7 +443,7 @@ class _Joint:
 def _joint(
     sets: Sequence[DataSet], found: Mapping[str, SuiteResults], *, means: Sequence[Number], overall: Overall
 ) -> _Joint:
-    """Of one data set only the means over its models are new; its correlations are among its own tables."""
+    """Results over data sets; of a single one only the means over its models, since its own tables have the rest."""
     task = sets[0].grid.task
     correlations = correlations_over({one.name: one.view for one in sets}, task.main)
     tables: dict[str, Table] = {}
@@ -469,7 +470,7 @@ def _joint(
 
 
 def _renamed(name: str, found: SuiteResults) -> SuiteResults:
-    """What a data set came to; among others files and titles of its tables and charts bear its name."""
+    """The results with the data set's name in the files and titles of tables and charts."""
     before = f"{safe_name(name)}__"
     return replace(
         found,
@@ -480,8 +481,8 @@ def _renamed(name: str, found: SuiteResults) -> SuiteResults:
 
 def _all_numbers(found: Mapping[str, SuiteResults]) -> Iterator[Number]:
     for name, results in found.items():
-        for one in results.numbers:
-            yield one if len(found) == 1 else _of_set(name, one)
+        for number in results.numbers:
+            yield number if len(found) == 1 else _of_set(name, number)
 
 
 def _of_set(name: str, number: Number) -> Number:
@@ -489,7 +490,7 @@ def _of_set(name: str, number: Number) -> Number:
 
 
 def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[Table]:
-    """What is of all together, and of each data set who is better; of one data set alone also how much is lost."""
+    """The joint tables, and differences and ranking of each data set; of a single one also the changes."""
     wanted = ("differences", "ranking") if "sets" in joint else ("differences", "ranking", "general", "correlation")
     for name, table in tables.items():
         if name in joint or name == "records" or name.split("__")[-1].startswith(wanted):
@@ -498,8 +499,8 @@ def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[
 
 def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Section]:
     if len(found) == 1:
-        (one,) = found.values()
-        yield from sections_of(one.tables, one.charts)
+        (results,) = found.values()
+        yield from sections_of(results.tables, results.charts)
     named = (
         ("sets", "Data sets", "", "sets"),
         ("over", "Which model, over all data sets", "Each data set counts alike.", "joined"),
@@ -511,15 +512,15 @@ def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Sect
         charts = [chart for chart in joint.charts if chart.name.startswith(start)]
         if tables or charts:
             yield Section(name=anchor, title=title, lead=lead, figures=tuple(charts), tables=tables)
-    for place, (name, one) in enumerate(found.items() if len(found) > 1 else (), start=1):
-        for section in sections_of(one.tables, one.charts, before=f"{safe_name(name)}__"):
-            yield replace(section, name=f"data-{place}-{section.name}", title=f"{name}: {section.title}")
+    for index, (name, results) in enumerate(found.items() if len(found) > 1 else (), start=1):
+        for section in sections_of(results.tables, results.charts, before=f"{safe_name(name)}__"):
+            yield replace(section, name=f"data-{index}-{section.name}", title=f"{name}: {section.title}")
 
 
 def write_comparison(
     folders: Sequence[Path], suite: ModelSuite, out: Path, *, overwrite: bool = False
 ) -> SuiteComparison:
-    """Compare records and write what comes out into a folder of its own; the same again replaces it."""
+    """Compare records and write the results into a folder; the same call again replaces them."""
     home = out.resolve()
     for folder in folders:
         other = folder.resolve()
@@ -538,7 +539,7 @@ def write_comparison(
 
 
 def _manifest(folders: Sequence[Path], found: SuiteComparison) -> dict[str, object]:
-    records = [record for one in found.sets for record in one.records]
+    records = [record for data in found.sets for record in data.records]
     return build_manifest(
         f"compare {found.sets[0].grid.task.suite}",
         given={"records": [str(folder.resolve()) for folder in folders]},
@@ -550,17 +551,17 @@ def _manifest(folders: Sequence[Path], found: SuiteComparison) -> dict[str, obje
 
 def _page(run: RunFolder, found: SuiteComparison) -> Page:
     first = found.sets[0]
-    models = dict.fromkeys(model for one in found.sets for model in one.grid.models)
+    models = dict.fromkeys(model for data in found.sets for model in data.grid.models)
     counted = [model for model in models if not first.grid.task.is_baseline(model)] or list(models)
-    clips = sum(len(set(one.grid.cases.values())) for one in found.sets)
-    cases = sum(len(one.grid.cases) for one in found.sets)
+    clips = sum(len(set(data.grid.cases.values())) for data in found.sets)
+    cases = sum(len(data.grid.cases) for data in found.sets)
     return Page(
         title=f"{first.grid.task.title.capitalize()}: {len(counted)} model{'' if len(counted) == 1 else 's'} compared",
         command=f"run {first.grid.task.suite}",
         facts=(
             ("Models", ", ".join(models)),
-            ("Data", ", ".join(one.name for one in found.sets)),
-            ("Records", ", ".join(record.label for one in found.sets for record in one.records)),
+            ("Data", ", ".join(data.name for data in found.sets)),
+            ("Records", ", ".join(record.label for data in found.sets for record in data.records)),
             ("Cases", f"{cases:,} of {clips:,} clips or photographs"),
             *facts_of(run.manifest),
         ),

@@ -28,8 +28,8 @@ class Condition:
     part: FramePart = "all"  # which frames are perturbed, of a clip whose first frame carries the reference
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        """What it is called in every record: group, level and part."""
+    def key(self) -> tuple[str, str, str]:
+        """Group, level and part, which identify it in every record."""
         return self.group, self.level, self.part
 
     @property
@@ -41,7 +41,7 @@ class Condition:
 
     @property
     def label(self) -> str:
-        """The group as a person says it: ``mix``, ``fog``, ``fog, first frame``."""
+        """The group in words: ``mix``, ``fog``, ``fog, first frame``."""
         name = self.group
         if "." in name:
             named = self.name.startswith(f"{room_of(name)}.")
@@ -72,33 +72,33 @@ def part_name(start: str, group: str, part: str) -> str:
 
 
 def words_of(conditions: Iterable[Condition]) -> str:
-    """The options of the command line that ask for conditions, and perhaps for more."""
-    each = [one for one in conditions if one.group != CLEAN]
-    mixes = dict.fromkeys(one.group for one in each if is_mix(one.group))
-    kinds = dict.fromkeys(one.group for one in each if is_kind(one.group))
-    parts = dict.fromkeys(one.part for one in each)
-    told: dict[str, list[str]] = {
+    """Options of the command line that ask for these conditions, and perhaps for more."""
+    perturbed = [condition for condition in conditions if condition.group != CLEAN]
+    mixes = dict.fromkeys(condition.group for condition in perturbed if is_mix(condition.group))
+    kinds = dict.fromkeys(condition.group for condition in perturbed if is_kind(condition.group))
+    parts = dict.fromkeys(condition.part for condition in perturbed)
+    options: dict[str, list[str]] = {
         "perturb": list(mixes) or ["none"],
         "kind": list(kinds),
-        "severity": list(dict.fromkeys(one.level for one in each)),
+        "severity": list(dict.fromkeys(condition.level for condition in perturbed)),
         "part": list(parts) if set(parts) - {"all"} else [],
     }
-    return " ".join(f"--{name} {','.join(words)}" for name, words in told.items() if words)
+    return " ".join(f"--{name} {','.join(words)}" for name, words in options.items() if words)
 
 
 def level_word(level: str) -> str:
-    """A strength as it is printed: two that are printed alike are one."""
+    """A strength as it is printed; strengths that print alike are the same."""
     printed = f"{abs(strength_of(level)):g}"  # of -0, 0
     return _WORDS.get(float(printed), printed)
 
 
 def unique_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """The conditions without those that are another one in other words, as ``3`` is ``medium``."""
+    """The conditions without duplicates under another spelling, as ``3`` is ``medium``."""
     each = list(conditions)
-    words = {one.place for one in each}
+    keys = {condition.key for condition in each}
 
-    def is_other(one: Condition) -> bool:
-        plain = one.level if one.level in {CLEAN, DYNAMIC} else level_word(one.level)
-        return plain != one.level and (one.group, plain, one.part) in words
+    def is_other(condition: Condition) -> bool:
+        plain = condition.level if condition.level in {CLEAN, DYNAMIC} else level_word(condition.level)
+        return plain != condition.level and (condition.group, plain, condition.part) in keys
 
-    return tuple(one for one in each if not is_other(one))
+    return tuple(condition for condition in each if not is_other(condition))

@@ -1,8 +1,8 @@
-"""Records read and put together: which share cases, which models are one, under which conditions all were asked.
+"""Records put together: which share cases, which models are the same, which conditions all of them have.
 
 - Records that have cases in common (same id, same hash) and sign their scores alike are one data set. Where their cases
   differ, only those that all of them have are compared.
-- A model of one name and revision is one model, wherever it was asked. Another revision, or in one data set another
+- A model of one name and revision is one model in every record. Another revision, or in one data set another
   seed, from which other perturbations follow, makes it another model: each then bears the name of its folder.
 - Of every group of conditions (a mix, a kind alone) only those count under which every model was asked that was asked
   about the group at all, so that one average stands for the same strengths everywhere.
@@ -93,7 +93,7 @@ def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
         signed = _signed(record.grid)
         for group in found:
             shared = {name: one for name, one in group.common.items() if record.digests.get(name) == one}
-            if shared and all(group.signed.get(metric, told) == told for metric, told in signed.items()):
+            if shared and all(group.signed.get(metric, fields) == fields for metric, fields in signed.items()):
                 group.records.append(record)
                 group.common = shared
                 group.signed = signed | group.signed
@@ -106,8 +106,8 @@ def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
 def _signed(grid: Grid) -> dict[str, Any]:
     """How scores were made, but for what may differ between models and leaves them comparable."""
     return {
-        metric: {name: value for name, value in told.items() if name not in _UNSIGNED}
-        for metric, told in grid.signatures.items()
+        metric: {name: value for name, value in fields.items() if name not in _UNSIGNED}
+        for metric, fields in grid.signatures.items()
     }
 
 
@@ -117,25 +117,25 @@ def _named(groups: Iterable[_Group]) -> ModelNames:
     for group in groups:
         seeds: dict[tuple[str, str], set[int]] = {}
         for record in group.records:
-            for told in _bases(record).values():
-                seeds.setdefault(told, set()).add(record.seed)
+            for base in _bases(record).values():
+                seeds.setdefault(base, set()).add(record.seed)
         for record in group.records:
-            for model, told in _bases(record).items():
-                drawn = str(record.seed) if len(seeds[told]) > 1 else ""
-                identities[record.label, model] = (*told, drawn)
+            for model, base in _bases(record).items():
+                drawn = str(record.seed) if len(seeds[base]) > 1 else ""
+                identities[record.label, model] = (*base, drawn)
     first: dict[tuple[str, str, str], tuple[str, str]] = {}
-    for place, identity in identities.items():
-        first.setdefault(identity, place)
+    for key, identity in identities.items():
+        first.setdefault(identity, key)
     names = {identity: _name(identity, first) for identity in first}
-    return {place: names[identity] for place, identity in identities.items()}
+    return {key: names[identity] for key, identity in identities.items()}
 
 
 def _bases(record: SuiteRecord) -> dict[str, tuple[str, str]]:
-    """Model to its name without the number that told it from another in its folder, and its revision."""
+    """Model to its base name, without the number that makes it unique in its folder, and its revision."""
     found = {model: (base_name(model), revision) for model, revision in record.revisions.items()}
-    told = list(found.values())
-    alike = {model for model, one in found.items() if told.count(one) > 1}  # of one code, from two places
-    return {model: (model, one[1]) if model in alike else one for model, one in found.items()}
+    bases = list(found.values())
+    alike = {model for model, base in found.items() if bases.count(base) > 1}  # one code, found at two paths
+    return {model: (model, base[1]) if model in alike else base for model, base in found.items()}
 
 
 def _name(identity: tuple[str, str, str], first: Mapping[tuple[str, str, str], tuple[str, str]]) -> str:
@@ -154,7 +154,7 @@ def _set_names(groups: Sequence[_Group]) -> tuple[str, ...]:
 
 
 def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
-    """One grid of a group's records, and how many scores two of them give differently."""
+    """One grid of a group's records, and the number of scores that differ between records."""
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
@@ -166,20 +166,20 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
     for record in group.records:
         spelled = _spelled(record.grid.conditions, conditions)
         for (model, condition, metric), cell in record.grid.cells.items():
-            place = (named[record.label, model], spelled[condition], metric)
-            differing += _fill(cells.setdefault(place, Cell()), cell, group.common)
+            key = (named[record.label, model], spelled[condition], metric)
+            differing += _fill(cells.setdefault(key, Cell()), cell, group.common)
         for (model, condition), counted in record.grid.pixels.items():
             mine = pixels.setdefault((named[record.label, model], spelled[condition]), {})
             mine.update({case: one for case, one in counted.items() if case in group.common and case not in mine})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
-        for model, condition in _pairs_asked(record.grid):
+        for model, condition in _pairs_requested(record.grid):
             here = (named[record.label, model], spelled[condition])
             left = record.grid.waiting.get((model, condition), frozenset()) & group.common.keys()
             waiting[here] = waiting[here] & left if here in waiting else set(left)
-        for (model, metric), told in record.grid.by_model.items():
-            by_model.setdefault((named[record.label, model], metric), []).append(told)
-        for metric, told in record.grid.signatures.items():
-            signatures.setdefault(metric, []).append(told)
+        for (model, metric), signature in record.grid.by_model.items():
+            by_model.setdefault((named[record.label, model], metric), []).append(signature)
+        for metric, signature in record.grid.signatures.items():
+            signatures.setdefault(metric, []).append(signature)
     first = group.records[0].grid
     models = dict.fromkeys(named[record.label, model] for record in group.records for model in record.grid.models)
     grid = Grid(
@@ -190,23 +190,23 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         conditions=tuple(conditions.values()),
         cells=cells,
         pixels=pixels,
-        signatures={metric: joined_signature(told) for metric, told in signatures.items()},
-        by_model={place: joined_signature(told) for place, told in by_model.items()},
+        signatures={metric: joined_signature(many) for metric, many in signatures.items()},
+        by_model={key: joined_signature(many) for key, many in by_model.items()},
         failed=frozenset(failed),
         waiting=_waiting(waiting, cells, metric=first.task.metrics[0]),
     )
     return grid, differing
 
 
-def _pairs_asked(grid: Grid) -> set[tuple[str, str]]:
-    """Models and conditions of a record that it has asked, or was to ask."""
+def _pairs_requested(grid: Grid) -> set[tuple[str, str]]:
+    """The pairs of model and condition with requests, made or still to be made."""
     return {(model, condition) for model, condition, _ in grid.cells} | grid.failed | grid.waiting.keys()
 
 
 def _waiting(
     waiting: Mapping[tuple[str, str], set[str]], cells: Mapping[tuple[str, str, str], Cell], *, metric: str
 ) -> dict[tuple[str, str], frozenset[str]]:
-    """What no record has asked yet: another one may have a score of it."""
+    """The requests that no record has made yet; a case with a score in any record is not among them."""
     found = {}
     for (model, condition), cases in waiting.items():
         cell = cells.get((model, condition, metric), Cell())
@@ -219,17 +219,17 @@ def _waiting(
 def _spelled(mine: Iterable[Condition], known: dict[tuple[str, str, str], Condition]) -> dict[str, str]:
     """A record's names of conditions to those of the data set; two versions of one kind are two conditions."""
     found: dict[str, str] = {}
-    for one in mine:
-        place = one.place
-        if place not in known:
-            taken = any(other.name == one.name for other in known.values())
-            known[place] = replace(one, name="_".join(place)) if taken else one
-        found[one.name] = known[place].name
+    for condition in mine:
+        key = condition.key
+        if key not in known:
+            taken = any(other.name == condition.name for other in known.values())
+            known[key] = replace(condition, name="_".join(key)) if taken else condition
+        found[condition.name] = known[key].name
     return found
 
 
 def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
-    """Add what is not known yet; count what is known otherwise."""
+    """Add the values that are missing; count those that differ."""
     differing = 0
     for case, value in other.values.items():
         if case in common:
@@ -245,20 +245,20 @@ def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
 
 
 def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tuple[Condition, ...]]:
-    """Places of conditions that every model has that was asked about their group, and the other conditions."""
-    known = {one.place: one for grid in grids for one in grid.conditions}
-    asked: dict[tuple[str, str], list[set[str]]] = {}
+    """Keys of the conditions that every model of their group has, and the other conditions."""
+    known = {one.key: one for grid in grids for one in grid.conditions}
+    by_group: dict[tuple[str, str], list[set[str]]] = {}
     for grid in grids:
         for model in grid.models:
             for group, part in grid.groups():
-                levels = {one.level for one in grid.of_group(group, part) if grid.asked(model, one.name)}
+                levels = {one.level for one in grid.of_group(group, part) if grid.is_complete(model, one.name)}
                 if levels:
-                    asked.setdefault((group, part), []).append(levels)
+                    by_group.setdefault((group, part), []).append(levels)
     kept = {(CLEAN, CLEAN, "all")}
-    for (group, part), levels_of_each in asked.items():
+    for (group, part), levels_of_each in by_group.items():
         kept |= {(group, level, part) for level in set.intersection(*levels_of_each)}
-    unasked = {place for place in known if (place[0], place[2]) not in asked}
-    dropped = tuple(one for place, one in known.items() if place not in kept | unasked)
+    unasked = {key for key in known if (key[0], key[2]) not in by_group}
+    dropped = tuple(one for key, one in known.items() if key not in kept | unasked)
     return frozenset(kept), dropped
 
 
@@ -299,29 +299,29 @@ def _columns(
     sets: Sequence[DataSet], metric: str
 ) -> Iterator[tuple[tuple[str, str, str, str], dict[str, list[SampleValues]]]]:
     """(measure, group, level, part) with the values of every model that was asked."""
-    for one in dict.fromkeys(one.place for part in sets for one in part.grid.conditions):
-        levels = {part.name: _levels(part.view, one, metric) for part in sets}
+    for key in dict.fromkeys(one.key for part in sets for one in part.grid.conditions):
+        levels = {part.name: _levels(part.view, key, metric) for part in sets}
         if any(levels.values()):
-            yield ("level", *one), {name: found for name, found in levels.items() if found}
-    for place in dict.fromkeys(place for part in sets for place in part.grid.groups()):
-        changes = {part.name: list(changes_by_model(part.view, place, metric).values()) for part in sets}
+            yield ("level", *key), {name: found for name, found in levels.items() if found}
+    for group in dict.fromkeys(group for part in sets for group in part.grid.groups()):
+        changes = {part.name: list(changes_by_model(part.view, group, metric).values()) for part in sets}
         if any(changes.values()):
-            yield ("apc", place[0], "", place[1]), {name: found for name, found in changes.items() if found}
+            yield ("apc", group[0], "", group[1]), {name: found for name, found in changes.items() if found}
 
 
-def _strengths(sets: Sequence[DataSet], place: tuple[str, str]) -> str:
+def _strengths(sets: Sequence[DataSet], group: tuple[str, str]) -> str:
     """The strengths that a mean change is over, mildest first."""
-    every = (one for part in sets for model in part.grid.models for one in static_of(part.view, model, place))
+    every = (one for part in sets for model in part.grid.models for one in static_of(part.view, model, group))
     return ",".join(one.level for one in sorted(dict.fromkeys(every), key=lambda one: one.strength or 0.0))
 
 
-def _levels(view: GridColumns, place: tuple[str, str, str], metric: str) -> list[SampleValues]:
+def _levels(view: GridColumns, key: tuple[str, str, str], metric: str) -> list[SampleValues]:
     return [
         view.values(model, one.name, metric)
         for one in view.grid.conditions
-        if one.place == place
+        if one.key == key
         for model in view.grid.models
-        if view.grid.asked(model, one.name) and not view.grid.task.is_baseline(model)
+        if view.grid.is_complete(model, one.name) and not view.grid.task.is_baseline(model)
     ]
 
 
@@ -338,9 +338,9 @@ def mean_over(
 
     Example:
         >>> from auscult.rng import generator
-        >>> told = mean_over({"a": [{"x": -0.5, "y": -0.25}], "b": [{"z": -0.125}]},
+        >>> mean = mean_over({"a": [{"x": -0.5, "y": -0.25}], "b": [{"z": -0.125}]},
         ...     {"a": {"x": 1, "y": 2}, "b": {"z": 1}}, rng=lambda name: generator(0, name))
-        >>> told.value
+        >>> mean.value
         -0.25
     """
     columns = {name: [common([values]) for values in many] for name, many in parts.items()}
@@ -379,12 +379,12 @@ def _means_drawn(
     many: Sequence[Common], clusters: Clusters, *, rng: np.random.Generator, replicates: int
 ) -> tuple[int, Doubles | None]:
     """How many clusters there are, and each model's mean in every draw of them; None of a single one."""
-    samples = tuple(dict.fromkeys(sample for one in many for sample in one.samples))
+    samples = tuple(dict.fromkeys(sample for scored in many for sample in scored.samples))
     rows = np.zeros((len(samples), 2 * len(many)))  # of each model a sum and how many are in it
-    place = {sample: row for row, sample in enumerate(samples)}
-    for column, one in enumerate(many):
-        mine = [place[sample] for sample in one.samples]
-        rows[mine, 2 * column] = one.values[0]
+    row_of = {sample: row for row, sample in enumerate(samples)}
+    for column, scored in enumerate(many):
+        mine = [row_of[sample] for sample in scored.samples]
+        rows[mine, 2 * column] = scored.values[0]
         rows[mine, 2 * column + 1] = 1.0
     return resampled(rows, memberships(samples, clusters), _means, rng=rng, replicates=replicates)
 
@@ -400,14 +400,14 @@ def _means(sums: Doubles) -> Doubles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overall:
-    """What is said of models over all data sets."""
+    """Numbers and rankings of models over all data sets."""
 
     numbers: tuple[Number, ...] = ()  # level, apc, difference and apc_difference, of the main metric
     ranks: tuple[Ranks, ...] = ()
-    # models that were not asked on every data set, and are in none of these; baselines are not named
+    # models that are not in every data set, and so in none of these numbers; baselines are not listed
     apart: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()  # models that a ranking leaves out, since they have no score on one of the data sets
-    lone: tuple[str, ...] = ()  # data sets with a single clip, wherefore there is no interval
+    without: tuple[str, ...] = ()  # models left out of a ranking: one data set has no score of theirs
+    lone: tuple[str, ...] = ()  # data sets with a single clip, so that there is no interval
 
 
 def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
@@ -434,13 +434,13 @@ class _ModelsOver:
         self.task = first.grid.task
         shared = [model for model in first.grid.models if all(model in view.grid.models for view in others)]
         self.models = tuple(sorted((model for model in shared if self._clean(model)), key=self.task.is_baseline))
-        places = [{one.place: one.name for one in view.grid.conditions} for view in views.values()]
-        self.conditions = tuple(one for one in first.grid.conditions if all(one.place in known for known in places))
-        self._names = dict(zip(views, places, strict=True))
-        self.groups = tuple(place for place in first.grid.groups() if all(place in v.grid.groups() for v in others))
+        names = [{one.key: one.name for one in view.grid.conditions} for view in views.values()]
+        self.conditions = tuple(one for one in first.grid.conditions if all(one.key in known for known in names))
+        self._names = dict(zip(views, names, strict=True))
+        self.groups = tuple(group for group in first.grid.groups() if all(group in v.grid.groups() for v in others))
 
     def _clean(self, model: str) -> bool:
-        return all(view.grid.asked(model, CLEAN) for view in self.views.values())
+        return all(view.grid.is_complete(model, CLEAN) for view in self.views.values())
 
     def numbers(self) -> Iterator[Number]:
         """Of every model, then of every two."""
@@ -449,7 +449,7 @@ class _ModelsOver:
 
     def ranks(self) -> Iterator[Ranks]:
         """By the clean score, and for each mix by what is lost, as within one data set."""
-        told = self.task.metric_name(self.metric)
+        label = self.task.metric_name(self.metric)
         clean = self.conditions[0]
         models = [model for model in self.models if self._scored(model, [clean])]
         if len(models) > 1:
@@ -457,10 +457,10 @@ class _ModelsOver:
                 name: self._set(name, {model: self._values(name, model, clean) for model in models})
                 for name in self.views
             }
-            yield Ranks(name="clean", title=f"clean {told}", ranking=rank_by_score_over(sets))
-        for place in (one for one in self.groups if is_mix(one[0])):
-            stressed = [model for model in models if self._static(model, place)]
-            shared = self._common(stressed, place)
+            yield Ranks(name="clean", title=f"clean {label}", ranking=rank_by_score_over(sets))
+        for mix in (one for one in self.groups if is_mix(one[0])):
+            stressed = [model for model in models if self._static(model, mix)]
+            shared = self._common(stressed, mix)
             stressed = [model for model in stressed if self._scored(model, shared)]
             if len(stressed) < 2 or not shared:
                 continue
@@ -470,32 +470,32 @@ class _ModelsOver:
             }
             only = levels_only([one.level for one in shared], PAPER_LEVELS)
             yield Ranks(
-                name=part_name("loss", *place),
-                title=f"least {told} lost, {self.task.group_name(*place)}{only}",
+                name=part_name("loss", *mix),
+                title=f"least {label} lost, {self.task.group_name(*mix)}{only}",
                 ranking=rank_by_change_over(changes),
             )
 
     def without(self) -> Iterator[str]:
-        """Models that were asked what a ranking is of, and on some data set have not one score of all that."""
-        for place in (None, *(one for one in self.groups if is_mix(one[0]))):
-            asked = [model for model in self.models if place is None or self._static(model, place)]
-            shared = () if place is None else self._common(asked, place)
-            yield from (model for model in asked if not self._scored(model, shared))
+        """Models with the conditions of a ranking that have no score under them on some data set."""
+        for mix in (None, *(one for one in self.groups if is_mix(one[0]))):
+            tested = [model for model in self.models if mix is None or self._static(model, mix)]
+            shared = () if mix is None else self._common(tested, mix)
+            yield from (model for model in tested if not self._scored(model, shared))
 
     def _of(self, models: tuple[str, ...]) -> Iterator[Number]:
         """The levels and changes of one model, or of two the differences of these."""
         level, change = ("level", "apc") if len(models) == 1 else ("difference", "apc_difference")
-        for one in self.conditions:
-            if all(self._asked(model, one) for model in models):
-                columns = {name: [self._values(name, model, one) for model in models] for name in self.views}
+        for condition in self.conditions:
+            if all(self._is_complete(model, condition) for model in models):
+                columns = {name: [self._values(name, model, condition) for model in models] for name in self.views}
                 made = self._number(level, models, outcome=self._mean(columns, of=level))
-                yield replace(made, group=one.group, level=one.level, part=one.part)
-        for place in self.groups:
-            shared = self._common(models, place)
-            if shared and all(self._static(model, place) for model in models):
+                yield replace(made, group=condition.group, level=condition.level, part=condition.part)
+        for group in self.groups:
+            shared = self._common(models, group)
+            if shared and all(self._static(model, group) for model in models):
                 scores = {name: [self._scores(name, model, shared) for model in models] for name in self.views}
                 made = self._number(change, models, outcome=self._change(scores))
-                yield replace(made, group=place[0], part=place[1])
+                yield replace(made, group=group[0], part=group[1])
 
     def _mean(self, columns: Mapping[str, Sequence[SampleValues]], *, of: str) -> Outcome[float]:
         """The mean of one column, or of the first minus the second."""
@@ -531,31 +531,31 @@ class _ModelsOver:
     def _set(self, name: str, models: Mapping[str, Any]) -> Ranked[Any]:
         return Ranked(models=models, clusters=self.views[name].grid.cases, rng=self.views[name].rng("joined", name))
 
-    def _values(self, name: str, model: str, one: Condition) -> SampleValues:
-        return self.views[name].values(model, self._names[name][one.place], self.metric)
+    def _values(self, name: str, model: str, condition: Condition) -> SampleValues:
+        return self.views[name].values(model, self._names[name][condition.key], self.metric)
 
     def _scores(self, name: str, model: str, shared: Sequence[Condition]) -> Scores:
-        here = [replace(one, name=self._names[name][one.place]) for one in shared]
+        here = [replace(one, name=self._names[name][one.key]) for one in shared]
         return self.views[name].scores(model, here, self.metric)
 
-    def _asked(self, model: str, one: Condition) -> bool:
-        return all(view.grid.asked(model, self._names[name][one.place]) for name, view in self.views.items())
+    def _is_complete(self, model: str, condition: Condition) -> bool:
+        return all(view.grid.is_complete(model, self._names[name][condition.key]) for name, view in self.views.items())
 
     def _scored(self, model: str, shared: Sequence[Condition]) -> bool:
-        """Whether a model has a score on every data set; one that has none would leave nothing of the others."""
+        """Whether a model has a score on every data set: without one, no case is common to all models."""
         return all(
             common([self._values(name, model, one) for one in (self.conditions[0], *shared)]).samples
             for name in self.views
         )
 
-    def _static(self, model: str, place: GridCell) -> tuple[Condition, ...]:
+    def _static(self, model: str, group: GridCell) -> tuple[Condition, ...]:
         """The levels of constant strength that count, those that are on every data set."""
-        found = [{one.level: one for one in static_of(view, model, place)} for view in self.views.values()]
+        found = [{one.level: one for one in static_of(view, model, group)} for view in self.views.values()]
         return tuple(one for level, one in found[0].items() if all(level in other for other in found))
 
-    def _common(self, models: Sequence[str], place: GridCell) -> tuple[Condition, ...]:
+    def _common(self, models: Sequence[str], group: GridCell) -> tuple[Condition, ...]:
         """The levels that several models share."""
-        found = [self._static(model, place) for model in models]
+        found = [self._static(model, group) for model in models]
         shared = set.intersection(*({one.level for one in many} for many in found)) if found else set()
         return tuple(one for one in found[0] if one.level in shared) if found else ()
 

@@ -1,4 +1,4 @@
-"""The end of a run, whichever suite made it: its files from finished values.
+"""The output files of a run of any suite.
 
 ::
 
@@ -40,7 +40,7 @@ def write_run(
     summary: Summary,
     remarks: tuple[str, ...] = (),
 ) -> SuiteRun:
-    """Write everything that follows from the results of a run, tables and remarks the gravest first, and end it."""
+    """Write all files that depend on the results of a run, and finish it; tables and remarks by importance."""
     write_tables(run, tables)
     run.write_json("cells.json", [one.row() for one in numbers])
     run.write_text("cells.csv", cells_csv(numbers))
@@ -56,7 +56,7 @@ def write_run(
 
 
 def cells_csv(numbers: Sequence[SuiteNumber]) -> str:
-    """Every number as CSV, one a line; no line where there is no number."""
+    """The numbers as CSV, one per line."""
     file = io.StringIO()
     writer = csv.DictWriter(file, (type(numbers[0]) if numbers else Number).keys(), lineterminator="\n")
     writer.writeheader()
@@ -65,7 +65,7 @@ def cells_csv(numbers: Sequence[SuiteNumber]) -> str:
 
 
 def remove_stale(run: RunFolder, written: Collection[str]) -> None:
-    """Remove tables and figures that are none of these: only files that our notes name and that lie in the record."""
+    """Remove tables and figures of earlier commands: only files that the notes list and that lie in the record."""
     noted = {str(row.get("name")) for row in read_lines(run.path / NOTES)}
     for name in sorted(noted - set(written)):
         if name.startswith(FOLDERS) and _is_plain(run, name):
@@ -73,7 +73,7 @@ def remove_stale(run: RunFolder, written: Collection[str]) -> None:
 
 
 def _is_plain(run: RunFolder, name: str) -> bool:
-    """Whether it is a real file of the record, reached without a symbolic link."""
+    """Whether it is a regular file of the record, reached without a symbolic link."""
     try:
         path = inside(run.path, name)
     except AuscultError:

@@ -34,7 +34,7 @@ class Task:
 
     @property
     def main(self) -> str:
-        """What one number a model is told in."""
+        """The main metric: the one number that stands for a model."""
         return next(iter(self.means), self.metrics[0])
 
     def metric_name(self, metric: str) -> str:
@@ -54,7 +54,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands at one place of the grid, for one metric."""
+    """The values of one model under one condition, for one metric."""
 
     values: dict[str, float] = field(default_factory=dict)
     undefined: set[str] = field(default_factory=set)  # cases whose value does not exist
@@ -77,28 +77,28 @@ class Grid:
     # the same by (model, metric): what was soft has a threshold in it
     by_model: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     failed: frozenset[tuple[str, str]] = frozenset()  # (model, condition's name) under which a question failed
-    # (model, condition's name) to the ids of the cases that were to be asked and never were
+    # (model, condition's name) to the ids of the cases whose requests were never made
     waiting: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     def cell(self, model: str, condition: str, metric: str) -> Cell:
-        """One place; empty where nothing was scored."""
+        """The values of one cell; empty where nothing was scored."""
         return self.cells.get((model, condition, metric), Cell())
 
     def signature(self, model: str, metric: str) -> Mapping[str, Any]:
         """How the scores behind a number were made."""
-        parts, said = self.task.derived.get(metric, (metric, ""))
+        parts, description = self.task.derived.get(metric, (metric, ""))
         found = self.by_model.get((model, parts), self.signatures.get(parts, {}))
-        return {**found, "metric": said} if said and found else found
+        return {**found, "metric": description} if description and found else found
 
-    def asked(self, model: str, condition: str) -> bool:
-        """Whether anything is known of a model under a condition, if only that it failed.
+    def is_complete(self, model: str, condition: str) -> bool:
+        """Whether a model has results, scores or failures, under a condition.
 
-        Not where a case is yet to be asked that was asked clean: it would be missing from every average of levels.
+        False where a case with a clean result is still to be asked: every average of levels would lack it.
         """
         return self.known(model, condition) and not self._behind(model, condition)
 
     def known(self, model: str, condition: str) -> bool:
-        """Whether a model has an answer under a condition, or failed at one, even where cases are yet to be asked."""
+        """Whether a model has any score or failure under a condition, even where cases are still to be asked."""
         scored = any((model, condition, metric) in self.cells for metric in self.task.metrics)
         return scored or (model, condition) in self.failed
 
@@ -108,12 +108,12 @@ class Grid:
 
     def groups(self) -> tuple[tuple[str, str], ...]:
         """The groups of conditions as (group, part), without ``clean``, in order."""
-        found = dict.fromkeys((one.group, one.part) for one in self.conditions[1:])
+        found = dict.fromkeys((condition.group, condition.part) for condition in self.conditions[1:])
         return tuple(found)
 
-    def narrowed(self, places: Container[tuple[str, str, str]]) -> Grid:
-        """The grid with the conditions of these places alone."""
-        return replace(self, conditions=tuple(one for one in self.conditions if one.place in places))
+    def narrowed(self, keys: Container[tuple[str, str, str]]) -> Grid:
+        """The grid with the conditions of these keys alone."""
+        return replace(self, conditions=tuple(condition for condition in self.conditions if condition.key in keys))
 
     def of_group(self, group: str, part: str = "all") -> tuple[Condition, ...]:
         """The conditions of a group, mildest first, dynamic last."""
@@ -133,7 +133,7 @@ def grid_of(
     failed: Iterable[tuple[str, str, str]] = (),
     waiting: Iterable[tuple[str, str, str]] = (),
 ) -> Grid:
-    """Read the rows of ``scores.jsonl`` of these keys and true masks; of several for one place the last holds."""
+    """Read the rows of ``scores.jsonl`` of these keys and true masks; the last row of a cell counts."""
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
     signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
@@ -155,8 +155,8 @@ def grid_of(
     for model, condition, case in waiting:
         left.setdefault((model, condition), set()).add(case)
     by_metric: dict[str, list[Mapping[str, Any]]] = {}
-    for (_, metric), told in signed.items():
-        by_metric.setdefault(metric, []).extend(told.values())
+    for (_, metric), signatures in signed.items():
+        by_metric.setdefault(metric, []).extend(signatures.values())
     return Grid(
         task=task,
         cases={name: clip for name, (clip, _) in cases.items()},
@@ -166,9 +166,9 @@ def grid_of(
         cells=cells,
         pixels=pixels,
         failed=frozenset((model, condition) for model, condition, _ in failed),
-        waiting={place: frozenset(one) for place, one in left.items()},
-        signatures={metric: joined_signature(told) for metric, told in by_metric.items()},
-        by_model={place: joined_signature(told.values()) for place, told in signed.items()},
+        waiting={pair: frozenset(ids) for pair, ids in left.items()},
+        signatures={metric: joined_signature(signatures) for metric, signatures in by_metric.items()},
+        by_model={pair: joined_signature(signatures.values()) for pair, signatures in signed.items()},
     )
 
 
@@ -176,25 +176,25 @@ def joined_signature(many: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Several signatures as one: what differs has each of its values, ``none`` where a field is missing."""
     each = list(many)
     found: dict[str, Any] = {}
-    for key in dict.fromkeys(key for one in each for key in one):
-        values = {str(one.get(key, "none")): one.get(key, "none") for one in each}
+    for key in dict.fromkeys(key for signature in each for key in signature):
+        values = {str(signature.get(key, "none")): signature.get(key, "none") for signature in each}
         parts = dict.fromkeys(part for value in sorted(values) for part in value.split(_AND))
         found[key] = next(iter(values.values())) if len(values) == 1 else _AND.join(parts)
     return found
 
 
 def questions(grid: Grid) -> tuple[int, int, int]:
-    """How many questions were asked, failed, and have no score that could be defined, by models under conditions."""
-    asked = failed = undefined = 0
+    """How many requests were made, failed, and have no defined score."""
+    requested = failed = undefined = 0
     for model in grid.models:
-        for one in grid.conditions:
-            if not grid.known(model, one.name):
+        for condition in grid.conditions:
+            if not grid.known(model, condition.name):
                 continue
-            cells = [grid.cell(model, one.name, metric) for metric in grid.task.metrics]
-            mine = grid.cases.keys() - grid.waiting.get((model, one.name), frozenset())
+            cells = [grid.cell(model, condition.name, metric) for metric in grid.task.metrics]
+            mine = grid.cases.keys() - grid.waiting.get((model, condition.name), frozenset())
             scored = mine & {case for cell in cells for case in cell.values}
             without = (mine & {case for cell in cells for case in cell.undefined}) - scored
-            asked += len(mine)
+            requested += len(mine)
             failed += len(mine - scored - without)
             undefined += len(without)
-    return asked, failed, undefined
+    return requested, failed, undefined

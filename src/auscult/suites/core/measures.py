@@ -6,9 +6,9 @@ apc            mean over low, medium and high of perturbed minus clean (R2-Bench
 apc_relative   the share of the clean score that is lost
 apc_dynamic    dynamic minus clean (Fig. 10)
 dynamic_gap    dynamic change minus static change, case by case; where low, medium and high are all there
-gap_static     the static one of these two, over the cases of the gap
-gap_dynamic    the dynamic one
-breaking       the strength at which half of the clean score is lost, or the strongest asked, above which it lies
+gap_static     the static change, over the cases of the gap
+gap_dynamic    the dynamic change, over the same cases
+breaking       the strength at which half of the clean score is lost; above the strongest one tested, that one
 =============  ===================================================================================================
 
 Intervals hold 95 %, by drawing whole clips or photographs; everything of one run is drawn alike.
@@ -55,8 +55,8 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
     for model in view.grid.models:
         for metric in view.metrics:
             found += level_numbers(view, model, metric)
-            for place in view.grid.groups():
-                found += _changes(view, model, metric, place=place)
+            for group in view.grid.groups():
+                found += _changes(view, model, metric, group=group)
         if view.grid.task.pooled:
             found += _pooled(view, model)
     found += _differences(view)
@@ -65,41 +65,41 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
 
 def _pooled(view: GridColumns, model: str) -> Iterator[Number]:
     metric = view.grid.task.pooled
-    for one in view.grid.conditions:
-        if view.grid.asked(model, one.name):
-            outcome = mean_ratio(*view.pixels(model, one.name), **view.drawn())
-            yield view.number("level", one, outcome=outcome, model=model, metric=metric)
-    for place in view.grid.groups():
-        static = static_of(view, model, place)
-        if static and view.grid.asked(model, CLEAN):
-            parts = [view.pixels(model, name) for name in (CLEAN, *(one.name for one in static))]
-            change, columns = ratio_change(parts, **view.drawn()), _columns(view, model, metric, place=place)
-            yield view.number("apc", place, outcome=change, model=model, metric=metric, columns=columns)
+    for condition in view.grid.conditions:
+        if view.grid.is_complete(model, condition.name):
+            outcome = mean_ratio(*view.pixels(model, condition.name), **view.drawn())
+            yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
+    for group in view.grid.groups():
+        static = static_of(view, model, group)
+        if static and view.grid.is_complete(model, CLEAN):
+            parts = [view.pixels(model, name) for name in (CLEAN, *(condition.name for condition in static))]
+            change, columns = ratio_change(parts, **view.drawn()), _columns(view, model, metric, group=group)
+            yield view.number("apc", group, outcome=change, model=model, metric=metric, columns=columns)
 
 
-def static_of(view: GridColumns, model: str, place: GridCell) -> tuple[Condition, ...]:
+def static_of(view: GridColumns, model: str, group: GridCell) -> tuple[Condition, ...]:
     """The conditions of constant strength that a model was asked under: the paper's three, or what there is."""
-    asked = _curve(view, model, place)
-    printed = [one for one in asked if one.level in PAPER_LEVELS]
-    return tuple(printed or asked)
+    curve = _curve(view, model, group)
+    printed = [one for one in curve if one.level in PAPER_LEVELS]
+    return tuple(printed or curve)
 
 
-def _curve(view: GridColumns, model: str, place: GridCell) -> list[Condition]:
+def _curve(view: GridColumns, model: str, group: GridCell) -> list[Condition]:
     """All conditions of constant strength that a model was asked under."""
-    found = (one for one in view.grid.of_group(*place) if one.strength is not None)
-    return [one for one in found if view.grid.asked(model, one.name)]
+    found = (one for one in view.grid.of_group(*group) if one.strength is not None)
+    return [one for one in found if view.grid.is_complete(model, one.name)]
 
 
-def _columns(view: GridColumns, model: str, metric: str, *, place: GridCell) -> dict[str, float]:
+def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> dict[str, float]:
     """Clean and every level over the cases of the change, so that a row of a table compares like with like."""
-    static = static_of(view, model, place)
+    static = static_of(view, model, group)
     get = partial(_parts, view, model, metric=metric)
-    behind = {CLEAN: get(CLEAN), **{one.level: get(one.name) for one in static}}
+    behind = {CLEAN: get(CLEAN), **{condition.level: get(condition.name) for condition in static}}
     found = _ratios(behind)
-    for one in _curve(view, model, place):
-        if one not in static and found:
-            told = _ratios({**behind, one.level: get(one.name)})
-            found |= {level: value for level, value in told.items() if level == one.level}
+    for condition in _curve(view, model, group):
+        if condition not in static and found:
+            ratios = _ratios({**behind, condition.level: get(condition.name)})
+            found |= {level: value for level, value in ratios.items() if level == condition.level}
     return found
 
 
@@ -119,22 +119,22 @@ def _parts(view: GridColumns, model: str, condition: str, *, metric: str) -> _Pa
     return view.values(model, condition, metric), dict.fromkeys(view.cases, 1.0)
 
 
-def dynamic_of(view: GridColumns, model: str, place: GridCell) -> Condition | None:
+def dynamic_of(view: GridColumns, model: str, group: GridCell) -> Condition | None:
     """The dynamic condition of a group, where a model was asked under it."""
-    found = (one for one in view.grid.of_group(*place) if one.strength is None)
-    return next((one for one in found if view.grid.asked(model, one.name)), None)
+    found = (one for one in view.grid.of_group(*group) if one.strength is None)
+    return next((one for one in found if view.grid.is_complete(model, one.name)), None)
 
 
-def _changes(view: GridColumns, model: str, metric: str, *, place: GridCell) -> Iterator[Number]:
-    if not view.grid.asked(model, CLEAN):
+def _changes(view: GridColumns, model: str, metric: str, *, group: GridCell) -> Iterator[Number]:
+    if not view.grid.is_complete(model, CLEAN):
         return
-    made = partial(view.number, place=place, model=model, metric=metric)
-    static, dynamic = static_of(view, model, place), dynamic_of(view, model, place)
+    made = partial(view.number, condition=group, model=model, metric=metric)
+    static, dynamic = static_of(view, model, group), dynamic_of(view, model, group)
     if static:
-        scores, columns = view.scores(model, static, metric), _columns(view, model, metric, place=place)
+        scores, columns = view.scores(model, static, metric), _columns(view, model, metric, group=group)
         yield made("apc", outcome=change_interval(scores, **view.drawn()), columns=columns)
         yield made("apc_relative", outcome=change_interval(scores, variant="relative", **view.drawn()))
-        curve = view.scores(model, _curve(view, model, place), metric)
+        curve = view.scores(model, _curve(view, model, group), metric)
         yield made("breaking", outcome=breaking_point(curve, **view.drawn()))
     if dynamic is not None:
         scores = view.scores(model, [dynamic], metric)
@@ -152,8 +152,8 @@ def _gap(
         return {"dynamic_gap": Undefined(NOT_ALL_LEVELS)}
     columns = [view.values(model, one.name, metric) for one in (view.grid.conditions[0], *static, dynamic)]
     cases = [case for case in view.cases if all(case in column for column in columns)]
-    told: ValueMap = {case: mean_value([column[case] for column in columns]) for case in cases}
-    lost = {case: value for case, value in told.items() if isinstance(value, Failed | Undefined)}
+    means: ValueMap = {case: mean_value([column[case] for column in columns]) for case in cases}
+    lost = {case: value for case, value in means.items() if isinstance(value, Failed | Undefined)}
     clean, *levels, last = ({case: column[case] for case in cases} | lost for column in columns)
     level: ValueMap = {case: mean_value([column[case] for column in levels]) for case in cases}
     still = Scores(clean=clean, levels={one.level: column for one, column in zip(static, levels, strict=True)})
@@ -168,10 +168,10 @@ def _gap(
 
 def _differences(view: GridColumns) -> Iterator[Number]:
     """Of every two models, on the cases that both have: under each condition, and of their changes."""
-    models = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
+    models = [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
     models.sort(key=view.grid.task.is_baseline)  # a baseline is never the first of a pair with a model
-    for place, first in enumerate(models):
-        for second in models[place + 1 :]:
+    for index, first in enumerate(models):
+        for second in models[index + 1 :]:
             for metric in view.metrics:
                 yield from _between(view, (first, second), metric)
 
@@ -179,16 +179,16 @@ def _differences(view: GridColumns) -> Iterator[Number]:
 def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[Number]:
     name, signature = f"{pair[0]} - {pair[1]}", _of_both(view, pair, metric)
     made = partial(view.number, model=name, metric=metric, signature=signature)
-    for one in view.grid.conditions:
-        if all(view.grid.asked(model, one.name) for model in pair):
-            first, second = (view.values(model, one.name, metric) for model in pair)
+    for condition in view.grid.conditions:
+        if all(view.grid.is_complete(model, condition.name) for model in pair):
+            first, second = (view.values(model, condition.name, metric) for model in pair)
             gap: ValueMap = {case: minus(first[case], second[case]) for case in first if case in second}
-            yield made("difference", one, outcome=mean_ratio(gap, **view.drawn()))
-    for place in view.grid.groups():
-        shared = [one for one in static_of(view, pair[0], place) if view.grid.asked(pair[1], one.name)]
+            yield made("difference", condition, outcome=mean_ratio(gap, **view.drawn()))
+    for group in view.grid.groups():
+        shared = [one for one in static_of(view, pair[0], group) if view.grid.is_complete(pair[1], one.name)]
         if shared:
             both = [view.scores(model, shared, metric) for model in pair]
-            yield made("apc_difference", place, outcome=change_difference(*both, **view.drawn()))
+            yield made("apc_difference", group, outcome=change_difference(*both, **view.drawn()))
 
 
 def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str, Any]:
@@ -213,52 +213,52 @@ class Ranks:
 
 def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
     """Room to the correlation of its kinds' changes over all models but baselines; none of fewer than two kinds."""
-    places = dict.fromkeys(place for view in views.values() for place in view.grid.groups() if not is_mix(place[0]))
+    groups = dict.fromkeys(group for view in views.values() for group in view.grid.groups() if not is_mix(group[0]))
     rooms: dict[str, dict[str, SampleValues]] = {}
-    for place in places:
+    for group in groups:
         parts = {
             (model, name): changes
             for name, view in views.items()
-            for model, changes in changes_by_model(view, place, metric).items()
+            for model, changes in changes_by_model(view, group, metric).items()
         }
         if parts:
-            words = next(iter(views.values())).grid.task.group_name(*place)
-            rooms.setdefault(room_of(place[0]), {})[words] = joined(parts)
+            words = next(iter(views.values())).grid.task.group_name(*group)
+            rooms.setdefault(room_of(group[0]), {})[words] = joined(parts)
     return {room: correlation(kinds) for room, kinds in rooms.items() if len(kinds) > 1}
 
 
-def changes_by_model(view: GridColumns, place: GridCell, metric: str) -> dict[str, SampleValues]:
+def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
     """Each model's change of every sample; baselines and models that were not asked are left out."""
     found: dict[str, SampleValues] = {}
     for model in view.grid.models:
-        static = static_of(view, model, place)
-        if static and view.grid.asked(model, CLEAN) and not view.grid.task.is_baseline(model):
+        static = static_of(view, model, group)
+        if static and view.grid.is_complete(model, CLEAN) and not view.grid.task.is_baseline(model):
             found[model] = sample_changes(view.scores(model, static, metric))
     return found
 
 
 def rankings_of(view: GridColumns, metric: str) -> list[Ranks]:
     """Rankings by the clean score, and for each mix by what is lost; none of fewer than two models with a score."""
-    asked = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
-    told = view.grid.task.metric_name(metric)
+    tested = [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
+    label = view.grid.task.metric_name(metric)
     clean = view.grid.conditions[:1]
-    models = _scored(view, metric, dict.fromkeys(asked, clean))
+    models = _scored(view, metric, dict.fromkeys(tested, clean))
     found = []
     if len(models) > 1:
         values = {model: view.values(model, CLEAN, metric) for model in models}
         ranking = rank_by_score(values, **view.drawn())
-        found.append(Ranks(name="clean", title=f"clean {told}", ranking=ranking, without=_others(asked, models)))
-    for place in view.grid.groups():
-        if not is_mix(place[0]):
+        found.append(Ranks(name="clean", title=f"clean {label}", ranking=ranking, without=_others(tested, models)))
+    for group in view.grid.groups():
+        if not is_mix(group[0]):
             continue
-        met = {model: static_of(view, model, place) for model in asked}
+        met = {model: static_of(view, model, group) for model in tested}
         met = {model: static for model, static in met.items() if static}
         # first those without any: they may have been asked at fewer levels than the others share
         stressed = _scored(view, metric, {model: (*clean, *static) for model, static in met.items()})
         shared = [
             one
             for one in (met[stressed[0]] if stressed else ())
-            if all(view.grid.asked(model, one.name) for model in stressed)
+            if all(view.grid.is_complete(model, one.name) for model in stressed)
         ]
         if len(stressed) < 2 or not shared:
             continue
@@ -266,8 +266,8 @@ def rankings_of(view: GridColumns, metric: str) -> list[Ranks]:
         only = levels_only([one.level for one in shared], PAPER_LEVELS)
         found.append(
             Ranks(
-                name=part_name("loss", *place),
-                title=f"least {told} lost, {view.grid.task.group_name(*place)}{only}",
+                name=part_name("loss", *group),
+                title=f"least {label} lost, {view.grid.task.group_name(*group)}{only}",
                 ranking=rank_by_change(scores, **view.drawn()),
                 without=_others(met, stressed),
             )
@@ -284,16 +284,17 @@ def _scored(view: GridColumns, metric: str, conditions: Mapping[str, Sequence[Co
     ]
 
 
-def _others(asked: Iterable[str], ranked: Collection[str]) -> tuple[str, ...]:
-    return tuple(model for model in asked if model not in ranked)
+def _others(tested: Iterable[str], ranked: Collection[str]) -> tuple[str, ...]:
+    return tuple(model for model in tested if model not in ranked)
 
 
 def unranked(ranks: Iterable[Ranks]) -> list[str]:
     """Who is in no ranking and why, and which ranking there is not, in sentences."""
     found = []
-    for one in ranks:
-        if one.without:
-            found.append(f"Left out of the ranking by {one.title}, without a score to rank: {', '.join(one.without)}.")
-        if isinstance(one.ranking, Undefined):
-            found.append(f"No ranking by {one.title}: {one.ranking.reason}.")
+    for ranked in ranks:
+        if ranked.without:
+            names = ", ".join(ranked.without)
+            found.append(f"Left out of the ranking by {ranked.title}, without a score to rank: {names}.")
+        if isinstance(ranked.ranking, Undefined):
+            found.append(f"No ranking by {ranked.title}: {ranked.ranking.reason}.")
     return found

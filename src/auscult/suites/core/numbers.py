@@ -30,12 +30,12 @@ GridCell: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteNumber:
-    """One number of a suite, as tables, files and summaries have it; what it is of, a suite adds."""
+    """One number of a suite, as tables, files and summaries have it; a suite adds the fields that identify it."""
 
     NAMED: ClassVar[tuple[str, ...]] = ()
-    """Fields that say what it is of."""
+    """Fields that identify it."""
     COUNTED: ClassVar[tuple[str, ...]] = ()
-    """What was counted beside it."""
+    """Fields that count cases."""
 
     outcome: Outcome[float]  # the number, with interval where there is one
 
@@ -70,7 +70,7 @@ class SuiteNumber:
         return str(self.outcome.signature) if isinstance(self.outcome, Scored) else ""
 
     def row(self) -> dict[str, Any]:
-        """It as plain values, shares 0..1; an undefined one has value null and its reason."""
+        """The number as plain values, shares 0..1; an undefined one has value null and its reason."""
         return {
             **{name: getattr(self, name) for name in self.NAMED},
             "value": self.value,
@@ -88,7 +88,7 @@ class SuiteNumber:
 
 
 def metric_json(number: SuiteNumber, *more: str) -> dict[str, Any]:
-    """A number as a metric of ``summary.json``, rounded; ``more`` names what stands there too where there is any."""
+    """A number as a metric of ``summary.json``, rounded, with the fields in ``more`` that are not empty."""
     row = number.row()
     rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
     beside = {key: row[key] for key in ("reason", *more) if row.get(key)}
@@ -102,7 +102,7 @@ class Number(SuiteNumber):
     NAMED: ClassVar = ("measure", "model", "metric", "group", "level", "part", "split")
     COUNTED: ClassVar = ("beyond", "n", "failed", "undefined", "missing")
 
-    measure: str  # what it is; see the module
+    measure: str  # see ``suites.core.measures``
     model: str  # of which model; for a difference ``first - second``
     metric: str
     group: str  # what was done; ``clean`` where nothing was
@@ -110,13 +110,13 @@ class Number(SuiteNumber):
     part: str = "all"  # to which frames
     split: str = ""  # of which cases; empty for all
     signature: Mapping[str, Any] = field(default_factory=dict)  # how its scores were made
-    # of an ``apc``, clean and each level as means over the same cases; those of the change itself, where a level
-    # does not enter it those that have it as well
+    # of an ``apc``, the means of clean and of each level over the cases of the change; of a level outside the
+    # change, over those that have that level too
     columns: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def place(self) -> GridCell:
-        """What was done, and to which frames."""
+    def grid_cell(self) -> GridCell:
+        """The group of conditions and the perturbed part of a clip."""
         return self.group, self.part
 
     @property
@@ -125,8 +125,8 @@ class Number(SuiteNumber):
         found = getattr(self.outcome, "counts", None)
         if isinstance(found, Counts):
             return found
-        told, names = getattr(self.outcome, "detail", {}), self.COUNTED[1:]
-        return Counts(**{name: told[name] for name in names}) if all(name in told for name in names) else None
+        detail, names = getattr(self.outcome, "detail", {}), self.COUNTED[1:]
+        return Counts(**{name: detail[name] for name in names}) if all(name in detail for name in names) else None
 
     @property
     def beyond(self) -> float | None:
@@ -167,34 +167,34 @@ class GridColumns:
         return (*self.grid.task.metrics, *self.grid.task.means)
 
     def values(self, model: str, condition: str, metric: str) -> ValueMap:
-        """The value of every case that was asked; what has no answer failed."""
+        """The value of every requested case; one without an answer is failed."""
         if metric in self.grid.task.means:
-            parts = [self.values(model, condition, one) for one in self.grid.task.means[metric]]
+            parts = [self.values(model, condition, name) for name in self.grid.task.means[metric]]
             return {case: mean_value([part[case] for part in parts]) for case in parts[0]}
-        cell, mine = self.grid.cell(model, condition, metric), self._asked(model, condition)
+        cell, mine = self.grid.cell(model, condition, metric), self._requested(model, condition)
         return {case: _value(cell.values.get(case), undefined=case in cell.undefined) for case in mine}
 
     def pixels(self, model: str, condition: str) -> tuple[dict[Hashable, Value], dict[Hashable, float]]:
         """Pixels of intersection and of union of every case."""
-        found, mine = self.grid.pixels.get((model, condition), {}), self._asked(model, condition)
+        found, mine = self.grid.pixels.get((model, condition), {}), self._requested(model, condition)
         both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in mine}
         return both, {case: found[case][1] for case in mine if case in found}
 
-    def _asked(self, model: str, condition: str) -> tuple[str, ...]:
-        """The cases without those that are yet to be asked."""
+    def _requested(self, model: str, condition: str) -> tuple[str, ...]:
+        """The cases without those whose request is still to be made."""
         waiting = self.grid.waiting.get((model, condition))
         return self.cases if waiting is None else tuple(case for case in self.cases if case not in waiting)
 
     def scores(self, model: str, conditions: Sequence[Condition], metric: str) -> Scores:
-        """Clean and some conditions, by level."""
+        """The scores of clean and of the conditions, by level."""
         levels = {one.level: self.values(model, one.name, metric) for one in conditions}
         return Scores(
             clean=self.values(model, CLEAN, metric), levels={_level(name): one for name, one in levels.items()}
         )
 
-    def number(self, measure: str, place: Condition | GridCell, *, model: str, metric: str, **more: Any) -> Number:
+    def number(self, measure: str, condition: Condition | GridCell, *, model: str, metric: str, **more: Any) -> Number:
         """A number of a condition, or of all levels of a group; ``more`` are its outcome and other fields."""
-        group, level, part = place.place if isinstance(place, Condition) else (place[0], "", place[1])
+        group, level, part = condition.key if isinstance(condition, Condition) else (condition[0], "", condition[1])
         return Number(
             measure=measure,
             model=model,
@@ -211,7 +211,7 @@ class GridColumns:
         return {"clusters": self.grid.cases, "rng": self.rng("levels")}
 
     def rng(self, *key: str) -> np.random.Generator:
-        """The draws of a number; the same for every model, so that all meet the same clips."""
+        """The generator of a number's interval; the same for every model, so that all are drawn by the same clips."""
         return generator(self.seed, self.grid.task.suite, "bootstrap", *key)
 
 
@@ -227,14 +227,14 @@ def _value(value: float | None, *, undefined: bool) -> Value:
 
 def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
     """The mean of a metric under every condition that a model was asked under."""
-    for one in view.grid.conditions:
-        if view.grid.asked(model, one.name):
-            outcome = mean_ratio(view.values(model, one.name, metric), **view.drawn())
-            yield view.number("level", one, outcome=outcome, model=model, metric=metric)
+    for condition in view.grid.conditions:
+        if view.grid.is_complete(model, condition.name):
+            outcome = mean_ratio(view.values(model, condition.name, metric), **view.drawn())
+            yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
 
 
 def mean_value(values: Sequence[Value]) -> Value:
-    """The mean of what one case has; what failed or is undefined among it goes before."""
+    """The mean of one case's values; the first failed, else undefined, one where there is any."""
     for kind in (Failed, Undefined):
         for value in values:
             if isinstance(value, kind):
@@ -243,7 +243,7 @@ def mean_value(values: Sequence[Value]) -> Value:
 
 
 def minus(first: Value, second: Value) -> Value:
-    """The difference of what one case has twice."""
+    """The difference of two values of one case."""
     lost = mean_value([first, second])
     return lost if isinstance(lost, Failed | Undefined) else first - second  # type: ignore[operator]
 
@@ -268,12 +268,12 @@ def averaged(levels: Iterable[str]) -> tuple[str, ...]:
 
 
 def levels_only(levels: Sequence[str], usual: Sequence[str]) -> str:
-    """Of which levels a change is, where these are not the usual ones: `` (high only)``."""
+    """The levels of a change in words, where they are not the usual ones: `` (high only)``."""
     return "" if set(levels) == set(usual) or not levels else f" ({', '.join(levels)} only)"
 
 
 def percent(value: float, *, points: bool = False) -> str:
-    """A share in percent; a change, in percentage points, with its sign. What rounds to nothing is no loss."""
+    """A share in percent; a change in percentage points, with its sign; one that rounds to zero prints as +0.0."""
     rounded = round(100 * value, 1) + 0.0  # of -0.0 this makes 0.0
     return f"{rounded:+.1f}" if points else f"{rounded:.1f}"
 

@@ -1,4 +1,4 @@
-"""From the scores of a run to its numbers, tables and charts, and how these are laid out on a page and written."""
+"""From the scores of a run to its numbers, tables, charts and page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResults:
-    """What follows from the scores of one view."""
+    """Everything computed from the scores of one view."""
 
     view: GridColumns
     numbers: tuple[Number, ...]
@@ -50,7 +50,7 @@ class SuiteResults:
 
 def results_of(view: GridColumns) -> SuiteResults:
     """Everything that follows from the scores."""
-    # A source's own words, such as train and test, say nothing of what a model knows.
+    # Other splits of a source, such as train and test, say nothing of what a model has seen.
     splits = tuple(one for one in SPLITS if one in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()
     numbers = numbers_of(view)
@@ -79,11 +79,11 @@ def results_of(view: GridColumns) -> SuiteResults:
 def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
     """The tables of numbers, by file name; empty ones are left out."""
     found: dict[str, Table | None] = {}
-    for place in index.mixes():
-        name = part_name("general", *place)
-        found[name] = shown.general_table(index, *place)
+    for mix in index.mixes():
+        name = part_name("general", *mix)
+        found[name] = shown.general_table(index, *mix)
         for split in splits:
-            found[f"{name}__{split}"] = shown.general_table(index, *place, split=split)
+            found[f"{name}__{split}"] = shown.general_table(index, *mix, split=split)
     found["floor"] = shown.floor_table(index)
     found["kinds"] = shown.kinds_table(index)
     found["breaking"] = shown.breaking_table(index)
@@ -93,7 +93,7 @@ def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
 
 
 def sections_of(tables: Mapping[str, Table], charts: Sequence[Figure], *, before: str = "") -> tuple[Section, ...]:
-    """General first, then kinds, then the rest; each in the first section that its name fits, ``before`` apart."""
+    """The sections of a page; a table goes to the first one whose prefix its name has, after ``before``."""
     left_tables, left_charts = dict(tables), list(charts)
     found = []
     for name, title, lead, table_names, chart_names in _PARTS:
@@ -116,20 +116,20 @@ _PARTS: Final = (
 """Sections: anchor, title, lead, and how the names of their tables and charts begin."""
 
 
-# --- what became of the requests ---
+# --- outcomes of the requests ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
     """One model's answers."""
 
-    asked: int  # cases times conditions
+    requested: int  # cases times conditions
     answered: int  # of these
     failed: int  # of these; the rest was not asked
     frames: int
-    # medians over answers per frame: the model's own time, that of reading and perturbing, and everything else's
+    # medians over answers per frame: the model, reading and perturbing, everything else
     times_ms: tuple[float, ...]  # empty where nothing was answered
-    peak_mb: int | None  # the most memory of a worker with the model; None where the system does not tell
+    peak_mb: int | None  # peak memory of a worker with the model; None where the system does not report it
 
 
 def answers_of(
@@ -139,7 +139,7 @@ def answers_of(
     models: Sequence[str],
     failed: Sequence[tuple[str, str, str]],
 ) -> dict[str, Answers]:
-    """Count and time the stored predictions of each model; ``failed`` has no answer, or one without a score."""
+    """Count and time the stored predictions of each model; ``failed`` has no answer or no score."""
     times: dict[str, list[list[float]]] = {model: [] for model in models}
     frames = dict.fromkeys(models, 0)
     peaks: dict[str, int | None] = dict.fromkeys(models)
@@ -155,10 +155,10 @@ def answers_of(
         if row.get("peak_mb") is not None:
             peaks[model] = max(peaks[model] or 0, int(row["peak_mb"]))
     stored = {valid[key] for key in seen}
-    lost = {model: {place for place in failed if place[0] == model} for model in models}
+    lost = {model: {request for request in failed if request[0] == model} for model in models}
     return {
         model: Answers(
-            asked=len(times[model]) + len(lost[model] - stored),
+            requested=len(times[model]) + len(lost[model] - stored),
             answered=len(times[model]),
             failed=len(lost[model]),
             frames=frames[model],
@@ -172,13 +172,13 @@ def answers_of(
 def answers_table(
     answers: Mapping[str, Answers], waiting: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({})
 ) -> Table:
-    """What became of the questions."""
+    """The outcomes of the requests, by model."""
     left = {model: sum(len(cases) for (name, _), cases in waiting.items() if name == model) for model in answers}
     more = any(left.values())
     rows = [
         (
             model,
-            f"{one.asked:,}",
+            f"{one.requested:,}",
             f"{one.answered:,}",
             f"{one.failed:,}",
             *((f"{left[model]:,}",) if more else ()),
@@ -215,11 +215,11 @@ def write_results(
     """Write everything that follows from the scores, with sections that the suite adds, and end the run."""
     run, grid = runner.run, done.grid
     stored = read_lines(run.path / PREDICTIONS)
-    answers = answers_of(stored, valid=done.places, models=grid.models, failed=done.failed)
+    answers = answers_of(stored, valid=done.requests, models=grid.models, failed=done.failed)
     results = results_of(GridColumns(grid=grid, seed=runner.seed))
     tables = {**results.tables, "answers": answers_table(answers, grid.waiting)}
     waiting = shown.waiting_notes(grid)
-    told = (
+    all_notes = (
         *undefined_reasons(read_lines(run.path / SCORES), grid),
         FAILED,
         *waiting,
@@ -227,7 +227,7 @@ def write_results(
         *([f"Could not be asked about: {unlisted:,}; see errors.jsonl."] if unlisted else []),
         *([f"Expressions that refer to nothing, left out: {absent:,}."] if absent else []),
     )
-    page = _page(run, results, sections=(*sections_of(tables, results.charts), *pictures), notes=told)
+    page = _page(run, results, sections=(*sections_of(tables, results.charts), *pictures), notes=all_notes)
     return write_run(
         run,
         replace(page, shown=shown_of(tables)),
@@ -239,7 +239,7 @@ def write_results(
 
 
 def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
-    """Those of the tables that fit a console."""
+    """The tables that fit a console."""
     first = [name for name in tables if name.startswith("general") and "__" not in name]
     return tuple(tables[name] for name in (*first, "floor", "answers") if name in tables)
 
@@ -247,15 +247,15 @@ def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
 def summary_of(
     command: str, grid: Grid, answers: Mapping[str, Answers], *, numbers: Iterable[Number], unlisted: int
 ) -> Summary:
-    """Counts are questions: one per model, case and condition; what could not be made a case failed with each model."""
-    asked = sum(one.asked for one in answers.values())
+    """Counts are requests: one per model, case and condition; an instance that cannot be made a case fails for each."""
+    requested = sum(one.requested for one in answers.values())
     failed = sum(one.failed for one in answers.values())
     lost = unlisted * len(answers)
     _, _, undefined = questions(grid)
     return Summary(
         command=command,
-        n=asked + lost,
-        ok=asked - failed - undefined,
+        n=requested + lost,
+        ok=requested - failed - undefined,
         failed=failed + lost,
         undefined=undefined,
         metrics=shown.summary_metrics(numbers),
@@ -267,7 +267,7 @@ _MOST_NAMED: Final = 3
 
 
 def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str]:
-    """Why answers have no score, in a sentence for each of the commonest reasons, with how many answers and cases."""
+    """A sentence for each of the most frequent reasons why answers have no score, with counts of answers and cases."""
     why = {
         (str(row["model"]), str(row["condition"]), str(row["metric"]), str(row["id"])): str(row.get("reason") or "")
         for row in rows
@@ -278,9 +278,9 @@ def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str
         if case in grid.cell(model, condition, metric).undefined:
             found.setdefault(reason or "unknown", set()).add((model, condition, case))
     ranked = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
-    told = [_reason(reason, answers) for reason, answers in ranked[:_MOST_REASONS]]
+    sentences = [_reason(reason, answers) for reason, answers in ranked[:_MOST_REASONS]]
     left = len(ranked) - _MOST_REASONS
-    return told + ([f"{left} more reasons why answers have no score: see scores.jsonl."] if left > 0 else [])
+    return sentences + ([f"{left} more reasons why answers have no score: see scores.jsonl."] if left > 0 else [])
 
 
 def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
@@ -293,10 +293,10 @@ def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...
     grid = results.view.grid
     floor = [name for name in grid.models if grid.task.is_baseline(name)]
     models = [name for name in grid.models if name not in floor]
-    told = f"{counted(len(models), 'model')} beside {counted(len(floor), 'baseline')}"
+    subtitle = f"{counted(len(models), 'model')} beside {counted(len(floor), 'baseline')}"
     clips = len(set(grid.cases.values()))
     return Page(
-        title=f"{grid.task.title.capitalize()}: {told}",
+        title=f"{grid.task.title.capitalize()}: {subtitle}",
         command=f"run {grid.task.suite}",
         facts=(
             ("Models", ", ".join((*models, *floor))),

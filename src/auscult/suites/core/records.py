@@ -1,4 +1,4 @@
-"""A record of a suite of models read again, and its numbers computed from its lines alone: no model is asked."""
+"""Reads a record of a suite of models, and computes its numbers from its lines alone: no model is asked."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _AGAIN: Final = "the file was edited or damaged; run the command of this record 
 
 @runtime_checkable
 class ModelSuite(Suite, Protocol):
-    """A suite of models: what must be known of it to read its records."""
+    """A suite of models: what reading its records needs."""
 
     def task(self, manifest: Mapping[str, Any]) -> Task:
         """The task of a record."""
@@ -43,7 +43,7 @@ def command_of(suite: ModelSuite) -> str:
 
 
 def suite_of(command: str, folder: Path) -> ModelSuite | None:
-    """The suite of models that a record is of, by the command that made it; None where it is of something else."""
+    """The suite of models that made a record, by the command; None where it was not one of them."""
     if not command.startswith(_VERB):
         return None
     name = command.removeprefix(_VERB)
@@ -61,16 +61,16 @@ def suite_of(command: str, folder: Path) -> ModelSuite | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRecord:
-    """What a record says."""
+    """The content of a record."""
 
     path: Path  # the folder
-    label: str  # what it is called here: the folder's name, with its parent's where two are alike
+    label: str  # the folder's name, with its parent's where two are equal
     task: Task
     seed: int  # the run's seed, from which every perturbation was drawn
-    data: str  # the name of what it was run on: the end of the path, or ``scenes``
+    data: str  # the name of its data: the end of the path, or ``scenes``
     digests: Mapping[str, str]  # case id to the hash of everything that a model sees of it, and that of its true masks
     revisions: Mapping[str, str]  # model to the hash of its code or weights
-    places: Mapping[str, ResultKey]  # key of every request to model, condition and case
+    requests: Mapping[str, ResultKey]  # key of every request to model, condition and case
     failed: frozenset[ResultKey]  # the requests that failed
     grid: Grid  # all its scores
     finished: bool  # whether the run came to its end
@@ -85,7 +85,7 @@ def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
         name if short.count(name) == 1 else f"{safe_name(home.parent.name)}/{name}"
         for name, home in zip(short, homes, strict=True)
     ]
-    return tuple(name if longer.count(name) == 1 else f"{name} {place}" for place, name in enumerate(longer, start=1))
+    return tuple(name if longer.count(name) == 1 else f"{name} {number}" for number, name in enumerate(longer, start=1))
 
 
 def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRecord:
@@ -104,21 +104,21 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
         raise RecordError(
             "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
         )
-    asked = require_log(folder)
-    places = asked.places(cases, seed=seed)
+    log = require_log(folder)
+    requests = log.requests(cases, seed=seed)
     truths = {case.id: case.truth for case in cases if case.truth}
-    now = standing(_scores(folder / SCORES), places, metrics=task.metrics, truths=truths)
-    failed = frozenset(filter(asked.asked, now.failed))
+    now = standing(_scores(folder / SCORES), requests, metrics=task.metrics, truths=truths)
+    failed = frozenset(filter(log.was_requested, now.failed))
     grid = grid_of(
         _scores(folder / SCORES),
         task=task,
-        valid=places,
+        valid=requests,
         cases={case.id: (case.clip, case.split) for case in cases},
-        models=tuple(asked.models),
-        conditions=asked.conditions,
+        models=tuple(log.models),
+        conditions=log.conditions,
         truths=truths,
         failed=failed,
-        waiting=set(asked.waiting(places, now.scored)) - failed,
+        waiting=set(log.waiting(requests, now.scored)) - failed,
     )
     if not grid.cells:
         raise RecordError(
@@ -135,8 +135,8 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
         seed=seed,
         data=PurePath(str(argument(manifest, "data") or "")).name or label,
         digests={case.id: f"{case.digest} {case.truth}" for case in cases},
-        revisions=asked.models,
-        places=places,
+        revisions=log.models,
+        requests=requests,
         failed=failed,
         grid=grid,
         finished="finished" in manifest,
@@ -146,7 +146,7 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCase:
-    """A case without its files: what a comparison needs is who it is, not what it shows."""
+    """A case without its files: a comparison needs its identity alone."""
 
     id: str
     clip: str
@@ -159,12 +159,12 @@ class StoredCase:
 def _cases(path: Path) -> Iterator[StoredCase]:
     seen: set[str] = set()
     for number, row in numbered_lines(path):
-        told: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "digest")}
-        told |= {key: row.get(key, "") for key in ("split", "truth")}
-        if not all(isinstance(one, str) for one in told.values()) or row["id"] in seen:
+        fields: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "digest")}
+        fields |= {key: row.get(key, "") for key in ("split", "truth")}
+        if not all(isinstance(one, str) for one in fields.values()) or row["id"] in seen:
             raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
         seen.add(row["id"])
-        yield StoredCase(**told)
+        yield StoredCase(**fields)
 
 
 def _scores(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -198,7 +198,7 @@ def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
     record = read_record(folder, suite)
     answers = answers_of(
         _predictions(folder / PREDICTIONS),
-        valid=record.places,
+        valid=record.requests,
         models=record.grid.models,
         failed=tuple(record.failed),
     )
@@ -234,7 +234,7 @@ def _is_number(value: object) -> bool:
 
 
 def _unlisted(row: Mapping[str, Any]) -> int:
-    """How many cases an error kept from being made; 0 for one that is about questions or a model, or costs nothing."""
+    """How many cases an error kept from being made; 0 for errors of requests or models, and for remarks."""
     if row.get("stage") in (*REMARKS, STAGE, "score") or "questions" in row:
         return 0
     cases = row.get("cases")

@@ -1,12 +1,12 @@
-"""What a folder has asked its models so far, and the key of every answer.
+"""The requests of a folder so far, and the key of every answer.
 
 ``requests.jsonl`` has a line for each model of each command, written before anything is asked::
 
     {"command": 1, "model": "mine.colour", "revision": "...", "source": "...", "conditions": [{"name", "group", ...}]}
 
-What is in it and has no row in ``scores.jsonl`` was never asked: a command was stopped, or the data are others than
-then. A model that could not be loaded is withdrawn by a line ``{"command", "model", "unloaded": why}``: a misspelled
-name would otherwise stay in the folder, with failures that no command mends.
+A request in it without a row in ``scores.jsonl`` was never made: the command was stopped, or the data have changed
+since. A model that could not be loaded is withdrawn by a line ``{"command", "model", "unloaded": why}``: a misspelled
+name would otherwise stay in the folder, with failures that no command can remove.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AGAIN: Final = "the file is missing, edited or damaged; run the command of this
 
 
 class SuiteCase(Protocol):
-    """What the engine must know of a case."""
+    """What the engine needs of a case."""
 
     @property
     def id(self) -> str:
@@ -67,14 +67,14 @@ class RequestLog:
     """Models and conditions of a folder."""
 
     models: Mapping[str, str] = field(default_factory=dict)  # model to revision, those of the last command first
-    conditions: tuple[Condition, ...] = ()  # ``clean`` first, then in the order in which they were first asked for
-    # model to where it was found, so that another of the same name gets another
+    conditions: tuple[Condition, ...] = ()  # ``clean`` first, then in the order of their first request
+    # model to where it was found, so that another model of the same name gets another name
     sources: Mapping[str, str] = field(default_factory=dict)
-    # model to the names of the conditions that it was asked under, or was to be, with its latest revision
-    asked_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rows: tuple[Mapping[str, Any], ...] = ()  # the lines that say so
+    # model to the names of the conditions that were requested of its latest revision
+    conditions_by_model: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rows: tuple[Mapping[str, Any], ...] = ()  # the lines of the file
 
-    def places(self, cases: Sequence[SuiteCase], *, seed: int) -> dict[str, ResultKey]:
+    def requests(self, cases: Sequence[SuiteCase], *, seed: int) -> dict[str, ResultKey]:
         """The key of every answer that is valid, to (model, condition, case)."""
         return {
             key_of(case, condition, model=model, revision=revision, seed=seed): (model, condition.name, case.id)
@@ -83,22 +83,22 @@ class RequestLog:
             for condition in self.conditions
         }
 
-    def asked(self, place: ResultKey) -> bool:
-        """Whether a request was made, or was to be."""
-        return place[1] in self.asked_of.get(place[0], ())
+    def was_requested(self, request: ResultKey) -> bool:
+        """Whether a command asked for a request, made or not."""
+        return request[1] in self.conditions_by_model.get(request[0], ())
 
-    def waiting(self, places: Mapping[str, ResultKey], done: Collection[str]) -> Iterator[ResultKey]:
-        """What was to be asked and has no result row."""
-        return (place for key, place in places.items() if key not in done and self.asked(place))
+    def waiting(self, requests: Mapping[str, ResultKey], done: Collection[str]) -> Iterator[ResultKey]:
+        """The requests without a result row."""
+        return (request for key, request in requests.items() if key not in done and self.was_requested(request))
 
 
 def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
-    """The lines of a folder together."""
+    """The log from the lines of a folder."""
     every = tuple(rows)
     withdrawn = {(row["command"], row["model"]) for row in every if "unloaded" in row}
     models: dict[str, str] = {}
     sources: dict[str, str] = {}
-    asked_of: dict[str, dict[str, None]] = {}
+    by_model: dict[str, dict[str, None]] = {}
     known: dict[str, Condition] = {}
     last: dict[str, tuple[int, int]] = {}
     for number, row in enumerate(every):
@@ -106,9 +106,9 @@ def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
         if (row["command"], model) in withdrawn:
             continue
         if models.get(model) != row["revision"]:
-            asked_of[model] = {}  # changed code is not held to what the old code was asked
+            by_model[model] = {}  # requests to the old code do not bind changed code
         conditions = [Condition(**one) for one in row["conditions"]]
-        asked_of[model].update(dict.fromkeys(one.name for one in conditions))
+        by_model[model].update(dict.fromkeys(one.name for one in conditions))
         known |= {one.name: one for one in conditions if one.name not in known}
         models[model], sources[model] = row["revision"], row["source"]
         last[model] = (-row["command"], number)
@@ -117,19 +117,19 @@ def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
         models={name: models[name] for name in order},
         conditions=unique_conditions(known.values()),
         sources=sources,
-        asked_of={name: tuple(asked_of[name]) for name in order},
+        conditions_by_model={name: tuple(by_model[name]) for name in order},
         rows=every,
     )
 
 
 def load_log(folder: Path) -> RequestLog:
-    """What a folder was asked so far; nothing where it is new."""
+    """The requests of a folder so far; an empty log where it is new."""
     path = folder / FILE
     return log_of(_checked(path)) if path.is_file() else RequestLog()
 
 
 def _checked(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines, each checked: records come from anyone."""
+    """The lines, each checked: a record may come from a stranger."""
     for number, row in numbered_lines(path):
         try:
             conditions = _conditions(row)
@@ -152,16 +152,17 @@ def _conditions(row: Mapping[str, Any]) -> tuple[Condition, ...]:
     return () if "unloaded" in row else tuple(map(_condition, row["conditions"]))
 
 
-def _condition(told: Mapping[str, Any]) -> Condition:
-    one = Condition(**told)
-    if not all(isinstance(word, str) for word in (one.name, one.group, one.level)) or one.part not in PARTS:
-        raise ValueError(f"no condition: {told!r:.80}")
-    _ = one.strength  # raises where the level is none
-    return one
+def _condition(row: Mapping[str, Any]) -> Condition:
+    condition = Condition(**row)
+    texts = (condition.name, condition.group, condition.level)
+    if not all(isinstance(text, str) for text in texts) or condition.part not in PARTS:
+        raise ValueError(f"no condition: {row!r:.80}")
+    _ = condition.strength  # raises where the level is none
+    return condition
 
 
 def require_log(folder: Path) -> RequestLog:
-    """What the folder of a record was asked; refused where it does not say so."""
+    """The requests of a record; an error where it does not list them."""
     log = load_log(folder)
     if CLEAN not in [one.name for one in log.conditions[:1]]:
         raise RecordError(
@@ -178,7 +179,7 @@ def command_rows(
 ) -> list[dict[str, Any]]:
     """The lines of a command: its models, and the baselines, which are asked about clean input."""
     number = max((row["command"] for row in log.rows), default=0) + 1
-    asked = [(one, conditions_for(one, conditions, log)) for one in models] + [(one, (NOTHING,)) for one in floor]
+    pairs = [(one, conditions_for(one, conditions, log)) for one in models] + [(one, (NOTHING,)) for one in floor]
     return [
         {
             "command": number,
@@ -187,7 +188,7 @@ def command_rows(
             "source": _source(model),
             "conditions": [one.as_json() for one in mine],
         }
-        for model, mine in asked
+        for model, mine in pairs
     ]
 
 
@@ -198,27 +199,27 @@ def withdrawn_rows(log: RequestLog, names: Mapping[str, AuscultError]) -> list[d
 
 
 def key_of(case: SuiteCase, condition: Condition, *, model: str, revision: str, seed: int) -> str:
-    """Under what an answer is stored: everything that it follows from."""
-    # The id also where nothing is drawn: one sentence may ask for two objects of a picture.
+    """The key of an answer: a hash of everything that it depends on."""
+    # The id also where nothing is drawn: one sentence may refer to two objects of a picture.
     drawn = [case.id] if condition.level == "clean" else [seed, case.id, condition.as_json()]
     return digest_json([case.digest, drawn, model, revision])
 
 
 def assign_unique_names(log: RequestLog, models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
-    """The models with names that none of them shares, and that the folder knows them by.
+    """The models with unique names, the same as in earlier commands.
 
-    A model from where an earlier one of its name was found, or with its code, is that one, changed or not; another
-    gets a number, ``name~2``.
+    A model with the path or the code of an earlier one of its name is that one, changed or not; any other gets a
+    number, ``name~2``.
     """
     found: list[ModelSpec] = []
-    for one in models:
+    for model in models:
         taken = {other.name for other in found}
-        alike = [name for name in log.models if base_name(name) == one.name and name not in taken]
-        same = [name for name in alike if log.sources[name] == _source(one)]
-        same += [name for name in alike if log.models[name] == one.revision]
-        numbered = (one.name if number == 1 else f"{one.name}~{number}" for number in count(1))
+        alike = [name for name in log.models if base_name(name) == model.name and name not in taken]
+        same = [name for name in alike if log.sources[name] == _source(model)]
+        same += [name for name in alike if log.models[name] == model.revision]
+        numbered = (model.name if number == 1 else f"{model.name}~{number}" for number in count(1))
         free = (name for name in numbered if name not in taken and name not in log.models)
-        found.append(replace(one, name=same[0] if same else next(free)))
+        found.append(replace(model, name=same[0] if same else next(free)))
     return tuple(found)
 
 
@@ -227,7 +228,7 @@ def _source(model: ModelSpec) -> str:
 
 
 def base_name(name: str) -> str:
-    """A model's name without the number that told it from another of its name, as in ``name~2``."""
+    """A model's name without the number that makes it unique, as in ``name~2``."""
     base, mark, number = name.rpartition("~")
     return base if mark and number.isdigit() else name
 
@@ -235,11 +236,11 @@ def base_name(name: str) -> str:
 def conditions_for(model: ModelSpec, conditions: Sequence[Condition], log: RequestLog) -> tuple[Condition, ...]:
     """The conditions that a model is asked under by a command.
 
-    Those asked for; of a folder of predictions also all that it was asked under before. Its revision is that of the
-    whole folder, which changes with every file that is added, and to read it again costs little.
+    Those of the command; of a folder of predictions also all that were requested before: its revision is that of
+    the whole folder, which changes with every file that is added, and to read it again costs little.
     """
     if model.kind != "predictions":
         return tuple(conditions)
-    again = log.asked_of.get(model.name, ())
+    again = log.conditions_by_model.get(model.name, ())
     known = {one.name: one for one in (*conditions, *(one for one in log.conditions if one.name in again))}
     return tuple(known.values())

@@ -1,9 +1,9 @@
-"""Models asked and answers scored, each only where it has not been done.
+"""Asks models and scores their answers; what is done already is not done again.
 
 ::
 
-    DIR/cases.jsonl         what was asked about
-    DIR/requests.jsonl      models and conditions so far
+    DIR/cases.jsonl         the cases
+    DIR/requests.jsonl      the models and conditions so far
     DIR/predictions.jsonl   every answer, as RLE
     DIR/scores.jsonl        every metric of every answer; a failed request is a row like any other
     DIR/errors.jsonl        what failed, each cause once
@@ -50,69 +50,69 @@ CASES: Final = "cases.jsonl"
 ERRORS: Final = "errors.jsonl"
 
 CaseKind = TypeVar("CaseKind", bound=SuiteCase)
-Asked = TypeVar("Asked", bound=job.Askable)
+AskableKind = TypeVar("AskableKind", bound=job.Askable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToScore(Generic[Asked]):
-    """A stored prediction and what it is of; goes to a worker process."""
+class ToScore(Generic[AskableKind]):
+    """A stored prediction and its case under a condition; goes to a worker process."""
 
     row: Mapping[str, Any]
-    prepared: Asked  # the case under its condition
+    prepared: AskableKind  # the case under its condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What a run came to before anything is computed from it."""
+    """The scores and failures of a run, from which everything else is computed."""
 
     grid: Grid  # all scores
-    places: Mapping[str, ResultKey]  # key of an answer to model, condition and case
+    requests: Mapping[str, ResultKey]  # key of an answer to model, condition and case
     failed: tuple[ResultKey, ...]  # the requests that failed, those of models that could not be loaded among them
 
 
 def earlier_log(run: RunFolder) -> RequestLog:
-    """What a folder was asked before this command; refused where it has scores and does not say of what."""
+    """The requests of earlier commands; an error where the folder has scores but no list of requests."""
     known = (run.path / REQUESTS).is_file() or not (run.path / SCORES).is_file()
     return load_log(run.path) if known else require_log(run.path)
 
 
 def write_cases(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Let ``cases.jsonl`` say these: ``id``, ``clip``, ``digest``, where known ``split`` and ``truth`` (a hash)."""
+    """Write ``cases.jsonl`` with rows of ``id``, ``clip``, ``digest``, where known ``split`` and ``truth`` (a hash)."""
     run.remove(CASES)
     run.append_many(CASES, rows)
 
 
 def write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Let ``errors.jsonl`` say these and no others."""
+    """Write ``errors.jsonl`` with these rows and no others."""
     run.remove(ERRORS)
     ErrorLog(run).keep(rows)
 
 
 @dataclass(slots=True, kw_only=True)
-class SuiteRunner(Generic[CaseKind, Asked]):
-    """A run at work."""
+class SuiteRunner(Generic[CaseKind, AskableKind]):
+    """A run in progress."""
 
     run: RunFolder
     task: Task
-    cases: Sequence[CaseKind]  # what is asked about
+    cases: Sequence[CaseKind]
     seed: int
     how: job.PredictOptions  # workers and limits
-    # makes of a case and a condition what asks a model in a worker process
-    prepare: Callable[[CaseKind, Condition], Asked]
-    # makes, in a worker process, what gives the rows of one prediction; must be picklable
-    scorer: Callable[[], Callable[[ToScore[Asked]], list[dict[str, Any]] | Failed]]
+    # from a case and a condition to what asks a model in a worker process
+    prepare: Callable[[CaseKind, Condition], AskableKind]
+    # called in a worker process, makes a function from one prediction to its rows; must be picklable
+    scorer: Callable[[], Callable[[ToScore[AskableKind]], list[dict[str, Any]] | Failed]]
     progress: Progress  # optional callback
-    # rows of ``errors.jsonl`` that are about no single request
+    # rows of ``errors.jsonl`` that belong to no single request
     errors: list[dict[str, Any]] = field(default_factory=list)
-    # models that could not be loaded, so that nothing was asked of them, and why
+    # models that could not be loaded, and why
     unloaded: dict[str, AuscultError] = field(default_factory=dict)
-    # the requests that were to be made of these: they are failures of this command alone
+    # requests to models that could not be loaded: failures of this command alone
     lost: list[ResultKey] = field(default_factory=list)
-    # key to the row of a failed request, of whichever command
+    # request key to the row of a failed request, of any command
     failures: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Take up the failures of earlier commands: what fails the same way again is one row."""
+        """Load the failures of earlier commands: a request that fails the same way again gets no second row."""
         rows = read_lines(self.run.path / SCORES)
         self.failures = {str(row["key"]): row for row in rows if row["outcome"] == "failed"}
 
@@ -124,46 +124,47 @@ class SuiteRunner(Generic[CaseKind, Asked]):
         *,
         floor: Sequence[ModelSpec],
     ) -> RequestLog:
-        """Ask models under all conditions and baselines about clean input, and score; gives the log as it is then."""
+        """Ask models under all conditions and baselines about clean input, and score; returns the extended log."""
         rows = command_rows(log, models, conditions, floor=floor)
         self.run.append_many(REQUESTS, rows)
-        asked = log_of((*log.rows, *rows))
+        extended = log_of((*log.rows, *rows))
         for model in models:
             self._ask(model, conditions_for(model, conditions, log))
-        self.run.append_many(REQUESTS, withdrawn_rows(asked, self.unloaded))
+        self.run.append_many(REQUESTS, withdrawn_rows(extended, self.unloaded))
         if models and len(self.unloaded) == len(models):
             raise next(iter(self.unloaded.values()))
         for model in floor:
             self._ask(model, [NOTHING])
-        self._score(asked.places(self.cases, seed=self.seed), asked.conditions)
-        return asked
+        self._score(extended.requests(self.cases, seed=self.seed), extended.conditions)
+        return extended
 
-    def finish(self, asked: RequestLog, *, told: frozenset[str | None] = frozenset()) -> Finished:
-        """Write what failed, but what of files ``told`` has, and put together what everything else follows from."""
-        places = asked.places(self.cases, seed=self.seed)
-        now = self._standing(places)
-        failed = {place: error for place, error in now.failed.items() if asked.asked(place)}
-        rows = error_rows(failed, asked_of=asked.asked_of, conditions=[one.name for one in asked.conditions])
-        # what keeps a case's input from being written keeps it from being shown, which is told already
+    def finish(self, log: RequestLog, *, reported: frozenset[str | None] = frozenset()) -> Finished:
+        """Write the failures, except of the files in ``reported``, and collect the scores."""
+        requests = log.requests(self.cases, seed=self.seed)
+        now = self._standing(requests)
+        failed = {request: error for request, error in now.failed.items() if log.was_requested(request)}
+        names = [condition.name for condition in log.conditions]
+        rows = error_rows(failed, conditions_by_model=log.conditions_by_model, conditions=names)
+        # an input file that cannot be written cannot be shown to a model either, which is reported already
         unread = {(row["path"], row["cause"]) for row in rows if row["id"] is None}
         beside = [one for one in self.errors if one["stage"] != "frames" or (one["path"], one["error"]) not in unread]
-        write_errors(self.run, (*beside, *(row for row in now.unread if row.get("path") not in told), *rows))
+        write_errors(self.run, (*beside, *(row for row in now.unread if row.get("path") not in reported), *rows))
         every = tuple(dict.fromkeys((*self.lost, *failed)))
         grid = grid_of(
             read_lines(self.run.path / SCORES),
             task=self.task,
-            valid=places,
+            valid=requests,
             cases={case.id: (case.clip, case.split) for case in self.cases},
-            models=tuple(asked.models),
-            conditions=asked.conditions,
+            models=tuple(log.models),
+            conditions=log.conditions,
             failed=every,
-            waiting=set(asked.waiting(places, now.scored)) - set(every),
+            waiting=set(log.waiting(requests, now.scored)) - set(every),
             truths={case.id: case.truth for case in self.cases},
         )
-        return Finished(grid=grid, places=places, failed=every)
+        return Finished(grid=grid, requests=requests, failed=every)
 
     def _ask(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
-        """Ask a model what is not stored yet."""
+        """Make the requests whose answers are not stored yet."""
         stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
         requests = [one for one in self._requests(model, conditions) if one.key not in stored]
         self.progress.stage(f"ask {model.name}", len(requests))
@@ -185,33 +186,33 @@ class SuiteRunner(Generic[CaseKind, Asked]):
     def _not_loaded(
         self, model: ModelSpec, error: AuscultError, left: Sequence[job.QueuedRequest], *, known: bool
     ) -> None:
-        """Say why nothing, or nothing more, was asked of a model; one that never replied is no model of the folder."""
-        told = ErrorRecord.of(error, job.STAGE)
-        self.errors.append(error_to_json(None, replace(told, error=f"{model.name}: {told.error}")))
+        """Record why a model got no requests, or no more; one that never replied is withdrawn from the folder."""
+        recorded = ErrorRecord.of(error, job.STAGE)
+        self.errors.append(error_to_json(None, replace(recorded, error=f"{model.name}: {recorded.error}")))
         if not known:
             self.unloaded[model.name] = error
-            self.lost += [(model.name, one.condition, one.id) for one in left]
+            self.lost += [(model.name, request.condition, request.id) for request in left]
             return
-        for one in left:
-            self._keep_failure(one.key, (model.name, one.condition, one.id), told, stage=job.STAGE)
+        for request in left:
+            self._keep_failure(request.key, (model.name, request.condition, request.id), recorded, stage=job.STAGE)
 
-    def _score(self, places: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
+    def _score(self, requests: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
         """Score every stored answer that is not scored yet; no model is asked again."""
         stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        waiting = stored & places.keys() - self._standing(places).scored
+        waiting = stored & requests.keys() - self._standing(requests).scored
         self.progress.stage("score", len(waiting))
-        tasks = self._to_score(waiting, places, {one.name: one for one in conditions})
+        tasks = self._to_score(waiting, requests, {one.name: one for one in conditions})
         for result in run_tasks(self.scorer, tasks, workers=self.how.workers, stage="score"):
             if isinstance(result.outcome, Failed):
-                self._keep_failure(result.key, places[result.key], result.outcome.error, stage="score")
+                self._keep_failure(result.key, requests[result.key], result.outcome.error, stage="score")
             else:
                 self.run.append_many(SCORES, result.outcome)
             self.progress.step()
 
-    def _standing(self, places: Mapping[str, ResultKey]) -> Standing:
-        """What became of every request, by the truth as it is now."""
+    def _standing(self, requests: Mapping[str, ResultKey]) -> Standing:
+        """The outcome of every request, by the current truth."""
         rows, truths = read_lines(self.run.path / SCORES), {case.id: case.truth for case in self.cases}
-        return standing(rows, places, metrics=self.task.metrics, truths=truths)
+        return standing(rows, requests, metrics=self.task.metrics, truths=truths)
 
     def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.QueuedRequest]:
         for case in self.cases:
@@ -225,31 +226,31 @@ class SuiteRunner(Generic[CaseKind, Asked]):
                 )
 
     def _to_score(
-        self, waiting: set[str], places: Mapping[str, ResultKey], conditions: Mapping[str, Condition]
-    ) -> Iterator[PoolTask[ToScore[Asked]]]:
-        """The waiting rows one by one: the file may be larger than the memory."""
+        self, waiting: set[str], requests: Mapping[str, ResultKey], conditions: Mapping[str, Condition]
+    ) -> Iterator[PoolTask[ToScore[AskableKind]]]:
+        """The rows to score, one by one: the file may be larger than the memory."""
         cases = {case.id: case for case in self.cases}
         for row in read_lines(self.run.path / job.FILE):
             key = str(row["key"])
             if key in waiting:
                 waiting.discard(key)
-                _, condition, case = places[key]
+                _, condition, case = requests[key]
                 yield PoolTask(key, ToScore(row=row, prepared=self.prepare(cases[case], conditions[condition])))
 
     def _answered(self, replied: set[str], row: Mapping[str, Any]) -> None:
         replied.add(str(row["key"]))
         self.run.append(job.FILE, row)
 
-    def _unanswered(self, asked: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
-        model, replied = asked
+    def _unanswered(self, origin: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
+        model, replied = origin
         replied.add(request.key)
-        told = replace(error, path=error.path or str(request.source))
-        self._keep_failure(request.key, (model, request.condition, request.id), told, stage=job.STAGE)
+        recorded = replace(error, path=error.path or str(request.source))
+        self._keep_failure(request.key, (model, request.condition, request.id), recorded, stage=job.STAGE)
 
-    def _keep_failure(self, key: str, place: ResultKey, error: ErrorRecord, *, stage: str) -> None:
-        row = failed_row(key, place, error, stage=stage)
+    def _keep_failure(self, key: str, request: ResultKey, error: ErrorRecord, *, stage: str) -> None:
+        row = failed_row(key, request, error, stage=stage)
         if stage == "score":  # another truth may be readable
-            row["truth"] = next(case.truth for case in self.cases if case.id == place[2])
+            row["truth"] = next(case.truth for case in self.cases if case.id == request[2])
         if self.failures.get(key) != row:
             self.failures[key] = row
             self.run.append(SCORES, row)

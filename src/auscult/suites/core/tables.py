@@ -39,28 +39,29 @@ _CLEAN: Final[GridCell] = (CLEAN, "all")
 
 
 class Index:
-    """Numbers of a task by what they are of."""
+    """Numbers of a task, by measure, model, metric, group, level, part and split."""
 
     def __init__(self, numbers: Iterable[Number], task: Task) -> None:
         self.numbers, self.task = tuple(numbers), task
-        self.metric = task.metric_name(task.main)  # as tables call what one number a model is told in
+        self.metric = task.metric_name(task.main)  # the main metric as tables call it
         self._known = {
             (one.measure, one.model, one.metric, one.group, one.level, one.part, one.split): one for one in self.numbers
         }
         self._levels: dict[tuple[str, ...], set[str]] = {}
-        for one in self.numbers:
-            if one.level != DYNAMIC:
-                self._levels.setdefault((one.measure, one.model, one.group, one.part), set()).add(one.level)
+        for number in self.numbers:
+            if number.level != DYNAMIC:
+                key = (number.measure, number.model, number.group, number.part)
+                self._levels.setdefault(key, set()).add(number.level)
 
     def get(
-        self, measure: str, model: str, place: GridCell = _CLEAN, *, metric: str = "", level: str = "", split: str = ""
+        self, measure: str, model: str, group: GridCell = _CLEAN, *, metric: str = "", level: str = "", split: str = ""
     ) -> Number | None:
         """One number, of the main metric where no other is named; None where it was not measured."""
-        level = CLEAN if place == _CLEAN else level
-        return self._known.get((measure, model, metric or self.task.main, place[0], level, place[1], split))
+        level = CLEAN if group == _CLEAN else level
+        return self._known.get((measure, model, metric or self.task.main, group[0], level, group[1], split))
 
     def of(self, measure: str) -> tuple[Number, ...]:
-        """All of a measure, in their order; those that cannot be for want of levels are shown nowhere."""
+        """All of a measure, in their order, but those that are undefined for lack of levels."""
         found = (one for one in self.numbers if one.measure == measure)
         return tuple(one for one in found if getattr(one.outcome, "reason", "") != NOT_ALL_LEVELS)
 
@@ -69,7 +70,7 @@ class Index:
         return tuple(dict.fromkeys(one.model for one in self.of("level")))
 
     def stressed(self) -> tuple[str, ...]:
-        """The models that were asked about anything perturbed."""
+        """The models that have a result under a perturbation."""
         found = {one.model for one in self.of("level") if one.group != "clean"}
         return tuple(model for model in self.models() if model in found)
 
@@ -79,21 +80,21 @@ class Index:
 
     def mixes(self) -> list[GridCell]:
         """The mixes with their part."""
-        return [place for place in self._groups() if is_mix(place[0])]
+        return [group for group in self._groups() if is_mix(group[0])]
 
     def kinds(self) -> list[GridCell]:
         """The kinds alone with their part."""
-        return [place for place in self._groups() if is_kind(place[0])]
+        return [group for group in self._groups() if is_kind(group[0])]
 
     def _groups(self) -> dict[GridCell, None]:
-        return dict.fromkeys(one.place for one in self.of("level"))
+        return dict.fromkeys(number.grid_cell for number in self.of("level"))
 
     def gaps(self) -> list[tuple[Number, Number | None, Number | None]]:
         """Every dynamic gap of the main metric with the static and the dynamic change behind it."""
-        found = [one for one in self.of("dynamic_gap") if one.metric == self.task.main and not one.split]
+        found = [gap for gap in self.of("dynamic_gap") if gap.metric == self.task.main and not gap.split]
         return [
-            (one, self.get("gap_static", one.model, one.place), self.get("gap_dynamic", one.model, one.place))
-            for one in found
+            (gap, self.get("gap_static", gap.model, gap.grid_cell), self.get("gap_dynamic", gap.model, gap.grid_cell))
+            for gap in found
         ]
 
     def levels(self, model: str, group: str, part: str, *, measure: str = "level") -> tuple[str, ...]:
@@ -106,7 +107,7 @@ class Index:
 
 
 def general_table(index: Index, group: str, part: str, *, split: str = "") -> Table:
-    """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked; models that met it."""
+    """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked for; perturbed models."""
     mine = [one for one in index.of("level") if (one.group, one.part, one.split) == (group, part, split)]
     levels = sorted({one.level for one in mine if one.level != DYNAMIC}, key=strength_of)
     moves = any(one.level == DYNAMIC for one in mine)
@@ -118,7 +119,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
             clean = index.get("level", model, metric=metric, split=split)
             if clean is None:
                 continue
-            get = partial(index.get, model=model, place=(group, part), metric=metric, split=split)
+            get = partial(index.get, model=model, group=(group, part), metric=metric, split=split)
             change, moving, gap = get("apc"), get("level", level=DYNAMIC), get("apc_dynamic")
             alike = {} if change is None else change.columns
             apart = apart or (change is not None and not alike)
@@ -143,7 +144,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
 
 
 def _column(number: Number | None, alike: Mapping[str, float], level: str) -> str:
-    """A level over the cases of its row; over its own where the row has none."""
+    """A level over the cases of its row; over the level's own cases where the row has none."""
     if number is None or number.value is None or not alike:
         return number_text(number)
     return percent(alike[level]) if level in alike else "n/a"
@@ -151,32 +152,32 @@ def _column(number: Number | None, alike: Mapping[str, float], level: str) -> st
 
 def _general_note(levels: Sequence[str], over: Sequence[str], *, moves: bool, apart: bool) -> str:
     more = ", other strengths of those that have them too" if set(levels) != set(over) else ""
-    told = f"APC: mean over {', '.join(over)} of perturbed minus clean" if over else "APC: none without a strength"
-    parts = [f"{told}; clean, levels and APC of a row are of the cases that have all of them{more}."]
+    average = f"APC: mean over {', '.join(over)} of perturbed minus clean" if over else "APC: none without a strength"
+    parts = [f"{average}; clean, levels and APC of a row are of the cases that have all of them{more}."]
     parts += ["Dynamic: of its own cases; dynamic - clean: of those that have both."] if moves else []
     parts += ["Where no case has all, each level is of its own cases."] if apart else []
     return " ".join((*parts, PERCENT))
 
 
 def _counts(number: Number | None) -> str:
-    """How many cases a number is of, and how many are left out of it."""
+    """How many cases a number is computed from, and how many are left out."""
     counts = None if number is None else number.counts
     if counts is None:
         return "–"
-    told = [f"{counts.failed} failed"] if counts.failed else []
-    told += [f"{counts.missing} not asked"] if counts.missing else []
-    told += [f"{counts.undefined} undefined"] if counts.undefined else []
-    return f"{counts.n}" + (f" ({', '.join(told)})" if told else "")
+    parts = [f"{counts.failed} failed"] if counts.failed else []
+    parts += [f"{counts.missing} not asked"] if counts.missing else []
+    parts += [f"{counts.undefined} undefined"] if counts.undefined else []
+    return f"{counts.n}" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def cases_text(numbers: Sequence[Number | None], *, counts: Callable[[Number | None], str] = _counts) -> str:
-    """The cases of the numbers of a row: once where all are of as many, else of each in the order of the columns."""
-    told = [counts(one) for one in numbers if one is not None]
-    return ", ".join(told) if len(set(told)) > 1 else next(iter(told), "–")
+    """The cases of the numbers of a row: one count where all are equal, else each in the order of the columns."""
+    texts = [counts(number) for number in numbers if number is not None]
+    return ", ".join(texts) if len(set(texts)) > 1 else next(iter(texts), "–")
 
 
 def difference_table(index: Index) -> Table | None:
-    """Every two models: clean, and how much more one loses than the other."""
+    """Differences of every two models: of the clean scores, and of the changes."""
     stressed, mixes = index.stressed(), index.mixes()
     every = dict.fromkeys(one.model for one in index.of("difference"))
     pairs = [pair for pair in every if all(model in stressed for model in pair.split(" - "))]
@@ -185,15 +186,15 @@ def difference_table(index: Index) -> Table | None:
     rows = []
     for pair in pairs:
         cells, found = [index.get("difference", pair)], [signed(index.get("difference", pair))]
-        for place in mixes:
-            change = index.get("apc_difference", pair, place)
-            only = levels_only(index.levels(pair, *place, measure="difference"), PAPER_LEVELS)
+        for mix in mixes:
+            change = index.get("apc_difference", pair, mix)
+            only = levels_only(index.levels(pair, *mix, measure="difference"), PAPER_LEVELS)
             cells.append(change)
             found.append(signed(change) + (only if change is not None else ""))
         rows.append((pair, *found, cases_text(cells)))
     return Table(
         title=f"Differences of models, {index.metric}, on the same cases",
-        header=("first - second", "clean", *(f"APC, {index.task.group_name(*place)}" for place in mixes), "cases"),
+        header=("first - second", "clean", *(f"APC, {index.task.group_name(*mix)}" for mix in mixes), "cases"),
         rows=tuple(rows),
         note="Above 0: the first is better, or loses less. A star: the interval holds no 0; the intervals are not "
         f"corrected for how many there are. {CASES} {PERCENT}",
@@ -208,7 +209,7 @@ def signed(number: Number | None) -> str:
 
 
 def floor_table(index: Index) -> Table | None:
-    """Every model against what looks at next to nothing, on clean input."""
+    """Every model against the baselines, on clean input."""
     models = [model for model in index.models() if not index.task.is_baseline(model)]
     floors = [model for model in index.models() if index.task.is_baseline(model)]
     if not models or not floors:
@@ -233,7 +234,7 @@ def over(index: Index, model: str, floor: str) -> Number | None:
 
 
 def uninformative(index: Index) -> tuple[str, ...]:
-    """Models that do not beat every baseline by an interval: what they lose says nothing."""
+    """Models that do not beat every baseline by an interval: their changes carry no information."""
     floors = [model for model in index.models() if index.task.is_baseline(model)]
     without, found = unscored(index), []
     for model in index.models():
@@ -246,7 +247,7 @@ def uninformative(index: Index) -> tuple[str, ...]:
 
 
 def unscored(index: Index) -> tuple[str, ...]:
-    """Models without one clean score: nothing is known of them."""
+    """Models without a clean score."""
     clean = {model: index.get("level", model) for model in index.models()}
     return tuple(model for model, one in clean.items() if one is not None and one.value is None)
 
@@ -256,18 +257,18 @@ KindChange: TypeAlias = tuple[GridCell, list[Number | None], list[str]]
 
 
 def kind_changes(index: Index, models: Sequence[str]) -> tuple[tuple[str, ...], list[KindChange]]:
-    """The levels that changes by kind are over, and each kind; a change over fewer levels says which."""
-    places = index.kinds()
-    over = averaged(level for model in models for place in places for level in index.levels(model, *place))
+    """The levels that changes by kind are averaged over, and the kinds; a change over fewer levels names them."""
+    kinds = index.kinds()
+    over = averaged(level for model in models for kind in kinds for level in index.levels(model, *kind))
     found: list[KindChange] = []
-    for place in places:
-        cells = [index.get("apc", model, place) for model in models]
+    for kind in kinds:
+        cells = [index.get("apc", model, kind) for model in models]
         texts = [
             number_text(one, points=True, interval=True)
-            + (levels_only(index.levels(model, *place), over) if one is not None else "")
+            + (levels_only(index.levels(model, *kind), over) if one is not None else "")
             for model, one in zip(models, cells, strict=True)
         ]
-        found.append((place, cells, texts))
+        found.append((kind, cells, texts))
     return over, found
 
 
@@ -278,9 +279,9 @@ def kinds_table(index: Index) -> Table | None:
     if not kinds:
         return None
     rows = []
-    for place, cells, texts in kinds:
-        breaks = [_strength(index.get("breaking", model, place)) for model in models]
-        rows.append((index.task.group_name(*place), *texts, *breaks, cases_text(cells)))
+    for kind, cells, texts in kinds:
+        breaks = [_strength(index.get("breaking", model, kind)) for model in models]
+        rows.append((index.task.group_name(*kind), *texts, *breaks, cases_text(cells)))
     return Table(
         title=f"Average change by kind, {index.metric}",
         header=("kind", *models, *(f"half lost at, {model}" for model in models), "cases"),
@@ -291,7 +292,7 @@ def kinds_table(index: Index) -> Table | None:
 
 
 def _strength(number: Number | None) -> str:
-    """A breaking point; what lies above every strength that was asked says above which."""
+    """A breaking point; one above every strength tested prints as above the strongest."""
     if number is None:
         return "–"
     if number.value is None and number.beyond is None:
@@ -305,14 +306,14 @@ def _strength(number: Number | None) -> str:
 
 
 def breaking_table(index: Index) -> Table | None:
-    """The breaking point of every model, by what is perturbed; None where no mix was asked about."""
+    """The breaking point of every model, by what is perturbed; None where there is no mix."""
     mixes = index.mixes()
     if not mixes:
         return None
-    rows = [(model, *(_strength(index.get("breaking", model, place)) for place in mixes)) for model in index.stressed()]
+    rows = [(model, *(_strength(index.get("breaking", model, mix)) for mix in mixes)) for model in index.stressed()]
     return Table(
         title=f"Breaking point: the strength at which half of the clean {index.metric} is lost",
-        header=("model", *(index.task.group_name(*place) for place in mixes)),
+        header=("model", *(index.task.group_name(*mix) for mix in mixes)),
         rows=tuple(rows),
         note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
         f"that was asked. {_curves_text(index, mixes)}In brackets: 95 % interval over clips.",
@@ -320,30 +321,30 @@ def breaking_table(index: Index) -> Table | None:
 
 
 def _curves_text(index: Index, groups: Sequence[tuple[str, str]]) -> str:
-    """Which strengths breaking points were sought between, and of which column where these differ."""
-    told: dict[str, list[str]] = {}
-    for place in groups:
+    """The strengths that breaking points are interpolated between, by column where they differ."""
+    columns: dict[str, list[str]] = {}
+    for group in groups:
         for model in index.stressed():
-            levels = index.curve(model, *place)
+            levels = index.curve(model, *group)
             if levels:
-                told.setdefault(", ".join(levels), []).append(f"{model}, {index.task.group_name(*place)}")
-    if len(told) < 2:
-        return "".join(f"Asked at {levels}. " for levels in told)
-    return "".join(f"Asked at {levels}: {'; '.join(whom)}. " for levels, whom in told.items())
+                columns.setdefault(", ".join(levels), []).append(f"{model}, {index.task.group_name(*group)}")
+    if len(columns) < 2:
+        return "".join(f"Asked at {levels}. " for levels in columns)
+    return "".join(f"Asked at {levels}: {'; '.join(whom)}. " for levels, whom in columns.items())
 
 
 def dynamic_table(index: Index) -> Table | None:
     """Fig. 10 as a table: static against dynamic."""
     rows = [
         (
-            one.model,
-            index.task.group_name(*one.place),
+            gap.model,
+            index.task.group_name(*gap.grid_cell),
             number_text(static, points=True, interval=True),
             number_text(moving, points=True, interval=True),
-            signed(one),
-            cases_text([one]),
+            signed(gap),
+            cases_text([gap]),
         )
-        for one, static, moving in index.gaps()
+        for gap, static, moving in index.gaps()
     ]
     if not rows:
         return None
@@ -359,17 +360,18 @@ def dynamic_table(index: Index) -> Table | None:
 def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
     """The numbers of the mixes as metrics of ``summary.json``: ``model/group/level/metric`` to value and interval."""
     found: dict[str, dict[str, Any]] = {}
-    for one in numbers:
-        if one.split or is_kind(one.group) or one.measure not in {"level", "apc", "breaking"}:
+    for number in numbers:
+        if number.split or is_kind(number.group) or number.measure not in {"level", "apc", "breaking"}:
             continue
-        name = "/".join(part for part in (one.model, one.group, one.level or one.measure, one.metric) if part)
-        name = name if one.part == "all" else f"{name}/{one.part}"
-        found[name] = metric_json(one, "beyond")
+        parts = (number.model, number.group, number.level or number.measure, number.metric)
+        name = "/".join(part for part in parts if part)
+        name = name if number.part == "all" else f"{name}/{number.part}"
+        found[name] = metric_json(number, "beyond")
     return found
 
 
 def waiting_notes(grid: Grid) -> list[str]:
-    """What was to be asked of each model and never was, in a sentence each that says how to ask it."""
+    """A sentence for each model with requests that were never made, with the options that repeat them."""
     found = []
     for model in grid.models:
         mine = {one: grid.waiting[model, one.name] for one in grid.conditions if (model, one.name) in grid.waiting}
@@ -377,7 +379,7 @@ def waiting_notes(grid: Grid) -> list[str]:
             continue
         number = sum(map(len, mine.values()))
         about = few(sorted(set().union(*mine.values())))
-        out = [one for one in grid.conditions if grid.known(model, one.name) and not grid.asked(model, one.name)]
+        out = [one for one in grid.conditions if grid.known(model, one.name) and not grid.is_complete(model, one.name)]
         named = few([f"{one.label} {one.level}" for one in out])
         kept_out = f" Until then its answers under {named} are in no table." if out else ""
         found.append(
@@ -397,15 +399,14 @@ _RANKED: Final = (
 def ranking_table(ranks: list[Ranks]) -> Table | None:
     """Every ranking, best first."""
     rows = []
-    for one in ranks:
-        if isinstance(one.ranking, Undefined):
+    for ranked in ranks:
+        if isinstance(ranked.ranking, Undefined):
             continue
-        for row in one.ranking.rows:
+        for row in ranked.ranking.rows:
             ends = "" if row.place_low is None else f" [{row.place_low}, {row.place_high}]"
             first = "–" if row.first is None else f"{100 * row.first:.0f} %"
-            rows.append(
-                (one.title, f"{row.place}{ends}", row.model, percent(row.value, points=one.name != "clean"), first)
-            )
+            value = percent(row.value, points=ranked.name != "clean")
+            rows.append((ranked.title, f"{row.place}{ends}", row.model, value, first))
     if not rows:
         return None
     return Table(
@@ -417,29 +418,29 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
 
 
 def strengths_text(views: Iterable[GridColumns], room: str) -> str:
-    """Of which strengths the changes of the kinds of a room are the means, in a sentence."""
-    told: dict[str, dict[str, None]] = {}
+    """The strengths that the changes of a room's kinds are averaged over, as a sentence."""
+    by_levels: dict[str, dict[str, None]] = {}
     for view in views:
-        for place in view.grid.groups():
+        for group in view.grid.groups():
             models = (
                 [one for one in view.grid.models if not view.grid.task.is_baseline(one)]
-                if room_of(place[0]) == room
+                if room_of(group[0]) == room
                 else []
             )
             for model in models:
-                levels = ", ".join(one.level for one in static_of(view, model, place))
-                told.setdefault(levels, {})[view.grid.task.group_name(*place)] = None
-    each = [(levels, ", ".join(kinds)) for levels, kinds in told.items() if levels]
+                levels = ", ".join(one.level for one in static_of(view, model, group))
+                by_levels.setdefault(levels, {})[view.grid.task.group_name(*group)] = None
+    each = [(levels, ", ".join(kinds)) for levels, kinds in by_levels.items() if levels]
     if len(each) < 2:
         return "".join(f"A change is the mean over {levels}." for levels, _ in each)
     return f"A change is the mean over {'; '.join(f'{levels} ({kinds})' for levels, kinds in each)}."
 
 
 def correlation_table(room: str, found: Correlation, over: str) -> Table:
-    """One matrix, likes beside one another; ``over`` says which strengths a change is of."""
-    places = [found.kinds.index(name) for name in found.order]
+    """One matrix, similar kinds side by side; ``over`` names the strengths that a change is averaged over."""
+    indices = [found.kinds.index(name) for name in found.order]
     rows = tuple(
-        (found.kinds[row], *(_coefficient(float(found.values[row, column])) for column in places)) for row in places
+        (found.kinds[row], *(_coefficient(float(found.values[row, column])) for column in indices)) for row in indices
     )
     return Table(
         title=f"Correlation of the changes, kinds of {ROOM_WORDS.get(room, room)}",

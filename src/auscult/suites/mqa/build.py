@@ -122,7 +122,7 @@ def taken_of(looked: Looked, options: BuildOptions) -> tuple[int, ...]:
     """Moments of the image protocol: the key frame, or each n-th of those that show the target."""
     if not options.step:
         return () if looked.frame is None else (looked.frame,)
-    showing = [place for place, area in enumerate(looked.areas) if area >= max(1, options.least_px)]
+    showing = [index for index, area in enumerate(looked.areas) if area >= max(1, options.least_px)]
     return tuple(showing[:: options.step])
 
 
@@ -133,13 +133,13 @@ def orders_of(
 
     def order(instance: Instance, protocol: MqaProtocol, moments: Sequence[int]) -> Order:
         clip = media[instance.clip]
-        places = [clip.frames[instance.moments[index].frame] for index in moments]
+        files = [clip.frames[instance.moments[index].frame] for index in moments]
         return Order(
             instance=instance,
             protocol=protocol,
             moments=tuple(moments),
-            numbers=tuple(number for number, _ in places),
-            frames=tuple(name for _, name in places),
+            numbers=tuple(number for number, _ in files),
+            frames=tuple(name for _, name in files),
             sound=clip.sound[1] if clip.sound else None,
             several=protocol == "image" and options.step > 0,
         )
@@ -281,9 +281,9 @@ def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, bro
     if sample.instances or broken:
         return
     reasons = sum(map(Counter, sample.left_out.values()), Counter[str]())
-    told = "; left out: " + ", ".join(f"{REASON_WORDS.get(why, why)} ({reasons[why]})" for why in sorted(reasons))
+    text = "; left out: " + ", ".join(f"{REASON_WORDS.get(why, why)} ({reasons[why]})" for why in sorted(reasons))
     raise NothingToDo(
-        f"the source holds no object with a true mask to build from{told if reasons else ''}",
+        f"the source holds no object with a true mask to build from{text if reasons else ''}",
         path=options.source,
         hint="name a split with --split, or see docs/mqa.md for what is left out" if reasons else "see docs/mqa.md",
     )
@@ -348,16 +348,16 @@ def _is_same(order: Order, before: str) -> bool:
 
 
 def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequence[Instance]) -> dict[str, Any]:
-    told = arguments_of(options)
-    told["keyframe"] = _name_of(told.pop("key_frame"))  # a manifest masks what is called a key
+    arguments = arguments_of(options)
+    arguments["keyframe"] = _name_of(arguments.pop("key_frame"))  # a manifest masks what is called a key
     division = splits_digest(options.splits_file)
-    told |= {"suite": "mqa", "negatives": _name_of(options.negatives), "splits_file": division}
+    arguments |= {"suite": "mqa", "negatives": _name_of(options.negatives), "splits_file": division}
     given = {name.replace("key_frame", "keyframe") for name in options.given} | {"suite"}
     listed = [[one.id, one.clip, one.split, one.query.text, len(one.moments)] for one in instances]
     return run_manifest(
         "stress masks",
         replace(options, given=frozenset(given)),
-        arguments=told,
+        arguments=arguments,
         inputs={
             "layout": listing.layout,
             "items": len(instances),
@@ -449,15 +449,15 @@ def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, An
     A file that could not be read and was mended since may have changed the sample: what was made of instances that are
     no longer in it is removed.
     """
-    places = {order.key: place for place, order in enumerate(orders)}
+    positions = {order.key: position for position, order in enumerate(orders)}
     rows = list({row["id"]: row for row in run.lines("items.jsonl")}.values())
-    items = [row for row in rows if _key_of(row) in places]
+    items = [row for row in rows if _key_of(row) in positions]
     for row in rows:
-        if _key_of(row) not in places:
+        if _key_of(row) not in positions:
             run.remove(row["mask"])
-    items.sort(key=lambda row: places[_key_of(row)])  # stable: one instance's rows were written in order
-    targets = [row for row in run.lines("targets.jsonl") if row["id"] in places]
-    targets.sort(key=lambda row: places[row["id"]])
+    items.sort(key=lambda row: positions[_key_of(row)])  # stable: one instance's rows were written in order
+    targets = [row for row in run.lines("targets.jsonl") if row["id"] in positions]
+    targets.sort(key=lambda row: positions[row["id"]])
     survey = sorted({row["id"]: row for row in run.lines(SURVEY)}.values(), key=lambda row: str(row["id"]))
     for name, settled in (("items.jsonl", items), ("targets.jsonl", targets), (SURVEY, survey)):
         text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in settled)

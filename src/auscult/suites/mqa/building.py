@@ -213,7 +213,7 @@ class MadeMask:
     name: str  # unique within the instance and moment: erode_hard, merge_1
     kind: str  # the stressor's bare name; the defect, of the standard generator
     rank: int  # 1 is the hardest of its kind
-    place: int  # its moment's place in the order
+    index: int  # its moment's place in the order
     made: StressedMask
 
 
@@ -234,11 +234,11 @@ class Builder:
             made, undefined = self._image(order, opened[0]) if order.protocol == "image" else self._video(order, opened)
         except AuscultError as error:
             return Result(id=order.key, errors=[failed_row(order.instance, error, "read")])
-        files = {_truth_name(order, place): encode_mask(_target(moment)) for place, moment in enumerate(opened)}
+        files = {_truth_name(order, index): encode_mask(_target(moment)) for index, moment in enumerate(opened)}
         items = []
         for candidate in made:
             files[_mask_name(order, candidate)] = encode_mask(candidate.made.output)
-            items.append(self._line(order, candidate, opened[candidate.place]))
+            items.append(self._line(order, candidate, opened[candidate.index]))
         target = {
             "id": order.key,
             "uid": order.instance.id,
@@ -258,9 +258,9 @@ class Builder:
         made = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
         merges = [outcome for kind, *_, outcome in made if kind == "merge" and isinstance(outcome, Scored)]
         merges.sort(key=lambda merge: -(merge.value.truth.iou or 0.0))  # as in the video protocol and Table 3
-        places = {id(merge): place for place, merge in enumerate(merges)}
+        positions = {id(merge): position for position, merge in enumerate(merges)}
         for kind, difficulty, number, outcome in made:
-            index = places.get(id(outcome), number)
+            index = positions.get(id(outcome), number)
             rank = index + 1 if kind in NUMBERED else RANKS.get(difficulty or "", 1)
             if isinstance(outcome, Scored):
                 defect = outcome.value.truth.defect or kind
@@ -284,8 +284,8 @@ class Builder:
         targets = [moment.target for moment in opened]
         for track in tracks.variants(targets, others, seed=self.seed, key=order.instance.id):
             candidates += [
-                MadeMask(track.name, track.kind, track.rank, place, outcome.value)
-                for place, outcome in enumerate(track.frames)
+                MadeMask(track.name, track.kind, track.rank, index, outcome.value)
+                for index, outcome in enumerate(track.frames)
                 if isinstance(outcome, Scored)
             ]
             undefined += [
@@ -299,13 +299,13 @@ class Builder:
 
     def _line(self, order: Order, candidate: MadeMask, opened: OpenedMoment) -> dict[str, Any]:
         """One line of ``items.jsonl``."""
-        instance, frame = order.instance, order.numbers[candidate.place]
-        moment, truth = instance.moments[order.moments[candidate.place]], candidate.made.truth
+        instance, frame = order.instance, order.numbers[candidate.index]
+        moment, truth = instance.moments[order.moments[candidate.index]], candidate.made.truth
         name = f"{order.key}/{candidate.name}" + (f"/{frame:05d}" if order.protocol == "video" else "")
-        row: dict[str, Any] = {"id": name, "frame": order.frames[candidate.place], "mask": _mask_name(order, candidate)}
+        row: dict[str, Any] = {"id": name, "frame": order.frames[candidate.index], "mask": _mask_name(order, candidate)}
         known = {"text": instance.query.text, "clip": instance.clip, "time_s": moment.time_s, "audio": order.sound}
         row |= {key: value for key, value in known.items() if value is not None}
-        row["truth"] = {"mask": _truth_name(order, candidate.place)} | {name: getattr(truth, name) for name in TRUTH}
+        row["truth"] = {"mask": _truth_name(order, candidate.index)} | {name: getattr(truth, name) for name in TRUTH}
         row["stress"] = {"target": instance.id, "kind": candidate.kind, "params": dict(candidate.made.params)}
         row[KEY] = {
             "uid": instance.id,
@@ -343,10 +343,10 @@ def _target(opened: OpenedMoment) -> Mask:
     return opened.target
 
 
-def _truth_name(order: Order, place: int) -> str:
-    return f"truth/{safe_name(order.instance.id)}/{order.numbers[place]:05d}.png"
+def _truth_name(order: Order, index: int) -> str:
+    return f"truth/{safe_name(order.instance.id)}/{order.numbers[index]:05d}.png"
 
 
 def _mask_name(order: Order, candidate: MadeMask) -> str:
     folder = f"masks/{safe_name(order.instance.id)}/{order.protocol}"
-    return f"{folder}/{candidate.name}/{order.numbers[candidate.place]:05d}.png"
+    return f"{folder}/{candidate.name}/{order.numbers[candidate.index]:05d}.png"

@@ -75,9 +75,9 @@ def _reliability(results: BlockResults, name: str) -> Figure:
 
 def _points(curve: Sequence[Bin]) -> SeriesPoints:
     return tuple(
-        (one.told, one.true, f"estimated {one.told:.2f}, true {one.true:.2f}, {one.n} masks")
-        for one in curve
-        if one.told is not None and one.true is not None
+        (point.estimated, point.true, f"estimated {point.estimated:.2f}, true {point.true:.2f}, {point.n} masks")
+        for point in curve
+        if point.estimated is not None and point.true is not None
     )
 
 
@@ -127,11 +127,11 @@ Pick: TypeAlias = tuple[str, Candidate]
 def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
     """The best and the worst case of each type by the error of the IoU, then a wrong type, then the id."""
     errors: dict[str, list[tuple[float, bool, str, Candidate]]] = {}
-    for one in candidates:
-        said = answers.get(one.id)
-        if said is not None and said.iou is not None and one.iou is not None:
-            row = abs(said.iou - one.iou), said.defect != one.defect, one.id, one
-            errors.setdefault(one.defect, []).append(row)
+    for candidate in candidates:
+        answer = answers.get(candidate.id)
+        if answer is not None and answer.iou is not None and candidate.iou is not None:
+            row = abs(answer.iou - candidate.iou), answer.defect != candidate.defect, candidate.id, candidate
+            errors.setdefault(candidate.defect, []).append(row)
     found: list[Pick] = []
     for defect in DEFECTS:
         ranked = sorted(errors.get(defect, ()), key=lambda row: row[:3])
@@ -145,15 +145,16 @@ def draw_examples(
 ) -> list[Example]:
     """Draw what was picked and keep it in the record; one whose files cannot be read is left out."""
     examples = []
-    for title, one in chosen:
-        item, name = items[one.id], f"pictures/{safe_name(one.id)}.jpg"
+    for title, candidate in chosen:
+        item, name = items[candidate.id], f"pictures/{safe_name(candidate.id)}.jpg"
         try:
             jpeg = _drawn(item)
         except AuscultError:
             continue
         run.write_bytes(name, jpeg)
-        facts = tuple(_facts(one, judges))
-        examples.append(Example(title=title, jpeg=jpeg, text=item.query.text or "", id=one.id, facts=facts, file=name))
+        facts = tuple(_facts(candidate, judges))
+        text = item.query.text or ""
+        examples.append(Example(title=title, jpeg=jpeg, text=text, id=candidate.id, facts=facts, file=name))
     return examples
 
 
@@ -178,11 +179,11 @@ def _view(frame: Frame, mask: Mask, truth: Mask | None) -> tuple[Frame, Mask, Ma
     return frame[rows, columns], mask[rows, columns], None if truth is None else truth[rows, columns]
 
 
-def _facts(one: Candidate, judges: Mapping[str, Answers]) -> list[tuple[str, str]]:
-    grade = f", {one.difficulty}" if one.difficulty else ""
-    action = ACTION_WORDS.get(one.action or "", DASH)
-    facts = [("truth", f"IoU {number(one.iou)}, {one.defect}{grade}, {action}")]
-    return facts + [(judge, _answer_text(answers.get(one.id))) for judge, answers in judges.items()]
+def _facts(candidate: Candidate, judges: Mapping[str, Answers]) -> list[tuple[str, str]]:
+    grade = f", {candidate.difficulty}" if candidate.difficulty else ""
+    action = ACTION_WORDS.get(candidate.action or "", DASH)
+    facts = [("truth", f"IoU {number(candidate.iou)}, {candidate.defect}{grade}, {action}")]
+    return facts + [(judge, _answer_text(answers.get(candidate.id))) for judge, answers in judges.items()]
 
 
 def _answer_text(answer: JudgeAnswer | None) -> str:

@@ -93,8 +93,8 @@ class Column:
         if candidate.defect != self.defect:
             return False
         if self.difficulty is not None:
-            told = candidate.difficulty
-            return told == self.difficulty if told is not None else candidate.rank == RANKS[self.difficulty]
+            difficulty = candidate.difficulty
+            return difficulty == self.difficulty if difficulty is not None else candidate.rank == RANKS[self.difficulty]
         return self.rank is None or candidate.rank in {None, self.rank}
 
     def of(self, block: Block) -> list[Candidate]:
@@ -146,7 +146,7 @@ AnsweredCandidate: TypeAlias = tuple[Candidate, JudgeAnswer]
 
 def judge_columns(pairs: Sequence[AnsweredCandidate]) -> tuple[JudgeColumns, TruthColumns]:
     """Answers and candidates as columns."""
-    said = JudgeColumns(
+    predicted = JudgeColumns(
         iou=reals(answer.iou for _, answer in pairs),
         low=reals(answer.low for _, answer in pairs),
         high=reals(answer.high for _, answer in pairs),
@@ -154,13 +154,13 @@ def judge_columns(pairs: Sequence[AnsweredCandidate]) -> tuple[JudgeColumns, Tru
         action=texts([answer.action for _, answer in pairs]),
     )
     true = TruthColumns(
-        iou=reals(one.iou for one, _ in pairs),
-        cluster=texts([one.clip for one, _ in pairs]),
-        defect=texts([one.defect for one, _ in pairs]),
-        action=texts([one.action for one, _ in pairs]),
-        track=texts([one.track for one, _ in pairs]),
+        iou=reals(candidate.iou for candidate, _ in pairs),
+        cluster=texts([candidate.clip for candidate, _ in pairs]),
+        defect=texts([candidate.defect for candidate, _ in pairs]),
+        action=texts([candidate.action for candidate, _ in pairs]),
+        track=texts([candidate.track for candidate, _ in pairs]),
     )
-    return said, true
+    return predicted, true
 
 
 METRICS: Final = ("rmse", "f2_m", "f2_a")
@@ -170,13 +170,13 @@ OVERALL: Final = ("rmse", "f2_confusion_m", "f2_confusion_a", "coverage")
 """What is measured over all masks of a block at once."""
 
 
-def _f2_of_actions(said: JudgeColumns, true: TruthColumns, *, unparsed: Unparsed) -> Measured:
+def _f2_of_actions(predicted: JudgeColumns, true: TruthColumns, *, unparsed: Unparsed) -> Measured:
     """Macro over the actions that are right somewhere."""
-    return measures.f2_tables(said, true, label="action", columns=["all"] * len(true), unparsed=unparsed)
+    return measures.f2_tables(predicted, true, label="action", columns=["all"] * len(true), unparsed=unparsed)
 
 
-def _coverage(said: JudgeColumns, true: TruthColumns, **_: Unparsed) -> Measured:
-    found = measures.coverage(said, true)
+def _coverage(predicted: JudgeColumns, true: TruthColumns, **_: Unparsed) -> Measured:
+    found = measures.coverage(predicted, true)
     silent = len(true) and not found.n
     return replace(found, outcome=Undefined("the judge gives no interval")) if silent else found
 
@@ -312,8 +312,9 @@ class JudgedBlock:
     def unanswered(self) -> tuple[int, int, int]:
         """How many replies about masks that are not empty hold no IoU, no type and no action."""
         ones = [one for one in self.block.candidates if one.defect != "empty"]
-        said = [self.answers[one.id] for one in ones if one.id in self.answers]
-        iou, defect, action = (sum(getattr(one, part) is None for one in said) for part in ("iou", "defect", "action"))
+        answers = [self.answers[one.id] for one in ones if one.id in self.answers]
+        parts = ("iou", "defect", "action")
+        iou, defect, action = (sum(getattr(answer, part) is None for answer in answers) for part in parts)
         return iou, defect, action
 
     def cell(
@@ -404,7 +405,7 @@ class Bin:
     low: float  # of the estimated IoU, included
     high: float  # not included but for the last bin
     n: int  # masks in it
-    told: float | None  # mean estimated IoU
+    estimated: float | None  # mean estimated IoU
     true: float | None  # mean true IoU
 
 
@@ -448,15 +449,15 @@ def rank_cell(judged: JudgedBlock) -> TableNumber:
 def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
     """``BINS`` even bins of the estimated IoU over 0..1, from low to high, without masks that lack one of the two."""
     members: list[list[tuple[float, float]]] = [[] for _ in range(BINS)]
-    for one, answer in pairs:
-        if answer.iou is not None and one.iou is not None:
-            members[bin_of(answer.iou, BINS)].append((answer.iou, one.iou))
+    for candidate, answer in pairs:
+        if answer.iou is not None and candidate.iou is not None:
+            members[bin_of(answer.iou, BINS)].append((answer.iou, candidate.iou))
     return [
         Bin(
             low=index / BINS,
             high=(index + 1) / BINS,
             n=len(found),
-            told=fmean(told for told, _ in found) if found else None,
+            estimated=fmean(estimated for estimated, _ in found) if found else None,
             true=fmean(true for _, true in found) if found else None,
         )
         for index, found in enumerate(members)
@@ -468,43 +469,43 @@ def calibration_error(bins: Sequence[Bin]) -> Scored[float] | Undefined:
     total = sum(one.n for one in bins)
     if not total:
         return Undefined("no masks")
-    value = sum(one.n * abs(one.told - one.true) for one in bins if one.told is not None and one.true is not None)
+    value = sum(b.n * abs(b.estimated - b.true) for b in bins if b.estimated is not None and b.true is not None)
     return Scored(value / total, Signature.of(metric="calibration error", bins=len(bins), of="estimated IoU"))
 
 
 def track_consistency(frames: Sequence[tuple[Candidate, JudgeAnswer | None]]) -> dict[str, float | None]:
     """The four quantities of a track, its frames in any order; None where it has no steps, or no answers."""
     in_order = sorted(frames, key=lambda pair: pair[0].frame)
-    ordered = [(one, answer) for one, answer in in_order if answer is not None]
+    ordered = [(candidate, answer) for candidate, answer in in_order if answer is not None]
     steps = [
-        ((one, said), (other, then))
-        for (one, said), (other, then) in pairwise(in_order)
-        if said is not None and then is not None
+        ((candidate, answer), (other, next_answer))
+        for (candidate, answer), (other, next_answer) in pairwise(in_order)
+        if answer is not None and next_answer is not None
     ]
     moves = [move for before, after in steps if (move := _move(before, after)) is not None]
-    told = Counter(answer.defect for _, answer in ordered)
+    defects = Counter(answer.defect for _, answer in ordered)
     return {
         "excess_change": fmean(abs(own) for own, _ in moves) - fmean(abs(true) for _, true in moves) if moves else None,
         "step_error": fmean(abs(own - true) for own, true in moves) if moves else None,
-        "agreement": max(told.values()) / len(ordered) if ordered else None,
+        "agreement": max(defects.values()) / len(ordered) if ordered else None,
         "flicker": fmean(after[1].defect != before[1].defect for before, after in steps) if steps else None,
     }
 
 
 def _move(before: AnsweredCandidate, after: AnsweredCandidate) -> tuple[float, float] | None:
     """Change of the estimated and of the true IoU; None where one of the four is missing."""
-    told, true = (before[1].iou, after[1].iou), (before[0].iou, after[0].iou)
-    if told[0] is None or told[1] is None or true[0] is None or true[1] is None:
+    estimated, true = (before[1].iou, after[1].iou), (before[0].iou, after[0].iou)
+    if estimated[0] is None or estimated[1] is None or true[0] is None or true[1] is None:
         return None
-    return told[1] - told[0], true[1] - true[0]
+    return estimated[1] - estimated[0], true[1] - true[0]
 
 
 def consistency_cells(judged: JudgedBlock) -> list[TableNumber]:
     """The four quantities over the tracks of a video block; ``n`` counts tracks, what is left out counts frames."""
     tracks: dict[str, list[tuple[Candidate, JudgeAnswer | None]]] = {}
-    for one in judged.block.candidates:
-        if one.defect != "empty":
-            tracks.setdefault(one.track, []).append((one, judged.answers.get(one.id)))
+    for candidate in judged.block.candidates:
+        if candidate.defect != "empty":
+            tracks.setdefault(candidate.track, []).append((candidate, judged.answers.get(candidate.id)))
     found = [(frames[0][0].clip, track_consistency(frames)) for frames in tracks.values()]
     return [_consistency_cell(judged, found, metric) for metric in track_consistency([])]
 

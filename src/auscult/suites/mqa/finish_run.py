@@ -68,10 +68,10 @@ def read_candidates(folder: Path) -> tuple[Candidate, ...]:
     path = folder / CANDIDATES
     found: dict[str, Candidate] = {}
     for number, row in numbered_lines(path):
-        one = from_json(Candidate, row, path=path, line=number, hint=_AGAIN, exact=True)
-        if one.id in found:
-            raise RecordError(f"the id {one.id[:80]} stands twice", path=path, line=number, hint=_AGAIN)
-        found[one.id] = one
+        candidate = from_json(Candidate, row, path=path, line=number, hint=_AGAIN, exact=True)
+        if candidate.id in found:
+            raise RecordError(f"the id {candidate.id[:80]} stands twice", path=path, line=number, hint=_AGAIN)
+        found[candidate.id] = candidate
     if not found:
         raise RecordError(f"the record holds no {CANDIDATES}, from which it is scored", path=folder, hint=_AGAIN)
     return tuple(found.values())
@@ -108,14 +108,14 @@ class RunOutcome:
 
     def summary(self) -> Summary:
         """Counts are verdicts: one per judge and candidate."""
-        asked = len(self.judges) * (len(self.candidates) + self.basis.unlisted)
+        total = len(self.judges) * (len(self.candidates) + self.basis.unlisted)
         names = {one.id for one in self.candidates}
         ok = sum(len(names & answers.keys()) for answers in self.judges.values())
         return Summary(
             command=self.command,
-            n=asked,
+            n=total,
             ok=ok,
-            failed=asked - ok,
+            failed=total - ok,
             undefined=sum(one.defect == "empty" for one in self.candidates) * len(self.judges),
             by_action=self.by_action,
             by_defect=self.by_defect,
@@ -128,9 +128,9 @@ def outcome_of(
 ) -> RunOutcome:
     """What the judges' records say of the candidates, beside rows that look at nothing; without a record all failed."""
     wanted = {one.id for one in candidates}
-    said = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
-    judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in said.items()}
-    verdicts = [verdict for mine in said.values() for verdict in mine]
+    by_judge = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
+    judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in by_judge.items()}
+    verdicts = [verdict for mine in by_judge.values() for verdict in mine]
     rows = {**judges, **baseline_answers(candidates, basis.constant, policy)}
     return RunOutcome(
         command=command,
@@ -209,8 +209,8 @@ def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
     for judge, answers in outcome.judges.items():
         count = sum(one.id not in answers for one in outcome.candidates)
         own = f"{JUDGES}/{judge}/errors.jsonl"
-        place = own if (run.path / own).is_file() else "errors.jsonl"
-        notes += [f"Failed cases of {judge}: {count:,}; see {place}."] if count else []
+        path = own if (run.path / own).is_file() else "errors.jsonl"
+        notes += [f"Failed cases of {judge}: {count:,}; see {path}."] if count else []
     return notes
 
 
@@ -242,10 +242,10 @@ def _run(folder: Path, name: str) -> Run | None:
     return read_run(home) if (home / MANIFEST).is_file() else None
 
 
-def _policy(told: object, folder: Path) -> Policy:
+def _policy(payload: object, folder: Path) -> Policy:
     """The policy as the manifest has it."""
     try:
-        return from_json(Policy, told, error=InputError)
+        return from_json(Policy, payload, error=InputError)
     except InputError as error:
         raise RecordError(
             "the manifest holds no policy", path=folder / MANIFEST, expected="the thresholds of the run",

@@ -57,7 +57,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Position:
     """The key ``mqa`` of a line: where in the benchmark it stands; as in ``Candidate``, where all may be missing."""
 
     uid: str | None = None
@@ -124,20 +124,20 @@ def candidate_of(item: Item, *, cluster: str) -> Candidate:
         difficulty=truth.difficulty,
         action=truth.action,
     )
-    place = item.extra.get(KEY)
-    if place is None:
+    payload = item.extra.get(KEY)
+    if payload is None:
         return _unplaced(item, known)
-    if not isinstance(place, Mapping):
-        raise _wrong(item, f"the key mqa is {type(place).__name__}", expected=_SHOULD)
-    told = from_json(_Place, place, path=item.source, line=item.line, error=InputError, hint=_HINT)
-    uid = told.uid or known.uid
+    if not isinstance(payload, Mapping):
+        raise _wrong(item, f"the key mqa is {type(payload).__name__}", expected=_SHOULD)
+    position = from_json(_Position, payload, path=item.source, line=item.line, error=InputError, hint=_HINT)
+    uid = position.uid or known.uid
     return replace(
         known,
         uid=uid,
-        clip=told.vid or known.clip,
-        track=f"{uid}/{told.track or _track_name(known, told.rank)}",
-        making=tuple((name, value) for name in MAKING if (value := getattr(told, name))),
-        **{name: value for name in _SAME if (value := getattr(told, name)) is not None},
+        clip=position.vid or known.clip,
+        track=f"{uid}/{position.track or _track_name(known, position.rank)}",
+        making=tuple((name, value) for name in MAKING if (value := getattr(position, name))),
+        **{name: value for name in _SAME if (value := getattr(position, name)) is not None},
     )
 
 

@@ -143,11 +143,11 @@ def with_measured(
     """Candidates with the IoU of their masks and their object's share of the frame; None where it is unknown."""
     known: dict[tuple[str, int | None], float | None] = {}
 
-    def area_of(one: Candidate) -> float | None:
-        truth = items[one.id].truth
-        if one.area is not None or truth is None or truth.mask is None:
-            return one.area
-        key = str(truth.mask.path or one.id), truth.mask.index
+    def area_of(candidate: Candidate) -> float | None:
+        truth = items[candidate.id].truth
+        if candidate.area is not None or truth is None or truth.mask is None:
+            return candidate.area
+        key = str(truth.mask.path or candidate.id), truth.mask.index
         if key not in known:
             known[key] = _share(truth.mask)
         return known[key]

@@ -151,8 +151,8 @@ class _Draw:
     def balanced(self, pool: Iterable[Instance], most: int) -> list[Instance]:
         """Take at most ``most`` instances of different clips, each time of what was taken least so far."""
         cells: dict[TemplateCell, list[Instance]] = defaultdict(list)
-        for one in sorted(pool, key=lambda one: (-self._ranks[one.id], one.id)):
-            cells[one.category, one.template].append(one)  # the lowest rank last, where it is cheap to take off
+        for instance in sorted(pool, key=lambda instance: (-self._ranks[instance.id], instance.id)):
+            cells[instance.category, instance.template].append(instance)  # the lowest rank last, so that pop takes it
         chosen: list[Instance] = []
         used: set[str] = set()
         while len(chosen) < most and cells:

@@ -45,23 +45,23 @@ def statistics(items: Sequence[JsonRow], targets: Sequence[JsonRow]) -> dict[str
     }
 
 
-def by_place(items: Iterable[JsonRow]) -> dict[TableCell, list[JsonRow]]:
+def by_cell(items: Iterable[JsonRow]) -> dict[TableCell, list[JsonRow]]:
     """Rows of ``items.jsonl`` by protocol and split, in the paper's order: image before video, training first."""
     grouped: dict[TableCell, list[JsonRow]] = defaultdict(list)
     for row in items:
         grouped[str(row["mqa"]["protocol"]), str(row["mqa"]["split"])].append(row)
     splits = (*TARGETS, "")
 
-    def rank(place: TableCell) -> tuple[int, int, str]:
-        protocol, split = place
+    def rank(cell: TableCell) -> tuple[int, int, str]:
+        protocol, split = cell
         return [*PROTOCOLS, protocol].index(protocol), [*splits, split].index(split), split
 
-    return {place: grouped[place] for place in sorted(grouped, key=rank)}
+    return {cell: grouped[cell] for cell in sorted(grouped, key=rank)}
 
 
 def masks_table(items: Sequence[JsonRow]) -> Table:
     """Table 1: videos, expressions and masks per protocol and split, test splits added up."""
-    grouped = by_place(items)
+    grouped = by_cell(items)
     rows: list[tuple[str, ...]] = []
     for protocol in dict.fromkeys(of for of, _ in grouped):
         splits = {split: members for (of, split), members in grouped.items() if of == protocol}
@@ -80,7 +80,7 @@ def masks_table(items: Sequence[JsonRow]) -> Table:
 def types_table(items: Sequence[JsonRow]) -> Table:
     """Table 8: masks of each type per protocol and split."""
     rows = []
-    for (protocol, split), members in by_place(items).items():
+    for (protocol, split), members in by_cell(items).items():
         counts = Counter(row["truth"]["defect"] for row in members)
         each = (f"{counts[kind]:,}" for kind in DEFECTS)
         rows.append((protocol, split_words(split), f"{len(members):,}", *each))
@@ -95,10 +95,10 @@ def types_table(items: Sequence[JsonRow]) -> Table:
 def iou_table(items: Sequence[JsonRow]) -> Table:
     """Fig. 4 as text: how many masks of each type have which IoU, image protocol; video where there is no other."""
     rows = []
-    for place, kind, ious in iou_cells(items):
+    for cell, kind, ious in iou_cells(items):
         bins = histogram(ious)
         spread = f"{min(ious):.3f} {median(ious):.3f} {max(ious):.3f}"
-        rows.append((split_words(place[1]), kind, f"{len(ious):,}", spread, *(str(count or "") for count in bins)))
+        rows.append((split_words(cell[1]), kind, f"{len(ious):,}", spread, *(str(count or "") for count in bins)))
     return Table(
         title="benchmark: exact IoU",
         header=("split", "type", "n", "min median max", *(f".{index}" for index in range(BINS))),
@@ -109,13 +109,13 @@ def iou_table(items: Sequence[JsonRow]) -> Table:
 
 def iou_cells(items: Sequence[JsonRow]) -> list[tuple[TableCell, str, list[float]]]:
     """The exact IoUs of each split and type that has any, of the protocol that Fig. 4 shows."""
-    grouped = by_place(items)
+    grouped = by_cell(items)
     shown = next((protocol for protocol, _ in grouped), "")  # the first one is that of images, where there is any
     found: list[tuple[TableCell, str, list[float]]] = []
-    for place, rows in grouped.items():
-        for kind in DEFECTS if place[0] == shown else ():
+    for cell, rows in grouped.items():
+        for kind in DEFECTS if cell[0] == shown else ():
             ious = [float(row["truth"]["iou"]) for row in rows if row["truth"]["defect"] == kind]
-            found += [(place, kind, ious)] if ious else []
+            found += [(cell, kind, ious)] if ious else []
     return found
 
 
@@ -190,17 +190,17 @@ _COLOURS: Final = {kind: f"s{number}" for number, kind in enumerate(DEFECTS)}
 def iou_figure(items: Sequence[JsonRow]) -> str:
     """Draw the exact IoUs of every split, as SVG."""
     cells: dict[TableCell, dict[str, list[int]]] = {}
-    for place, kind, ious in iou_cells(items):
-        cells.setdefault(place, {})[kind] = histogram(ious)
+    for cell, kind, ious in iou_cells(items):
+        cells.setdefault(cell, {})[kind] = histogram(ious)
     parts = _legend()
-    for index, (place, kinds) in enumerate(cells.items()):
-        parts += _panel(place, kinds, top=_LEGEND + index * (_PANEL + _HEAD))
+    for index, (cell, kinds) in enumerate(cells.items()):
+        parts += _panel(cell, kinds, top=_LEGEND + index * (_PANEL + _HEAD))
     height = round(_LEGEND + len(cells) * (_PANEL + _HEAD))
     title = "Exact IoU of the masks of each split, by type"
     return to_svg(Drawing(size=(round(_WIDTH), height), parts=tuple(parts), title=title))
 
 
-def _panel(place: TableCell, kinds: dict[str, list[int]], *, top: float) -> list[DrawnShape]:
+def _panel(cell: TableCell, kinds: dict[str, list[int]], *, top: float) -> list[DrawnShape]:
     stacks = [
         Stack(
             f"IoU {index / BINS:.1f} to {(index + 1) / BINS:.1f}",
@@ -209,7 +209,7 @@ def _panel(place: TableCell, kinds: dict[str, list[int]], *, top: float) -> list
         for index in range(BINS)
     ]
     total = sum(stack.total for stack in stacks)
-    title = f"{split_words(place[1])}, {place[0]} protocol: {total:,} masks"
+    title = f"{split_words(cell[1])}, {cell[0]} protocol: {total:,} masks"
     ticks = {edge: f"{edge / BINS:.1f}" for edge in range(0, BINS + 1, 2)}
     return [
         Text(at=(40, top + 14), words=title, bold=True),

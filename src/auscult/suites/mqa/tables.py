@@ -243,8 +243,8 @@ def reliability_table(block: Block, curves: Mapping[str, Sequence[Bin]]) -> Tabl
     )
 
 
-def _bin_text(one: Bin) -> str:
-    return DASH if one.true is None else f"{one.true:.2f} ({one.n})"
+def _bin_text(row: Bin) -> str:
+    return DASH if row.true is None else f"{row.true:.2f} ({row.n})"
 
 
 def consistency_table(block: Block, cells: CellRows) -> Table:
@@ -304,9 +304,9 @@ def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers], *
 
 def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
     """Who made the defects and how instances and frames were chosen, where not in the paper's way."""
-    found: dict[str, set[str]] = {"generator": {one.generator for one in candidates} - {""}}
-    for one in candidates:
-        for name, value in one.making:
+    found: dict[str, set[str]] = {"generator": {candidate.generator for candidate in candidates} - {""}}
+    for candidate in candidates:
+        for name, value in candidate.making:
             found.setdefault(name, set()).add(value)
     return tuple((name, ",".join(sorted(found[name]))) for name in ("generator", *MAKING) if found.get(name))
 

@@ -1,15 +1,15 @@
 """The benchmark of robustness, R2-Bench: models that segment by reference, under perturbations of picture and guidance.
 
-What it shares with every suite of models (asking, result rows, grid, numbers, tables, charts, page, scoring again and
-comparing) is ``suites.core``.
+What every suite of models shares (requests, result rows, grid, numbers, tables, charts, page, scoring again and
+comparing) is in ``suites.core``.
 
 ==========  ==================================================================
 cases       the four tasks with their metrics and frames; from instances to cases
 conditions  what is done to a case: mixes, kinds alone, levels, dynamics
-perturbing  a case under a condition, and what becomes of its truth
+perturbing  a case under a condition, and the truth that goes with it
 scoring     stored predictions to scores
 inputs      what models are shown, as files
-strips      what was done and what came of it, in pictures
+strips      cases and predictions in pictures
 run         the whole: cases, predictions, scores, tables, report
 ==========  ==================================================================
 """
@@ -82,11 +82,11 @@ class R2Suite:
     )
 
     def options(self) -> type[R2Options]:
-        """What it may be asked."""
+        """Its options."""
         return R2Options
 
     def run(self, options: R2Options, progress: Progress | None = None) -> SuiteRun:
-        """Perturb the cases, ask every model, score what it said, and write tables, figures and report."""
+        """Perturb the cases, ask every model, score its answers, and write tables, figures and report."""
         from auscult.suites.r2.run import run_r2
 
         return run_r2(options, progress)

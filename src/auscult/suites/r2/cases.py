@@ -1,4 +1,4 @@
-"""From instances to the cases of a task: what a model is shown, what it is told, and the truth that scores it.
+"""From instances to the cases of a task: frames, reference (sentence, sound or mask) and the truth that scores it.
 
 A further task (the paper's fifth is queryable 3-D mapping) is one more entry of ``TASK_RULES`` and one more function of
 ``suites.r2.scoring``.
@@ -49,7 +49,7 @@ BASELINES: Final = (
     "baseline.random_region.v1",
     "baseline.empty.v1",
 )
-"""Rows that look at next to nothing, asked without being named: a model that is no better has nothing to lose."""
+"""Baselines, which every run asks: the change of a model that is no better carries no information."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,14 +124,14 @@ TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
 _BY_LAYOUT: Final[Mapping[tuple[str, str], FrameRule]] = MappingProxyType(
     {("vos", "datasets.ytvos.v1"): "after the first", ("rvos", "datasets.refdavis.v1"): "davis2017"}
 )
-"""Where the evaluation of a released data set counts other frames than its task's."""
+"""Data sets whose released evaluation scores other frames than their task does."""
 
 
 def task_rules(name: str) -> TaskRules:
     """A task by its name."""
     if name not in TASK_RULES:
-        told = ", ".join(f"{one.name} ({one.title})" for one in TASK_RULES.values())
-        raise UnknownName(f"there is no task {name!r:.40}", expected=f"one of: {told}", hint="--task vos, for example")
+        tasks = ", ".join(f"{one.name} ({one.title})" for one in TASK_RULES.values())
+        raise UnknownName(f"there is no task {name!r:.40}", expected=f"one of: {tasks}", hint="--task vos, for example")
     return TASK_RULES[name]
 
 
@@ -154,7 +154,7 @@ _ALL_OPEN: Final[Mapping[Path, ErrorRecord]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class R2Case:
-    """One object of one clip or photograph, asked for in one way."""
+    """One object of one clip or photograph, with one reference to it."""
 
     id: str  # unique in the run
     clip: str  # video or photograph; cases of one clip are one cluster
@@ -172,18 +172,18 @@ class R2Case:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What predictions of its frames are called: the files' stems, or numbers where two are alike."""
+        """The names of its frames' predictions: the files' stems, or numbers where two stems are equal."""
         stems = tuple(path.stem for path in self.frames)
-        return stems if len(set(stems)) == len(stems) else tuple(f"{place:05d}" for place in range(len(stems)))
+        return stems if len(set(stems)) == len(stems) else tuple(f"{number:05d}" for number in range(len(stems)))
 
 
 @dataclass(slots=True)
 class CaseList:
-    """What was made of a listing."""
+    """The cases of a listing."""
 
     cases: list[R2Case] = field(default_factory=list)
     errors: list[ListError] = field(default_factory=list)
-    absent: int = 0  # expressions that refer to nothing: this suite asks only for what is there
+    absent: int = 0  # null expressions, which this suite leaves out
 
 
 def cases_of(
@@ -195,31 +195,31 @@ def cases_of(
     unopened: Mapping[Path, ErrorRecord] = _ALL_OPEN,
 ) -> CaseList:
     """Make the cases of a task; an instance without the sentence, sound or first mask that it needs is an error."""
-    found, asked = CaseList(), set[str]()
+    found, digests = CaseList(), set[str]()
     source = _Source(task=task, scored=scored, hash_of=cache(digest_file), unopened=unopened)
-    for one in instances:
+    for instance in instances:
         try:
-            if one.absent:
+            if instance.absent:
                 found.absent += 1
             else:
-                found.cases.append(_apart(_case(one, source), asked))
+                found.cases.append(_with_unique_digest(_case(instance, source), digests))
         except AuscultError as error:
-            found.errors.append((one.id, ErrorRecord.of(error, STAGE)))
+            found.errors.append((instance.id, ErrorRecord.of(error, STAGE)))
         step()
     return found
 
 
-def _apart(case: R2Case, asked: set[str]) -> R2Case:
-    """The case, told from one that asks the very same and may mean another object: what is asked is an answer's key."""
-    if case.digest in asked:
+def _with_unique_digest(case: R2Case, digests: set[str]) -> R2Case:
+    """The case, with its id in its digest where an earlier case has the same: digests are cache keys of answers."""
+    if case.digest in digests:
         case = replace(case, digest=digest_json([case.digest, case.id]))
-    asked.add(case.digest)
+    digests.add(case.digest)
     return case
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """What holds for all instances of a run."""
+    """Settings shared by all instances of a run."""
 
     task: TaskRules
     scored: FrameRule
@@ -227,41 +227,41 @@ class _Source:
     unopened: Mapping[Path, ErrorRecord]
 
 
-def _case(one: Instance, source: _Source) -> R2Case:
+def _case(instance: Instance, source: _Source) -> R2Case:
     task = source.task
-    if task.guidance == "sentences" and not (one.query.text or "").strip():
+    if task.guidance == "sentences" and not (instance.query.text or "").strip():
         raise InputError(
             "nothing says which object is meant",
             expected=f"a referring expression: {task.title} is asked by a sentence",
             hint="give sentences with --text or --texts, or in the data set's own file of expressions",
-            path=one.source,
+            path=instance.source,
         )
-    if task.guidance == "sound" and one.sound is None:
-        raise InputError("the clip has no sound", expected="a sound file beside its frames", path=one.source)
-    place = _middle(one) if task.still else _start(one, source.unopened) if task.guidance == "masks" else 0
-    moments = one.moments[place : place + 1] if task.still else one.moments[place:]
+    if task.guidance == "sound" and instance.sound is None:
+        raise InputError("the clip has no sound", expected="a sound file beside its frames", path=instance.source)
+    start = _middle(instance) if task.still else _start(instance, source.unopened) if task.guidance == "masks" else 0
+    moments = instance.moments[start : start + 1] if task.still else instance.moments[start:]
     if task.guidance != "sound" and not any(moment.target is not None for moment in moments):
-        raise InputError("no frame has a true mask", expected="true masks to score with", path=one.source)
+        raise InputError("no frame has a true mask", expected="true masks to score with", path=instance.source)
     case = R2Case(
-        id=one.id,
-        clip=_cluster(one),
-        split=one.split,
-        query=one.query if task.guidance == "sentences" else Query(),
+        id=instance.id,
+        clip=_cluster(instance),
+        split=instance.split,
+        query=instance.query if task.guidance == "sentences" else Query(),
         frames=tuple(moment.frame for moment in moments),
         targets=tuple(moment.target for moment in moments),
         size=frame_size(moments[0].frame),
         rate_fps=_rate([moment.time_s for moment in moments]),
         scored=source.scored,
-        sound=one.sound if task.guidance == "sound" else None,
+        sound=instance.sound if task.guidance == "sound" else None,
         first=task.guidance == "masks",
     )
     return _with_digest(case, source.hash_of)
 
 
-def _cluster(one: Instance) -> str:
-    """What is drawn as a whole for intervals: the clip; of a picture alone, the picture."""
-    stem = one.moments[0].frame.stem
-    return one.clip if len(one.moments) > 1 or one.clip == stem else f"{one.clip}/{stem}"
+def _cluster(instance: Instance) -> str:
+    """The cluster for intervals: the clip, or the photograph."""
+    stem = instance.moments[0].frame.stem
+    return instance.clip if len(instance.moments) > 1 or instance.clip == stem else f"{instance.clip}/{stem}"
 
 
 def _with_digest(case: R2Case, hash_of: Callable[[Path], str]) -> R2Case:
@@ -278,15 +278,15 @@ def _with_digest(case: R2Case, hash_of: Callable[[Path], str]) -> R2Case:
 
 
 def _mask_digest(ref: MaskRef, hash_of: Callable[[Path], str]) -> list[Any]:
-    """What a true mask follows from; a file that is not there is found when it is scored."""
+    """The content of a true mask for its hash; a missing file is reported when it is scored."""
     if ref.path is None:
         return [repr(ref.segmentation)]
     return [hash_of(ref.path) if ref.path.is_file() else None, ref.index, ref.absent_ok]
 
 
-def target(case: R2Case, place: int) -> Mask | None:
+def target(case: R2Case, index: int) -> Mask | None:
     """The true mask of a frame, bool (H, W); None where the data set has none."""
-    ref = case.targets[place]
+    ref = case.targets[index]
     return None if ref is None else read_mask(ref, size=case.size).mask
 
 
@@ -303,13 +303,13 @@ def truths_of(case: R2Case) -> Truths:
     """Read the true masks of a case; one that cannot be read costs its frame."""
     masks: list[Mask | None] = []
     errors: dict[int, InputError] = {}
-    for place, frame in enumerate(case.frames):
+    for index, frame in enumerate(case.frames):
         try:
-            masks.append(target(case, place))
+            masks.append(target(case, index))
         except InputError as error:
             masks.append(None)
             path = error.path or frame
-            errors[place] = InputError(error.message, expected=error.expected, hint=error.hint, path=path)
+            errors[index] = InputError(error.message, expected=error.expected, hint=error.hint, path=path)
     return Truths(masks, errors)
 
 
@@ -317,12 +317,12 @@ def _shows(ref: MaskRef | None, frame: Path) -> bool:
     return ref is not None and bool(read_mask(ref, size=frame_size(frame)).mask.any())
 
 
-def _start(one: Instance, unopened: Mapping[Path, ErrorRecord]) -> int:
-    """The first frame that shows the object: one that appears late is asked for from there on."""
-    for place, moment in enumerate(one.moments):
+def _start(instance: Instance, unopened: Mapping[Path, ErrorRecord]) -> int:
+    """The first frame that shows the object: the case of one that appears late begins there."""
+    for index, moment in enumerate(instance.moments):
         try:
             if _shows(moment.target, moment.frame):
-                return place
+                return index
         except InputError as error:
             raise _unreadable(ErrorRecord.of(error, STAGE)) from error
         if moment.target is None and moment.frame in unopened:
@@ -330,7 +330,7 @@ def _start(one: Instance, unopened: Mapping[Path, ErrorRecord]) -> int:
     raise InputError(
         "the object is in no frame that has a true mask",
         expected="a first frame whose mask says which object is meant",
-        path=one.source,
+        path=instance.source,
     )
 
 
@@ -343,23 +343,23 @@ def _unreadable(why: ErrorRecord) -> InputError:
     )
 
 
-def _middle(one: Instance) -> int:
-    """Of a clip, the frame nearest to the middle that shows the object."""
-    if len(one.moments) == 1:
+def _middle(instance: Instance) -> int:
+    """The frame of a clip nearest to the middle that shows the object."""
+    if len(instance.moments) == 1:
         return 0
-    middle = (len(one.moments) - 1) / 2
+    middle = (len(instance.moments) - 1) / 2
     broken: InputError | None = None
-    for place in sorted(range(len(one.moments)), key=lambda at: (abs(at - middle), at)):
+    for index in sorted(range(len(instance.moments)), key=lambda at: (abs(at - middle), at)):
         try:
-            if _shows(one.moments[place].target, one.moments[place].frame):
-                return place
-        except InputError as error:  # one frame of a video is as good as the next
+            if _shows(instance.moments[index].target, instance.moments[index].frame):
+                return index
+        except InputError as error:  # another frame of the video will do
             broken = broken or error
-    raise broken or InputError("the object is in no frame that has a true mask", path=one.source)
+    raise broken or InputError("the object is in no frame that has a true mask", path=instance.source)
 
 
 def _rate(times_s: Sequence[float | None]) -> float:
-    """Frames per second by the times of first and last frame; 25 where no times are known."""
+    """Frames per second by the times of first and last frame; 25 where the times are unknown."""
     known = [time for time in times_s if time is not None]
     if len(known) < 2 or len(known) < len(times_s) or not known[-1] > known[0]:
         return _PHOTO_FPS
@@ -367,7 +367,7 @@ def _rate(times_s: Sequence[float | None]) -> float:
 
 
 def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> InstanceListing:
-    """List what the data refers to."""
+    """List the instances of the data."""
     if options.data == SCENES:
         _refuse_unknown(options.splits, SPLITS)
     source = scenes_of(options, progress) if options.data == SCENES else Path(options.data)
@@ -398,26 +398,26 @@ def _listed(source: Path, options: R2Options, task: TaskRules) -> InstanceListin
 
 
 def _shown(listing: InstanceListing, source: Path, options: R2Options, *, still: bool) -> InstanceListing:
-    """The instances without those of generated scenes whose sentence speaks of what the task does not show."""
+    """The instances without generated scenes' sentences that need a modality the task lacks."""
     hidden = unshown(source, still=still) if options.texts is None else frozenset()
     mine = [one for one in listing.instances if not options.splits or one.split in options.splits]
     count = sum(one.id in hidden and not one.absent for one in mine)
     if not count:
         return listing
     there = sum(not one.absent for one in mine)
-    told = f"{counted(count, 'sentence')} of {there:,} left out: only what is heard" + (
+    note = f"{counted(count, 'sentence')} of {there:,} left out: only what is heard" + (
         ", moves, or is hidden at another time tells whom they mean, and a photograph is silent and still."
         if still
         else " tells whom they mean, and no sound is given."
     )
     kept = tuple(one for one in listing.instances if one.id not in hidden)
-    return replace(listing, instances=kept, notes=(*listing.notes, told))
+    return replace(listing, instances=kept, notes=(*listing.notes, note))
 
 
 def _one_per_object(instances: Iterable[Instance]) -> tuple[Instance, ...]:
-    """The first instance of every object: several sentences may name one, which a mask says once."""
+    """The first instance of every object: several sentences may refer to one, whose mask is one reference."""
     first: dict[str, Instance] = {}
-    for one in instances:
-        if not one.absent:
-            first.setdefault(repr((one.clip, [moment.target for moment in one.moments])), one)
+    for instance in instances:
+        if not instance.absent:
+            first.setdefault(repr((instance.clip, [moment.target for moment in instance.moments])), instance)
     return tuple(first.values())

@@ -1,4 +1,4 @@
-"""Conditions: what is done to a case before a model sees it, from the words of the command line.
+"""Conditions: what is done to a case before a model sees it, from the options of the command line.
 
 =================== ===========================================================================================
 ``clean``           nothing
@@ -29,10 +29,10 @@ from auscult.suites.r2.cases import TaskRules
 
 MIXES: Final = ("mix", "picture", "guidance")
 FIRST_MASKS: Final = ("masks.erode.v1", "masks.dilate.v1", "masks.cutout.v1")
-"""What a first frame's mask suffers where its guidance is stressed: what people and tools do to a mask they draw."""
+"""Defects of a first frame's mask where the guidance is stressed: typical errors of hand-drawn and tool-made masks."""
 
 _OF_SOUND: Final = frozenset({"timing.offset.v1", "timing.drift.v1"})
-"""Kinds that move the sound against the pictures: without a sound they change nothing."""
+"""Kinds that shift the sound against the pictures; they need a sound."""
 
 DIFFICULTY: Final = MappingProxyType({"low": "hard", "high": "medium"})
 """A mask's defects have two windows of IoU: .85 to .90 (hard to see) stands for low, .75 to .80 for high."""
@@ -48,7 +48,7 @@ def conditions_of(
 ) -> tuple[Condition, ...]:
     """The conditions of a run, ``clean`` first; ``kinds`` may say ``all``: the paper's, of picture and guidance."""
     _check(task, mixes=mixes, levels=levels, parts=parts)
-    # where the reference is a mask, the two are one, which is asked once
+    # where the reference is a mask, mix and picture are the same, so one is enough
     drawn = ["mix" if one == "picture" and task.guidance == "masks" else one for one in mixes]
     groups = [*dict.fromkeys(drawn), *dict.fromkeys(_full(task, kinds))]
     found = {CLEAN: NOTHING}
@@ -59,9 +59,9 @@ def conditions_of(
                 name = f"{short}_{level}" if part == "all" else f"{short}_{part}_{level}"
                 found.setdefault(name, Condition(name=name, group=group, level=level, part=part))
     if groups and len(found) == 1 and any(level == DYNAMIC or level_word(level) != "0" for level in levels):
-        told = ", ".join(base_of(group) if is_kind(group) else group for group in groups)
+        names = ", ".join(base_of(group) if is_kind(group) else group for group in groups)
         raise UsageError(
-            f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {told}",
+            f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {names}",
             expected="low or high for first masks, dynamic for pictures of clips, else any severity",
         )
     return tuple(found.values())
@@ -110,7 +110,7 @@ def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
 
 
 def _guiding(task: TaskRules) -> list[str]:
-    """The kinds of the guidance; the masks' own come with ``guidance``, since the paper has none."""
+    """The paper's kinds of the guidance; it has none for masks, whose defects come with ``guidance``."""
     if task.guidance == "masks":
         return []
     return [full_name(one, [task.guidance]) for one in PAPER[task.guidance]]
@@ -122,7 +122,7 @@ def _mask_kind(kind: str) -> str:
 
 
 def _parts_of(group: str, parts: Sequence[str]) -> list[FramePart]:
-    """A first frame's mask is in the first frame, and a clip's timing in all of it, whatever was asked for."""
+    """The parts of a group: defects of the first mask, and timing, are of the whole clip whatever is given."""
     if group == "guidance" or room_of(group) in {"masks", "timing"}:
         return ["all"]
     return [part for part in PARTS if part in parts]
@@ -145,7 +145,7 @@ def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: Fram
 
 
 def _short(task: TaskRules, group: str) -> str:
-    """A group in a condition's name: without its room, but where two rooms of the task share it and one is the paper's.
+    """A group in a condition's name: without its room, unless two rooms of the task share it and one is the paper's.
 
     So ``impulse_noise`` is the picture's and ``gaussian_noise`` the sound's, and ``sound.impulse_noise`` and
     ``vision.gaussian_noise`` are the others. A version that is not the newest stands in the name as well.

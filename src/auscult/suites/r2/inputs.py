@@ -39,7 +39,7 @@ from auscult.types import Frames
 from auscult.work.pool import Task, run_tasks
 
 R2Runner: TypeAlias = SuiteRunner[R2Case, Prepared]
-"""A run of R2-Bench at work."""
+"""A run of R2-Bench in progress."""
 
 FOLDER = "inputs"
 QUERY = "query.json"
@@ -51,13 +51,13 @@ class InputOrder:
 
     prepared: Prepared
     frames: tuple[Path, ...]
-    query: Path  # the file that says what is asked; it comes last
+    query: Path  # ``query.json``, which is written last
     first_mask: Path | None
     sound: Path | None
 
 
 def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
-    """Where the files of a case under a condition go; None where they are there."""
+    """Paths of the files of a case under a condition; None where they are written already."""
     case = prepared.case
     base = f"{FOLDER}/{prepared.condition.name}/{case.id}"
     query = run.claim(f"{base}/{QUERY}")
@@ -73,12 +73,12 @@ def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
 
 
 def _is_of(query: Path, digest: str) -> bool:
-    """Whether the files beside a query were written of the case as it is now."""
+    """Whether the files beside a query were written from the current case."""
     try:
-        told = json.loads(query.read_bytes())
+        content = json.loads(query.read_bytes())
     except (OSError, ValueError):
         return False
-    return isinstance(told, dict) and told.get("digest") == digest
+    return isinstance(content, dict) and content.get("digest") == digest
 
 
 class InputWriter:
@@ -89,61 +89,61 @@ class InputWriter:
 
     def __call__(self, order: InputOrder) -> bool:
         """Write one case under one condition."""
-        ask = order.prepared.ask(self._reader)
-        for path, frame in zip(order.frames, ask.frames(), strict=True):
+        request = order.prepared.ask(self._reader)
+        for path, frame in zip(order.frames, request.frames(), strict=True):
             write_frame(path, frame)
-        if order.first_mask is not None and ask.first_mask is not None:
-            write_mask(order.first_mask, ask.first_mask)
-        if order.sound is not None and ask.sound is not None and ask.rate_hz is not None:
-            samples = ask.sound if ask.sound.ndim == 2 else ask.sound[None]
+        if order.first_mask is not None and request.first_mask is not None:
+            write_mask(order.first_mask, request.first_mask)
+        if order.sound is not None and request.sound is not None and request.rate_hz is not None:
+            samples = request.sound if request.sound.ndim == 2 else request.sound[None]
             # Floating point: models are given these very samples.
-            write_bytes(order.sound, wav_bytes(Sound(samples=samples, rate_hz=ask.rate_hz), "float32"))
-        told = {
-            "text": ask.query.text, "rate_hz": ask.rate_hz, "frames": list(ask.names),
+            write_bytes(order.sound, wav_bytes(Sound(samples=samples, rate_hz=request.rate_hz), "float32"))
+        content = {
+            "text": request.query.text, "rate_hz": request.rate_hz, "frames": list(request.names),
             "digest": order.prepared.case.digest,
         }  # fmt: skip
-        write_bytes(order.query, json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+        write_bytes(order.query, json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
         return True
 
 
-def write_inputs(bench: R2Runner, conditions: Sequence[Condition]) -> None:
-    """Write what models are shown, as far as it is not written yet; what cannot be written fails no case."""
+def write_inputs(runner: R2Runner, conditions: Sequence[Condition]) -> None:
+    """Write what models are shown, where it is not written yet; an error here fails no case."""
     orders: list[InputOrder] = []
-    for case in bench.cases:
+    for case in runner.cases:
         try:
-            found = [order_of(bench.run, bench.prepare(case, condition)) for condition in conditions]
-        except OutputError as error:  # its id is no name of a folder
-            bench.errors.append(error_to_json(case.id, ErrorRecord.of(error, "frames")))
+            found = [order_of(runner.run, runner.prepare(case, condition)) for condition in conditions]
+        except OutputError as error:  # its id is not a valid folder name
+            runner.errors.append(error_to_json(case.id, ErrorRecord.of(error, "frames")))
             continue
-        orders += [one for one in found if one is not None]
-    bench.progress.stage("inputs", len(orders))
-    tasks = [Task(f"{one.prepared.condition.name}/{one.prepared.case.id}", one) for one in orders]
-    for result in run_tasks(InputWriter, tasks, workers=bench.how.workers, stage="frames"):
+        orders += [order for order in found if order is not None]
+    runner.progress.stage("inputs", len(orders))
+    tasks = [Task(f"{order.prepared.condition.name}/{order.prepared.case.id}", order) for order in orders]
+    for result in run_tasks(InputWriter, tasks, workers=runner.how.workers, stage="frames"):
         if isinstance(result.outcome, Failed):
-            bench.errors.append(error_to_json(None, result.outcome.error))
-        bench.progress.step()
+            runner.errors.append(error_to_json(None, result.outcome.error))
+        runner.progress.step()
 
 
 def unasked_remarks(
     models: Iterable[ModelSpec], cases: Sequence[R2Case], conditions: Sequence[Condition]
 ) -> Iterator[dict[str, Any]]:
-    """Remark files of folders of predictions that no question asks for: misnamed ones look like missing ones."""
+    """Remarks on files of prediction folders that no request reads: a misnamed file would look like a missing one."""
     for model in models:
         if model.kind != "predictions":
             continue
-        asks = (
+        requests = (
             Request(
                 id=case.id, condition=one.name, names=case.names, size=case.size, query=case.query, frames=_no_frames
             )
             for case in cases
             for one in conditions
         )
-        extra = FolderOfPredictions(Path(model.target)).unasked(asks)
+        extra = FolderOfPredictions(Path(model.target)).unasked(requests)
         if extra:
-            some = ", ".join(extra[:3]) + (", ..." if len(extra) > 3 else "")
+            names = ", ".join(extra[:3]) + (", ..." if len(extra) > 3 else "")
             remark = ErrorRecord(
                 stage="frames",
-                error=f"{model.name}: {counted(len(extra), 'file')} that no question asks for: {some}",
+                error=f"{model.name}: {counted(len(extra), 'file')} that no question asks for: {names}",
                 expected="<condition>/<case>/<frame>.png, as in cases.jsonl and requests.jsonl",
                 path=model.target,
             )

@@ -1,4 +1,4 @@
-"""A case under a condition: what a model is shown then, and what became of the truth."""
+"""A case under a condition: what a model is shown, and the truth that goes with it."""
 
 from __future__ import annotations
 
@@ -64,25 +64,25 @@ class Prepared:
         return self._frames(reader, self.plan(self._heard_by(reader)))
 
     def truths(self, masks: Sequence[Mask | None]) -> list[Mask | None]:
-        """The true mask of every frame as it is shown: moved where its pixels moved, and in its frame's place.
+        """The true mask of every frame as shown: warped as its pixels were, and reordered as the frames were.
 
-        What moves pixels or frames is alone in its recipe, so that no draw of it depends on the sound.
+        A perturbation that moves pixels or frames is the only one of its recipe, so that no draw depends on the sound.
         """
         plan = self.plan(None)
         if plan is None or not (plan.moves or plan.retimes):
             return list(masks)
         found: list[Mask | None] = []
-        for place in range(len(masks)):
-            mask = masks[plan.frame_number(place)]
-            found.append(plan.mask(mask, place) if mask is not None and self._acts(place) else mask)
+        for index in range(len(masks)):
+            mask = masks[plan.frame_number(index)]
+            found.append(plan.mask(mask, index) if mask is not None and self._acts(index) else mask)
         return found
 
-    def plan(self, take: AudioInfo | None) -> Plan | None:
-        """All draws for this case, with its sound, or without it for the truth; None where nothing is perturbed."""
+    def plan(self, audio: AudioInfo | None) -> Plan | None:
+        """The plan of all draws for this case; ``audio`` is None for the truth. None where nothing is perturbed."""
         recipe = self.recipe
         if recipe is None:
             return None
-        if take is None:
+        if audio is None:
             recipe = replace(recipe, steps=tuple(step for step in recipe.steps if step.room != "sound"))
         if not recipe.steps:
             return None
@@ -92,7 +92,7 @@ class Prepared:
             seed=self.seed,
             key=case.id,
             shot=ClipInfo(height=case.size[0], width=case.size[1], frames=len(case.frames), rate_fps=case.rate_fps),
-            take=take,
+            take=audio,
             sentence=case.query.text,
         )
 
@@ -111,25 +111,25 @@ class Prepared:
         if self.case.sound is None:
             return None
         sound = reader.sound(self.case.sound)
-        return _take(sound.samples, sound.rate_hz)
+        return _audio_info(sound.samples, sound.rate_hz)
 
-    def _acts(self, place: int) -> bool:
+    def _acts(self, index: int) -> bool:
         part = self.condition.part
-        return part == "all" or (part == "first") == (place == 0)
+        return part == "all" or (part == "first") == (index == 0)
 
     def _frames(self, reader: Reader, plan: Plan | None) -> Frames:
         clip = reader.frames(self.case.frames, self.case.size)
         if plan is None or (plan.shot is None and not plan.retimes):
             return clip.copy()
         made = np.empty_like(clip)
-        for place in range(len(clip)):
-            frame: Frame = clip[plan.frame_number(place)]
-            made[place] = plan.frame(frame, place) if plan.shot is not None and self._acts(place) else frame
+        for index in range(len(clip)):
+            frame: Frame = clip[plan.frame_number(index)]
+            made[index] = plan.frame(frame, index) if plan.shot is not None and self._acts(index) else frame
         return made
 
     def _first(self, plan: Plan | None) -> Mask:
         mask = target(self.case, 0)
-        if mask is None:  # `cases` starts a case where the object is seen
+        if mask is None:  # unexpected: a case starts at a frame that shows the object
             raise InputError("the first frame has no true mask", path=self.case.frames[0])
         if plan is not None and plan.moves and self._acts(0):
             mask = plan.mask(mask, 0)
@@ -148,7 +148,7 @@ class Prepared:
         if group != "guidance" or self.guidance != "masks":
             return ()
         drawn = generator(self.seed, "r2", "first_mask", self.case.id).permutation(len(FIRST_MASKS))
-        return tuple(FIRST_MASKS[at] for at in drawn)
+        return tuple(FIRST_MASKS[index] for index in drawn)
 
     def _spoiled(self, mask: Mask) -> tuple[Mask, str]:
         """The mask with a defect, and its kind: the first that an object of this shape allows."""
@@ -173,22 +173,22 @@ class Prepared:
 
 
 def _mixed(group: str, guidance: str, *, strength: float | None, seed: int, key: str) -> Recipe:
-    """The release's mix over the paper's kinds, or one side of it alone."""
+    """The release's mix over the paper's kinds, or its picture or guidance part alone."""
     both, alone = _SHARES[group]
-    way = replace(preset("paper"), both=both, picture_only=alone)
+    mix = replace(preset("paper"), both=both, picture_only=alone)
     if strength is not None:
-        way = replace(way, schedule=STATIC)
-    told = None if guidance == "masks" or group == "picture" else guidance
-    return way.recipe(seed=seed, key=key, guidance=told, severity=_FULL if strength is None else strength)
+        mix = replace(mix, schedule=STATIC)
+    room = None if guidance == "masks" or group == "picture" else guidance
+    return mix.recipe(seed=seed, key=key, guidance=room, severity=_FULL if strength is None else strength)
 
 
-def _take(samples: Samples, rate_hz: int) -> AudioInfo:
+def _audio_info(samples: Samples, rate_hz: int) -> AudioInfo:
     channels, count = (1, samples.shape[0]) if samples.ndim == 1 else samples.shape
     return AudioInfo(samples=count, channels=channels, rate_hz=rate_hz)
 
 
 def _heard(plan: Plan | None, samples: Samples, rate_hz: int) -> Samples:
-    """What is heard; what a gain lifts over full scale is cut off, as in a file."""
+    """The perturbed sound; clipped at full scale, as in a file."""
     if plan is None or plan.take is None:
         return samples.copy()
     return np.clip(plan.sound(samples, rate_hz), -1.0, 1.0)

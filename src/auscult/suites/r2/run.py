@@ -1,8 +1,8 @@
-"""``auscult run r2``: cases perturbed, models asked, answers scored, and told in tables, figures and one page.
+"""``auscult run r2``: perturb cases, ask models, score their answers, write tables, figures and a page.
 
-Beside the files that ``core.runner`` and ``core.finish`` name, the folder has ``scenes/``, where scenes are the source,
-and ``inputs/``, what models are shown, where that was asked for. A severity, a kind or a model that is added computes
-only what is missing.
+Besides the files of ``core.runner`` and ``core.finish``, the folder has ``scenes/``, where scenes are the source, and
+``inputs/``, what models are shown, with ``--inputs``. A severity, a kind or a model that is added computes only what is
+missing.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from auscult.suites.registered import SuiteRun, refuse_idle
 
 COMMAND = "run r2"
 _GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"})
-"""Arguments that may change from command to command: what they add is computed, what they leave out stays."""
+"""Arguments that may change between commands: what they add is computed, what they leave out stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Setting:
-    """A run as it was asked for."""
+    """The settings of a run."""
 
     options: R2Options
     task: TaskRules
@@ -53,10 +53,10 @@ class _Setting:
 
 
 def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
-    """Run the benchmark: what was asked before is not asked again."""
+    """Run the benchmark; requests of earlier commands are not repeated."""
     listener = progress or Silent()
     setting = _setting(options)
-    # what is wrong with the data is said before the folder is made; scenes are made inside it
+    # errors of the data come before the folder is made; scenes are made inside it
     read = None if options.data == SCENES else listing_of(options, setting.task, listener)
     with open_run(options.out, _manifest(setting), overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
         log = earlier_log(run)
@@ -90,11 +90,11 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
         )
         if options.inputs:
             write_inputs(runner, setting.conditions)
-        asked = runner.ask_all(log, models, setting.conditions, floor=floor)
+        extended = runner.ask_all(log, models, setting.conditions, floor=floor)
         for model in models:
             mine = conditions_for(model, setting.conditions, log)
             runner.errors += unasked_remarks([model], found.cases, mine)
-        done = runner.finish(asked, told=frozenset(error.path for _, error in listing.errors))
+        done = runner.finish(extended, reported=frozenset(error.path for _, error in listing.errors))
         return write_results(
             runner,
             done,
@@ -114,12 +114,12 @@ def _setting(options: R2Options) -> _Setting:
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
     refuse_idle(options, _idle(options, task))
-    models = _different(_beside_registered(model_spec(one)) for one in dict.fromkeys(options.models))
-    for one in models:
-        if task.name not in one.tasks:
+    models = _different(_beside_registered(model_spec(model)) for model in dict.fromkeys(options.models))
+    for model in models:
+        if task.name not in model.tasks:
             raise UsageError(
-                f"{one.name} does not do {task.title}",
-                expected=f"a model of {task.name}, {one.name} does: {', '.join(one.tasks)}",
+                f"{model.name} does not do {task.title}",
+                expected=f"a model of {task.name}, {model.name} does: {', '.join(model.tasks)}",
             )
     conditions = conditions_of(
         task, mixes=options.mixes, kinds=options.kinds, levels=options.levels, parts=options.parts
@@ -128,7 +128,7 @@ def _setting(options: R2Options) -> _Setting:
 
 
 def _idle(options: R2Options, task: TaskRules) -> dict[str, str]:
-    """Options that change nothing with the others, and what they would be of."""
+    """Options that have no effect with the other ones, and what they belong to."""
     found = {} if task.guidance == "sentences" else {"texts": "a task that is asked by sentences: ris or rvos"}
     if not options.mixes and not options.kinds:
         found |= dict.fromkeys(("severity", "part"), "something that is perturbed: --perturb or --kind")
@@ -136,16 +136,16 @@ def _idle(options: R2Options, task: TaskRules) -> dict[str, str]:
 
 
 def _beside_registered(model: ModelSpec) -> ModelSpec:
-    """The model; one of a file that is called as a registered one is, is not that one."""
+    """The model; one from a file gets its kind before its name where a registered model has that name."""
     taken = {entry.name for entry in registry.entries("model")} if model.kind != "registered" else set()
     return replace(model, name=f"{model.kind}.{model.name}") if model.name in taken else model
 
 
 def _different(models: Iterable[ModelSpec]) -> tuple[ModelSpec, ...]:
-    """The models, one that is given under two spellings once."""
+    """The models without duplicates of other spelling."""
     found: dict[tuple[str, ...], ModelSpec] = {}
-    for one in models:
-        found.setdefault((one.kind, one.target, one.function, str(one.weights or ""), one.revision), one)
+    for model in models:
+        found.setdefault((model.kind, model.target, model.function, str(model.weights or ""), model.revision), model)
     return tuple(found.values())
 
 

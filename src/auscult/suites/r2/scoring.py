@@ -30,15 +30,15 @@ class Scorer:
         self._truths = Truths([], {})
 
     def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
-        """The rows of one prediction; or why there is nothing to score with, whichever model answered.
+        """The rows of one prediction, or why it cannot be scored.
 
-        A frame whose true mask cannot be read is not scored, and the rows say so under ``unread``.
+        A frame whose true mask cannot be read is not scored, and the rows list its error under ``unread``.
         """
         case, row = given.prepared.case, given.row
         if self._case != case.id:
             self._case, self._truths = case.id, truths_of(case)
         truths, unread = given.prepared.truths(self._truths.masks), list(self._truths.errors.values())
-        frames = [place for place in scored_frames(case.scored, len(truths)) if truths[place] is not None]
+        frames = [index for index in scored_frames(case.scored, len(truths)) if truths[index] is not None]
         about = {name: row[name] for name in ("key", "model", "condition")} | {
             "clip": case.clip, "split": case.split, "truth": case.truth
         }  # fmt: skip
@@ -49,8 +49,8 @@ class Scorer:
         if not frames:
             nothing = Undefined("no frame is left to score", {"rule": case.scored, "frames": len(truths)})
             return [{**score_to_json(case.id, metric, nothing), **about} for metric in self._task.metrics]
-        prediction = np.stack([_predicted(row, place, case) for place in frames])
-        truth = np.stack([mask for place in frames if (mask := truths[place]) is not None])
+        prediction = np.stack([_predicted(row, index, case) for index in frames])
+        truth = np.stack([mask for index in frames if (mask := truths[index]) is not None])
         outcomes = scores_of(self._task, prediction, truth, frames=case.scored, threshold=row.get("threshold"))
         pixels = {
             "both_px": int(np.count_nonzero(prediction & truth)), "either_px": int(np.count_nonzero(prediction | truth))
@@ -74,7 +74,7 @@ def scores_of(
     """The metrics of one case, 0..1, higher is better, from masks bool (T, H, W) of the scored frames alone."""
     found: dict[str, Outcome[float]]
     if task.name == "avs":
-        found = {str(name): one for name, one in avs_scores(prediction, truth).items()}
+        found = {str(name): outcome for name, outcome in avs_scores(prediction, truth).items()}
     elif isinstance(both := j_and_f(prediction, truth, protocol="davis2016"), Undefined):
         found = dict.fromkeys(task.metrics, both)
     else:
@@ -95,17 +95,17 @@ def _signed_for_task(
     if not isinstance(outcome, Scored):
         return outcome
     fields = {name: value for name, value in outcome.signature.fields if name != "version"}
-    told: dict[str, Any] = {"task": task.name, **fields, "frames": frames, "resize": "none"}
+    signed: dict[str, Any] = {"task": task.name, **fields, "frames": frames, "resize": "none"}
     if threshold is not None:
-        told["threshold"] = threshold
-    return Scored(outcome.value, Signature.of(**told))
+        signed["threshold"] = threshold
+    return Scored(outcome.value, Signature.of(**signed))
 
 
-def _predicted(row: Mapping[str, Any], place: int, case: R2Case) -> Mask:
+def _predicted(row: Mapping[str, Any], index: int, case: R2Case) -> Mask:
     counts: Sequence[Any] = row["counts"]
     if len(counts) != len(case.frames) or list(row["size"]) != list(case.size):
         raise InputError(
             f"the stored prediction has {len(counts)} masks of {row['size']}",
             expected=f"{len(case.frames)} masks of {list(case.size)}",
         )
-    return decode({"size": list(case.size), "counts": counts[place]})
+    return decode({"size": list(case.size), "counts": counts[index]})

@@ -1,4 +1,4 @@
-"""Strips of pictures: what was done to a case and what came of it, strength by strength."""
+"""Strips of pictures: a case and its predictions at each strength."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _QUALITY = 85
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripOrder:
-    """What one strip shows."""
+    """The content of one strip."""
 
     name: str
     title: str
@@ -43,14 +43,14 @@ class StripOrder:
 
 
 def draw_strips(runner: R2Runner, done: Finished) -> list[Example]:
-    """Draw a strip for every group of conditions, of the case that the first model loses most on, or gains least."""
+    """Draw a strip for every group of conditions: the case with the largest loss, or least gain, of the first model."""
     run, view = runner.run, GridColumns(grid=done.grid, seed=runner.seed)
     cases = {case.id: case for case in runner.cases}
-    orders = _orders(run.path / FILE, view, cases, prepare=runner.prepare, valid=done.places)
+    orders = _orders(run.path / FILE, view, cases, prepare=runner.prepare, valid=done.requests)
     made: dict[str, bytes] = {}
     tasks = [Task(order.name, order) for order in orders]
     for result in run_tasks(_Drawer, tasks, workers=runner.how.workers, stage="figure"):
-        if not isinstance(result.outcome, Failed):  # a figure is no result: its lack costs no case
+        if not isinstance(result.outcome, Failed):  # a figure that cannot be drawn fails no case
             made[result.key] = result.outcome
             run.write_bytes(_file(result.key), result.outcome, durable=False)
     return [
@@ -69,7 +69,7 @@ def draw_strips(runner: R2Runner, done: Finished) -> list[Example]:
 
 
 def strip_sections(strips: Sequence[Example]) -> list[Section]:
-    """The part of the page that shows them; none where there is none."""
+    """The section of the page that shows them; none where there is no strip."""
     lead = (
         "Of each the case that the first model loses most on, or gains least, at the highest strength. Tinted is its "
         "mask, the white line is the true outline. In brackets: the change from clean."
@@ -84,14 +84,14 @@ def _file(name: str) -> str:
 
 def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
     """Each level's score, and its change from clean."""
-    clean = next((score for one, _, score in order.rows if one.condition.name == CLEAN), None)
-    told = []
-    for one, row, score in order.rows:
+    clean = next((score for prepared, _, score in order.rows if prepared.condition.name == CLEAN), None)
+    facts = []
+    for prepared, row, score in order.rows:
         text = "failed" if row is None else "n/a" if score is None else f"{100 * score:.1f}"
-        if score is not None and clean is not None and one.condition.name != CLEAN:
+        if score is not None and clean is not None and prepared.condition.name != CLEAN:
             text += f" ({100 * (score - clean):+.1f})"
-        told.append((one.condition.level, text))
-    return tuple(told)
+        facts.append((prepared.condition.level, text))
+    return tuple(facts)
 
 
 def _orders(
@@ -103,16 +103,17 @@ def _orders(
     valid: Mapping[str, ResultKey],
 ) -> list[StripOrder]:
     grid = view.grid
-    model = next((name for name in grid.models if not grid.task.is_baseline(name) and grid.asked(name, CLEAN)), "")
+    tested = (name for name in grid.models if not grid.task.is_baseline(name))
+    model = next((name for name in tested if grid.is_complete(name, CLEAN)), "")
     if not model:
         return []
     metric = grid.task.metrics[0]
-    chosen = {place: _worst(view, model, metric, place=place) for place in grid.groups()}
+    chosen = {group: _worst(view, model, metric, group=group) for group in grid.groups()}
     wanted = {
         (one.name, case)
-        for place, case in chosen.items()
+        for group, case in chosen.items()
         if case
-        for one in (grid.conditions[0], *grid.of_group(*place))
+        for one in (grid.conditions[0], *grid.of_group(*group))
     }
     stored: dict[tuple[str, str], Mapping[str, Any]] = {}
     for row in read_lines(predictions):
@@ -123,7 +124,7 @@ def _orders(
     for (group, part), case in chosen.items():
         if case in cases:
             conditions = [
-                one for one in (grid.conditions[0], *grid.of_group(group, part)) if grid.asked(model, one.name)
+                one for one in (grid.conditions[0], *grid.of_group(group, part)) if grid.is_complete(model, one.name)
             ]
             rows = tuple(
                 (
@@ -139,9 +140,9 @@ def _orders(
     return orders
 
 
-def _worst(view: GridColumns, model: str, metric: str, *, place: tuple[str, str]) -> str:
-    """The case that loses most, or gains least, at the strongest static condition; empty where none is scored."""
-    static = static_of(view, model, place)
+def _worst(view: GridColumns, model: str, metric: str, *, group: tuple[str, str]) -> str:
+    """The case with the largest loss, or least gain, at the strongest static condition; empty where none is scored."""
+    static = static_of(view, model, group)
     if not static:
         return ""
     clean = view.grid.cell(model, CLEAN, metric).values
@@ -158,11 +159,11 @@ class _Drawer:
 
     def __call__(self, order: StripOrder) -> bytes:
         """One strip as JPEG."""
-        places = evenly(len(order.case.frames))
+        indices = evenly(len(order.case.frames))
         rows = [
             StripRow(
                 name=prepared.condition.level,
-                cells=tuple(self._cells(prepared, row, places=places)),
+                cells=tuple(self._cells(prepared, row, indices=indices)),
                 said="" if score is None else f"{100 * score:.1f} %",
                 note=self._note(prepared),
             )
@@ -171,22 +172,22 @@ class _Drawer:
         return encode_jpeg(strip(rows, width_px=WIDTH_PX), quality=_QUALITY)
 
     def _note(self, prepared: Prepared) -> str:
-        """What the pictures do not show: the kinds that were drawn for the case, and a sentence that was changed."""
+        """What the pictures do not show: the kinds drawn for the case, and a changed sentence."""
         clean = prepared.case.query.text
         text = clean if clean is None else prepared.ask(self._reader).query.text
         sentence = f"“{text}”" if text != clean else ""
         return ": ".join(part for part in (_drawn(prepared), sentence) if part)
 
-    def _cells(self, prepared: Prepared, row: Mapping[str, Any] | None, *, places: Sequence[int]) -> list[StripCell]:
+    def _cells(self, prepared: Prepared, row: Mapping[str, Any] | None, *, indices: Sequence[int]) -> list[StripCell]:
         truths = prepared.truths(truths_of(prepared.case).masks)
         frames = prepared.frames(self._reader)
         found = []
-        for place in places:
-            truth = truths[place]
-            mask = None if row is None else decode({"size": row["size"], "counts": row["counts"][place]})
+        for index in indices:
+            truth = truths[index]
+            mask = None if row is None else decode({"size": row["size"], "counts": row["counts"][index]})
             found.append(
                 StripCell(
-                    frame=frames[place],
+                    frame=frames[index],
                     prediction=mask,
                     truth=truth,
                     score=None if mask is None or truth is None else iou(mask, truth),
@@ -197,14 +198,14 @@ class _Drawer:
 
 
 def _drawn(prepared: Prepared) -> str:
-    """The kinds that a mix has drawn for the case; empty for one kind alone, which the title names."""
+    """The kinds that a mix drew for the case; empty for a single kind, which the title names."""
     if not is_mix(prepared.condition.group):
         return ""
     recipe = prepared.recipe
     if recipe is None:  # a stressed first mask, whose kind depends on what its object allows
         try:
             kind = prepared.first_kind()
-        except InputError:  # too small to be spoiled at this level: it was not asked, and its row says failed
+        except InputError:  # too small for a defect at this level: its row says failed
             return ""
         return f"{base_of(kind)} of the first mask" if kind else ""
     rooms: dict[str, list[str]] = {}
