@@ -82,11 +82,11 @@ def table_rows(path: Path, *, max_bytes: int, expected: str, strict: bool = True
                 yield line, cells
             line = reader.line_num + 1
     except UnicodeDecodeError as error:
-        told, hint = f"byte {error.start + 1} is not UTF-8", "save the file as UTF-8"
-        raise InputError(told, expected=expected, hint=hint, path=path) from error
+        message, hint = f"byte {error.start + 1} is not UTF-8", "save the file as UTF-8"
+        raise InputError(message, expected=expected, hint=hint, path=path) from error
     except csv.Error as error:
-        told = f"broken CSV, which cannot be read: {error}"
-        raise InputError(told, expected=expected, path=path, line=line) from error
+        message = f"broken CSV, which cannot be read: {error}"
+        raise InputError(message, expected=expected, path=path, line=line) from error
 
 
 def _broken(message: str, *, path: Path, line: int | None) -> InputError:
@@ -121,9 +121,9 @@ def kind(value: object) -> str:
 
 def wrong(key: str, value: object, expected: str) -> InputError:
     """The error for a value of the wrong kind."""
-    told = f" ({shown(value)})" if isinstance(value, str) else f" ({value})" if _short(value) else ""
-    given = "an empty list" if value == [] else kind(value)
-    return InputError(f"{key!r} is {given}{told}", expected=f"{key!r} is {expected}", hint="correct the line")
+    detail = f" ({shown(value)})" if isinstance(value, str) else f" ({value})" if _short(value) else ""
+    actual = "an empty list" if value == [] else kind(value)
+    return InputError(f"{key!r} is {actual}{detail}", expected=f"{key!r} is {expected}", hint="correct the line")
 
 
 def text(row: Mapping[str, Any], key: str) -> str | None:

@@ -81,7 +81,7 @@ def instances_of(
     truths = [item.truth for item in items if item.truth is not None]
     judged = any(one.mask is not None or one.iou is not None or one.defect is not None for one in truths)
     broken = {one.mask for one in unmasked if one.error is not None}
-    seen, unknown = [], 0
+    frame_masks, unknown = [], 0
     for item in items:
         ref = _true_mask(item, judged=judged)
         if ref is not None and ref.path in broken:
@@ -90,20 +90,20 @@ def instances_of(
             unknown += 1
             continue
         target = _target(item)
-        seen.append(_FrameMask(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
-    made: list[Instance] = []
+        frame_masks.append(_FrameMask(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
+    found: list[Instance] = []
     followed = apart = 0
-    for clip in _clips(seen, videos=videos, unmasked=unmasked):
-        made += _instances(clip)
+    for clip in _clips(frame_masks, videos=videos, unmasked=unmasked):
+        found += _instances(clip)
         followed += clip.supposed == "video" and not videos
         apart += clip.supposed == "photographs"
-    instances = list(_unique_ids(made))
+    instances = list(_unique_ids(found))
     supposed = 0
-    for at, one in enumerate(instances):
-        if one.query.text is None and one.category:
+    for index, instance in enumerate(instances):
+        if instance.query.text is None and instance.category:
             supposed += 1
-            instances[at] = replace(one, query=Query(f"the {one.category}"))
-    told = (
+            instances[index] = replace(instance, query=Query(f"the {instance.category}"))
+    notes = (
         (unknown, "{} left out: the true mask is not known", "item"),
         (followed, "{} of a clip with one mask a frame: taken as one object of one video", "folder"),
         (
@@ -113,7 +113,7 @@ def instances_of(
         ),
         (supposed, '{} without an expression: "the <category>" stands in, which may fit several', "instance"),
     )
-    return tuple(instances), tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
+    return tuple(instances), tuple(words.format(counted(count, noun)) for count, words, noun in notes if count)
 
 
 def _true_mask(item: Item, *, judged: bool) -> MaskRef | None:
@@ -127,8 +127,8 @@ def _true_mask(item: Item, *, judged: bool) -> MaskRef | None:
 
 def _target(item: Item) -> str | None:
     """The id of the item that a stressed one was made from, as ``auscult stress masks`` notes it."""
-    made = item.extra.get("stress")
-    name = made.get("target") if isinstance(made, Mapping) else None
+    stress = item.extra.get("stress")
+    name = stress.get("target") if isinstance(stress, Mapping) else None
     return name if isinstance(name, str) else None
 
 
@@ -139,23 +139,23 @@ def _number(ref: MaskRef, target: str | None) -> int | None:
     return int(ending[1]) if ending else None
 
 
-def _clips(seen: Iterable[_FrameMask], *, videos: bool, unmasked: Iterable[Unmasked]) -> list[_ClipMasks]:
-    seen = list(seen)
+def _clips(frame_masks: Iterable[_FrameMask], *, videos: bool, unmasked: Iterable[Unmasked]) -> list[_ClipMasks]:
+    frame_masks = list(frame_masks)
     joined = {
-        one.item.clip
-        for one in seen
-        if one.item.clip is not None and (one.number is not None or not _only_a_folder(one.item))
+        mask.item.clip
+        for mask in frame_masks
+        if mask.item.clip is not None and (mask.number is not None or not _only_a_folder(mask.item))
     }
-    names = _picture_names({one.item.frame for one in seen if one.item.clip not in joined})
+    names = _picture_names({mask.item.frame for mask in frame_masks if mask.item.clip not in joined})
     clips: dict[str, _ClipMasks] = {}
     known: set[object] = set()
-    for one in seen:
-        name = one.item.clip if one.item.clip is not None and one.item.clip in joined else names[one.item.frame]
-        key = (name, one.item.frame, _key(one.ref))
-        here = clips.setdefault(name, _ClipMasks(name)).frames.setdefault(one.item.frame, [])
+    for mask in frame_masks:
+        name = mask.item.clip if mask.item.clip is not None and mask.item.clip in joined else names[mask.item.frame]
+        key = (name, mask.item.frame, _key(mask.ref))
+        here = clips.setdefault(name, _ClipMasks(name)).frames.setdefault(mask.item.frame, [])
         if key not in known:  # several candidates of one target name the same true mask
             known.add(key)
-            here.append(one)
+            here.append(mask)
     for gap in unmasked:
         if gap.clip in joined and gap.clip in clips:
             clips[gap.clip].gaps.add(gap.frame)
@@ -195,12 +195,12 @@ def _key(ref: MaskRef) -> object:
 
 def _sort(clip: _ClipMasks) -> None:
     """Frames by time where all have one, else by name; the masks of a frame by number where they have one."""
-    times = {frame: _time_s(seen) for frame, seen in clip.frames.items()}
+    times = {frame: _time_s(masks) for frame, masks in clip.frames.items()}
     timed = all(time is not None for time in times.values())
     names = {frame: natural_key(frame.as_posix()) for frame in times}
     order = sorted(times, key=lambda frame: (times[frame] or 0.0 if timed else 0.0, names[frame]))
     clip.frames = {
-        frame: sorted(clip.frames[frame], key=lambda one: math.inf if one.number is None else one.number)
+        frame: sorted(clip.frames[frame], key=lambda mask: math.inf if mask.number is None else mask.number)
         for frame in order
     }
 
@@ -211,29 +211,29 @@ def _time_s(here: Sequence[_FrameMask]) -> float | None:
 
 def _follow(clip: _ClipMasks, *, videos: bool) -> None:
     """Join masks that are one object."""
-    numbers = [[one.number for one in here if one.number is not None] for here in clip.frames.values()]
-    told = any(numbers) and all(len(set(here)) == len(here) for here in numbers)
+    numbers = [[mask.number for mask in here if mask.number is not None] for here in clip.frames.values()]
+    numbered = any(numbers) and all(len(set(here)) == len(here) for here in numbers)
     clip.supposed = _supposed(clip, videos=videos) if not any(numbers) else ""
     alone = clip.supposed == "video"
     files: dict[Path, MaskRef] = {}
     for frame, here in clip.frames.items():
-        paths = {one.ref.path for one in here}
-        if told and len(paths) == 1 and here[0].ref.path is not None:
+        paths = {mask.ref.path for mask in here}
+        if numbered and len(paths) == 1 and here[0].ref.path is not None:
             files[frame] = here[0].ref
-        for one in here:
-            if told and one.number is None and len(here) == 1 and one.item.query.text is None:
+        for mask in here:
+            if numbered and mask.number is None and len(here) == 1 and mask.item.query.text is None:
                 continue  # a palette on which nothing is drawn: the frame is annotated, no object is in it
-            number = one.number if told else None
-            key: object = number if number is not None else clip.name if alone else (frame, one.name)
-            name = f"{clip.name}#{number}" if number is not None else clip.name if alone else one.name
-            thing = clip.objects.setdefault(key, _Object(name, number, number is not None or alone))
-            thing.masks.setdefault(frame, one.ref)
-            thing.items.setdefault(frame, one.item)
-    for thing in clip.objects.values():
-        if thing.number is not None and any(ref.index is not None for ref in thing.masks.values()):
+            number = mask.number if numbered else None
+            key: object = number if number is not None else clip.name if alone else (frame, mask.name)
+            name = f"{clip.name}#{number}" if number is not None else clip.name if alone else mask.name
+            obj = clip.objects.setdefault(key, _Object(name, number, number is not None or alone))
+            obj.masks.setdefault(frame, mask.ref)
+            obj.items.setdefault(frame, mask.item)
+    for obj in clip.objects.values():
+        if obj.number is not None and any(ref.index is not None for ref in obj.masks.values()):
             for frame, ref in files.items():
                 # annotated, and this object is not drawn: it is out of the picture
-                thing.masks.setdefault(frame, replace(ref, index=thing.number, absent_ok=True))
+                obj.masks.setdefault(frame, replace(ref, index=obj.number, absent_ok=True))
 
 
 def _supposed(clip: _ClipMasks, *, videos: bool) -> str:
@@ -247,22 +247,22 @@ def _supposed(clip: _ClipMasks, *, videos: bool) -> str:
 
 def _instances(clip: _ClipMasks) -> Iterator[Instance]:
     on_frame: dict[Path, list[_Object]] = {frame: [] for frame in clip.frames}
-    for thing in clip.objects.values():
-        for frame in thing.items:
-            on_frame[frame].append(thing)
-    for thing in clip.objects.values():
-        for place, (text, frames) in enumerate(_texts(clip, thing)):
-            beside = {id(one): one for frame in frames for one in on_frame[frame] if one is not thing}
+    for obj in clip.objects.values():
+        for frame in obj.items:
+            on_frame[frame].append(obj)
+    for obj in clip.objects.values():
+        for index, (text, frames) in enumerate(_texts(clip, obj)):
+            beside = {id(one): one for frame in frames for one in on_frame[frame] if one is not obj}
             others = [one for one in clip.objects.values() if id(one) in beside] if beside else []
-            first = next((thing.items[frame] for frame in frames if frame in thing.items), None)
+            first = next((obj.items[frame] for frame in frames if frame in obj.items), None)
             if first is None:
                 continue
-            moments = tuple(_moment(clip, thing, frame=frame, others=others) for frame in frames)
+            moments = tuple(_moment(clip, obj, frame=frame, others=others) for frame in frames)
             names = [_extra_text(next(iter(one.items.values())), "category") for one in others]
             if len(moments) == 1:
                 moments = (_with_listed(moments[0], first),)
             yield Instance(
-                id=thing.id if place == 0 else f"{thing.id}/{place + 1}",
+                id=obj.id if index == 0 else f"{obj.id}/{index + 1}",
                 clip=clip.name,
                 query=Query(text),
                 moments=moments,
@@ -275,26 +275,26 @@ def _instances(clip: _ClipMasks) -> Iterator[Instance]:
             )
 
 
-def _texts(clip: _ClipMasks, thing: _Object) -> list[tuple[str | None, list[Path]]]:
+def _texts(clip: _ClipMasks, obj: _Object) -> list[tuple[str | None, list[Path]]]:
     """The texts asked of an object, each with its frames; one text, or none, is for all frames of the object."""
-    gaps = clip.gaps if thing.followed else ()
-    frames = [frame for frame in clip.frames if frame in thing.masks or frame in gaps]
-    texts = dict.fromkeys(item.query.text for item in thing.items.values())
-    said = [text for text in texts if text]
-    if len(said) <= 1:
-        return [(said[0] if said else None, frames)]
+    gaps = clip.gaps if obj.followed else ()
+    frames = [frame for frame in clip.frames if frame in obj.masks or frame in gaps]
+    texts = dict.fromkeys(item.query.text for item in obj.items.values())
+    expressions = [text for text in texts if text]
+    if len(expressions) <= 1:
+        return [(expressions[0] if expressions else None, frames)]
     by_text: dict[str | None, list[Path]] = {text: [] for text in texts}
     for frame in frames:
-        if frame in thing.items:
-            by_text[thing.items[frame].query.text].append(frame)
+        if frame in obj.items:
+            by_text[obj.items[frame].query.text].append(frame)
     return list(by_text.items())
 
 
-def _moment(clip: _ClipMasks, thing: _Object, *, frame: Path, others: Sequence[_Object]) -> Moment:
+def _moment(clip: _ClipMasks, obj: _Object, *, frame: Path, others: Sequence[_Object]) -> Moment:
     return Moment(
         frame=frame,
-        target=thing.masks.get(frame),
-        others=tuple(one.masks[frame] if frame in one.items else None for one in others),
+        target=obj.masks.get(frame),
+        others=tuple(other.masks[frame] if frame in other.items else None for other in others),
         time_s=_time_s(clip.frames[frame]),
     )
 
@@ -317,13 +317,13 @@ def _extra_text(item: Item, key: str) -> str:
 
 def _unique_ids(instances: Iterable[Instance]) -> Iterator[Instance]:
     taken: set[str] = set()
-    for one in instances:
-        name, count = one.id, 1
+    for instance in instances:
+        name, count = instance.id, 1
         while name in taken:
             count += 1
-            name = f"{one.id}~{count}"
+            name = f"{instance.id}~{count}"
         taken.add(name)
-        yield one if name == one.id else replace(one, id=name)
+        yield instance if name == instance.id else replace(instance, id=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -410,18 +410,18 @@ def _without_cost(listing: Listing, kept: Sequence[Unmasked]) -> Iterator[ListEr
     Pictures side by side in a plain folder may be photographs: there it costs one.
     """
     loose = listing.layout == _FOLDER
-    broken = {one.error: one for one in kept if one.error is not None and (not loose or _in_its_clip(one))}
+    broken = {gap.error: gap for gap in kept if gap.error is not None and (not loose or _in_its_clip(gap))}
     for name, error in listing.errors:
         if error in broken:
             yield None, untrue(error)
         else:
             yield name, error
-    told = {error for _, error in listing.errors}
-    yield from ((None, untrue(error)) for error in broken if error not in told)
+    listed = {error for _, error in listing.errors}
+    yield from ((None, untrue(error)) for error in broken if error not in listed)
 
 
-def _in_its_clip(one: Unmasked) -> bool:
-    return one.frame.parent.as_posix().endswith(f"/{one.clip}")
+def _in_its_clip(gap: Unmasked) -> bool:
+    return gap.frame.parent.as_posix().endswith(f"/{gap.clip}")
 
 
 def untrue(error: ErrorRecord) -> ErrorRecord:
@@ -433,9 +433,9 @@ def untrue(error: ErrorRecord) -> ErrorRecord:
 def _missing(kept: Sequence[Unmasked]) -> Iterator[ErrorRecord]:
     """What is missing, once a folder of masks."""
     folders: dict[Path, list[str]] = {}
-    for one in kept:
-        if one.error is None:
-            folders.setdefault(one.mask.parent, []).append(one.mask.name)
+    for gap in kept:
+        if gap.error is None:
+            folders.setdefault(gap.mask.parent, []).append(gap.mask.name)
     for folder, names in folders.items():
         yield ErrorRecord(
             stage="truth",

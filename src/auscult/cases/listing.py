@@ -48,12 +48,12 @@ def with_texts(
     """
     problems = Problems()
     by_id = {} if texts is None else _texts_by_id(texts, items, problems)
-    told = []
+    updated = []
     for item in items:
         own = by_id.get(item.id, item.query.text)
-        wanted = text if own is None else own
-        told.append(item if wanted == item.query.text else replace(item, query=Query(wanted)))
-    return tuple(told), tuple(problems.found)
+        chosen = text if own is None else own
+        updated.append(item if chosen == item.query.text else replace(item, query=Query(chosen)))
+    return tuple(updated), tuple(problems.found)
 
 
 def _texts_by_id(path: Path, items: Sequence[Item], problems: Problems) -> Mapping[str, str]:
@@ -63,21 +63,21 @@ def _texts_by_id(path: Path, items: Sequence[Item], problems: Problems) -> Mappi
     with required_file(path, option="--texts"):
         rows = table_rows(path, max_bytes=MAX_TABLE_BYTES, expected=_TEXT_COLUMNS)
         _, head = next(rows, (1, []))
-        column, places = _text_columns(head, path)
+        column, positions = _text_columns(head, path)
         known = _names(items, column)
         near = _Near(items, known, column)
         unmatched = Problems()
         for line, cells in rows:
-            name = cells[places[0]] if len(cells) > max(places) else ""
+            name = cells[positions[0]] if len(cells) > max(positions) else ""
             if not name:
                 problems.add(
                     _bad_text(f"the row has {len(cells)} cells or no {column}"), path, line=line, stage="texts"
                 )
-            elif len(cells[places[1]]) > MAX_TEXT_CHARS or "\x00" in cells[places[1]]:
+            elif len(cells[positions[1]]) > MAX_TEXT_CHARS or "\x00" in cells[positions[1]]:
                 problems.add(_bad_text("the text is too long or holds a NUL"), path, line=line, stage="texts")
             elif name in known and name not in used:
                 used[name] = line
-                found.update(dict.fromkeys(known[name], cells[places[1]]))
+                found.update(dict.fromkeys(known[name], cells[positions[1]]))
             else:
                 problem, hint = f"{column} {shown(name)} is none of the input's", _FIX
                 if name in used:
@@ -167,15 +167,15 @@ def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, .
             hint=f"the file has {shown(unknown[0])}" if unknown else "",
             path=path,
         )
-    told = tuple(replace(item, model_score=scores[item.id]) if item.id in scores else item for item in items)
+    scored = tuple(replace(item, model_score=scores[item.id]) if item.id in scores else item for item in items)
     notes = []
     if unknown:
         what = "is of an id that is none" if len(unknown) == 1 else "are of ids that are none"
         notes.append(f"{counted(len(unknown), 'score')} {what} of the input's: {few(unknown)}")
-    without = sum(item.model_score is None for item in told)
+    without = sum(item.model_score is None for item in scored)
     if without:
         notes.append(f"{counted(without, 'mask')} without a score of the model's own")
-    return told, tuple(notes)
+    return scored, tuple(notes)
 
 
 def _read_scores(path: Path) -> dict[str, float]:
@@ -311,15 +311,15 @@ _PLAIN = ListOptions()
 
 def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
     """List an INPUT, in whichever layout it is; ``NothingToDo`` where it holds neither an item nor a broken one."""
-    _check_places(options)
+    _check_paths(options)
     dataset = find_layout(source, options)
     listing = dataset.list(source, options)
     items, twice = unique(listing.items)
     items, unknown = with_texts(items, text=options.text, texts=options.texts)
     errors = (*listing.errors, *twice, *unknown)
     if not items and all(error.stage in REMARKS for _, error in errors):
-        told = f"the input holds no mask (read as {dataset.name})"
-        raise NothingToDo(told, path=source, expected=INPUTS, hint="add masks to it, or give another INPUT")
+        message = f"the input holds no mask (read as {dataset.name})"
+        raise NothingToDo(message, path=source, expected=INPUTS, hint="add masks to it, or give another INPUT")
     items, notes = with_scores(items, options.scores)
     return replace(listing, items=items, errors=errors, notes=(*listing.notes, *notes))
 
@@ -337,7 +337,7 @@ def refuse_options(options: ListOptions, *names: str, layout: str) -> None:
             )
 
 
-def _check_places(options: ListOptions) -> None:
+def _check_paths(options: ListOptions) -> None:
     for name, path, there, what in (
         ("images", options.images, is_folder, "folder"),
         ("instances", options.instances, is_file, "file"),

@@ -46,17 +46,17 @@ class Pairs:
     bare: list[Unmasked] = field(default_factory=list)  # frames without a mask, in pairings that are not whole
     lost: list[Item] = field(default_factory=list)  # masks that cannot be used, of which the frame is known
     ignored: list[str] = field(default_factory=list)  # names of files among the masks that are no masks
-    untold: int = 0  # items whose truth does not say which object they are
+    ambiguous: int = 0  # items whose truth does not say which object they are
     unmasked: list[Unmasked] = field(default_factory=list)  # frames whose true mask is not known
 
     def notes(self) -> tuple[str, ...]:
         """What was left out on purpose, in plain sentences."""
-        told = (
+        counts = (
             (self.without, "{} without a mask", "frame"),
             (len(self.ignored), f"{{}} among the masks left out, no mask format: {few(self.ignored)}", "file"),
-            (self.untold, "{} left without truth: the true mask does not say which object is meant", "item"),
+            (self.ambiguous, "{} left without truth: the true mask does not say which object is meant", "item"),
         )
-        return tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
+        return tuple(words.format(counted(count, noun)) for count, words, noun in counts if count)
 
     def listing(self, layout: str, notes: tuple[str, ...] = ()) -> Listing:
         """All of it, as a layout lists it."""
@@ -142,7 +142,7 @@ def _add(candidate: _Candidate, truths: _Truths, into: Pairs) -> None:
         into.unmasked += truths.unopened(candidate)
         for ending, ref in refs:
             truth = truths.of(candidate, ref, alone=len(refs) == 1)
-            into.untold += truth is None and truths.has(candidate)
+            into.ambiguous += truth is None and truths.has(candidate)
             into.items.append(
                 Item(
                     id=check_id(name + ending),
@@ -187,14 +187,14 @@ class _Truths:
             return None
         indices = self._indices(path)
         if not indices:
-            told = alone
+            known = alone
             index = ref.index if indices is not None else None
         elif ref.index is None:
-            told, index = len(indices) == 1, indices[0]
+            known, index = len(indices) == 1, indices[0]
         else:
-            told, index = True, ref.index
+            known, index = True, ref.index
         # an object that is out of the picture has no index there
-        return Truth(mask=MaskRef(path=path, index=index, labels=self._labels, absent_ok=True)) if told else None
+        return Truth(mask=MaskRef(path=path, index=index, labels=self._labels, absent_ok=True)) if known else None
 
     def _path(self, candidate: _Candidate) -> Path | None:
         return self._files.get(candidate.key) or self._files.get(candidate.owner)

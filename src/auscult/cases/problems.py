@@ -56,8 +56,8 @@ class Problems:
         """
         if not names:
             return
-        told = "all" if of == len(names) else str(len(names))
-        whole = counted(len(names), noun) if of is None else f"{told} of {counted(of, noun)}"
+        share = "all" if of == len(names) else str(len(names))
+        whole = counted(len(names), noun) if of is None else f"{share} of {counted(of, noun)}"
         record = ErrorRecord(
             stage=stage,
             error=f"{whole} {'is' if len(names) == 1 else 'are'} missing: {few(names)}",
@@ -112,8 +112,8 @@ def unique(items: Iterable[Item]) -> tuple[tuple[Item, ...], tuple[ListError, ..
     for item in items:
         known = first.setdefault(item.id, item)
         if known is not item:
-            place = f"in line {known.line}" if known.line is not None else "an earlier item"
+            where = f"in line {known.line}" if known.line is not None else "an earlier item"
             if known.line is None and known.source is not None:
-                place = f"from {known.source.name}"
-            problems.add(used_twice(item.id, f" is {place}, which", path=item.source, line=item.line))
+                where = f"from {known.source.name}"
+            problems.add(used_twice(item.id, f" is {where}, which", path=item.source, line=item.line))
     return tuple(first.values()), tuple(problems.found)

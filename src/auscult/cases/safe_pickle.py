@@ -108,8 +108,8 @@ def parse_pickle(data: bytes, *, path: Path, limits: PickleLimits = DEFAULT_LIMI
             value = _PlainUnpickler(file, fix_imports=False).load()
             _check_shape(value, path, limits)
         except _BROKEN as error:
-            told = f"before byte {file.tell()}: {str(error) or 'out of memory'}"
-            raise InputError(told, expected=_EXPECTED, hint=_HINT, path=path) from error
+            message = f"before byte {file.tell()}: {str(error) or 'out of memory'}"
+            raise InputError(message, expected=_EXPECTED, hint=_HINT, path=path) from error
     return value
 
 
@@ -156,7 +156,7 @@ class _Steps(dict[int, Callable[..., None]]):
     """What is done at an opcode, by its byte; opcodes that are not in it are refused."""
 
     def __missing__(self, code: int) -> NoReturn:
-        name = next((one.name for one in pickletools.opcodes if one.code == chr(code)), hex(code))
+        name = next((opcode.name for opcode in pickletools.opcodes if opcode.code == chr(code)), hex(code))
         raise UnpicklingError(f"opcode {name} makes no plain value")
 
 
@@ -166,14 +166,16 @@ class _PlainUnpickler(_Unpickler):
     stack: list[Any]
     metastack: list[Any]
     dispatch: ClassVar[dict[int, Callable[..., None]]] = _Steps(
-        (ord(one.code), _Unpickler.dispatch[ord(one.code)]) for one in pickletools.opcodes if one.name in _PLAIN
+        (ord(opcode.code), _Unpickler.dispatch[ord(opcode.code)])
+        for opcode in pickletools.opcodes
+        if opcode.name in _PLAIN
     )
 
     def find_class(self, module: str, name: str) -> Any:
         known = _NAMES.get(f"{module} {name}")
         if known is None:
-            told = f"{module} {name}"[:80]
-            raise UnpicklingError(f"opcode GLOBAL names {told!r}, which is not looked up")
+            full_name = f"{module} {name}"[:80]
+            raise UnpicklingError(f"opcode GLOBAL names {full_name!r}, which is not looked up")
         return known
 
     def _decode_string(self, value: bytes) -> str:

@@ -211,7 +211,7 @@ class _AvsBench(ListedPart):
                 self.problems.add(error)
                 self.counts["lost"] += 1
                 continue
-            self._tell_missing(clip)
+            self._report_missing(clip)
             if clip.frames.keys() & clip.masks.keys():
                 self.counts["silent"] += clip.sound is None
                 yield clip
@@ -219,8 +219,8 @@ class _AvsBench(ListedPart):
                 self.counts["lost"] += 1
         if self.rows:
             splits = Counter(row.split for row in self.rows)
-            told = ", ".join(f"{name} {count}" for name, count in splits.items())
-            self.notes.append(f"{self.kind.title}: {counted(len(self.rows), 'clip')}: {told}")
+            per_split = ", ".join(f"{name} {count}" for name, count in splits.items())
+            self.notes.append(f"{self.kind.title}: {counted(len(self.rows), 'clip')}: {per_split}")
         for key, words in (("lost", "without a single frame and mask left out"), ("silent", "without a sound file")):
             if self.counts[key]:
                 self.notes.append(f"{self.kind.title}: {counted(self.counts[key], 'clip')} {words}")
@@ -249,7 +249,7 @@ class _AvsBench(ListedPart):
                 return path
         return None
 
-    def _tell_missing(self, clip: _ClipFiles) -> None:
+    def _report_missing(self, clip: _ClipFiles) -> None:
         """One record for its frames, one for its masks, of which s4 has the first only in training."""
         row, every = clip.row, range(1, _COUNT + 1)
         drawn = (1,) if self.kind.categories and row.split == "train" else every
@@ -303,8 +303,8 @@ class AvsBenchDataset(ReferringLayout):
 
 def _homes(source: Path) -> list[tuple[_Subset, Path]]:
     """The subsets that a folder holds, each with the folder its table stands in."""
-    places = ((kind, home) for kind in _SUBSETS for home in (source, source / kind.folder))
-    return [(kind, home) for kind, home in places if is_file(home / kind.table)]
+    candidates = ((kind, home) for kind in _SUBSETS for home in (source, source / kind.folder))
+    return [(kind, home) for kind, home in candidates if is_file(home / kind.table)]
 
 
 def _time_s(number: int) -> float:

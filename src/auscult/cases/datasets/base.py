@@ -98,10 +98,10 @@ class ReferringLayout(Layout):
         problems = Problems()
         parts = self.open(source, options, problems)
         found: dict[str, Instance] = {}
-        every = [one for part in parts for one in part.instances()]
-        for one in every:
-            if found.setdefault(one.id, one) is not one:  # a video may stand in two splits
-                problems.add(used_twice(one.id, "", path=one.source))
+        every = [instance for part in parts for instance in part.instances()]
+        for instance in every:
+            if found.setdefault(instance.id, instance) is not instance:  # a video may stand in two splits
+                problems.add(used_twice(instance.id, "", path=instance.source))
         unopened: dict[Path, ErrorRecord] = {}
         for part in parts:
             unopened |= {} if part.videos is None else part.videos.unopened()
@@ -196,7 +196,7 @@ class Videos:
         """Whether an object is drawn on any mask of a video; files of one mask hold object 1."""
         return any(index in ((1,) if (found := self.drawn(path)) is None else found) for path in video.masks.values())
 
-    def place(self, pattern: str, name: str) -> Path:
+    def path_of(self, pattern: str, name: str) -> Path:
         """Where something of a video stands, there or not; its name may be no path, nor lead out."""
         return self.folders.path(pattern.replace("*", check_name(name)))
 
@@ -237,9 +237,9 @@ def index_of(value: object) -> int:
     """The index of an object, from 1 to 254, written as a number or as digits."""
     number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]{1,3}", value) else value
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= LAST_INDEX:
-        told = shown(str(value)) if isinstance(value, str | int) else fields.kind(value)
+        actual = shown(str(value)) if isinstance(value, str | int) else fields.kind(value)
         raise InputError(
-            f"the object is {told}", expected=f"an index from 1 to {LAST_INDEX}", hint="correct or drop the entry"
+            f"the object is {actual}", expected=f"an index from 1 to {LAST_INDEX}", hint="correct or drop the entry"
         )
     return number
 

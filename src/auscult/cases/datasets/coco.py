@@ -58,8 +58,8 @@ class CocoFile:
             rows = data.get(key, None if key in needs else [])
             if not isinstance(rows, list):
                 expected = f"COCO instances, where {key!r} is a list"
-                told = f"{key!r} is {fields.kind(rows)}" if key in data else f"there is no {key!r}"
-                raise NothingToDo(told, expected=expected, hint=_EXPORT, path=path)
+                message = f"{key!r} is {fields.kind(rows)}" if key in data else f"there is no {key!r}"
+                raise NothingToDo(message, expected=expected, hint=_EXPORT, path=path)
             found[key] = [row for row in rows if isinstance(row, dict) and type(row.get("id")) in {int, str}]
         self.path = path
         self.annotations = _by_id(found["annotations"])
@@ -191,26 +191,26 @@ class CocoDataset:
         problems = Problems()
         items: list[Item] = []
         crowds = 0
-        for place, row in enumerate(data if results else data["annotations"], start=1):
+        for number, row in enumerate(data if results else data["annotations"], start=1):
             if isinstance(row, dict) and row.get("iscrowd"):
                 crowds += 1
                 continue
             try:
-                items.append(_item(coco, row, place, results=results))
+                items.append(_item(coco, row, number, results=results))
             except InputError as error:
-                problems.add(error, error.path or coco.path, key=_name(row, place))
+                problems.add(error, error.path or coco.path, key=_name(row, number))
         notes = (f"{counted(crowds, 'crowd region')} left out: a crowd is no single object",) if crowds else ()
         return Listing(tuple(items), tuple(problems.found), self.name, notes)
 
 
-def _item(coco: CocoFile, row: object, place: int, *, results: bool) -> Item:
+def _item(coco: CocoFile, row: object, number: int, *, results: bool) -> Item:
     if not isinstance(row, dict):
         raise InputError(f"it is {fields.kind(row)}", expected="an object with image_id and segmentation")
-    number = check_key(row["id"], "id") if row.get("id") is not None else place
+    key = check_key(row["id"], "id") if row.get("id") is not None else number
     mask = segmentation_of(row)
     picture = coco.picture(row.get("image_id"))
     return Item(
-        id=check_id(f"{picture.path.stem}/{number}"),
+        id=check_id(f"{picture.path.stem}/{key}"),
         frame=picture.path,
         mask=MaskRef(segmentation=mask, size=picture.size),
         query=Query(fields.text(row, "text") or None),
@@ -222,17 +222,15 @@ def _item(coco: CocoFile, row: object, place: int, *, results: bool) -> Item:
 
 
 def _truth(coco: CocoFile, row: Mapping[str, Any], picture: Picture) -> Truth | None:
-    named = row.get("ann_id", row.get("annotation_id"))
-    if named is None or not coco.annotations:
+    key = row.get("ann_id", row.get("annotation_id"))
+    if key is None or not coco.annotations:
         return None
-    true = coco.annotations.get(check_key(named, "ann_id"))
-    if true is None:
-        raise InputError(f"ann_id {_shown_id(named)} is none of the annotations", expected="an id in --instances")
-    if true.get("image_id") != row.get("image_id"):
-        raise InputError(
-            f"ann_id {_shown_id(named)} is on another picture", expected="an annotation of the same picture"
-        )
-    return Truth(mask=MaskRef(segmentation=segmentation_of(true), size=picture.size))
+    annotation = coco.annotations.get(check_key(key, "ann_id"))
+    if annotation is None:
+        raise InputError(f"ann_id {_shown_id(key)} is none of the annotations", expected="an id in --instances")
+    if annotation.get("image_id") != row.get("image_id"):
+        raise InputError(f"ann_id {_shown_id(key)} is on another picture", expected="an annotation of the same picture")
+    return Truth(mask=MaskRef(segmentation=segmentation_of(annotation), size=picture.size))
 
 
 def _score(row: Mapping[str, Any]) -> float | None:
@@ -262,9 +260,9 @@ def check_key(value: object, name: str) -> int | str:
     return value
 
 
-def _name(row: object, place: int) -> str:
+def _name(row: object, number: int) -> str:
     known = row.get("id") if isinstance(row, dict) else None
-    return f"entry {place}" if known is None else f"entry {place} (id {_shown_id(known)})"
+    return f"entry {number}" if known is None else f"entry {number} (id {_shown_id(known)})"
 
 
 def _shown_id(value: object) -> str:

@@ -25,7 +25,7 @@ from auscult.types import Metadata
 RESOLUTIONS = ("480p", "Full-Resolution", "1080p")
 _ANNOTATIONS = ("Annotations", "Annotations_unsupervised")
 _PREDICTIONS = "pred"
-_TOLD = ("meta.json", "meta_expressions.json", "meta_expressions", "davis_text_annotations")
+_OTHER_LAYOUTS = ("meta.json", "meta_expressions.json", "meta_expressions", "davis_text_annotations")
 """What a layout that knows more of such a tree has beside it."""
 
 
@@ -52,7 +52,7 @@ class DavisDataset:
 
     def recognises(self, source: Path, options: ListOptions) -> bool:
         """Whether it is the released tree, a folder of sequences, or a sequence whose predictions are chosen."""
-        if options.masks is None and source.is_dir() and any((source / name).exists() for name in _TOLD):
+        if options.masks is None and source.is_dir() and any((source / name).exists() for name in _OTHER_LAYOUTS):
             return False
         if not source.is_dir() or options.frames is not None or (source / "items.jsonl").is_file():
             return False
@@ -115,14 +115,14 @@ def _released(source: Path, options: ListOptions) -> Iterator[_Sequence]:
 
 
 def _sequences(source: Path, options: ListOptions) -> Iterator[_Sequence]:
-    one = is_sequence(source)
-    folders = [source] if one else [folder for folder in subfolders(source) if is_sequence(folder)]
+    single = is_sequence(source)
+    folders = [source] if single else [folder for folder in subfolders(source) if is_sequence(folder)]
     for folder in folders:
         masks = _candidates(folder, source=source, given=options.masks)
         truth = folder / "masks"
         other = is_folder(masks) and masks.resolve() != truth.resolve()
         name = folder.resolve().name
-        yield _Sequence(name, folder / "frames", masks, truth if other else None, "" if one else f"{name}/")
+        yield _Sequence(name, folder / "frames", masks, truth if other else None, "" if single else f"{name}/")
 
 
 def _candidates(folder: Path, *, source: Path, given: Path | None) -> Path:

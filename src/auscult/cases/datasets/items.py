@@ -25,7 +25,7 @@ MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {
 
 _KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "audio", "truth"})
 _DIFFICULTIES: tuple[Difficulty, ...] = ("hard", "medium", "easy")
-_NO_PLACE = frozenset({"mask", "text", "audio", "truth"})
+_NOT_POSITION = frozenset({"mask", "text", "audio", "truth"})
 """Keys that say nothing of where an item stands in a video."""
 _NO_MASK: Mapping[str, Any] = {"size": [0, 0], "counts": ""}
 _MAX_INDEX = 65_535
@@ -170,7 +170,7 @@ class ItemsDataset:
                 items.append(item_of(row, home=home, line=line))
             except InputError as error:  # the path an item names is in the message, the file that names it in ``path``
                 problems.add(error, file, line=line, item=_id_of(row))
-                lost += _place_of(row, home=home, line=line)
+                lost += _lost_items(row, home=home, line=line)
         return Listing(tuple(items), tuple(problems.found), self.name, lost=tuple(lost))
 
 
@@ -203,15 +203,15 @@ def _id_of(row: object) -> str | None:
     return safe_id(name) if isinstance(name, str) else None
 
 
-def _place_of(row: object, *, home: Home, line: int) -> list[Item]:
+def _lost_items(row: object, *, home: Home, line: int) -> list[Item]:
     """The item of a line that cannot be used, where it names id and frame: a video in which it failed must say so."""
     if not isinstance(row, dict):
         return []
-    told = {key: value for key, value in row.items() if key not in _NO_PLACE}
+    kept = {key: value for key, value in row.items() if key not in _NOT_POSITION}
     mask = row.get("mask")
     index = mask.get("index") if isinstance(mask, dict) else None  # says of which object's track it is
     try:
-        item = item_of({**told, "mask": _NO_MASK}, home=home, line=line)
+        item = item_of({**kept, "mask": _NO_MASK}, home=home, line=line)
     except InputError:
         return []
     return [replace(item, mask=MaskRef(index=index if type(index) is int else None))]

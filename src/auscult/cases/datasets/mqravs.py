@@ -116,7 +116,7 @@ def _shown(row: object, *, numbered: bool) -> _Shown:
         raise InputError(f"{PART} holds {', '.join(sorted(NOT_PARTS & parts.keys()))}", expected="defects of a part")
     groups: dict[str, Any] = {**{kind: _list(parts, kind) for kind in parts}, "full_neg": _list(row, FULL)}
     groups["null"] = _list(row, NULL)
-    candidates = [*_true(row), *(_candidate(kind, one) for kind, group in groups.items() for one in group)]
+    candidates = [*_true(row), *(_candidate(kind, mask) for kind, group in groups.items() for mask in group)]
     return _Shown(
         frame=_whole(row, "frame") if numbered else None,
         image=fields.text(row, "image_path"),
@@ -180,7 +180,7 @@ _MERGES: Mapping[Action | None, Difficulty] = {"minor_revision": "hard", "major_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Context:
     """Where an entry stands: its file, and what the names in it are relative to."""
 
     file: Path
@@ -234,11 +234,11 @@ class MqRavsDataset(Layout):
             notes = ("no metadata.csv with a column kfid: the training file's expressions and frames are not known",)
         for file in [source] if is_file(source) else _files(folder):
             split, protocol = _split_and_protocol(file.name)
-            place = _Place(file=file, root=root, base=base, split=split, protocol=protocol, rows=rows)
+            context = _Context(file=file, root=root, base=base, split=split, protocol=protocol, rows=rows)
             for number, (key, row) in enumerate(_rows(file), start=1):
                 uid = row.get("uid") if key is None and isinstance(row, dict) else key
                 with problems.skipping(file, key=f"entry {shown(uid) if isinstance(uid, str) else number}"):
-                    items += list(_items(_entry(key, row, protocol), place))
+                    items += list(_items(_entry(key, row, protocol), context))
         return Listing(tuple(items), tuple(problems.found), self.name, notes)
 
 
@@ -263,33 +263,33 @@ def _split_and_protocol(name: str) -> tuple[str, MqaProtocol]:
     return match[2], "video" if match[3] == "video" else "image"
 
 
-def _items(entry: _Entry, place: _Place) -> Iterator[Item]:
-    row = place.rows.get(entry.uid)
+def _items(entry: _Entry, context: _Context) -> Iterator[Item]:
+    row = context.rows.get(entry.uid)
     for number, here in enumerate(entry.shown):
-        frame = _frame_number(entry, here, row, place=number if place.protocol == "video" else None)
-        picture = place.path(here.image or _train_picture(entry, row, frame))
-        true = next((one.mask for one in here.candidates if one.kind == "perfect"), None)
+        frame = _frame_number(entry, here, row, index=number if context.protocol == "video" else None)
+        picture = context.path(here.image or _train_picture(entry, row, frame))
+        true = next((candidate.mask for candidate in here.candidates if candidate.kind == "perfect"), None)
         seen: dict[str, int] = {}
-        for one in here.candidates:
-            defect = _defect(one.kind)
+        for candidate in here.candidates:
+            defect = _defect(candidate.kind)
             seen[defect] = seen.get(defect, 0) + 1
-            track = _track(one, defect, seen[defect])
+            track = _track(candidate, defect, seen[defect])
             yield Item(
-                id=check_id(f"{place.split}/{place.protocol}/{entry.uid}/{frame:05d}/{track}"),
+                id=check_id(f"{context.split}/{context.protocol}/{entry.uid}/{frame:05d}/{track}"),
                 frame=picture,
-                mask=MaskRef(path=place.path(one.mask), positive=True),
+                mask=MaskRef(path=context.path(candidate.mask), positive=True),
                 query=Query((row.exp if row is not None and row.exp else entry.exp) or None),
                 clip=_vid(entry, row),
                 time_s=float(frame),
-                truth=_truth(one, defect, None if true is None else place.path(true)),
-                extra=_extra(entry, here, one, place=place, frame=frame, track=track),
-                source=place.file,
+                truth=_truth(candidate, defect, None if true is None else context.path(true)),
+                extra=_extra(entry, here, candidate, context=context, frame=frame, track=track),
+                source=context.file,
             )
 
 
-def _frame_number(entry: _Entry, here: _Shown, row: refavs.MetadataRow | None, *, place: int | None) -> int:
-    told = here.frame if place is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
-    number = place if told is None else told
+def _frame_number(entry: _Entry, here: _Shown, row: refavs.MetadataRow | None, *, index: int | None) -> int:
+    declared = here.frame if index is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
+    number = index if declared is None else declared
     if number is None:
         raise InputError(
             "the number of its key frame is not known",
@@ -329,13 +329,13 @@ def _defect(kind: str) -> Defect:
     )
 
 
-def _truth(one: _Mask, defect: Defect, true: Path | None) -> Truth:
-    iou = one.iou
+def _truth(candidate: _Mask, defect: Defect, true: Path | None) -> Truth:
+    iou = candidate.iou
     if iou is None and defect in {"perfect", "full_neg", "empty"}:
         iou = 1.0 if defect == "perfect" else 0.0
-    action = _action(one.action, defect)
+    action = _action(candidate.action, defect)
     if defect in {"cutout", "erode", "dilate"}:
-        difficulty = _RANKS.get(one.rank)
+        difficulty = _RANKS.get(candidate.rank)
         action = action or ("minor_revision" if difficulty == "hard" else "major_revision" if difficulty else None)
     else:
         difficulty = _MERGES.get(action) if defect == "merge" else None
@@ -343,39 +343,41 @@ def _truth(one: _Mask, defect: Defect, true: Path | None) -> Truth:
     return Truth(mask=mask, iou=iou, defect=defect, difficulty=difficulty, action=action)
 
 
-def _action(told: str | None, defect: Defect) -> Action | None:
+def _action(declared: str | None, defect: Defect) -> Action | None:
     for action in _ACTIONS:
-        if told is not None and action.partition("_")[0] in told.lower():
+        if declared is not None and action.partition("_")[0] in declared.lower():
             return action
-    if told is not None:
-        raise InputError(f"the action is {shown(told)}", expected=f"one of: {', '.join(_ACTIONS)}")
+    if declared is not None:
+        raise InputError(f"the action is {shown(declared)}", expected=f"one of: {', '.join(_ACTIONS)}")
     return {"perfect": _ACTIONS[0], "full_neg": _ACTIONS[3], "empty": _ACTIONS[3]}.get(defect)
 
 
-def _track(one: _Mask, defect: Defect, count: int) -> str:
+def _track(candidate: _Mask, defect: Defect, count: int) -> str:
     if defect == "perfect":
         return defect
-    graded = defect in {"cutout", "erode", "dilate"} and one.rank in _RANKS and count <= len(_RANKS)
-    return f"{defect}_{_RANKS[one.rank]}" if graded else f"{defect}_{count}"
+    graded = defect in {"cutout", "erode", "dilate"} and candidate.rank in _RANKS and count <= len(_RANKS)
+    return f"{defect}_{_RANKS[candidate.rank]}" if graded else f"{defect}_{count}"
 
 
-def _extra(entry: _Entry, here: _Shown, one: _Mask, *, place: _Place, frame: int, track: str) -> dict[str, Any]:
-    row = place.rows.get(entry.uid)
+def _extra(
+    entry: _Entry, here: _Shown, candidate: _Mask, *, context: _Context, frame: int, track: str
+) -> dict[str, Any]:
+    row = context.rows.get(entry.uid)
     parts = entry.uid.rsplit("_", 2)
     mqa: dict[str, Any] = {
         "uid": entry.uid,
         "vid": _vid(entry, row),
-        "split": place.split,
-        "protocol": place.protocol,
+        "split": context.split,
+        "protocol": context.protocol,
         "frame": frame,
-        "rank": 1 if one.kind == "perfect" and one.rank is None else one.rank,
+        "rank": 1 if candidate.kind == "perfect" and candidate.rank is None else candidate.rank,
         "track": track,
         "category": parts[1] if len(parts) == 3 else "",
         "template": template_of((row.exp if row is not None else entry.exp) or ""),
     }
-    kept: dict[str, Any] = {**entry.more, **here.more, **one.more}
-    told = {"response": one.response} if one.response is not None else {}
-    return {"mqa": mqa, **told, **({"mqravs": kept} if kept else {})}
+    kept: dict[str, Any] = {**entry.more, **here.more, **candidate.more}
+    response = {"response": candidate.response} if candidate.response is not None else {}
+    return {"mqa": mqa, **response, **({"mqravs": kept} if kept else {})}
 
 
 DATASET = MqRavsDataset()

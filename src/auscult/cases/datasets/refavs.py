@@ -64,26 +64,26 @@ class Clips:
             self._known[folder] = self._read(folder)
         return self._known[folder]
 
-    def tell_missing(self, folder: str, fids: Iterable[int], problems: Problems) -> None:
+    def report_missing(self, folder: str, fids: Iterable[int], problems: Problems) -> None:
         """Note what is missing of a clip: one record for all its frames, one for all masks of the objects ``fids``."""
         clip = self.clip(folder)
         if any(error.stage == "read" for error in clip.errors):
             return  # it is said already why there is nothing
         masks = {fid: clip.masks.get(fid, {}) for fid in sorted(set(fids))}
-        drawn = {number for numbers in masks.values() for number in numbers}
-        wanted = sorted({*range(self._length()), *clip.frames, *drawn})
-        bare = [f"{number}.jpg" for number in wanted if number not in clip.frames]
+        drawn = {number for by_number in masks.values() for number in by_number}
+        numbers = sorted({*range(self._length()), *clip.frames, *drawn})
+        bare = [f"{number}.jpg" for number in numbers if number not in clip.frames]
         path, stage = self._folders.source / MEDIA / folder / "frames", "frames" if clip.frames else "read"
-        problems.miss(path, bare, noun="frame", of=len(wanted), stage=stage)
+        problems.miss(path, bare, noun="frame", of=len(numbers), stage=stage)
         if clip.frames:
             unmasked = [
                 f"fid_{fid}/{number:05d}.png"
-                for fid, numbers in masks.items()
-                for number in wanted
-                if number not in numbers
+                for fid, by_number in masks.items()
+                for number in numbers
+                if number not in by_number
             ]
             path, stage = self._folders.source / MASKS / folder, "truth" if all(masks.values()) else "read"
-            problems.miss(path, unmasked, noun="mask", of=len(wanted) * len(masks), stage=stage)
+            problems.miss(path, unmasked, noun="mask", of=len(numbers) * len(masks), stage=stage)
 
     def _length(self) -> int:
         """How many frames most clips have; ten where there is none to tell."""
@@ -178,14 +178,14 @@ def read_table(path: Path, *, released: bool = True) -> TableRows:
         named.append(replace(row, id=row.uid if seen[row.uid] == 1 else f"{row.uid}#{seen[row.uid]}"))
     notes = []
     if named:
-        splits = Counter(one.split or "no split" for one in named)
+        splits = Counter(row.split or "no split" for row in named)
         notes.append(f"{counted(len(named), 'row')}: {', '.join(f'{name} {n}' for name, n in splits.items())}")
     if len(rows) > len(kept):
         notes.append(f"{counted(len(rows) - len(kept), 'row')} marked TODO left out")
     if repeats := len(kept) - len(seen):
         copies = len(kept) - len({replace(row, line=0) for row in kept})
-        told = f", {copies} of them word for word" if copies else ""
-        notes.append(f"{counted(repeats, 'row')} with a uid that stands above{told}: kept apart as <uid>#2, ...")
+        detail = f", {copies} of them word for word" if copies else ""
+        notes.append(f"{counted(repeats, 'row')} with a uid that stands above{detail}: kept apart as <uid>#2, ...")
     return TableRows(rows=tuple(named), errors=tuple(error for _, error in problems.found), notes=tuple(notes))
 
 
@@ -276,8 +276,8 @@ class Scenes:
 
     def notes(self) -> tuple[str, ...]:
         """What could not be read, in a plain sentence."""
-        told = f"{counted(self.broken, 'line')} of {FILE} left out: families and categories come from the table"
-        return (told,) if self.broken else ()
+        note = f"{counted(self.broken, 'line')} of {FILE} left out: families and categories come from the table"
+        return (note,) if self.broken else ()
 
 
 def read_scenes(source: Path) -> Scenes:
@@ -298,18 +298,18 @@ def read_scenes(source: Path) -> Scenes:
 
 def _add(found: Scenes, clip: str, row: Mapping[str, Any]) -> None:
     facts = row.get("facts")
-    for thing in _objects(facts.get("things") if isinstance(facts, dict) else None):
-        name, category = thing.get("id"), thing.get("category")
+    for obj in _objects(facts.get("things") if isinstance(facts, dict) else None):
+        name, category = obj.get("id"), obj.get("category")
         if isinstance(name, str) and re.fullmatch("[0-9]{1,5}", name) and isinstance(category, str):
             found.categories[clip, int(name)] = category
-    for one in _objects(row.get("expressions")):
-        uid, family = one.get("uid"), one.get("family")
+    for expression in _objects(row.get("expressions")):
+        uid, family = expression.get("uid"), expression.get("family")
         if isinstance(uid, str) and isinstance(family, str):
             found.families[uid] = family
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _lines(file: Path) -> Iterator[bytes | None]:
@@ -337,11 +337,11 @@ class _RefAvs(ListedPart):
         self.by_folder: dict[str, list[MetadataRow]] = {}
         # folder to object number to the object word of the first row that refers to it; not of null expressions
         self.words: dict[str, dict[int, str]] = {}
-        for one in self.rows.rows:
-            self.by_folder.setdefault(one.folder, []).append(one)
-            words = self.words.setdefault(one.folder, {})
-            if not one.absent:
-                words.setdefault(one.fid, one.word)
+        for row in self.rows.rows:
+            self.by_folder.setdefault(row.folder, []).append(row)
+            words = self.words.setdefault(row.folder, {})
+            if not row.absent:
+                words.setdefault(row.fid, row.word)
 
     def name(self, folder: str, fid: int) -> str:
         """What an object is called; empty where nobody says it."""
@@ -350,37 +350,37 @@ class _RefAvs(ListedPart):
     def objects(self, folder: str) -> list[int]:
         """The objects of a clip that have masks; a number that only null expressions name is none."""
         words = self.words.get(folder, {})
-        empty = {one.fid for one in self.by_folder.get(folder, ()) if one.absent} - words.keys()
+        empty = {row.fid for row in self.by_folder.get(folder, ()) if row.absent} - words.keys()
         return [fid for fid in self.clips.clip(folder).masks if fid not in empty]
 
     def items(self) -> Iterator[Item]:
         """Every object of every frame."""
         for folder in self.by_folder:
             yield from _items(self, folder)
-        self._tell_problems()
-        if null := sum(one.absent for one in self.rows.rows):
+        self._report_problems()
+        if null := sum(row.absent for row in self.rows.rows):
             left = "left out: nothing is referred to, so no mask is judged"
             self.notes.append(f"{counted(null, 'null expression')} {left}")
 
     def instances(self) -> Iterator[Instance]:
         """Every expression whose clip has a frame, in the order of the table."""
         left = 0
-        for one in self.rows.rows:
-            instance = _instance(self, one)
+        for row in self.rows.rows:
+            instance = _instance(self, row)
             if instance is None:
                 left += 1
             else:
                 yield instance
-        self._tell_problems()
+        self._report_problems()
         if left:
             self.notes.append(f"{counted(left, 'row')} without a single frame and mask left out")
 
-    def _tell_problems(self) -> None:
+    def _report_problems(self) -> None:
         """Note rows and clips that cannot be used, clips in the order of the table; once all clips were looked up."""
         self.problems.take(self.rows.errors)
         for folder in self.by_folder:
             self.problems.take(self.clips.clip(folder).errors)
-            self.clips.tell_missing(folder, self.words[folder], self.problems)
+            self.clips.report_missing(folder, self.words[folder], self.problems)
 
 
 class RefAvsDataset(ReferringLayout):

@@ -90,7 +90,7 @@ class _RefCoco(ListedPart):
                 id=check_id(f"{target.frame.stem}/{ref.id}"),
                 frame=target.frame,
                 mask=target.mask,
-                query=Query(next((one.text for one in ref.sentences if not one.absent), None)),
+                query=Query(next((sentence.text for sentence in ref.sentences if not sentence.absent), None)),
                 others=target.others,
                 extra={
                     "ref_id": ref.id,
@@ -103,16 +103,16 @@ class _RefCoco(ListedPart):
             )
 
     def instances(self) -> Iterator[Instance]:
-        """Every sentence, by its place in the ref, since nothing says that sent_id is unique."""
+        """Every sentence, by its number in the ref, since nothing says that sent_id is unique."""
         for ref in self.refs:
             target = self.target(ref.annotation)
-            for place, sentence in enumerate(ref.sentences, start=1):
+            for number, sentence in enumerate(ref.sentences, start=1):
                 others, names = target.others, target.names
                 if sentence.absent:  # nothing is meant, so the annotation is one more object beside it
                     others, names = (target.mask, *others), (target.category, *names)
                 true = None if sentence.absent else target.mask
                 yield Instance(
-                    id=check_id(f"{target.frame.stem}/{ref.id}/{place}"),
+                    id=check_id(f"{target.frame.stem}/{ref.id}/{number}"),
                     clip=target.frame.stem,
                     query=Query(sentence.text),
                     moments=(Moment(frame=target.frame, target=true, others=others),),
@@ -131,8 +131,8 @@ class _RefCoco(ListedPart):
         if not isinstance(rows, list):
             raise NothingToDo(f"the pickle holds {fields.kind(rows)}", expected="a list of refs", path=self.file)
         seen: set[int] = set()
-        for place, row in enumerate(rows, start=1):
-            with self.problems.skipping(self.file, key=f"ref {place}"):
+        for number, row in enumerate(rows, start=1):
+            with self.problems.skipping(self.file, key=f"ref {number}"):
                 ref = _ref(row)
                 if ref.id in seen:
                     raise InputError(
@@ -147,14 +147,14 @@ class _RefCoco(ListedPart):
         for ref in self.refs:
             splits[ref.split or "no split"] += len(ref.sentences)
         if splits:
-            told = ", ".join(f"{name} {count}" for name, count in splits.items())
-            self.notes.append(f"{counted(splits.total(), 'sentence')}: {told}")
+            per_split = ", ".join(f"{name} {count}" for name, count in splits.items())
+            self.notes.append(f"{counted(splits.total(), 'sentence')}: {per_split}")
         if self._crowds:
-            told = f"{counted(self._crowds, 'ref')} to a crowd region left out"
-            self.notes.append(f"{told}: a crowd is no single object")
+            left_out = f"{counted(self._crowds, 'ref')} to a crowd region left out"
+            self.notes.append(f"{left_out}: a crowd is no single object")
 
     def _usable(self, annotation: int) -> bool:
-        """Whether an annotation has a picture; False for crowds and pictures that are missing, which are told once."""
+        """Whether an annotation has a picture; False for crowds and missing pictures, each reported once."""
         row = self.coco.annotations.get(annotation)
         if row is None:
             expected = f"an id in {self.coco.path.name}"
@@ -175,16 +175,18 @@ class _RefCoco(ListedPart):
         row = self.coco.annotations[annotation]
         picture = self.coco.picture(row["image_id"])
         beside = [
-            one
-            for one in self._on_image[row["image_id"]]
-            if one["id"] != annotation and one.get("segmentation") and isinstance(one["segmentation"], list | dict)
+            other
+            for other in self._on_image[row["image_id"]]
+            if other["id"] != annotation
+            and other.get("segmentation")
+            and isinstance(other["segmentation"], dict | list)
         ]
         return _Target(
             frame=picture.path,
             mask=MaskRef(segmentation=segmentation_of(row), size=picture.size),
             category=self.coco.category(row) or "",
-            others=tuple(MaskRef(segmentation=one["segmentation"], size=picture.size) for one in beside),
-            names=tuple(self.coco.category(one) or "" for one in beside),
+            others=tuple(MaskRef(segmentation=other["segmentation"], size=picture.size) for other in beside),
+            names=tuple(self.coco.category(other) or "" for other in beside),
         )
 
 
@@ -248,8 +250,8 @@ def _ref(row: object) -> _Ref:
 def _sentence(row: object) -> _Sentence:
     if not isinstance(row, dict):
         raise InputError(f"a sentence is {fields.kind(row)}", expected="an object with sent_id and sent")
-    said = [fields.text(row, key) for key in ("raw", "sent")]
-    text = next((one.strip() for one in said if one and one.strip()), None)
+    texts = [fields.text(row, key) for key in ("raw", "sent")]
+    text = next((one.strip() for one in texts if one and one.strip()), None)
     if text is None:
         raise InputError("a sentence is empty", expected="'raw' or 'sent' is a text")
     _whole(row, "sent_id")

@@ -144,11 +144,11 @@ def read_expressions(path: Path, problems: Problems) -> Iterator[DavisSentence]:
     if not isinstance(rows, list):
         raise NothingToDo("there is no list 'expressions'", expected='{"expressions": [{...}]}', path=path)
     seen: Counter[str] = Counter()
-    for place, row in enumerate(rows, start=1):
-        with problems.skipping(path, key=f"expression {place}"):
-            one = _expression(row, path)
-            seen[one.id] += 1
-            yield replace(one, id=check_id(f"{one.id}/{seen[one.id]}"))
+    for number, row in enumerate(rows, start=1):
+        with problems.skipping(path, key=f"expression {number}"):
+            sentence = _expression(row, path)
+            seen[sentence.id] += 1
+            yield replace(sentence, id=check_id(f"{sentence.id}/{seen[sentence.id]}"))
 
 
 def _expression(row: object, file: Path) -> DavisSentence:
@@ -220,7 +220,7 @@ class RefDavisFiles:
         return (f"the sentences of DAVIS 2017 were read; name a file to read {names} instead",)
 
 
-def place_of(source: Path) -> RefDavisFiles | None:
+def find_files(source: Path) -> RefDavisFiles | None:
     """Where sentences and videos stand; None where there are none."""
     if is_file(source):
         if source.name == FILE:
@@ -253,7 +253,7 @@ def _tree(texts: Path) -> Path | None:
 def _has_videos(folder: Path) -> bool:
     if is_folder(folder / FRAMES) or is_sequence(folder):
         return True
-    return any(is_sequence(one) for one in subfolders(folder))
+    return any(is_sequence(subfolder) for subfolder in subfolders(folder))
 
 
 def patterns(folder: Path) -> tuple[str, str]:
@@ -272,21 +272,21 @@ _POSITIVE = "positive"  # the kind of a sentence that refers to something
 class _RefDavis(ListedPart):
     """The videos, what is wrong with them (told once a video), and the objects that sentences name."""
 
-    def __init__(self, place: RefDavisFiles, options: ListOptions, problems: Problems) -> None:
-        frames, masks = patterns(place.folder)
-        self.folder = place.folder
-        self.options = replace(options, root=options.root or place.folder)
-        self.notes = [*place.notes()]
+    def __init__(self, inputs: RefDavisFiles, options: ListOptions, problems: Problems) -> None:
+        frames, masks = patterns(inputs.folder)
+        self.folder = inputs.folder
+        self.options = replace(options, root=options.root or inputs.folder)
+        self.notes = [*inputs.notes()]
         self.videos: Videos = Videos(
-            folders=Folders(place.folder, options.root or place.folder), frames=frames, masks=masks
+            folders=Folders(inputs.folder, options.root or inputs.folder), frames=frames, masks=masks
         )
-        self.splits = dict(splits_in(place.folder / "ImageSets/2017"))
+        self.splits = dict(splits_in(inputs.folder / "ImageSets/2017"))
         self.problems = problems
-        self.rows = place.read(problems)
+        self.rows = inputs.read(problems)
         self._named: dict[str, set[int]] = {}
         for row in self.rows:
             self._named.setdefault(row.video, set()).update(() if row.index is None else (row.index,))
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._objects: dict[str, list[int] | None] = {}
         self._moments: dict[tuple[str, int | None, bool], tuple[Moment, ...]] = {}
 
@@ -309,9 +309,9 @@ class _RefDavis(ListedPart):
             if single and row.video != self.rows[0].video:
                 expected = f"the one video here, {self.rows[0].video}"
                 self._refuse(row, InputError(f"it is on the video {row.video}", expected=expected, hint="drop it"))
-            elif (one := self._instance(row)) is not None:
-                count, null = count + 1, null + one.absent
-                yield one
+            elif (instance := self._instance(row)) is not None:
+                count, null = count + 1, null + instance.absent
+                yield instance
         if count:
             self.notes.append(f"{counted(count, 'sentence')}, {null} of them refer to nothing")
         if left := len(self.rows) - count:
@@ -350,21 +350,21 @@ class _RefDavis(ListedPart):
     def _video(self, name: str) -> Video:
         """A video; what is missing of it is told the first time."""
         video = self.videos.video(name)
-        if name not in self._told:
-            self._told.add(name)
+        if name not in self._reported:
+            self._reported.add(name)
             self.problems.take(video.errors)
             if not any(error.stage == "read" for error in video.errors):
-                self._tell_missing(video)
+                self._report_missing(video)
         return video
 
-    def _tell_missing(self, video: Video) -> None:
+    def _report_missing(self, video: Video) -> None:
         videos = self.videos
         bare = [f"{stem}.png" for stem in missing(video.frames, video.masks)]
         if not video.frames:
-            path = videos.place(videos.frames, video.name)
+            path = videos.path_of(videos.frames, video.name)
             self.problems.miss(path, ["*.jpg"], noun="frame", stage="read")
         else:
-            path, stage = videos.place(videos.masks, video.name), "truth" if video.masks else "read"
+            path, stage = videos.path_of(videos.masks, video.name), "truth" if video.masks else "read"
             self.problems.miss(path, bare, noun="mask", stage=stage, of=len(video.frames))
 
     def _moments_of(self, row: DavisSentence, video: Video, others: Sequence[int | None]) -> tuple[Moment, ...]:
@@ -394,8 +394,8 @@ class _RefDavis(ListedPart):
                 if not self.videos.broken(path):
                     break
             named = self._named.get(video.name, set()) if drawn is not None else ()
-            told = {index for index in named if self.videos.holds(video, index)}
-            self._objects[video.name] = None if drawn is None else sorted(told.union(drawn))
+            present = {index for index in named if self.videos.holds(video, index)}
+            self._objects[video.name] = None if drawn is None else sorted(present.union(drawn))
         return self._objects[video.name]
 
 
@@ -415,19 +415,19 @@ class RefDavisDataset(ReferringLayout):
 
     def matches(self, source: Path) -> bool:
         """Whether it is a folder of the released texts beside videos, one of its files, or an ``expressions.json``."""
-        place = place_of(source)
-        return place is not None and place.files[0] != source / FILE
+        inputs = find_files(source)
+        return inputs is not None and inputs.files[0] != source / FILE
 
     def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_RefDavis]:
         """Read the sentences."""
-        place = place_of(source)
-        if place is None:
+        inputs = find_files(source)
+        if inputs is None:
             raise NothingToDo(
                 "there are no sentences beside videos", expected=f"{FILE}, or {FOLDER}/ and {FRAMES}/", path=source
             )
-        files = place.files if is_folder(source) else ()
-        self.check(source, options, files=files, folders=(place.folder / top for top in (FRAMES, *MASKS)))
-        return [_RefDavis(place, options, problems)]
+        files = inputs.files if is_folder(source) else ()
+        self.check(source, options, files=files, folders=(inputs.folder / top for top in (FRAMES, *MASKS)))
+        return [_RefDavis(inputs, options, problems)]
 
 
 def _others(row: DavisSentence, objects: Sequence[int] | None) -> list[int | None]:

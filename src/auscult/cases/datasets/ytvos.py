@@ -44,8 +44,8 @@ from auscult.cases.datasets.ytvos_videos import (
     VideoSentences,
     categories_of,
     parts_of,
+    read_objects,
     read_sentences,
-    read_things,
     splits_of,
 )
 from auscult.cases.ids import check_id, counted, shown
@@ -67,19 +67,19 @@ class _VideoObjects:
     Else a file is truth for what it draws only, as in the released ``valid``.
     """
 
-    def __init__(self, videos: Videos, name: str, *, things: Sequence[VideoObject], frames: Iterable[str]) -> None:
+    def __init__(self, videos: Videos, name: str, *, objects: Sequence[VideoObject], frames: Iterable[str]) -> None:
         self.videos = videos
         self.video = video = videos.video(name)
-        self.things = things
+        self.objects = objects
         self.stems = [*video.frames]
         self.usable = bool(video.frames and video.masks)
-        self._named = list(dict.fromkeys([*frames, *(stem for thing in things for stem in thing.frames)]))
+        self._named = list(dict.fromkeys([*frames, *(stem for obj in objects for stem in obj.frames)]))
         self.complete = bool(video.masks) and len(missing(self._named, video.masks)) <= len(self._named) // _TOLERATED
         if not self._named:
             self.complete = video.frames.keys() <= video.masks.keys()
         self._refs: dict[tuple[str, int], MaskRef | None] = {}
 
-    def tell_missing(self, problems: Problems) -> None:
+    def report_missing(self, problems: Problems) -> None:
         """Note what cannot be used or is missing: one record for frames, one for masks."""
         video, videos = self.video, self.videos
         problems.take(video.errors)
@@ -87,31 +87,31 @@ class _VideoObjects:
             return  # it is said already why there is nothing
         bare = missing(self._named or video.masks, video.frames)
         if bare or not video.frames:
-            path = videos.place(videos.frames, video.name)
+            path = videos.path_of(videos.frames, video.name)
             stage = "frames" if video.frames else "read"
             problems.miss(path, [f"{stem}.jpg" for stem in bare] or ["*.jpg"], noun="frame", stage=stage)
         unmasked = [f"{stem}.png" for stem in missing(self._named, video.masks) if stem in video.frames]
         if self.usable and self.complete:
-            path = videos.place(videos.masks, video.name)
+            path = videos.path_of(videos.masks, video.name)
             problems.miss(path, unmasked, noun="mask", stage="truth", of=len(self._named))
 
-    def first(self, thing: VideoObject) -> str | None:
+    def first(self, obj: VideoObject) -> str | None:
         """The frame an object appears in: the first it names of those that are there and annotated.
 
         Of a mask that cannot be opened nobody can tell: it stands for the first, so that no later one passes for it.
         """
-        named = set(thing.frames)
+        named = set(obj.frames)
         for stem in self.stems:
             path = self.video.masks.get(stem)
             if path is None or (named and stem not in named):
                 continue
-            if (named and self.complete) or self._draws(path, thing.index) or self.videos.broken(path):
+            if (named and self.complete) or self._draws(path, obj.index) or self.videos.broken(path):
                 return stem
         return None
 
     def moments(self, index: int, stems: Sequence[str]) -> tuple[Moment, ...]:
         """Frames with the masks of an object and of all others; a frame's time where its name is a number."""
-        others = [thing.index for thing in self.things if thing.index != index]
+        others = [obj.index for obj in self.objects if obj.index != index]
         return tuple(
             Moment(
                 frame=self.video.frames[stem],
@@ -146,7 +146,7 @@ class _YtVosSplit(ListedPart):
             folders=Folders(part.folder, options.root or part.folder), frames=f"{FRAMES}/*", masks=f"{MASKS}/*"
         )
         self.counts: Counter[str] = Counter()
-        self.things: Mapping[str, tuple[VideoObject, ...]] = {}
+        self.objects: Mapping[str, tuple[VideoObject, ...]] = {}
         self.notes = []
 
     def items(self) -> Iterator[Item]:
@@ -163,8 +163,8 @@ class _YtVosSplit(ListedPart):
 
     def instances(self) -> list[Instance]:
         """Every expression, or every object where there are no expressions."""
-        if self.part.things is not None:
-            self.things = read_things(self.part.things, self.problems)
+        if self.part.objects is not None:
+            self.objects = read_objects(self.part.objects, self.problems)
         return self._all_objects() if self.part.sentences is None else self._expressions(self.part.sentences)
 
     def _all_objects(self) -> list[Instance]:
@@ -174,17 +174,17 @@ class _YtVosSplit(ListedPart):
             self.notes.append(f"{self.part.split} was read; name a folder to read {', '.join(others)} instead")
         categories = categories_of(self.part, source=self.source, problems=self.problems)
         found: list[Instance] = []
-        for name, things in self.things.items():
-            clip = self._clip(name, things)
+        for name, objects in self.objects.items():
+            clip = self._clip(name, objects)
             if clip.video.frames and not clip.video.masks:
                 self.counts["bare"] += 1
-            elif clip.usable and things:
+            elif clip.usable and objects:
                 found += self._objects_of(clip, categories)
         splits = Counter(one.split for one in found)
         self.notes.append(f"{counted(len(found), 'object')} of {counted(len({one.clip for one in found}), 'video')}")
         if categories.source:
-            told = f"{splits['seen']} are of seen, {splits['unseen']} of unseen categories"
-            self.notes.append(f"by {categories.source} {told}")
+            seen_counts = f"{splits['seen']} are of seen, {splits['unseen']} of unseen categories"
+            self.notes.append(f"by {categories.source} {seen_counts}")
         else:
             self.notes.append(
                 "seen and unseen categories are not told apart: no train/meta.json, no unseen_categories.txt"
@@ -196,16 +196,16 @@ class _YtVosSplit(ListedPart):
     def _expressions(self, file: Path) -> list[Instance]:
         """Every expression whose object is known."""
         found: list[Instance] = []
-        for told in read_sentences(file, self.problems):
-            known = tuple(one for one in told.sentences if one.index is not None)
-            self.counts["untold"] += len(told.sentences) - len(known)
-            if known:
-                found += self._referred(replace(told, sentences=known), file)
+        for entry in read_sentences(file, self.problems):
+            labelled = tuple(sentence for sentence in entry.sentences if sentence.index is not None)
+            self.counts["without_id"] += len(entry.sentences) - len(labelled)
+            if labelled:
+                found += self._referred(replace(entry, sentences=labelled), file)
         where = self.part.split or file.name
         if found:
             self.notes.append(f"{where}: {counted(len(found), 'expression')}")
         left = "left out: the release keeps the truth, nothing to score there"
-        self._note("untold", "expression", f"without obj_id {left}", lead=f"{where}: ")
+        self._note("without_id", "expression", f"without obj_id {left}", lead=f"{where}: ")
         left = "without annotations left out: nothing to score there"
         self._note("bare", "expression", f"of videos {left}", lead=f"{where}: ")
         return found
@@ -214,72 +214,72 @@ class _YtVosSplit(ListedPart):
         if self.counts[key]:
             self.notes.append(f"{lead}{counted(self.counts[key], noun)} {words}")
 
-    def _clip(self, name: str, things: Sequence[VideoObject], frames: Iterable[str] = ()) -> _VideoObjects:
-        clip = _VideoObjects(self.videos, name, things=things, frames=frames)
-        clip.tell_missing(self.problems)
+    def _clip(self, name: str, objects: Sequence[VideoObject], frames: Iterable[str] = ()) -> _VideoObjects:
+        clip = _VideoObjects(self.videos, name, objects=objects, frames=frames)
+        clip.report_missing(self.problems)
         return clip
 
     def _objects_of(self, clip: _VideoObjects, categories: Categories) -> Iterator[Instance]:
         without = []
         name = clip.video.name
-        for thing in clip.things:
-            first = clip.first(thing)
+        for obj in clip.objects:
+            first = clip.first(obj)
             if first is None:
-                without.append(f"object {thing.index}")
+                without.append(f"object {obj.index}")
                 continue
-            moments = clip.moments(thing.index, clip.stems[clip.stems.index(first) :])
+            moments = clip.moments(obj.index, clip.stems[clip.stems.index(first) :])
             self.counts["alone"] += all(moment.target is None for moment in moments[1:])
             yield Instance(
-                id=check_id(f"{name}/{thing.index}"),
+                id=check_id(f"{name}/{obj.index}"),
                 clip=name,
                 query=Query(None),
                 moments=moments,
-                split=categories.split(thing.category),
-                category=thing.category,
-                others=tuple(one.category for one in clip.things if one is not thing),
-                source=self.part.things,
+                split=categories.split(obj.category),
+                category=obj.category,
+                others=tuple(other.category for other in clip.objects if other is not obj),
+                source=self.part.objects,
             )
         self.problems.miss(self.part.folder / MASKS / name, without, noun="mask", stage="read")
 
-    def _referred(self, told: VideoSentences, file: Path) -> Iterator[Instance]:
-        things = self.things.get(told.video, ())
-        named = sorted({one.index for one in told.sentences if one.index is not None})
-        clip = self._clip(told.video, things or [VideoObject(index=index) for index in named], told.frames)
+    def _referred(self, entry: VideoSentences, file: Path) -> Iterator[Instance]:
+        objects = self.objects.get(entry.video, ())
+        indices = sorted({sentence.index for sentence in entry.sentences if sentence.index is not None})
+        clip = self._clip(entry.video, objects or [VideoObject(index=index) for index in indices], entry.frames)
         if not clip.video.masks and clip.stems:
-            self.counts["bare"] += len(told.sentences)
+            self.counts["bare"] += len(entry.sentences)
         if not clip.usable:
             return
-        listed = set(told.frames)
+        listed = set(entry.frames)
         stems = [stem for stem in clip.stems if stem in listed] or clip.stems
-        category = {thing.index: thing.category for thing in clip.things}
+        category = {obj.index: obj.category for obj in clip.objects}
         moments: dict[int, tuple[Moment, ...]] = {}  # of one object, however many sentences name it
-        for one in told.sentences:
-            index = one.index or 0
-            if (index not in category) if things else not self.videos.holds(clip.video, index):
-                self._tell_unknown(told.video, one, file=file, indices=sorted(category) if things else ())
+        for sentence in entry.sentences:
+            index = sentence.index or 0
+            if (index not in category) if objects else not self.videos.holds(clip.video, index):
+                self._report_unknown(entry.video, sentence, file=file, indices=sorted(category) if objects else ())
                 continue
             if index not in moments:
                 moments[index] = clip.moments(index, stems)
             yield Instance(
-                id=check_id(f"{told.video}/{one.id}"),
-                clip=told.video,
-                query=Query(one.text),
+                id=check_id(f"{entry.video}/{sentence.id}"),
+                clip=entry.video,
+                query=Query(sentence.text),
                 moments=moments[index],
                 split=self.part.split,
                 category=category[index],
-                template=template_of(one.text),
-                others=tuple(thing.category for thing in clip.things if thing.index != index),
+                template=template_of(sentence.text),
+                others=tuple(obj.category for obj in clip.objects if obj.index != index),
                 source=file,
             )
 
-    def _tell_unknown(self, video: str, one: Sentence, *, file: Path, indices: Iterable[int]) -> None:
+    def _report_unknown(self, video: str, sentence: Sentence, *, file: Path, indices: Iterable[int]) -> None:
         known = ", ".join(map(str, indices))
         unknown = InputError(
-            f"obj_id {one.index} is no object of the video",
+            f"obj_id {sentence.index} is no object of the video",
             expected=f"one of: {known}" if known else "an index that a mask draws",
             hint="correct or drop the expression",
         )
-        self.problems.add(unknown, file, key=f"video {shown(video)}, expression {shown(one.id)}")
+        self.problems.add(unknown, file, key=f"video {shown(video)}, expression {shown(sentence.id)}")
 
 
 class YtvosDataset(ReferringLayout):
@@ -302,7 +302,7 @@ class YtvosDataset(ReferringLayout):
     def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_YtVosSplit]:
         """The splits that are read."""
         parts = parts_of(source)
-        files = [file for part in parts for file in (part.things, part.sentences) if file is not None]
+        files = [file for part in parts for file in (part.objects, part.sentences) if file is not None]
         folders = [top for part in parts for top in (part.folder, part.folder / FRAMES, part.folder / MASKS)]
         base = self.check(source, options, files=files, folders=folders)
         return [_YtVosSplit(part, source, options=replace(options, root=base), problems=problems) for part in parts]
@@ -311,10 +311,10 @@ class YtvosDataset(ReferringLayout):
 def _first_texts(part: SplitFolder, problems: Problems) -> Mapping[tuple[str, int], str]:
     """The first expression of every object, by video and index."""
     texts: dict[tuple[str, int], str] = {}
-    for told in [] if part.sentences is None else read_sentences(part.sentences, problems):
-        for one in told.sentences:
-            if one.index is not None:
-                texts.setdefault((told.video, one.index), one.text)
+    for entry in [] if part.sentences is None else read_sentences(part.sentences, problems):
+        for sentence in entry.sentences:
+            if sentence.index is not None:
+                texts.setdefault((entry.video, sentence.index), sentence.text)
     return texts
 
 

@@ -47,15 +47,15 @@ class VideoSentences:
     frames: tuple[str, ...] = ()
 
 
-def read_things(path: Path, problems: Problems) -> dict[str, tuple[VideoObject, ...]]:
+def read_objects(path: Path, problems: Problems) -> dict[str, tuple[VideoObject, ...]]:
     """Read the objects of every video, by its name, from a file of at most 64 MB."""
     videos: dict[str, tuple[VideoObject, ...]] = {}
     for name, row in _videos(path, problems):
         found: dict[int, VideoObject] = {}
         for key, value in _entries(row, "objects", file=path, video=name, problems=problems):
             with problems.skipping(path, key=f"video {shown(name)}, object {shown(key)}"):
-                thing = _thing(key, value, known=found)
-                found[thing.index] = thing
+                obj = _video_object(key, value, known=found)
+                found[obj.index] = obj
         videos[name] = tuple(found[index] for index in sorted(found))
     return videos
 
@@ -78,8 +78,10 @@ def _videos(path: Path, problems: Problems) -> Iterator[tuple[str, Mapping[str, 
     data = load(path, max_bytes=MAX_FILE_BYTES)
     rows = data.get("videos") if isinstance(data, dict) else None
     if not isinstance(rows, dict):
-        told = "'videos' is " + fields.kind(rows) if isinstance(data, dict) else f"the file holds {fields.kind(data)}"
-        raise NothingToDo(told, expected='{"videos": {"<video>": {...}}}', path=path)
+        message = (
+            "'videos' is " + fields.kind(rows) if isinstance(data, dict) else f"the file holds {fields.kind(data)}"
+        )
+        raise NothingToDo(message, expected='{"videos": {"<video>": {...}}}', path=path)
     good = []
     for name, row in rows.items():
         with problems.skipping(path, key=f"video {shown(name)}"):
@@ -107,7 +109,7 @@ def _object(row: object) -> Mapping[str, Any]:
     return row
 
 
-def _thing(key: str, row: Mapping[str, Any], *, known: Collection[int]) -> VideoObject:
+def _video_object(key: str, row: Mapping[str, Any], *, known: Collection[int]) -> VideoObject:
     index = index_of(key)
     if index in known:
         raise InputError(f"the object {index} is there twice", expected="one entry an object", hint="drop one of them")
@@ -150,7 +152,7 @@ class SplitFolder:
 
     folder: Path
     split: str
-    things: Path | None = None
+    objects: Path | None = None
     sentences: Path | None = None
 
 
@@ -162,34 +164,34 @@ def parts_of(source: Path) -> tuple[SplitFolder, ...]:
     """
     if is_folder(source / FRAMES):
         return _here(source)
-    asked = tuple(
+    splits = tuple(
         part for folder in subfolders(source / _EXPRESSIONS) if (part := _sentence_split(source, folder)) is not None
     )
-    return asked or splits_of(source)[:1]
+    return splits or splits_of(source)[:1]
 
 
 def splits_of(source: Path) -> tuple[SplitFolder, ...]:
     """The folders of a tree that have frames and ``meta.json``, the one to test on first."""
-    found = [one for one in subfolders(source) if is_folder(one / FRAMES) and is_file(one / META)]
-    order = {name: place for place, name in enumerate(_SPLITS)}
-    found.sort(key=lambda one: order.get(one.name, len(order)))
-    return tuple(SplitFolder(folder=one, split=one.name, things=one / META) for one in found)
+    found = [folder for folder in subfolders(source) if is_folder(folder / FRAMES) and is_file(folder / META)]
+    order = {name: index for index, name in enumerate(_SPLITS)}
+    found.sort(key=lambda folder: order.get(folder.name, len(order)))
+    return tuple(SplitFolder(folder=folder, split=folder.name, objects=folder / META) for folder in found)
 
 
 def _here(source: Path) -> tuple[SplitFolder, ...]:
-    things = source / META if is_file(source / META) else None
+    objects = source / META if is_file(source / META) else None
     own = source.resolve().name
     split = own if own in _SPLITS else ""
     folder = source / _EXPRESSIONS
     for file in (source / SENTENCES, folder / SENTENCES):
         if is_file(file):
-            return (SplitFolder(folder=source, split=split, things=things, sentences=file),)
-    inner = [one for one in subfolders(folder) if is_file(one / SENTENCES)]
+            return (SplitFolder(folder=source, split=split, objects=objects, sentences=file),)
+    inner = [path for path in subfolders(folder) if is_file(path / SENTENCES)]
     if inner:
         return tuple(
-            SplitFolder(folder=source, split=one.name, things=things, sentences=one / SENTENCES) for one in inner
+            SplitFolder(folder=source, split=path.name, objects=objects, sentences=path / SENTENCES) for path in inner
         )
-    return () if things is None else (SplitFolder(folder=source, split=split, things=things),)
+    return () if objects is None else (SplitFolder(folder=source, split=split, objects=objects),)
 
 
 def _sentence_split(source: Path, folder: Path) -> SplitFolder | None:
@@ -199,8 +201,8 @@ def _sentence_split(source: Path, folder: Path) -> SplitFolder | None:
     for name in (folder.name, _OTHER.get(folder.name, folder.name)):
         frames = source / name
         if is_folder(frames / FRAMES):
-            things = frames / META if is_file(frames / META) else None
-            return SplitFolder(folder=frames, split=folder.name, things=things, sentences=folder / SENTENCES)
+            objects = frames / META if is_file(frames / META) else None
+            return SplitFolder(folder=frames, split=folder.name, objects=objects, sentences=folder / SENTENCES)
     return None
 
 
@@ -230,15 +232,15 @@ def categories_of(part: SplitFolder, *, source: Path, problems: Problems) -> Cat
         if is_file(folder / UNSEEN):
             return _listed(folder / UNSEEN, problems)
     beside = dict.fromkeys((source / _TRAIN, part.folder.absolute().parent / _TRAIN))
-    train = next((one / META for one in beside if is_file(one / META)), None)
+    train = next((path / META for path in beside if is_file(path / META)), None)
     if train is None or part.folder.resolve() == train.parent.resolve():
         return Categories()
     try:
-        videos = read_things(train, Problems())  # what is broken in it is another split's
+        videos = read_objects(train, Problems())  # what is broken in it is another split's
     except NothingToDo as error:
         problems.add(error, stage="texts")
         return Categories()
-    names = frozenset(_plain(thing.category) for things in videos.values() for thing in things if thing.category)
+    names = frozenset(_plain(obj.category) for objects in videos.values() for obj in objects if obj.category)
     return Categories(seen=names, source=f"{_TRAIN}/{META}") if names else Categories()
 
 

@@ -53,9 +53,9 @@ _SENTENCES: Mapping[tuple[Defect, Action], str] = {
 def response(defect: Defect, action: Action, *, iou: float, target: str = "", other: str = "", kind: str = "") -> str:
     """What an auditor should answer about a mask of some IoU; ``kind`` is the word between the type's tags."""
     sentence = _SENTENCES.get((defect, action), "The mask does not fit the {target}.")
-    said = sentence.format(target=target or UNNAMED, other=other or ANOTHER)
+    comment = sentence.format(target=target or UNNAMED, other=other or ANOTHER)
     return (
-        f"<audit> {said} Its overlap with the true mask is <iou> {iou:.4f} </iou>, its type "
+        f"<audit> {comment} Its overlap with the true mask is <iou> {iou:.4f} </iou>, its type "
         f"<mask_type> {kind or defect} </mask_type>, "
         f"and what to do is <action> {ACTION_WORDS[action]} </action> </audit>"
     )
@@ -87,17 +87,17 @@ def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.MetadataR
     """
     known = {row.uid: row for row in table}
     uids: dict[str, refavs.MetadataRow] = {}
-    places: dict[tuple[str, MqaProtocol], dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
+    documents: dict[tuple[str, MqaProtocol], dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
     for row in rows:
         mqa = row["mqa"]
-        place = places.setdefault((mqa["split"], mqa["protocol"]), {}).setdefault(mqa["uid"], {})
-        place.setdefault(mqa["frame"], []).append(row)
-    for (split, protocol), entries in sorted(places.items(), key=lambda one: one[0][1]):  # image before video
+        by_frame = documents.setdefault((mqa["split"], mqa["protocol"]), {}).setdefault(mqa["uid"], {})
+        by_frame.setdefault(mqa["frame"], []).append(row)
+    for (split, protocol), entries in sorted(documents.items(), key=lambda entry: entry[0][1]):  # image before video
         for uid, frames in entries.items():
             first = next(iter(frames.values()))[0]
             uids.setdefault(uid, _table_row(first, split, known.get(uid), key=protocol == "image"))
     made = {TABLE: refavs.metadata_csv(uids.values(), key_frames=True)}
-    for (split, protocol), entries in places.items():
+    for (split, protocol), entries in documents.items():
         train = split == TRAIN and protocol == "image"
         built = {uid: _entry(uids[uid], frames, protocol, train=train) for uid, frames in entries.items()}
         text = json.dumps(built if train else [*built.values()], ensure_ascii=False, indent=1)
@@ -131,9 +131,9 @@ def _entry(
     made = {} if train else _present(uid=row.uid, vid=row.vid, exp=row.exp, kfid=row.kfid)
     shown = {number: _shown(lines, train=train) for number, lines in sorted(frames.items())}
     if protocol == "video":
-        return made | {"frames": [{"frame": number, **one} for number, one in shown.items()]}
-    for one in shown.values():
-        made |= one
+        return made | {"frames": [{"frame": number, **masks} for number, masks in shown.items()]}
+    for masks in shown.values():
+        made |= masks
     return made
 
 
