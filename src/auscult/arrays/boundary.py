@@ -98,14 +98,14 @@ def match(first: Mask, second: Mask, radius_px: int) -> BoundaryMatch:
     height, width = first.shape
     stride = _stride(width, radius_px)
     size = (height, width, stride)
-    one, two = _pack(boundary_of(first), stride), _pack(boundary_of(second), stride)
-    if one == 0 or two == 0:
-        return BoundaryMatch(0, one.bit_count(), 0, two.bit_count())
+    first_bits, second_bits = _pack(boundary_of(first), stride), _pack(boundary_of(second), stride)
+    if first_bits == 0 or second_bits == 0:
+        return BoundaryMatch(0, first_bits.bit_count(), 0, second_bits.bit_count())
     return BoundaryMatch(
-        (one & _dilated(two, size, radius_px)).bit_count(),
-        one.bit_count(),
-        (two & _dilated(one, size, radius_px)).bit_count(),
-        two.bit_count(),
+        (first_bits & _dilated(second_bits, size, radius_px)).bit_count(),
+        first_bits.bit_count(),
+        (second_bits & _dilated(first_bits, size, radius_px)).bit_count(),
+        second_bits.bit_count(),
     )
 
 

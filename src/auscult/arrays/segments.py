@@ -44,9 +44,9 @@ def edge_strength(lab: NDArray[np.uint8]) -> NDArray[np.float32]:
     smooth = np.asarray(cv2.GaussianBlur(lab, (3, 3), 0), dtype=np.uint8)
     total = np.zeros(lab.shape[:2], np.float32)
     for channel in range(3):
-        one = np.ascontiguousarray(smooth[..., channel])
+        plane = np.ascontiguousarray(smooth[..., channel])
         for step in ((1, 0), (0, 1)):
-            slope = np.asarray(cv2.Sobel(one, cv2.CV_16S, *step), dtype=np.float32) / 8.0
+            slope = np.asarray(cv2.Sobel(plane, cv2.CV_16S, *step), dtype=np.float32) / 8.0
             total += slope * slope
     return np.sqrt(total)
 
@@ -91,15 +91,15 @@ def _without_gaps(labels: NDArray[np.int32]) -> NDArray[np.int32]:
 def borders(labels: NDArray[np.int32], strength: NDArray[np.float32]) -> Borders:
     """Which pieces touch side by side, and the edge between them: the larger strength of each pair of pixels."""
     firsts, seconds, values = [], [], []
-    for one, other in (
+    for near, far in (
         ((slice(None), slice(None, -1)), (slice(None), slice(1, None))),
         ((slice(None, -1),), (slice(1, None),)),
     ):
-        first, second = labels[one], labels[other]
+        first, second = labels[near], labels[far]
         differ = first != second
         firsts.append(np.minimum(first, second)[differ])
         seconds.append(np.maximum(first, second)[differ])
-        values.append(np.maximum(strength[one], strength[other])[differ])
+        values.append(np.maximum(strength[near], strength[far])[differ])
     count = int(labels.max()) + 1
     keys = np.concatenate(firsts).astype(np.int64) * count + np.concatenate(seconds)
     distinct, inverse = np.unique(keys, return_inverse=True)

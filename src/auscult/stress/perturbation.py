@@ -262,11 +262,11 @@ class Declared:
         if not any(isinstance(value, Constant | Range) for value in vars(cls).values()):
             return
         named: dict[str, Constant | Range] = {}
-        for attribute, value in chain.from_iterable(vars(one).items() for one in cls.__mro__):
+        for attribute, value in chain.from_iterable(vars(base).items() for base in cls.__mro__):
             if isinstance(value, Constant | Range):
                 named.setdefault(attribute, value)
         cls.constants = tuple(named.values())
-        cls.levels = tuple(tuple(chain(*rows)) for rows in zip(*(one.rows for one in cls.constants), strict=True))
+        cls.levels = tuple(tuple(chain(*rows)) for rows in zip(*(named.rows for named in cls.constants), strict=True))
         columns = [constant for constant in cls.constants for _ in constant.rows[0]]
         reasons = {at: constant.exception for at, constant in enumerate(columns) if constant.exception}
         cls.declared = MappingProxyType(reasons)

@@ -49,7 +49,7 @@ def _rules() -> _Rules:
     held = json.loads(files("auscult.stress").joinpath("data/occurrence.json").read_text(encoding="utf-8"))
     return _Rules(
         places=MappingProxyType({name: tuple(wider) for name, wider in held["places"].items()}),
-        never=MappingProxyType({name: MappingProxyType(told) for name, told in held["never"].items()}),
+        never=MappingProxyType({name: MappingProxyType(reasons) for name, reasons in held["never"].items()}),
         apart=MappingProxyType({frozenset((first, second)): why for first, second, why in held["apart"]}),
     )
 
@@ -95,8 +95,8 @@ def compatible(first: str, second: str) -> bool:
 
 def apart(first: str, second: str) -> str:
     """Why two perturbations, by their full names, cannot occur together; empty where they can."""
-    one, other = _kind(first), _kind(second)
-    return "they are the same thing" if one == other else _rules().apart.get(frozenset((one, other)), "")
+    kinds = frozenset((_kind(first), _kind(second)))
+    return "they are the same thing" if len(kinds) == 1 else _rules().apart.get(kinds, "")
 
 
 def _kind(full: str) -> str:
@@ -108,10 +108,10 @@ def tags_of(place: str) -> frozenset[str]:
     """All that is said of a place: itself and what it is a case of; an UnknownName where it is no place."""
     known = _rules().places
     found: set[str] = set()
-    for one in (part.strip() for part in place.split("+")):
-        if one not in known:
-            raise no_such("place", one, known)
-        found |= {one, *known[one]}
+    for tag in (part.strip() for part in place.split("+")):
+        if tag not in known:
+            raise no_such("place", tag, known)
+        found |= {tag, *known[tag]}
     return frozenset(found)
 
 
@@ -162,11 +162,11 @@ class Preset:
         names: list[str] = []
         if guidance is None or share < self.both + self.picture_only:
             pool = _pool("vision", self.pictures, place)
-            names += pool if self.schedule.draws_types else [_one(pool, rng)]
+            names += pool if self.schedule.draws_types else [_drawn_name(pool, rng)]
         if guidance is not None and not self.both <= share < self.both + self.picture_only:
             pool = _pool(guidance, PAPER[guidance], place)
             fitting = [name for name in pool if place is None or not any(apart(name, other) for other in names)]
-            names.append(_one(fitting or pool, rng))
+            names.append(_drawn_name(fitting or pool, rng))
         return recipe_of(names, strength, schedule=self.schedule)
 
 
@@ -217,7 +217,7 @@ def drawn(
     names: list[str] = []
     for _ in range(int(rng.integers(1, most + 1))):
         fitting = [name for name in pool if not any(apart(name, other) for other in names)]
-        names += [_one(fitting, rng)] if fitting else []
+        names += [_drawn_name(fitting, rng)] if fitting else []
     if not names:
         raise NothingToDo(f"nothing of {', '.join(rooms)} occurs in {place}")
     return recipe_of(names, level if severity is None else strength_of(severity), schedule=schedule)
@@ -231,14 +231,14 @@ def _pool(room: str, kinds: Sequence[str], place: str | None, *, refuse: bool = 
     return found
 
 
-def _one(names: Sequence[str], rng: np.random.Generator) -> str:
+def _drawn_name(names: Sequence[str], rng: np.random.Generator) -> str:
     return names[int(rng.integers(len(names)))]
 
 
 PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
     {
-        one.name: one
-        for one in (
+        preset.name: preset
+        for preset in (
             Preset(
                 name="release",
                 summary="20 % of items with picture and guidance perturbed, 40 % each alone; one type for a clip",

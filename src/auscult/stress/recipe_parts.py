@@ -129,9 +129,9 @@ def full_name(kind: str, rooms: Iterable[str] = ROOMS) -> str:
 
 def full_names(kinds: Iterable[str], rooms: Iterable[str] = ROOMS) -> tuple[str, ...]:
     """Several at once, for the price of one look into the registry; as ``full_name``."""
-    asked = tuple(rooms)
-    known = registered(asked)
-    return tuple(_full(kind, known, rooms=asked) for kind in kinds)
+    searched = tuple(rooms)
+    known = registered(searched)
+    return tuple(_full(kind, known, rooms=searched) for kind in kinds)
 
 
 def registered(rooms: Iterable[str] = ROOMS) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def _full(kind: str, known: Sequence[str], *, rooms: Sequence[str]) -> str:
             hint=f"write {' or '.join(name.rpartition('.')[0] for name in found.values())}",
         )
     shorts = {short: base_of(name) for name in known for short in (base_of(name), name)}
-    close = dict.fromkeys(shorts[one] for one in difflib.get_close_matches(kind, list(shorts), n=3, cutoff=0.5))
+    close = dict.fromkeys(shorts[match] for match in difflib.get_close_matches(kind, list(shorts), n=3, cutoff=0.5))
     raise UnknownName(
         f"there is no perturbation {kind!r:.60} of {' or '.join(rooms)}",
         expected=f"one of: {', '.join(dict.fromkeys(base_of(name) for name in known))}",
@@ -217,7 +217,7 @@ def sweep(room: str, kinds: str, severities: str, *, schedule: str = "static") -
     rooms = _rooms(room)
     found = schedule_of(schedule)
     mixes = _mixes(kinds, rooms)
-    strengths = list(dict.fromkeys(strength_of(one) for one in _listed(severities, "severities")))
+    strengths = list(dict.fromkeys(strength_of(severity) for severity in _listed(severities, "severities")))
     _check_frames(mixes, found)
     if len(mixes) * len(strengths) > MOST_RECIPES:
         raise UsageError(f"{len(mixes) * len(strengths)} recipes", expected=f"at most {MOST_RECIPES}")
@@ -258,8 +258,8 @@ def _mixes(kinds: str, rooms: tuple[str, ...]) -> list[tuple[str, ...]]:
     listed = _listed(kinds, "kinds")
     if listed == ["all"]:
         return [(name,) for room in rooms for name in full_names(PAPER[room], [room])]
-    parts = [[one.strip() for one in mix.split("+")] for mix in listed]
-    names = iter(full_names([one for mix in parts for one in mix], rooms))
+    parts = [[kind.strip() for kind in mix.split("+")] for mix in listed]
+    names = iter(full_names([kind for mix in parts for kind in mix], rooms))
     mixes = [tuple(next(names) for _ in mix) for mix in parts]
     if max(map(len, mixes)) > _MOST_STEPS:
         raise UsageError(f"{max(map(len, mixes))} perturbations at once", expected=f"at most {_MOST_STEPS}")

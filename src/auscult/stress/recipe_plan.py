@@ -73,12 +73,12 @@ def changes_of(sentence: str, rounds: Iterable[Sequence[Edit]]) -> tuple[WordCha
         came = _followed(came, edits)
         text = edited(text, edits)
     found, start, at = [], 0, 0
-    stayed = [(place, origin) for place, origin in enumerate(came) if origin >= 0]
-    for place, origin in [*stayed, (len(text), len(sentence))]:
-        before, after = sentence[start:origin], text[at:place]
+    stayed = [(index, origin) for index, origin in enumerate(came) if origin >= 0]
+    for index, origin in [*stayed, (len(text), len(sentence))]:
+        before, after = sentence[start:origin], text[at:index]
         if before != after:  # one step may put in again what another took out
             found.append(WordChange(start=start, before=before, after=after))
-        start, at = origin + 1, place + 1
+        start, at = origin + 1, index + 1
     return tuple(found)
 
 
@@ -356,8 +356,8 @@ class Plan:
         """The steps of the picture that act on a frame, each with its strength there and the frame's number for it."""
         parts = self._of("vision")
         if self.shot is not None and tuple(size) != (self.shot.height, self.shot.width):
-            told = f"{self.shot.height} x {self.shot.width}, as was planned for"
-            raise UsageError(f"the frame is {' x '.join(map(str, size))}", expected=told)
+            expected = f"{self.shot.height} x {self.shot.width}, as was planned for"
+            raise UsageError(f"the frame is {' x '.join(map(str, size))}", expected=expected)
         if self._types is not None:
             parts = [parts[self._types[_within(self.frame_number(index), self._types.size)]]]
         for part in parts:
@@ -502,6 +502,7 @@ def _taken(recipe: Recipe, stressors: Mapping[str, Any], *, rng: np.random.Gener
             steps += mine if room == "vision" or not mine else [mine[int(rng.integers(len(mine)))]]
     found: list[RecipeStep] = []
     for origin in ORIGINS:
-        members = sorted((one for one in steps if stressors[one.name].meta.origin == origin), key=lambda one: one.name)
+        members = [step for step in steps if stressors[step.name].meta.origin == origin]
+        members.sort(key=lambda step: step.name)
         found += [members[at] for at in rng.permutation(len(members))]
     return found

@@ -150,7 +150,7 @@ def measured_on_generated(judge: MaskJudge, *, pictures: int = 24, seed: int = 0
     Returns:
         A card with the RMSE of the judge and of always saying 1.
     """
-    told, true = [], []
+    predicted, true = [], []
     for number in range(pictures):
         target, other = _ellipse((60, 55), (25 + number % 12, 30)), _ellipse((60, 125), (20, 12 + number % 9))
         frame = _painted((target, other), seed + number)
@@ -158,9 +158,9 @@ def measured_on_generated(judge: MaskJudge, *, pictures: int = 24, seed: int = 0
         for _, _, _, outcome in made:
             if isinstance(outcome, Scored) and outcome.value.truth.iou is not None:
                 verdict = judge(Case(id=str(number), frame=frame, others=(other,)), Prediction(outcome.value.output))
-                told.append(verdict.iou or 0.0)
+                predicted.append(verdict.iou or 0.0)
                 true.append(outcome.value.truth.iou)
-    rows = ((judge.name, told), ("always perfect", [1.0] * len(true)))
+    rows = ((judge.name, predicted), ("always perfect", [1.0] * len(true)))
     return Card(
         judge=judge.name,
         summary=judge.meta.summary,
@@ -174,8 +174,8 @@ def measured_on_generated(judge: MaskJudge, *, pictures: int = 24, seed: int = 0
     )
 
 
-def _result(row: str, told: list[float], true: list[float], *, pictures: int) -> Result:
-    error = rmse(told, true)
+def _result(row: str, predicted: list[float], true: list[float], *, pictures: int) -> Result:
+    error = rmse(predicted, true)
     value = round(error.value, 6) if isinstance(error, Scored) else None
     return Result(
         set="generated", row=row, metric="rmse", value=value, low=None, high=None, n=len(true), clusters=pictures

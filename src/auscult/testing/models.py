@@ -85,8 +85,8 @@ def _example(shape: tuple[int, int, int], text: str = "the red ball that moves t
 def _examples() -> dict[str, Example]:
     plain = _example(SHAPE)
     masked = replace(plain, of=("mask",))
-    told = replace(plain, of=("text",))
-    heard = replace(plain, of=("sound",))
+    with_text = replace(plain, of=("text",))
+    with_sound = replace(plain, of=("sound",))
     return {
         "clip": plain,
         "one frame": _example((1, *SHAPE[1:]), "the red ball on the left"),
@@ -100,12 +100,12 @@ def _examples() -> dict[str, Example]:
         ),
         "empty first mask": replace(masked, first_mask=np.zeros(SHAPE[1:], bool)),
         "one pixel in the first mask": replace(masked, first_mask=_disc(SHAPE[1:], (20, 20), 0)),
-        "nothing matches": replace(told, text="the third violet giraffe behind the piano"),
-        "words of no language": replace(told, text="\u4e00 zzxq \u00df! 17 \u202e" + "very " * 100),
-        "empty sentence": replace(told, text=""),
-        "silence": replace(heard, sound=np.zeros_like(plain.sound)),
-        "stereo": replace(heard, sound=np.stack([plain.sound, plain.sound[::-1]])),
-        "hardly any sound": replace(heard, sound=plain.sound[:1]),
+        "nothing matches": replace(with_text, text="the third violet giraffe behind the piano"),
+        "words of no language": replace(with_text, text="\u4e00 zzxq \u00df! 17 \u202e" + "very " * 100),
+        "empty sentence": replace(with_text, text=""),
+        "silence": replace(with_sound, sound=np.zeros_like(plain.sound)),
+        "stereo": replace(with_sound, sound=np.stack([plain.sound, plain.sound[::-1]])),
+        "hardly any sound": replace(with_sound, sound=plain.sound[:1]),
     }
 
 
@@ -154,10 +154,11 @@ def answers_with_masks(name: str, example: Example) -> None:
 
 def says_the_same_twice(name: str) -> None:
     """The same question has the same answer, whatever was asked between."""
-    asked = [(EXAMPLES[key], task) for key in _REPEATED for task in _tasks(name, EXAMPLES[key])]
-    first = [_predicted(name, *one).copy() for one in asked]
-    for one, answer in reversed([*zip(asked, first, strict=True)]):
-        require(_predicted(name, *one).tobytes() == answer.tobytes(), f"{one[1]}: the same question, the same answer")
+    questions = [(EXAMPLES[key], task) for key in _REPEATED for task in _tasks(name, EXAMPLES[key])]
+    first = [_predicted(name, *question).copy() for question in questions]
+    for question, answer in reversed([*zip(questions, first, strict=True)]):
+        again = _predicted(name, *question)
+        require(again.tobytes() == answer.tobytes(), f"{question[1]}: the same question, the same answer")
 
 
 def says_the_same_elsewhere(name: str) -> None:

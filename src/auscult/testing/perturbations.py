@@ -112,7 +112,7 @@ def arrays_of(value: Any) -> tuple[Any, ...]:
 def bytes_of(value: Any) -> tuple[bytes, ...]:
     """What makes two examples the same."""
     return (value.encode("utf-8", "surrogatepass"),) if isinstance(value, str) else tuple(
-        one.tobytes() for one in arrays_of(value)
+        array.tobytes() for array in arrays_of(value)
     )  # fmt: skip
 
 
@@ -134,9 +134,9 @@ def _of_a_picture(name: str, example: Any) -> None:
             fits = isinstance(moved, np.ndarray) and moved.dtype == np.bool_ and moved.shape == frame.shape
             require(fits, f"a moved mask is bool {frame.shape}")
             require(frame.tobytes() == before, "move leaves the mask that it is given alone")
-        told = perturbed(name, example, severity=severity, masks=masks).truth.masks
+        after = perturbed(name, example, severity=severity, masks=masks).truth.masks
         if not isinstance(stressor, MovingStressor):
-            require(all(np.array_equal(*pair) for pair in zip(told, masks, strict=True)), "masks stay where they were")
+            require(all(np.array_equal(*pair) for pair in zip(after, masks, strict=True)), "masks stay where they were")
 
 
 def _of_a_sound(name: str, example: Any) -> None:
@@ -206,8 +206,8 @@ def describes_itself(name: str, example: Any) -> None:
     require(len(stressor.levels) == STRONGEST + 1, "constants for strength 0 and five levels")
     require(len({len(row) for row in stressor.levels}) == 1, "as many constants for each level")
     for column in range(len(stressor.levels[0])):
-        told = column in stressor.declared
-        require(told or monotone(stressor.levels, column), f"column {column} goes one way, or declared says why not")
+        exempt = column in stressor.declared
+        require(exempt or monotone(stressor.levels, column), f"column {column} goes one way, or declared says why not")
     for column, reason in stressor.declared.items():
         require(column in range(len(stressor.levels[0])), f"declared names column {column}, which levels have")
         require(reason.strip() and "\n" not in reason, f"declared says in one line why column {column} is so")
@@ -252,7 +252,7 @@ def draws_anew_for_another_key(name: str, example: Any) -> None:
     kinds = {json.dumps(drawn): key for key, drawn in params.items()}
     require(len(kinds) > 1, "another key draws anew")
     heard = room_of(name) != "timing" or example.sound is not None
-    if heard and sum(one.size for one in arrays_of(example)) > _LARGE:
+    if heard and sum(array.size for array in arrays_of(example)) > _LARGE:
         shown = {bytes_of(perturbed(name, example, severity=5, key=key).output) for key in list(kinds.values())[:4]}
         require(len(shown) > 1, "what is drawn makes a difference")
 

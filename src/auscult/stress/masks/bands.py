@@ -143,7 +143,7 @@ def _draw_anchors(
 ) -> tuple[Anchor, ...]:
     box = frame.piece.window(side)
     rows, columns = np.divmod(rng.choice(edge_pixels, size=int(rng.integers(1, 3))), box[2] - box[0])
-    u, v = frame.body.place_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
+    u, v = frame.body.uv_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
     return tuple(Anchor(float(u[i]), float(v[i]), float(rng.uniform(0.2, 0.5) * size)) for i in range(u.size))
 
 
@@ -209,7 +209,7 @@ def _modulation(frame: Posed, drawn: BandParams | Pattern, *, near: Mask, side: 
             fading = _frame_nearness(box, drawn.anchors)[near]
     else:
         rows, columns = np.nonzero(near)
-        u, v = frame.body.place_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
+        u, v = frame.body.uv_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
         noise = _body_noise(drawn, u, v)
         if drawn.anchors:
             fading = _body_nearness(drawn.anchors, u, v)

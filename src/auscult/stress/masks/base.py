@@ -256,8 +256,8 @@ def last_taken(values: NDArray[np.floating[Any]], wanted: Wanted) -> np.floating
     """
     if values.size < wanted.fewest:
         return None
-    place = min(wanted.drawn, values.size) - 1
-    last: np.floating[Any] = np.partition(values, place)[place]
+    index = min(wanted.drawn, values.size) - 1
+    last: np.floating[Any] = np.partition(values, index)[index]
     if np.count_nonzero(values <= last) > wanted.most:  # pixels of equal value only come together
         below = values[values < last]
         if below.size < wanted.fewest:

@@ -43,7 +43,7 @@ class Body(NamedTuple):
         """Columns and rows (x, y) of body coordinates."""
         return self.x_px + u * self.ux_px + v * self.vx_px, self.y_px + u * self.uy_px + v * self.vy_px
 
-    def place_of(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[Any, Any]:
+    def uv_of(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[Any, Any]:
         """Body coordinates (u, v) of columns and rows."""
         across, down = x - self.x_px, y - self.y_px
         u = (across * self.vy_px - down * self.vx_px) / self.area_px

@@ -241,8 +241,8 @@ def _draw_kind(rng: np.random.Generator) -> tuple[Shape, int]:
 
 def _draw_centre(rng: np.random.Generator, room: NDArray[Any], *, radius: float) -> tuple[int, int]:
     """Row and column with room for ``radius``, or else one of the roomiest; the map has room somewhere."""
-    places = np.flatnonzero(room >= min(radius * 1.15, 0.75 * float(room.max())))
-    row, column = divmod(int(places[int(rng.integers(places.size))]), room.shape[1])
+    roomy = np.flatnonzero(room >= min(radius * 1.15, 0.75 * float(room.max())))
+    row, column = divmod(int(roomy[int(rng.integers(roomy.size))]), room.shape[1])
     return row, column
 
 
@@ -306,7 +306,7 @@ def _fitted(
     for _ in range(_TRIES_PER_CUT if float(room.max()) > 0.0 else 0):
         row, column = _draw_centre(rng, room, radius=np.sqrt(wanted.drawn / np.pi) / scale)
         slender = float(rng.uniform(0.4, 1.0))
-        u, v = (float((place + rng.uniform(0.0, 1.0)) * scale - 0.5) for place in (column, row))
+        u, v = (float((cell + rng.uniform(0.0, 1.0)) * scale - 0.5) for cell in (column, row))
         unit = Hole(shape=shape, u=u, v=v, half_length=1.0, half_width=slender, turn_deg=_draw_turn(rng))
         found = _grown(unit, free, wanted=wanted)
         if found is not None and (best is None or found[1] > best[1]):
@@ -357,10 +357,10 @@ def _window(hole: Hole, reach_px: float, shape: tuple[int, ...]) -> Box:
 def _room_of(frames: Sequence[Posed]) -> Doubles:
     """How much of the object lies round each place in most frames, in body units: (cells, cells), rows are v."""
     step = max(1, -(-len(frames) // _MOST_FRAMES))
-    places = _places()
+    centres = _cell_centres()
     maps = []
     for frame in frames[::step]:
-        x, y = frame.body.pixel_of(places[None, :], places[:, None])
+        x, y = frame.body.pixel_of(centres[None, :], centres[:, None])
         columns = np.rint(x).astype(np.int64) - frame.piece.box[0]
         rows = np.rint(y).astype(np.int64) - frame.piece.box[1]
         height, width = frame.piece.room.shape
@@ -372,13 +372,13 @@ def _room_of(frames: Sequence[Posed]) -> Doubles:
     return low
 
 
-def _places() -> Doubles:
+def _cell_centres() -> Doubles:
     return (np.arange(_CELLS, dtype=np.float64) + 0.5) * (2 * _EXTENT / _CELLS) - _EXTENT
 
 
 def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple[Hole, ...]:
     shape, pieces = _draw_kind(rng)
-    places = _places()
+    centres = _cell_centres()
     holes: list[Hole] = []
     taken = 0.0
     while taken < 0.95 * share and len(holes) < _MOST_HOLES and float(room.max()) >= _LEAST_ROOM:
@@ -389,15 +389,15 @@ def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple
         half_length = min(float(np.sqrt(area / unit.area)), float(room[row, column]) / unit.reach)
         hole = Hole(
             shape=shape,
-            u=float(places[column]),
-            v=float(places[row]),
+            u=float(centres[column]),
+            v=float(centres[row]),
             half_length=half_length,
             half_width=half_length * slender,
             turn_deg=_draw_turn(rng),
         )
         holes.append(hole)
         taken += hole.area
-        away = np.hypot(places[None, :] - hole.u, places[:, None] - hole.v)
+        away = np.hypot(centres[None, :] - hole.u, centres[:, None] - hole.v)
         np.minimum(room, np.maximum(away - hole.half_length - _GAP, 0.0), out=room)
     return tuple(holes)
 
@@ -407,7 +407,7 @@ def _least_norm(frame: Posed, holes: tuple[Hole, ...]) -> Doubles:
     kept, key = frame.piece.kept, (frame.body, holes)
     if key not in kept:
         left, top, right, bottom = frame.piece.box
-        u, v = frame.body.place_of(
+        u, v = frame.body.uv_of(
             np.arange(left, right, dtype=np.float64)[None, :], np.arange(top, bottom, dtype=np.float64)[:, None]
         )
         least: Doubles = np.full(u.shape, np.inf)

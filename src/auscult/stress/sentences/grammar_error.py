@@ -51,12 +51,12 @@ class Tables:
 @cache
 def tables() -> Tables:
     """Read ``data/grammar.json``."""
-    told = data.read("grammar")
+    raw = data.read("grammar")
     return Tables(
-        weights=MappingProxyType(told["weights"]),
-        prepositions=MappingProxyType({word: tuple(others.split()) for word, others in told["prepositions"].items()}),
-        numbers_of=MappingProxyType(told["numbers_of"]),
-        tenses=MappingProxyType(told["tenses"]),
+        weights=MappingProxyType(raw["weights"]),
+        prepositions=MappingProxyType({word: tuple(others.split()) for word, others in raw["prepositions"].items()}),
+        numbers_of=MappingProxyType(raw["numbers_of"]),
+        tenses=MappingProxyType(raw["tenses"]),
     )
 
 
@@ -143,9 +143,9 @@ def number(view: SentenceWords, at: int) -> Iterator[Fault]:
     if noun is None:
         return
     name = view.lows[noun]
-    one = low in _ONE
-    if one != is_plural(name):
-        yield from view.replaced("agreement", noun, plural(name) if one else view.known.singular(name))
+    singular_count = low in _ONE
+    if singular_count != is_plural(name):
+        yield from view.replaced("agreement", noun, plural(name) if singular_count else view.known.singular(name))
 
 
 def _noun_of(view: SentenceWords, at: int) -> int | None:

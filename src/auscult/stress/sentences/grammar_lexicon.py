@@ -49,19 +49,19 @@ class Lexicon:
             return self.singulars[noun]
         if noun in self.nouns or not is_plural(noun):
             return noun
-        could = [one for one in (noun[:-3] + "y", noun[:-2], noun[:-1]) if plural(one) == noun]
-        listed = [one for one in could if one in self.nouns]
-        by_rule = [one for one in could if one.endswith(("s", "x", "z", "ch", "sh", "y")) or one + "s" == noun]
+        could = [form for form in (noun[:-3] + "y", noun[:-2], noun[:-1]) if plural(form) == noun]
+        listed = [form for form in could if form in self.nouns]
+        by_rule = [form for form in could if form.endswith(("s", "x", "z", "ch", "sh", "y")) or form + "s" == noun]
         return [*listed, *by_rule, noun][0]
 
 
 @cache
 def lexicon() -> Lexicon:
     """Read the lexicon and make the forms; about 1,000 words, a few milliseconds, once."""
-    told = data.read("lexicon")
-    classes = {name: frozenset(text.split()) for name, text in told.items() if isinstance(text, str)}
-    forms = _verb_forms(classes["verbs"], told["irregular_verbs"])
-    nouns = classes["nouns"] | classes["groups"] | set(told["irregular_plurals"])
+    raw = data.read("lexicon")
+    classes = {name: frozenset(text.split()) for name, text in raw.items() if isinstance(text, str)}
+    forms = _verb_forms(classes["verbs"], raw["irregular_verbs"])
+    nouns = classes["nouns"] | classes["groups"] | set(raw["irregular_plurals"])
     pasts, participles = forms["pasts"], forms["participles"]
     listed = frozenset().union(*(found for name, found in classes.items() if name != "source"))
     plurals = {plural(noun) for noun in nouns}
@@ -78,8 +78,8 @@ def lexicon() -> Lexicon:
         pasts=MappingProxyType(pasts),
         participles=MappingProxyType(participles),
         past_of=MappingProxyType({verb: past for past, verb in pasts.items()}),
-        irregular=frozenset(told["irregular_verbs"]),
-        singulars=MappingProxyType({many: one for one, many in told["irregular_plurals"].items()}),
+        irregular=frozenset(raw["irregular_verbs"]),
+        singulars=MappingProxyType({many: one for one, many in raw["irregular_plurals"].items()}),
         function_words=function_words - {"one"},
         closing=classes["prepositions"] | classes["relatives"] | classes["auxiliaries"],
         known=known,

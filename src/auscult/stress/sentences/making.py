@@ -120,7 +120,7 @@ def chosen_edits(
         return ()
     edits, guard = stressor.choose(rng, sentence, strength=strength, kept=kept), Guard.over(kept)
     apart = all(before.end <= after.start for before, after in pairwise(edits))
-    if not apart or not all(guard.free(one.start, one.end) for one in edits):
+    if not apart or not all(guard.free(edit.start, edit.end) for edit in edits):
         raise at_fault(stressor, "chose edits that overlap, or touched what must stay")
     return tuple(edits)
 

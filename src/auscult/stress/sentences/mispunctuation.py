@@ -37,10 +37,10 @@ class Mispunctuation(Declared):
         """Draw distinct places and a mark for each."""
         share = self.share.at(strength)
         guard, spans = Guard.over(kept), graphemes(sentence)
-        places = [at for at, _ in spans[1:] if guard.free(at, at)]
-        count = min(round(share * len(spans)), len(places))
-        drawn = sorted(rng.choice(len(places), size=count, replace=False).tolist()) if count else []
-        return [Edit(places[at], places[at], MARKS[int(rng.integers(len(MARKS)))]) for at in drawn]
+        positions = [at for at, _ in spans[1:] if guard.free(at, at)]
+        count = min(round(share * len(spans)), len(positions))
+        drawn = sorted(rng.choice(len(positions), size=count, replace=False).tolist()) if count else []
+        return [Edit(positions[index], positions[index], MARKS[int(rng.integers(len(MARKS)))]) for index in drawn]
 
 
 STRESSOR: SentenceStressor = Mispunctuation()

@@ -71,18 +71,18 @@ class Typos:
 @cache
 def typos(layout: str) -> Typos:
     """Read the rules, with the keys of one keyboard and those of Cyrillic; a UsageError where there is none such."""
-    told = data.read("typos")
-    if layout not in told["keyboards"]:
-        raise UsageError(f"no keyboard {layout!r}", expected=f"one of {', '.join(told['keyboards'])}")
-    beside = dict(neighbours(told["keyboards"]["jcuken"], told["offsets"]))
-    beside.update(neighbours(told["keyboards"][layout], told["offsets"]))
+    raw = data.read("typos")
+    if layout not in raw["keyboards"]:
+        raise UsageError(f"no keyboard {layout!r}", expected=f"one of {', '.join(raw['keyboards'])}")
+    beside = dict(neighbours(raw["keyboards"]["jcuken"], raw["offsets"]))
+    beside.update(neighbours(raw["keyboards"][layout], raw["offsets"]))
     return Typos(
-        weights=MappingProxyType(told["weights"]),
+        weights=MappingProxyType(raw["weights"]),
         beside=MappingProxyType(beside),
-        phonetic=tuple((old, new, where) for old, new, where in told["phonetic"]),
-        common=MappingProxyType(told["common"]),
-        confusions=MappingProxyType({word: tuple(others.split()) for word, others in told["confusions"].items()}),
-        words=lexicon().known | set(told["common"]) | set(told["confusions"]),
+        phonetic=tuple((old, new, where) for old, new, where in raw["phonetic"]),
+        common=MappingProxyType(raw["common"]),
+        confusions=MappingProxyType({word: tuple(others.split()) for word, others in raw["confusions"].items()}),
+        words=lexicon().known | set(raw["common"]) | set(raw["confusions"]),
     )
 
 
@@ -93,7 +93,7 @@ def misspelt(word: str, draws: Sequence[float], rules: Typos) -> str:
     weighted = zip(KINDS, draws, strict=False)
     keys = {kind: -math.log(1.0 - draw) / rules.weights[kind] for kind, draw in weighted}
     for kind in sorted(keys, key=lambda kind: keys[kind]):
-        made = [one for one in _WAYS[kind](letters, rules) if one != low and _no_word(one, kind, rules)]
+        made = [form for form in _WAYS[kind](letters, rules) if form != low and _no_word(form, kind, rules)]
         if made:
             return as_written(word, made[int(draws[-1] * len(made))])
     return word + letters[-1]

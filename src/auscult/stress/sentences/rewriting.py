@@ -94,9 +94,9 @@ def rewritten(
         raise UsageError(f"the sentence has {len(sentence)} characters", expected=f"at most {MOST_CHARACTERS}")
     kept = spans_of(sentence, keep, head=keep_head)
     edits: tuple[Edit, ...] = ()
-    told = instruction(stressor.name, sentence, strength=strength, kept=kept)
+    prompt = instruction(stressor.name, sentence, strength=strength, kept=kept)
     if strength > 0.0 and words(sentence):
-        reply = _checked_reply(sentence, rewriter(told, sentence))
+        reply = _checked_reply(sentence, rewriter(prompt, sentence))
         edits = _allowed(sentence, difference(sentence, reply), kept)
         if not edits:
             raise InputError("the rewriter changed nothing that may change", hint="ask again, or another model")
@@ -108,19 +108,19 @@ def rewritten(
 
 def instruction(name: str, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()) -> str:
     """What a model is asked to do with a sentence; a UsageError where no model is asked for this kind."""
-    told = data.read("instructions")
+    raw = data.read("instructions")
     short = name.split(".")[1] if "." in name else name
-    if short not in told["tasks"]:
-        raise UsageError(f"no model is asked for {name!r}", expected=f"one of {', '.join(told['tasks'])}")
-    task: dict[str, Any] = told["tasks"][short]
+    if short not in raw["tasks"]:
+        raise UsageError(f"no model is asked for {name!r}", expected=f"one of {', '.join(raw['tasks'])}")
+    task: dict[str, Any] = raw["tasks"][short]
     share = between(task["share"], strength)
     count = max(1, round(share * len(words(sentence))))
     stay = ", ".join(f"“{phrase}”" for phrase in dict.fromkeys(sentence[low:high] for low, high in kept))
-    examples = (told["example"].format(before=before, after=after) for before, after in task["examples"])
+    examples = (raw["example"].format(before=before, after=after) for before, after in task["examples"])
     return str(
-        told["frame"].format(
+        raw["frame"].format(
             task=task["task"].format(count=count),
-            kept=told["kept"].format(words=stay) if stay else "",
+            kept=raw["kept"].format(words=stay) if stay else "",
             examples="\n\n".join(examples),
         )
     )

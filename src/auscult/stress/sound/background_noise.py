@@ -58,9 +58,9 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
     def choose(self, rng: np.random.Generator, take: AudioInfo, /, *, strength: float) -> BackgroundParams:
         """Draw the place in the range of ratios, and the noise."""
         del take
-        ratio, place = rng.random(2).tolist()
+        ratio, where = rng.random(2).tolist()
         kind = KINDS[int(rng.integers(len(KINDS)))]
-        return BackgroundParams(strength=strength, seed=seed_from(rng), ratio=ratio, place=place, kind=kind)
+        return BackgroundParams(strength=strength, seed=seed_from(rng), ratio=ratio, place=where, kind=kind)
 
     def render(self, sound: Samples, params: BackgroundParams, *, rate_hz: int) -> Samples:
         """The sound and a noise made for it."""
@@ -82,16 +82,16 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
         return sound - heard * np.float32(wanted / noisy)
 
 
-def _cut(noise: Samples, samples: int, place: float) -> Samples:
-    """A piece (1, samples) of the noise, mono: from a drawn place of a long one, round and round of a short one."""
+def _cut(noise: Samples, samples: int, share: float) -> Samples:
+    """A piece (1, samples) of the noise, mono: from a drawn position in a long one, round and round of a short one."""
     length = noise.shape[1]
     if length >= samples:
-        start = int(place * (length - samples))
+        start = int(share * (length - samples))
         noise = noise[:, start : start + samples]
     mono = noise if noise.shape[0] == 1 else noise.mean(axis=0, dtype=np.float32, keepdims=True)
     if length >= samples:
         return mono
-    start = min(int(place * length), length - 1)
+    start = min(int(share * length), length - 1)
     return np.resize(np.roll(mono[0], -start), (1, samples))
 
 

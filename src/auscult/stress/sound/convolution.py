@@ -104,9 +104,9 @@ def _filter(channel: Samples, kernels: Samples, filtered: Samples, *, hop: int, 
             for part in range(1, len(inner)):
                 np.add(summed, np.multiply(_inner(recent[part]), inner[part], out=product), out=summed)
         made = _turned(spectra, cv2.DFT_ROWS | cv2.DFT_INVERSE | cv2.DFT_SCALE)[:, size - hop :].reshape(-1)
-        place = first - lead
-        made = made[max(0, -place) : filtered.size - place]
-        filtered[max(0, place) :][: made.size] = made
+        start = first - lead
+        made = made[max(0, -start) : filtered.size - start]
+        filtered[max(0, start) :][: made.size] = made
 
 
 def _inner(packed: Samples) -> Spectra:
@@ -146,6 +146,6 @@ def _smooth(least: int) -> int:
 
 def _fading(bins: int) -> NDArray[np.float32]:
     """1 up to 95 %, then half a cosine down to 0."""
-    place = np.arange(bins, dtype=np.float32) / np.float32(max(1, bins - 1))
-    fading: NDArray[np.float32] = 0.5 + 0.5 * np.cos(np.float32(np.pi) * np.clip(20.0 * place - 19.0, 0.0, 1.0))
+    position = np.arange(bins, dtype=np.float32) / np.float32(max(1, bins - 1))
+    fading: NDArray[np.float32] = 0.5 + 0.5 * np.cos(np.float32(np.pi) * np.clip(20.0 * position - 19.0, 0.0, 1.0))
     return fading

@@ -47,8 +47,8 @@ class ImpulseNoise(Seeded):
         draws = params.stream("clicks").uniform(size=(most, 5))  # of every click that the strongest level has
         track = np.zeros(samples, dtype=np.float32)
         for at in range(math.ceil(many)):
-            place, size, sign, decay, pitch = draws[at]
-            start = min(int(place * samples), samples - 1)
+            position, size, sign, decay, pitch = draws[at]
+            start = min(int(position * samples), samples - 1)
             click = _click(decay, pitch, rate_hz=rate_hz)[: samples - start]
             height = peak * (0.5 + 0.5 * size) * min(1.0, many - at) * (1.0 if sign < 0.5 else -1.0)
             track[start : start + len(click)] += np.float32(height) * click

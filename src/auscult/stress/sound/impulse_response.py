@@ -100,9 +100,9 @@ def _echoes(taps: int, gap: int, *, params: ResponseParams, rate_hz: int) -> Sam
     rng = params.stream("echoes")
     delays_s, signs = rng.uniform(0.0, 0.06, _ECHOES), rng.integers(2, size=_ECHOES) * 2 - 1
     echoes = np.zeros(taps, dtype=np.float32)
-    places = gap + np.rint(delays_s * rate_hz).astype(np.int64)
+    positions = gap + np.rint(delays_s * rate_hz).astype(np.int64)
     heights = (signs * np.exp(-delays_s / 0.03)).astype(np.float32)
-    np.add.at(echoes, places[places < taps], heights[places < taps])
+    np.add.at(echoes, positions[positions < taps], heights[positions < taps])
     _scale(echoes, _ECHO_SHARE)
     return echoes
 

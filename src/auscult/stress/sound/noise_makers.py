@@ -104,10 +104,10 @@ def _hum(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
     spectrum = quarter_turns(rng, (period // 2 + 1,))
     spectrum *= floor
     for harmonic in range(1, 25):
-        place = round(harmonic * base_hz * period / rate_hz)
+        bin_index = round(harmonic * base_hz * period / rate_hz)
         strength, phase = rng.random(2)
-        if 0 < place < spectrum.size:
-            spectrum[place] += (0.3 + strength) / harmonic * np.exp(2j * np.pi * phase)
+        if 0 < bin_index < spectrum.size:
+            spectrum[bin_index] += (0.3 + strength) / harmonic * np.exp(2j * np.pi * phase)
     return _sounding(spectrum)
 
 
@@ -156,12 +156,12 @@ def _engine(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
     seconds = period / rate_hz
     turns = max(1, round(rng.uniform(25.0, 70.0) * seconds))
     table = 4096
-    places = np.arange(65) / 64
+    knots = np.arange(65) / 64
     wander = rng.uniform(-0.15, 0.15, (3, 1)) * np.sin(
-        2 * np.pi * (np.arange(1, 4)[:, None] * places + rng.random((3, 1)))
+        2 * np.pi * (np.arange(1, 4)[:, None] * knots + rng.random((3, 1)))
     )
-    # Where in its turn the engine is at 65 places, in steps of a table of one turn; evenly between.
-    phase = table * (turns * places + wander.sum(axis=0) - wander.sum(axis=0)[0])
+    # Where in its turn the engine is at 65 knots, in steps of a table of one turn; evenly between.
+    phase = table * (turns * knots + wander.sum(axis=0) - wander.sum(axis=0)[0])
     evenly = np.arange(period // 64) / (period // 64)
     steps = (phase[:-1, None] + np.diff(phase)[:, None] * evenly).astype(np.int64).reshape(-1) % table
     harmonics = np.zeros(table // 2 + 1, dtype=np.complex64)

@@ -131,10 +131,10 @@ def _placed(delays: NDArray[np.float64], heights: NDArray[np.float64], taps: int
     offsets = np.arange(1 - LEAD, LEAD + 1)
     away = offsets - np.arange(_STEPS)[:, None] / _STEPS
     pulses = np.sinc(away) * np.square(np.cos(0.5 * pi * np.clip(away / LEAD, -1.0, 1.0)))
-    places = LEAD + whole[:, None] + offsets
-    inside = (places >= 0) & (places < taps)
+    positions = LEAD + whole[:, None] + offsets
+    inside = (positions >= 0) & (positions < taps)
     values = heights[:, None] * pulses[part]
-    return np.zeros(taps) + np.bincount(places[inside], weights=values[inside], minlength=taps)
+    return np.zeros(taps) + np.bincount(positions[inside], weights=values[inside], minlength=taps)
 
 
 def _late(room: Room, reach_m: float, *, taps: int, rate_hz: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -221,11 +221,11 @@ class RoomReverberation(Perturbs[RoomParams]):
         if by_time > 0.0:
             wanted = absorption_for(self.rt60.within(params.strength, params.liveness), size_m)
             absorption += by_time * (wanted - absorption)
-        source, microphone = _places(params, size_m)
+        source, microphone = _positions(params, size_m)
         return Room(size_m=size_m, source_m=source, microphone_m=microphone, absorption=absorption)
 
 
-def _places(
+def _positions(
     params: RoomParams, size_m: tuple[float, float, float]
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Source and microphone; a microphone beyond a wall is moved to the other side of the source."""
@@ -237,10 +237,10 @@ def _places(
     for unit, (low, top), size, offset in zip(
         (params.source_x, params.source_y, params.source_z), _SOURCE_M, size_m, offsets, strict=True
     ):
-        place = low + unit * (min(top, size - _MARGIN_M) - low)
-        other = place + away * offset
-        source.append(place)
-        microphone.append(other if _MARGIN_M <= other <= size - _MARGIN_M else place - away * offset)
+        position = low + unit * (min(top, size - _MARGIN_M) - low)
+        other = position + away * offset
+        source.append(position)
+        microphone.append(other if _MARGIN_M <= other <= size - _MARGIN_M else position - away * offset)
     return (source[0], source[1], source[2]), (microphone[0], microphone[1], microphone[2])
 
 

@@ -71,14 +71,14 @@ def quantile(sound: Samples, share: float) -> float:
     """
     flat = sound.reshape(-1)
     up_to = np.cumsum(_counts(flat))
-    place = share * (flat.size - 1)
-    low = int(place)
+    rank = share * (flat.size - 1)
+    low = int(rank)
     high = min(low + 1, flat.size - 1)
     first, last = (int(at) for at in np.searchsorted(up_to, [low, high], side="right"))
     near = _between(flat, first, last)
     skipped = int(up_to[first - 1]) if first else 0
     below, above = float(near[low - skipped]), float(near[high - skipped])
-    return below + (place - low) * (above - below)
+    return below + (rank - low) * (above - below)
 
 
 def _counts(flat: Samples) -> NDArray[np.intp]:

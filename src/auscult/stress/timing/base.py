@@ -104,27 +104,27 @@ def retimed(sound: Samples, heard: Heard, *, rate_hz: int) -> Samples:
     table = _table()
     for start in range(0, samples, _CHUNK):
         stop = min(start + _CHUNK, samples)
-        places = heard(np.arange(start, stop) / rate_hz) * rate_hz
-        made[:, start:stop] = _taken(padded, places, table=table)
+        positions = heard(np.arange(start, stop) / rate_hz) * rate_hz
+        made[:, start:stop] = _taken(padded, positions, table=table)
     return made
 
 
-def _taken(padded: Samples, places: Times, *, table: NDArray[np.float32]) -> Samples:
+def _taken(padded: Samples, positions: Times, *, table: NDArray[np.float32]) -> Samples:
     samples = padded.shape[1] - 2 * _TAPS
-    inside = (places >= -_WHOLE) & (places <= samples - 1 + _WHOLE)
-    places = np.clip(places, 0.0, samples - 1.0)
-    whole = np.rint(places)
-    if np.abs(places - whole).max(where=inside, initial=0.0) < _WHOLE:
+    inside = (positions >= -_WHOLE) & (positions <= samples - 1 + _WHOLE)
+    positions = np.clip(positions, 0.0, samples - 1.0)
+    whole = np.rint(positions)
+    if np.abs(positions - whole).max(where=inside, initial=0.0) < _WHOLE:
         found: Samples = padded[:, whole.astype(np.int64) + _TAPS] * inside
         return found
-    below = np.floor(places)
-    phase = (places - below) * _PHASES
+    below = np.floor(positions)
+    phase = (positions - below) * _PHASES
     row = phase.astype(np.int64)
     share = (phase - row).astype(np.float32)[:, None]
     weights = table[row] + share * (table[row + 1] - table[row])
     windows = np.lib.stride_tricks.sliding_window_view(padded, _TAPS, axis=1)
     first = below.astype(np.int64) + _TAPS - (_TAPS // 2 - 1)
-    made: Samples = np.stack([np.einsum("ij,ij->i", one[first], weights) for one in windows]) * inside
+    made: Samples = np.stack([np.einsum("ij,ij->i", channel[first], weights) for channel in windows]) * inside
     return made
 
 

@@ -118,11 +118,11 @@ def _draw_feathers(
     bends: NDArray[np.float64],
 ) -> None:
     """Draw feathers: twigs first and faint, then branches, then the bright stems."""
-    owner, place = _counted((lengths / _STEP_PX).astype(int))
-    grown = place * _STEP_PX
+    owner, position = _counted((lengths / _STEP_PX).astype(int))
+    grown = position * _STEP_PX
     heading = courses[owner] + bends[owner] * grown
     ways = np.cumsum(_STEP_PX * _towards(heading), axis=0)
-    stems = roots[owner] + ways - ways[place == 0][owner]
+    stems = roots[owner] + ways - ways[position == 0][owner]
     left = lengths[owner] - grown
     branches = _sprouts(rng, stems, heading, reach=np.minimum(0.45 * left, 0.2 * left + 0.6 * grown) + 3.0)
     _draw(canvas, _sprouts_of(rng, branches), shade=int(rng.integers(95, 150)))
@@ -132,7 +132,7 @@ def _draw_feathers(
 
 
 def _counted(counts: NDArray[np.int_]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """For groups of so many: to which group each member belongs, and its place in it, from 0."""
+    """For groups of so many: to which group each member belongs, and its position in it, from 0."""
     owner = np.repeat(np.arange(len(counts)), counts)
     return owner, np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
 
@@ -153,8 +153,8 @@ def _sprouts_of(rng: np.random.Generator, branches: NDArray[np.float64]) -> NDAr
     """Twigs on every branch, at even distances."""
     spans = branches[:, 1] - branches[:, 0]
     lengths = np.hypot(spans[:, 0], spans[:, 1])
-    owner, place = _counted((lengths / _STEP_PX).astype(int))
-    gone = (place + 1.0) * _STEP_PX / lengths[owner]
+    owner, position = _counted((lengths / _STEP_PX).astype(int))
+    gone = (position + 1.0) * _STEP_PX / lengths[owner]
     bases = branches[owner, 0] + gone[:, None] * spans[owner]
     heading = np.arctan2(spans[owner, 1], spans[owner, 0])
     return _sprouts(rng, bases, heading, reach=0.35 * (1.0 - gone) * lengths[owner] + 2.0)

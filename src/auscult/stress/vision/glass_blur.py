@@ -55,21 +55,21 @@ def scatter(pixels: NDArray[np.uint32], rng: np.random.Generator, reach_px: floa
     along = offsets(reach_px).astype(np.intp)
     steps = np.add.outer(along * width, along).ravel()  # of a word: its upper byte goes down, its lower one right
     drawn = words(rng, (height, width))[rim + 1 : height - rim + 1, rim + 1 : width - rim + 1]
-    places = np.arange((_ROWS + 2 * rim) * width, dtype=np.intp)
-    spare = np.empty((3, places.size), dtype=np.intp)
+    positions = np.arange((_ROWS + 2 * rim) * width, dtype=np.intp)
+    spare = np.empty((3, positions.size), dtype=np.intp)
     for end in range(len(drawn), 0, -_ROWS):
         rows = slice(max(0, end - _ROWS), end)
         near = pixels[rows.start + 1 : rows.stop + 2 * rim]
         looks = spare[0, : near.size]
-        looks[:] = places[: near.size]
+        looks[:] = positions[: near.size]
         within = looks.reshape(near.shape)[rim : near.shape[0] - rim + 1, rim + 1 : width - rim + 1]
         step = spare[1, : within.size].reshape(within.shape)
         within += np.take(steps, drawn[rows], out=step, mode="wrap")
-        sources = _sources(looks, places[: near.size], spare[1:, : near.size])
+        sources = _sources(looks, positions[: near.size], spare[1:, : near.size])
         near[...] = np.take(near, sources, mode="wrap").reshape(near.shape)
 
 
-def _sources(looks: NDArray[np.intp], places: NDArray[np.intp], spare: NDArray[np.intp]) -> NDArray[np.intp]:
+def _sources(looks: NDArray[np.intp], positions: NDArray[np.intp], spare: NDArray[np.intp]) -> NDArray[np.intp]:
     """Where the value of each place comes from, when the last place looks first; (n,), in ``spare``, which is (2, n).
 
     A place that looks ahead sees one that has looked before, and so what that one saw; each step of the search doubles
@@ -77,7 +77,7 @@ def _sources(looks: NDArray[np.intp], places: NDArray[np.intp], spare: NDArray[n
     """
     ahead: NDArray[np.intp] = spare[0]
     further: NDArray[np.intp] = spare[1]
-    np.maximum(looks, places, out=ahead)
+    np.maximum(looks, positions, out=ahead)
     while not np.array_equal(np.take(ahead, ahead, out=further, mode="wrap"), ahead):
         ahead, further = further, ahead
     np.take(looks, ahead, out=further, mode="wrap")

@@ -97,8 +97,8 @@ def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) 
 def rendered(stressor: AnyVisionStressor, picture: OpenedPicture, params: Sequence[Params]) -> NDArray[np.uint8]:
     """Every frame by its own parameters, in the shape that was given."""
     return picture.closed([
-        frame_of(stressor, frame, one, index=index)
-        for index, (frame, one) in enumerate(zip(picture.frames, params, strict=True))
+        frame_of(stressor, frame, drawn, index=index)
+        for index, (frame, drawn) in enumerate(zip(picture.frames, params, strict=True))
     ])  # fmt: skip
 
 

@@ -50,8 +50,8 @@ def half_gaussian(radius_px: float, sigma_px: float) -> NDArray[np.float64]:
     A radius that is no whole number gives the last place a part of its weight.
     """
     length = 2.0 * radius_px + 1.0
-    places = np.arange(math.ceil(length - 1e-9))
-    weights = np.exp(-(places**2) / (2.0 * max(sigma_px, _LEAST_PX) ** 2)) * np.minimum(length - places, 1.0)
+    positions = np.arange(math.ceil(length - 1e-9))
+    weights = np.exp(-(positions**2) / (2.0 * max(sigma_px, _LEAST_PX) ** 2)) * np.minimum(length - positions, 1.0)
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 

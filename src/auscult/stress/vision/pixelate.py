@@ -47,8 +47,8 @@ def blocky(frame: Frame, *, rows: int, columns: int) -> Frame:
     lines = frame.reshape(height, -1)
     at_once = max(1, _AT_ONCE // lines.shape[1])
     for start in range(0, rows, at_once):
-        some = slice(start, start + at_once)
-        small = _reduced(lines, _Boxes(firsts=down.firsts[some], numbers=down.numbers[some]), across)
+        chunk = slice(start, start + at_once)
+        small = _reduced(lines, _Boxes(firsts=down.firsts[chunk], numbers=down.numbers[chunk]), across)
         wide = np.asarray(cv2.transpose(small[beside])).reshape(-1, lines.shape[1])
         first, last = np.searchsorted(shown, (start, start + len(wide)))
         np.take(wide, shown[first:last] - start, axis=0, mode="clip", out=made[first:last].reshape(-1, lines.shape[1]))

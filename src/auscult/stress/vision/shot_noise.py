@@ -82,10 +82,10 @@ class ShotNoise(Seeded):
         rng = params.of_frame(index)
         made = np.empty_like(frame)
         for rows in noise.strips(frame):
-            place = frame[rows].astype(np.int32)
-            place <<= WORD_BITS
-            place |= noise.words(rng, place.shape) >> (16 - WORD_BITS)
-            np.take(table, place, out=made[rows], mode="wrap")
+            indices = frame[rows].astype(np.int32)
+            indices <<= WORD_BITS
+            indices |= noise.words(rng, indices.shape) >> (16 - WORD_BITS)
+            np.take(table, indices, out=made[rows], mode="wrap")
         return made
 
 

@@ -75,12 +75,12 @@ def _stroke(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
     line_x = weights[0] * first.x_px + weights[1] * pulled.x_px + weights[2] * last.x_px
     line_y = weights[0] * first.y_px + weights[1] * pulled.y_px + weights[2] * last.y_px
     best: Doubles = np.full((y.size, x.size), np.inf)
-    for place in range(_SEGMENTS):
-        step_x, step_y = line_x[place + 1] - line_x[place], line_y[place + 1] - line_y[place]
+    for i in range(_SEGMENTS):
+        step_x, step_y = line_x[i + 1] - line_x[i], line_y[i + 1] - line_y[i]
         length = max(float(step_x**2 + step_y**2), 1e-9)
-        share = np.clip(((x - line_x[place]) * step_x + (y - line_y[place]) * step_y) / length, 0.0, 1.0)
-        away = np.hypot(x - line_x[place] - share * step_x, y - line_y[place] - share * step_y)
-        thickness = 1.0 + 0.25 * np.sin(6.0 * (along[place] + share / _SEGMENTS) + pulled.turn_deg)
+        share = np.clip(((x - line_x[i]) * step_x + (y - line_y[i]) * step_y) / length, 0.0, 1.0)
+        away = np.hypot(x - line_x[i] - share * step_x, y - line_y[i] - share * step_y)
+        thickness = 1.0 + 0.25 * np.sin(6.0 * (along[i] + share / _SEGMENTS) + pulled.turn_deg)
         best = np.minimum(best, away / thickness)
     return best
 
@@ -181,10 +181,10 @@ class FreehandCutout:
         wanted = wanted_px(rng, piece.area_px, difficulty, side="inside")
         if wanted is None:
             return undefined("window_not_reached", area_px=piece.area_px)
-        places = _Places(piece)
+        sampler = _SpotSampler(piece)
         own = piece.mask[boxes.window(piece.box)]
-        for mode in [MODES[place] for _ in range(_ROUNDS) for place in rng.permutation(len(MODES))]:
-            drawn = LossParams(mode=mode, spots=_spots(rng, mode, places=places))
+        for mode in [MODES[index] for _ in range(_ROUNDS) for index in rng.permutation(len(MODES))]:
+            drawn = LossParams(mode=mode, spots=_spots(rng, mode, sampler=sampler))
             values = loss_map(piece, drawn)[own]
             level = narrowest(values, wanted) if mode == "limb" else level_for(values, wanted)
             if level is not None:
@@ -199,7 +199,7 @@ class FreehandCutout:
         return result
 
 
-class _Places:
+class _SpotSampler:
     """Where spots may be drawn, on the coarse grid."""
 
     def __init__(self, piece: Workpiece) -> None:
@@ -218,7 +218,7 @@ class _Places:
         self.rim = self.all[deep <= np.quantile(deep, 0.25)]
 
     def draw(self, rng: np.random.Generator, among: Doubles) -> Spot:
-        """One of the places, with a direction."""
+        """One of the points ``among``, with a random direction."""
         x_px, y_px = among[int(rng.integers(len(among)))]
         return Spot(float(x_px), float(y_px), 1.0, float(rng.uniform(0.0, 360.0)))
 
@@ -229,20 +229,20 @@ class _Places:
         return Spot(float(x_px), float(y_px), 1.0, turn_deg)
 
 
-def _spots(rng: np.random.Generator, mode: Mode, *, places: _Places) -> tuple[Spot, ...]:
+def _spots(rng: np.random.Generator, mode: Mode, *, sampler: _SpotSampler) -> tuple[Spot, ...]:
     turn_deg = float(rng.uniform(0.0, 360.0))
     if mode == "stroke":
         opposite = (turn_deg + float(rng.uniform(120.0, 240.0))) % 360.0
-        return places.end(turn_deg), places.draw(rng, places.inner), places.end(opposite)
+        return sampler.end(turn_deg), sampler.draw(rng, sampler.inner), sampler.end(opposite)
     if mode == "bite":
         count = int(rng.integers(1, 3))
-        return tuple(places.draw(rng, places.rim)._replace(size=float(rng.uniform(0.6, 1.0))) for _ in range(count))
+        return tuple(sampler.draw(rng, sampler.rim)._replace(size=float(rng.uniform(0.6, 1.0))) for _ in range(count))
     if mode == "holes":
         count = int(rng.integers(3, 7))
-        return tuple(places.draw(rng, places.inner)._replace(size=float(rng.uniform(0.5, 1.0))) for _ in range(count))
+        return tuple(sampler.draw(rng, sampler.inner)._replace(size=float(rng.uniform(0.5, 1.0))) for _ in range(count))
     if mode == "wedge":
-        return (places.draw(rng, places.inner),)
-    return (places.end(turn_deg),)
+        return (sampler.draw(rng, sampler.inner),)
+    return (sampler.end(turn_deg),)
 
 
 STRESSOR = FreehandCutout()

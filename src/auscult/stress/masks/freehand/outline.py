@@ -351,7 +351,7 @@ class _Freehand:
         if not (piece.distance(self.side) == 1.0).any():
             return undefined("no_boundary", area_px=piece.area_px)
         reason: Reason = "window_not_reached"
-        for mode in [MODES[place] for _ in range(_ROUNDS) for place in rng.permutation(len(MODES))]:
+        for mode in [MODES[index] for _ in range(_ROUNDS) for index in rng.permutation(len(MODES))]:
             drawn = _drawn(rng, piece, mode, wanted=wanted, side=self.side)
             if drawn is None:
                 continue
