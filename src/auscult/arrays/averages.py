@@ -12,7 +12,7 @@ Group = TypeVar("Group", bound=Hashable)
 
 
 def group_means(values: ArrayLike, groups: Sequence[Group]) -> tuple[tuple[Group, ...], NDArray[np.float64]]:
-    """The groups in the order of their first value, and the mean of each one's values, float64 (MQA-RefAVS Eq. 12).
+    """The groups in order of first appearance, and the mean of each group's values, float64 (MQA-RefAVS Eq. 12).
 
     Example:
         >>> group_means([0.5, 1.0, 0.2], ["a", "a", "b"])

@@ -57,7 +57,7 @@ def to_json(found: ErrorMap) -> dict[str, Any]:
 
 
 def from_json(value: object) -> ErrorMap:
-    """Read what ``to_json`` wrote; a stranger's record may hold anything."""
+    """Read what ``to_json`` wrote; every field is checked, since the record may come from anyone."""
     if not isinstance(value, Mapping):
         raise _wrong("is no object but", value)
     box, side, packed = value.get("box"), value.get("side"), value.get("levels")

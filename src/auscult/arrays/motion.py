@@ -65,7 +65,7 @@ class Overlap:
 
 
 def small_size(size: tuple[int, int]) -> tuple[int, int]:
-    """The size, (height, width), at which motion of pictures of a size is looked at; never larger than they are."""
+    """The size, (height, width), to which frames are shrunk before their motion is estimated; never enlarged."""
     height, width = size
     scale = min(1.0, MOST_HEIGHT / height, MOST_WIDTH / width)
     return max(1, round(height * scale)), max(1, round(width * scale))
@@ -141,7 +141,7 @@ def overlap(before: SoftMask, after: SoftMask, step: FlowStep) -> Overlap:
 
 
 def moved(values: NDArray[Number], flow: Flow) -> NDArray[Number]:
-    """What stood in the earlier picture, (h, w) or (h, w, 3), carried along the flow; 0 where it comes from outside."""
+    """The earlier picture, (h, w) or (h, w, 3), warped along the flow; 0 where the flow leads outside of it."""
     columns = flow[..., 0] + np.arange(flow.shape[1], dtype=np.float32)
     rows = flow[..., 1] + np.arange(flow.shape[0], dtype=np.float32)[:, None]
     found = cv2.remap(values, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)

@@ -68,7 +68,7 @@ def _distance(mask: Mask) -> NDArray[np.float32]:
         return np.full(mask.shape, np.inf, np.float32)
     distance = np.asarray(cv2.distanceTransform(_bytes(mask), cv2.DIST_L2, cv2.DIST_MASK_PRECISE), dtype=np.float32)
     # OpenCV's last bit depends on its number of threads. The exact distance is the root of a whole number, which up to
-    # about 1600 px can be told from its neighbours.
+    # about 1600 px is recovered by rounding the square.
     np.rint(np.multiply(distance, distance, out=distance), out=distance)
     return np.sqrt(distance, out=distance)
 

@@ -67,7 +67,7 @@ def pieces(picture: Frame, strength: NDArray[np.float32], *, step_px: int) -> ND
 
 def flooded(picture: Frame, markers: NDArray[np.int32]) -> NDArray[np.int32]:
     """Labels of a picture flooded from markers of 1 and more, both (H, W); -1 on the lines between them."""
-    # OpenCV makes the picture's outermost pixels dividing lines, markers or not: these lie beyond the picture.
+    # OpenCV always marks the outermost pixels as dividing lines: the padding keeps them outside of the picture.
     labels = np.pad(markers, 1)
     cv2.watershed(np.pad(picture, ((1, 1), (1, 1), (0, 0)), mode="edge"), labels)
     return labels[1:-1, 1:-1]

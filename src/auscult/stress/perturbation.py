@@ -117,7 +117,7 @@ class SeedParams(Params):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordChange:
-    """One place of a sentence that was changed.
+    """One change in a sentence.
 
     Attributes:
         start: Where in the old sentence it begins, in characters.
@@ -132,7 +132,7 @@ class WordChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Effect:
-    """What became of the truth. A field that is None or empty says that nothing of its kind changed.
+    """The ground truth after the perturbation. A field that is None or empty did not change.
 
     Attributes:
         masks: The given masks where the pixels went, each bool and of the shape given.
@@ -308,7 +308,7 @@ def kind_of(value: object) -> str:
 
 
 def at_fault(stressor: Any, did: str, *, expected: str = "") -> UsageError:
-    """The error for a stressor that gave something it must not give."""
+    """The error for a stressor that returned an invalid value."""
     hint = "the plug-in is at fault; its contract test shows where"
     return UsageError(f"stressor {stressor.name} {did}", expected=expected, hint=hint)
 

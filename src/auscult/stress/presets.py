@@ -88,7 +88,7 @@ def barred(full: str, tags: frozenset[str]) -> str:
 def compatible(first: str, second: str) -> bool:
     """Whether two perturbations can occur together, in either order.
 
-    A perturbation goes with every other but those it is told apart from, and but variants of itself.
+    All are, but the pairs that the rules keep apart, and variants of one perturbation.
     """
     return not apart(*full_names([first, second]))
 
@@ -96,7 +96,7 @@ def compatible(first: str, second: str) -> bool:
 def apart(first: str, second: str) -> str:
     """Why two perturbations, by their full names, cannot occur together; empty where they can."""
     kinds = frozenset((_kind(first), _kind(second)))
-    return "they are the same thing" if len(kinds) == 1 else _rules().apart.get(kinds, "")
+    return "they are variants of one perturbation" if len(kinds) == 1 else _rules().apart.get(kinds, "")
 
 
 def _kind(full: str) -> str:
@@ -105,7 +105,7 @@ def _kind(full: str) -> str:
 
 
 def tags_of(place: str) -> frozenset[str]:
-    """All that is said of a place: itself and what it is a case of; an UnknownName where it is no place."""
+    """The tags of a place: itself and the wider places it belongs to; an UnknownName where it is not known."""
     known = _rules().places
     found: set[str] = set()
     for tag in (part.strip() for part in place.split("+")):
@@ -144,8 +144,8 @@ class Preset:
         Args:
             seed: The run's seed.
             key: The item's id.
-            guidance: What tells the model what to look for: ``sentences`` or ``sound``; None where nothing does, and
-                the picture is perturbed always.
+            guidance: What names the target to the model: ``sentences`` or ``sound``; None where nothing does: then
+                the picture is always perturbed.
             severity: 0..5, ``low``, ``medium`` or ``high``; drawn among 1, 3 and 5 where left out.
             place: Draw only what can occur there; the release asks for none.
 
@@ -189,7 +189,7 @@ def drawn(
 ) -> Recipe:
     """Draw a recipe of one to ``most`` perturbations that can occur together, and in a place.
 
-    Offered in Python only: a command sweeps what it is told, or draws as a preset.
+    Offered in Python only: a command sweeps listed kinds, or draws from a preset.
 
     Args:
         rooms: Where from: the paper's kinds of each, and the kinds of timing.

@@ -128,7 +128,7 @@ def full_name(kind: str, rooms: Iterable[str] = ROOMS) -> str:
 
 
 def full_names(kinds: Iterable[str], rooms: Iterable[str] = ROOMS) -> tuple[str, ...]:
-    """Several at once, for the price of one look into the registry; as ``full_name``."""
+    """As ``full_name`` for several names, with one registry lookup."""
     searched = tuple(rooms)
     known = registered(searched)
     return tuple(_full(kind, known, rooms=searched) for kind in kinds)
@@ -169,7 +169,7 @@ def _full(kind: str, known: Sequence[str], *, rooms: Sequence[str]) -> str:
 
 
 def load_stressors(names: Iterable[str]) -> dict[str, Any]:
-    """What carries out each of several steps, by the name that is given for it."""
+    """The stressor of each step, by the name given for it."""
     return {name: _stressor(name) for name in names}
 
 
@@ -190,7 +190,7 @@ def _stressor(name: str) -> Any:
 MOST_RECIPES: Final = 10_000
 _MOST_STEPS: Final = 16
 _MOST_NAME: Final = 120
-_UNTOLD: Final = 3.0  # stands in a step whose severity the schedule draws
+_DRAWN_STRENGTH: Final = 3.0  # stands in a step whose severity the schedule draws
 
 
 def sweep(room: str, kinds: str, severities: str, *, schedule: str = "static") -> tuple[Recipe, ...]:
@@ -233,7 +233,7 @@ def recipe_of(names: Sequence[str], strength: float, *, schedule: Schedule, room
 
     A kind that several of the ``rooms`` have is named with its room, and one that is not the newest with its version.
     """
-    strength = _UNTOLD if schedule.draws_levels else strength
+    strength = _DRAWN_STRENGTH if schedule.draws_levels else strength
     parts = [("-" if schedule.draws_types else "+").join(_labels(names, rooms))]
     if len(parts[0]) > _MOST_NAME:
         tag = blake2b("+".join(sorted(names)).encode(), digest_size=4).hexdigest()  # no two mixes share a folder
@@ -277,7 +277,7 @@ def _pool(kinds: str, mixes: Sequence[tuple[str, ...]], *, schedule: Schedule, r
             hint="to compose with severities that change, take r2bench, ramp, burst or walk",
         )
     names = [mix[0] for mix in mixes]
-    made = recipe_of(names, _UNTOLD, schedule=schedule, rooms=rooms)
+    made = recipe_of(names, _DRAWN_STRENGTH, schedule=schedule, rooms=rooms)
     return replace(made, name=f"all_dyn_{schedule.name}") if kinds.strip() == "all" else made
 
 

@@ -64,9 +64,9 @@ def in_turn(sentence: str, rounds: Iterable[Sequence[Edit]]) -> str:
 
 
 def changes_of(sentence: str, rounds: Iterable[Sequence[Edit]]) -> tuple[WordChange, ...]:
-    """What all rounds together did to the sentence that was given, in its own places.
+    """What all rounds together did to the input sentence, in positions of that sentence.
 
-    Follows every character from where it stood; what stands between two that stayed was put in, taken out or replaced.
+    Follows each character from its first position; text between two kept characters was inserted, removed or replaced.
     """
     text, came = sentence, list(range(len(sentence)))
     for edits in rounds:
@@ -76,14 +76,14 @@ def changes_of(sentence: str, rounds: Iterable[Sequence[Edit]]) -> tuple[WordCha
     stayed = [(index, origin) for index, origin in enumerate(came) if origin >= 0]
     for index, origin in [*stayed, (len(text), len(sentence))]:
         before, after = sentence[start:origin], text[at:index]
-        if before != after:  # one step may put in again what another took out
+        if before != after:  # one step may restore what another removed
             found.append(WordChange(start=start, before=before, after=after))
         start, at = origin + 1, index + 1
     return tuple(found)
 
 
 def _followed(came: Sequence[int], edits: Sequence[Edit]) -> list[int]:
-    """For every character after the edits, where it stood at first; -1 for one that was put in."""
+    """For every character after the edits, its position in the input; -1 for an inserted one."""
     found: list[int] = []
     at = 0
     for edit in edits:
@@ -391,7 +391,7 @@ class Plan:
 
 
 def _frame(frame: object) -> Frame:
-    """A frame, C-contiguous, as stressors take it: what is of another type or turned would come out wrong unnoticed."""
+    """A frame, C-contiguous, as stressors take it: another dtype or layout would give wrong pixels silently."""
     if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
         raise UsageError(f"the frame is {kind_of(frame)}", expected="uint8 RGB (H, W, 3)")
     return np.ascontiguousarray(frame)

@@ -1,4 +1,4 @@
-"""The laws that registered things keep, as functions: the project's own tests and every plug-in's call the same ones.
+"""Contract checks for registered components, as functions: for the project's own tests and those of plug-ins.
 
 A check takes a registry name and an example and raises ``ContractBroken`` with what was expected.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class ContractBroken(AssertionError):
-    """A registered thing does not keep a law; the message says which and how."""
+    """A registered component breaks its contract; the message says which law and how."""
 
 
 def require(kept: object, law: str) -> None:

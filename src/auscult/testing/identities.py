@@ -46,7 +46,7 @@ def describes_itself(check: IdentityCheck, case: Case, prediction: Prediction) -
     require(isinstance(check, IdentityCheck), "has name, meta and is callable")
     require(registry.find("identity", check.name).name == check.name, f"its name {check.name!r} is the registry's")
     require(isinstance(check.meta, Metadata), "meta is a Metadata")
-    require(check.meta.summary and check.meta.goal and check.meta.source, "summary, goal and source are told")
+    require(check.meta.summary and check.meta.goal and check.meta.source, "summary, goal and source are not empty")
 
 
 def leaves_its_input_alone(check: IdentityCheck, case: Case, prediction: Prediction) -> None:

@@ -86,7 +86,7 @@ def describes_itself(name: str, case: Case, prediction: Prediction) -> None:
     require(isinstance(judge, MaskJudge), "has name, meta and is callable")
     require(judge.name == name, f"its name is {judge.name!r}, the registry's {name!r}")
     require(isinstance(judge.meta, Metadata), "meta is a Metadata")
-    require(judge.meta.summary and judge.meta.goal and judge.meta.source, "summary, goal and source are told")
+    require(judge.meta.summary and judge.meta.goal and judge.meta.source, "summary, goal and source are not empty")
     require(require_card(judge).judge == name, "the card is its own")
 
 
@@ -140,7 +140,7 @@ CHECKS: tuple[Callable[[str, Case, Prediction], None], ...] = (
 
 
 def measured_on_generated(judge: MaskJudge, *, pictures: int = 24, seed: int = 0) -> Card:
-    """Measure a judge on generated pictures: a first card for a new judge, far from what real photographs ask.
+    """Measure a judge on generated pictures: a first card for a new judge, no measure for real photographs.
 
     Args:
         judge: The judge.

@@ -1,4 +1,4 @@
-"""The laws of models under test: an answer to every question, always the same, without a change to what was given.
+"""The laws of models under test: a prediction for every request, always the same, with the input left unchanged.
 
 Example::
 
@@ -44,14 +44,14 @@ _LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Example:
-    """A question as a model gets it; the reference that a task has none of is left out when it is asked.
+    """A request as a model gets it; references that a task does not use are left out of it.
 
     Attributes:
         frames: uint8 RGB (T, H, W, 3).
         text: The sentence.
         sound: As long as the clip.
         first_mask: The object in the first frame, bool (H, W).
-        of: The references it bears on: models that get another are not asked.
+        of: The references it is about: models that take another are not tested on it.
     """
 
     frames: Frames
@@ -119,7 +119,7 @@ def describes_itself(name: str) -> None:
     require(isinstance(model, ReferringModel | WeightedModel), "has name, meta, tasks and predict, or using")
     require(model.name == name, f"its name is {model.name!r}, the registry's {name!r}")
     require(isinstance(model.meta, Metadata), "meta is a Metadata")
-    require(model.meta.summary and model.meta.goal and model.meta.source, "summary, goal and source are told")
+    require(model.meta.summary and model.meta.goal and model.meta.source, "summary, goal and source are not empty")
     require(model.tasks and set(model.tasks) <= set(TASKS), f"tasks are some of {', '.join(TASKS)}")
     require(len(set(model.tasks)) == len(model.tasks), "no task twice")
 
@@ -141,7 +141,7 @@ def refuses_a_missing_folder(name: str) -> None:
 
 
 def answers_with_masks(name: str, example: Example) -> None:
-    """Every task is answered with masks of the clip's shape or probabilities; what was given is unchanged."""
+    """Every task gives masks of the clip's shape or probabilities; the input is unchanged."""
     given = (example.frames, example.sound, example.first_mask)
     before = [array.tobytes() for array in given]
     for task in _tasks(name, example):
@@ -153,7 +153,7 @@ def answers_with_masks(name: str, example: Example) -> None:
 
 
 def says_the_same_twice(name: str) -> None:
-    """The same question has the same answer, whatever was asked between."""
+    """The same request gives the same prediction, whatever was requested in between."""
     questions = [(EXAMPLES[key], task) for key in _REPEATED for task in _tasks(name, EXAMPLES[key])]
     first = [_predicted(name, *question).copy() for question in questions]
     for question, answer in reversed([*zip(questions, first, strict=True)]):
@@ -188,14 +188,14 @@ def _digest(name: str, key: str) -> str:
 
 
 def _tasks(name: str, example: Example) -> tuple[ModelTask, ...]:
-    """What a registered model is asked about an example: nothing, where its weights are not there."""
+    """The tasks of a registered model that an example fits; none where its weights are not installed."""
     model = registry.load("model", name)
     tasks = tuple(model.tasks) if isinstance(model, ReferringModel) else ()
     return tuple(task for task in tasks if GUIDANCE[task] in example.of)
 
 
 def _predicted(name: str, example: Example, task: ModelTask) -> NDArray[Any]:
-    """Ask as a suite does: the guidance of the task, and of a photograph one frame."""
+    """Predict as a suite does: with the guidance of the task, and one frame for a photograph."""
     model: ReferringModel = registry.load("model", name)
     guidance: Guidance = GUIDANCE[task]
     heard = guidance == "sound"

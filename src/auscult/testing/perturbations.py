@@ -117,7 +117,7 @@ def bytes_of(value: Any) -> tuple[bytes, ...]:
 
 
 def tells_the_truth(name: str, example: Any) -> None:
-    """Masks stay bool and of their shape, told silence is silent, told frames are shown, told words make the text."""
+    """Masks stay bool and of their shape; the reported silence, frames and word changes are those of the output."""
     checks = {"vision": _of_a_picture, "sound": _of_a_sound, "sentences": _of_a_sentence, "timing": _of_a_film}
     checks[room_of(name)](name, example)
 
@@ -152,17 +152,17 @@ def _of_a_sentence(name: str, example: Any) -> None:
     made = perturbed(name, example)
     text, at = "", 0
     for word in made.truth.words:
-        require(example[word.start :].startswith(word.before), f"{word.before!r} stands where it is told")
+        require(example[word.start :].startswith(word.before), f"{word.before!r} stands where the reported change says")
         text += example[at : word.start] + word.after
         at = word.start + len(word.before)
-    require(text + example[at:] == made.output, "the changes that are told make the sentence")
+    require(text + example[at:] == made.output, "the reported changes make the sentence")
 
 
 def _of_a_film(name: str, example: Any) -> None:
     masks = _masks(example.clip.shape[:3])
     made = perturbed(name, example, masks=masks)
     shown = list(made.truth.frames)
-    require(np.array_equal(made.output.clip, example.clip[shown]), "the frames that are told are shown")
+    require(np.array_equal(made.output.clip, example.clip[shown]), "the reported frames are shown")
     pairs = zip(made.truth.masks, masks, strict=True)
     require(all(np.array_equal(after, before[shown]) for after, before in pairs), "masks follow their frames")
     require(len(made.truth.offset_s) == len(shown) and np.isfinite(made.truth.offset_s).all(), "a lag for each frame")
@@ -242,7 +242,7 @@ def is_decided_by_seed_and_key(name: str, example: Any) -> None:
 
 
 def draws_anew_for_another_key(name: str, example: Any) -> None:
-    """What draws at all draws something else for some of 16 keys, and shows it where there is enough to show it on."""
+    """Parameters that are drawn differ for some of 16 keys; so does the output, where the input is large enough."""
     if room_of(name) == "sentences":
         _rewords(name, example)
         return

@@ -49,7 +49,7 @@ _CONTRAST: Final = 1.7
 _LEAST: Final = 1e-4  # keeps the division finite far from every anchor
 _EXTENT: Final = 2.5  # the noise goes on unchanged beyond this, in body units; few objects reach so far
 _LEAST_GRAIN: Final = 0.02
-_ENOUGH: Final = 3  # times the band's pixels that are looked at first, the nearest ones
+_ENOUGH: Final = 3  # the nearest pixels, this many times the band's, are looked at first
 
 Outline: TypeAlias = Literal["all_round", "local"]
 Edge: TypeAlias = Literal["smooth", "ragged"]
@@ -102,7 +102,7 @@ class WidthParams(JsonParams):
     width_px: Width
 
     def __post_init__(self) -> None:
-        """Refuse a body that is none."""
+        """Refuse a body whose axes span no area."""
         check_body(self.body)
 
 

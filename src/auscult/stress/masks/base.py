@@ -267,7 +267,7 @@ def last_taken(values: NDArray[np.floating[Any]], wanted: Wanted) -> np.floating
 
 
 def undefined(reason: Reason, **detail: object) -> Undefined:
-    """An ``Undefined`` with one of the reasons that tables count."""
+    """An ``Undefined`` with one of the reasons of ``Reason``, which tables count."""
     return Undefined(reason, detail)
 
 

@@ -47,7 +47,7 @@ _LEAST_SIZE_PX: Final = 0.01
 _MOST_HOLES: Final = 8
 _CELLS: Final = 64
 _EXTENT: Final = 1.6  # a track's map of room covers body coordinates from minus to plus this
-_MOST_FRAMES: Final = 12  # that the map of room looks at
+_MOST_FRAMES: Final = 12  # frames from which the map of room is made
 _LOW_QUANTILE: Final = 0.25
 _LEAST_ROOM: Final = 0.035
 _GAP: Final = 0.03
@@ -135,7 +135,7 @@ class HoleParams(JsonParams):
     rim_px: Annotated[int, Meta(ge=0, le=1_000_000)]
 
     def __post_init__(self) -> None:
-        """Refuse a body that is none."""
+        """Refuse a body whose axes span no area."""
         check_body(self.body)
 
 

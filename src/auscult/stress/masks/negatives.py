@@ -33,17 +33,17 @@ LEAST_SHARE: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class OtherParams(JsonParams):
-    """Which other object is taken, by its place in ``target.others``."""
+    """Which other object is taken, by its index in ``target.others``."""
 
     other: Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
 def ranked(pieces: Sequence[Workpiece], count: int) -> tuple[int, ...]:
-    """At most ``MOST`` of ``count`` other objects of a clip, by their place in ``others``, hardest first.
+    """At most ``MOST`` of ``count`` other objects of a clip, by their index in ``others``, hardest first.
 
     A still is a clip of one frame. Those that can be used in at least half of the frames come before those that cannot;
     then by falling mean box IoU with the target over all frames (0 in a frame where the object cannot be used); ties by
-    their place. Objects that no frame can use are left out.
+    their index. Objects that no frame can use are left out.
     """
     scored: list[tuple[bool, float, int]] = []
     for index in range(count):

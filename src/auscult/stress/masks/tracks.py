@@ -57,7 +57,7 @@ class DefectTrack:
     difficulty: Difficulty | None  # what was asked for; of a merge, what its mean IoU makes it
     index: int  # number within the kind, from 0, the hardest
     frames: tuple[Outcome[StressedMask], ...]  # in order of time
-    other: int | None = None  # which other object was taken, by its place in ``others``
+    other: int | None = None  # which other object was taken, by its index in ``others``
     params: Mapping[str, Any] = field(default_factory=dict)  # what was drawn for the whole track, as JSON values
     dropped: bool = False  # too few frames could be made; none has a mask then
 
@@ -186,7 +186,7 @@ def _defect(kind: str) -> Defect:
 
 
 def target_of(mask: Mask, others: Sequence[Mask | None]) -> MaskTarget:
-    """A frame's target for ``render``: other objects without annotation become empty masks, so that places stay."""
+    """A frame's target for ``render``: other objects without annotation become empty masks, so that indices stay."""
     return MaskTarget(mask=mask, others=tuple(np.zeros_like(mask) if other is None else other for other in others))
 
 

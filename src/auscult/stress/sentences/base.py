@@ -22,12 +22,12 @@ Kept: TypeAlias = Sequence[TextSpan]
 
 
 class Edit(NamedTuple):
-    """One place of the sentence and what stands there instead.
+    """One span of the sentence and its replacement.
 
     Attributes:
         start: First character of it.
         end: One past its last; ``start`` where something is put in.
-        text: What stands there instead.
+        text: The replacement.
     """
 
     start: codec.Count

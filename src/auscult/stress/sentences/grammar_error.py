@@ -4,7 +4,7 @@ Source: R2-Bench, Table 1, source noise of text. Its toolbox has a chat model pu
 them; here they are put in by rules, from a seed, and their number grows with the level: a tenth of the words at level 1
 to half of them at level 5, at least one from level 1 on. ``rewritten`` takes a chat model instead.
 
-The rules are English. Of text that holds no word they know, words change places.
+The rules are English. In text without any known word, words are swapped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """Which word is wrongly put for which."""
+    """Wrong words to put in place of right ones."""
 
     weights: Mapping[str, float]  # how often each kind of fault is drawn
     prepositions: Mapping[str, tuple[str, ...]]  # other prepositions for one
@@ -89,7 +89,7 @@ class SentenceWords:
         return self.lows[at + 1] if self.joined(at) else ""
 
     def replaced(self, kind: str, at: int, made: str) -> Iterator[Fault]:
-        """Another word for one; nothing where it is the same."""
+        """The fault of replacing one word; none where the new word is the same."""
         word = self.words[at]
         if made and made != self.lows[at]:
             yield Fault(kind, at, at, Edit(word.start, word.end, as_written(word.text, made)))

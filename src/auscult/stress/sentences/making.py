@@ -48,7 +48,7 @@ def apply(
 
     Raises:
         UnknownName: No such stressor.
-        UsageError: It is no text, too long, or the severity is out of range.
+        UsageError: The sentence is no text or too long, or the severity is out of range.
 
     Example:
         >>> apply("mispunctuation", "the dog that barks after the horn", severity=0)
@@ -67,7 +67,7 @@ def perturb(
     keep: Sequence[str] = (),
     keep_head: bool = False,
 ) -> Stressed[str, Effect]:
-    """Perturb a sentence, and tell how and what was changed; arguments and errors as in ``apply``."""
+    """Perturb a sentence, with its parameters and changes; arguments and errors as in ``apply``."""
     stressor = loaded("sentences", name)
     strength = strength_of(severity)
     kept = spans_of(checked(sentence), keep, head=keep_head)
@@ -126,7 +126,7 @@ def chosen_edits(
 
 
 def checked(sentence: object) -> str:
-    """A sentence of bounded length; a UsageError where it is none."""
+    """A sentence of bounded length; a UsageError where it is no text."""
     if not isinstance(sentence, str):
         raise UsageError(f"the sentence is {type(sentence).__name__}", expected="text")
     if len(sentence) > MOST_CHARACTERS:

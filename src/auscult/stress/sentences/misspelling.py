@@ -70,7 +70,7 @@ class Typos:
 
 @cache
 def typos(layout: str) -> Typos:
-    """Read the rules, with the keys of one keyboard and those of Cyrillic; a UsageError where there is none such."""
+    """Read the rules, with the keys of one keyboard and those of Cyrillic; a UsageError where the layout is unknown."""
     raw = data.read("typos")
     if layout not in raw["keyboards"]:
         raise UsageError(f"no keyboard {layout!r}", expected=f"one of {', '.join(raw['keyboards'])}")

@@ -70,7 +70,7 @@ def rewritten(
         name: ``misspelling`` or ``grammar_error``, or their full names.
         sentence: A text of at most ``MOST_CHARACTERS``.
         rewriter: Takes an instruction and the sentence, and gives the changed sentence. What it raises passes through.
-        severity: 0..5, or ``low``, ``medium``, ``high``; 0 changes nothing and asks nobody.
+        severity: 0..5, or ``low``, ``medium``, ``high``; 0 changes nothing and does not call the model.
         keep: Words or phrases that must stay. Where the reply has another word for one, it is not taken over; a reply
             that took one out or moved it is an error.
         keep_head: Keep the head noun too.
@@ -80,7 +80,7 @@ def rewritten(
 
     Raises:
         UnknownName: No such stressor.
-        UsageError: A stressor that no model is asked for, or the rewriter gave no text.
+        UsageError: A stressor without a prompt, or the rewriter returned no text.
         InputError: The reply is empty, too long, the sentence unchanged, not a rewriting of it, without what must
             stay, or with characters that steer a terminal or the direction of writing.
 
@@ -107,7 +107,7 @@ def rewritten(
 
 
 def instruction(name: str, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()) -> str:
-    """What a model is asked to do with a sentence; a UsageError where no model is asked for this kind."""
+    """The prompt for a sentence; a UsageError where this kind of perturbation has no prompt."""
     raw = data.read("instructions")
     short = name.split(".")[1] if "." in name else name
     if short not in raw["tasks"]:

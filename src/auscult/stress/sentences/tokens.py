@@ -1,4 +1,4 @@
-"""Characters as a reader sees them, words, and the places of a sentence that must stay.
+"""Characters as a reader sees them, words, and the spans of a sentence that must stay.
 
 A base letter with its combining marks, an emoji sequence, a flag and a syllable written with jamo are one character to
 a reader; no perturbation may split one.

@@ -70,7 +70,7 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
         return self.mix(sound, noise[None], params, rate_hz=rate_hz)
 
     def mix(self, sound: Samples, noise: Samples, params: BackgroundParams, *, rate_hz: int) -> Samples:
-        """The sound and the noise that the caller brings; not a number of it needs the seed."""
+        """The sound and the noise that the caller brings; nothing here depends on the seed."""
         del rate_hz
         ratio_db = self.ratio.within(params.strength, params.ratio)
         heard = _cut(noise, sound.shape[1], params.place)

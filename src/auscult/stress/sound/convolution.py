@@ -58,7 +58,7 @@ def convolve(sound: Samples, response: Samples, *, lead: int = 0) -> Samples:
     ``output[n]`` is the sum over k of ``response[k] * sound[n + lead - k]``: what the response holds at ``lead``, 0 to
     taps - 1, is heard without delay, what it holds before is heard early. Outside the sound is silence.
     """
-    taps = response[: lead + sound.shape[1]]  # what lies behind acts on nothing
+    taps = response[: lead + sound.shape[1]]  # later taps would reach beyond the sound
     size = _transform_length(taps.size, sound.shape[1] + lead)
     # A long response is cut in parts of half a transform; those act on earlier blocks.
     whole = 2 * taps.size <= size
@@ -75,7 +75,7 @@ def convolve(sound: Samples, response: Samples, *, lead: int = 0) -> Samples:
 
 
 def _turned(rows: Samples, flags: int) -> Samples:
-    """Transforms of rows, packed as OpenCV does: both ends are real, and share the first and the last place."""
+    """Transforms of rows, packed as OpenCV does: both ends are real, and share the first and the last entry."""
     return np.asarray(cv2.dft(rows, flags=flags), dtype=np.float32)
 
 
@@ -110,12 +110,12 @@ def _filter(channel: Samples, kernels: Samples, filtered: Samples, *, hop: int, 
 
 
 def _inner(packed: Samples) -> Spectra:
-    """The complex places of a packed transform."""
+    """The complex entries of a packed transform."""
     return packed[1:-1].view(np.complex64)
 
 
 def _fill(block: Samples, channel: Samples, start: int) -> None:
-    """Copy what a block covers of the channel, from a place that may lie before it; silence elsewhere."""
+    """Copy what a block covers of the channel, from a position that may lie before it; silence elsewhere."""
     covered, before = channel[max(0, start) : max(0, start + block.size)], max(0, -start)
     block[:before] = 0.0
     block[before : before + covered.size] = covered

@@ -70,7 +70,7 @@ def perturb(
     key: str = "",
     noise: Samples | None = None,
 ) -> Stressed[Samples, Effect]:
-    """Perturb a sound, and tell how and what became of the truth; arguments and errors as in ``apply``.
+    """Perturb a sound, with its parameters and resulting ground truth; arguments and errors as in ``apply``.
 
     Returns:
         What was made, its parameters, and the spans that were silenced.
@@ -86,7 +86,7 @@ def perturb(
 
 
 def _take(sound: Samples, rate_hz: object) -> AudioInfo:
-    """What is known of an opened sound."""
+    """The ``AudioInfo`` of an opened sound."""
     return AudioInfo(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_of(rate_hz))
 
 
@@ -135,7 +135,7 @@ def opened(sound: object) -> Samples:
         raise UsageError(
             f"the sound is {sound.dtype} {sound.shape}", expected=_EXPECTED, hint="int16 and int32 will do as well"
         )
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told below
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is reported below
         found = np.ascontiguousarray(sound if sound.ndim == 2 else sound[None], dtype=np.float32)
         flat = found.reshape(-1)
         power = np.dot(flat, flat)  # one pass, where all is well

@@ -7,7 +7,7 @@ were 8 kHz. The bitrate is then the nearest that MP3 has at that rate. Delays of
 more than two channels each pair is coded by itself, at the whole bitrate. A sound beyond full scale is coded quieter
 and made loud again, as audiomentations does.
 
-The coding is the same wherever the same LAME and FFmpeg run; what is drawn is recorded before either is asked.
+The coding is the same wherever the same LAME and FFmpeg run; what is drawn is recorded before either is called.
 
 Source: R2-Bench, Table 1, transmission noise of sound; constants of its toolbox. LAME 3.100, lame.c:
 optimum_bandwidth and optimum_samplefreq.

@@ -85,7 +85,7 @@ def perturb(
     key: str = "",
     masks: Sequence[Mask] | None = None,
 ) -> Stressed[Footage, Effect]:
-    """Perturb the timing, and tell how and what became of the truth; other arguments and errors as in ``apply``.
+    """Perturb the timing, with its parameters and resulting ground truth; other arguments and errors as in ``apply``.
 
     ``masks`` of objects, each bool (T, H, W), are to follow the frames that are shown.
 

@@ -70,9 +70,9 @@ def scatter(pixels: NDArray[np.uint32], rng: np.random.Generator, reach_px: floa
 
 
 def _sources(looks: NDArray[np.intp], positions: NDArray[np.intp], spare: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Where the value of each place comes from, when the last place looks first; (n,), in ``spare``, which is (2, n).
+    """The source of each pixel's value, when the last pixel looks first; (n,), in ``spare``, which is (2, n).
 
-    A place that looks ahead sees one that has looked before, and so what that one saw; each step of the search doubles
+    A pixel that looks ahead sees one that has looked before, and so what that one saw; each step of the search doubles
     how many such looks are followed.
     """
     ahead: NDArray[np.intp] = spare[0]

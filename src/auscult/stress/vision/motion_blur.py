@@ -47,7 +47,7 @@ class Kernel(NamedTuple):
 def half_gaussian(radius_px: float, sigma_px: float) -> NDArray[np.float64]:
     """Weights of a line from its start: a Gaussian's falling half, 2 radius + 1 long, sum 1.
 
-    A radius that is no whole number gives the last place a part of its weight.
+    A radius that is no whole number gives the last tap a part of its weight.
     """
     length = 2.0 * radius_px + 1.0
     positions = np.arange(math.ceil(length - 1e-9))
