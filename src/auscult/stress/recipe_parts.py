@@ -146,18 +146,18 @@ def _registered(rooms: tuple[str, ...], _where: tuple[str, ...]) -> tuple[str, .
 
 
 def _full(kind: str, known: Sequence[str], *, rooms: Sequence[str]) -> str:
-    found: dict[str, str] = {}
+    newest: dict[str, str] = {}
     for name in known:
         room, base, version = name.split(".")
         if kind in {name, f"{room}.{base}", f"{base}.{version}", base}:
-            found[room] = max(found.get(room, name), name, key=version_of)
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if found:
+            newest[room] = max(newest.get(room, name), name, key=version_of)
+    if len(newest) == 1:
+        return next(iter(newest.values()))
+    if newest:
         raise UnknownName(
             f"several rooms have a perturbation {kind!r}",
-            expected=" or ".join(found.values()),
-            hint=f"write {' or '.join(name.rpartition('.')[0] for name in found.values())}",
+            expected=" or ".join(newest.values()),
+            hint=f"write {' or '.join(name.rpartition('.')[0] for name in newest.values())}",
         )
     shorts = {short: base_of(name) for name in known for short in (base_of(name), name)}
     close = dict.fromkeys(shorts[match] for match in difflib.get_close_matches(kind, list(shorts), n=3, cutoff=0.5))
@@ -215,17 +215,17 @@ def sweep(room: str, kinds: str, severities: str, *, schedule: str = "static") -
         ['gaussian_noise_1', 'gaussian_noise_5']
     """
     rooms = _rooms(room)
-    found = schedule_of(schedule)
+    parsed = schedule_of(schedule)
     mixes = _mixes(kinds, rooms)
     strengths = list(dict.fromkeys(strength_of(severity) for severity in _listed(severities, "severities")))
-    _check_frames(mixes, found)
+    _check_frames(mixes, parsed)
     if len(mixes) * len(strengths) > MOST_RECIPES:
         raise UsageError(f"{len(mixes) * len(strengths)} recipes", expected=f"at most {MOST_RECIPES}")
-    if found.draws_types:
-        return (_pool(kinds, mixes, schedule=found, rooms=rooms),)
-    if found.draws_levels:
+    if parsed.draws_types:
+        return (_pool(kinds, mixes, schedule=parsed, rooms=rooms),)
+    if parsed.draws_levels:
         strengths = strengths[:1]
-    return tuple(recipe_of(mix, strength, schedule=found, rooms=rooms) for mix in mixes for strength in strengths)
+    return tuple(recipe_of(mix, strength, schedule=parsed, rooms=rooms) for mix in mixes for strength in strengths)
 
 
 def recipe_of(names: Sequence[str], strength: float, *, schedule: Schedule, rooms: Sequence[str] = ROOMS) -> Recipe:
@@ -263,10 +263,10 @@ def _mixes(kinds: str, rooms: tuple[str, ...]) -> list[tuple[str, ...]]:
     mixes = [tuple(next(names) for _ in mix) for mix in parts]
     if max(map(len, mixes)) > _MOST_STEPS:
         raise UsageError(f"{max(map(len, mixes))} perturbations at once", expected=f"at most {_MOST_STEPS}")
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    unique: dict[tuple[str, ...], tuple[str, ...]] = {}
     for mix in mixes:  # the order of steps follows from their origins, so that fog+snow and snow+fog are one recipe
-        found.setdefault(tuple(sorted(mix)), mix)
-    return list(found.values())
+        unique.setdefault(tuple(sorted(mix)), mix)
+    return list(unique.values())
 
 
 def _pool(kinds: str, mixes: Sequence[tuple[str, ...]], *, schedule: Schedule, rooms: Sequence[str]) -> Recipe:
@@ -277,8 +277,8 @@ def _pool(kinds: str, mixes: Sequence[tuple[str, ...]], *, schedule: Schedule, r
             hint="to compose with severities that change, take r2bench, ramp, burst or walk",
         )
     names = [mix[0] for mix in mixes]
-    made = recipe_of(names, _DRAWN_STRENGTH, schedule=schedule, rooms=rooms)
-    return replace(made, name=f"all_dyn_{schedule.name}") if kinds.strip() == "all" else made
+    recipe = recipe_of(names, _DRAWN_STRENGTH, schedule=schedule, rooms=rooms)
+    return replace(recipe, name=f"all_dyn_{schedule.name}") if kinds.strip() == "all" else recipe
 
 
 def _check_frames(mixes: Sequence[tuple[str, ...]], schedule: Schedule) -> None:

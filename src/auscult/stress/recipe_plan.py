@@ -72,24 +72,24 @@ def changes_of(sentence: str, rounds: Iterable[Sequence[Edit]]) -> tuple[WordCha
     for edits in rounds:
         came = _followed(came, edits)
         text = edited(text, edits)
-    found, start, at = [], 0, 0
+    changes, start, at = [], 0, 0
     stayed = [(index, origin) for index, origin in enumerate(came) if origin >= 0]
     for index, origin in [*stayed, (len(text), len(sentence))]:
         before, after = sentence[start:origin], text[at:index]
         if before != after:  # one step may restore what another removed
-            found.append(WordChange(start=start, before=before, after=after))
+            changes.append(WordChange(start=start, before=before, after=after))
         start, at = origin + 1, index + 1
-    return tuple(found)
+    return tuple(changes)
 
 
 def _followed(came: Sequence[int], edits: Sequence[Edit]) -> list[int]:
     """For every character after the edits, its position in the input; -1 for an inserted one."""
-    found: list[int] = []
+    origins: list[int] = []
     at = 0
     for edit in edits:
-        found += [*came[at : edit.start], *([-1] * len(edit.text))]
+        origins += [*came[at : edit.start], *([-1] * len(edit.text))]
         at = edit.end
-    return [*found, *came[at:]]
+    return [*origins, *came[at:]]
 
 
 Drawn: TypeAlias = Params | Edits
@@ -236,19 +236,19 @@ class Plan:
         if self.take is None:
             return ()
         duration_s = self.take.samples / self.take.rate_hz
-        found: list[tuple[float, float]] = []
+        spans: list[tuple[float, float]] = []
         for at, part in enumerate(self._parts):
             if not part.acts:
                 continue
             if part.room == "sound" and not keeps_silence(part.stressor):
-                found = []
+                spans = []
             later = partial(self._heard, after=at)
             if part.room == "sound" and silences(part.stressor):
-                found += spans_heard(part.stressor.silent(part.params, self.take), later, duration_s=duration_s)
+                spans += spans_heard(part.stressor.silent(part.params, self.take), later, duration_s=duration_s)
             if part.room == "timing":
                 own = unheard(partial(heard_by, part.stressor, part.params), duration_s=duration_s)
-                found += spans_heard(own, later, duration_s=duration_s)
-        return joined(found)
+                spans += spans_heard(own, later, duration_s=duration_s)
+        return joined(spans)
 
     @property
     def words(self) -> tuple[WordChange, ...]:
@@ -272,18 +272,18 @@ class Plan:
         Raises:
             UsageError: It is no such frame, of another size than was planned for, or the clip has none of that number.
         """
-        made = given = _frame(frame)
-        for part, params, at in self._at(index, given.shape[:2]):
-            made = frame_of(part.stressor, made, params, index=at)
-        return made if made is not given else given.copy()
+        output = source = _frame(frame)
+        for part, params, at in self._at(index, source.shape[:2]):
+            output = frame_of(part.stressor, output, params, index=at)
+        return output if output is not source else source.copy()
 
     def mask(self, mask: Mask, index: int) -> Mask:
         """Where the pixels of a mask of input frame ``frame_number(index)`` went, bool (H, W), as of ``frame``."""
-        made = given = _mask(mask)
-        for part, params, at in self._at(index, given.shape):
+        output = source = _mask(mask)
+        for part, params, at in self._at(index, source.shape):
             if isinstance(part.stressor, MovingStressor) and params.strength > 0.0:
-                made = part.stressor.move(made, params, index=at)
-        return made if made is not given else given.copy()
+                output = part.stressor.move(output, params, index=at)
+        return output if output is not source else source.copy()
 
     def sound(self, sound: Samples, rate_hz: int, *, noise: Samples | None = None) -> Samples:
         """Render the sound.
@@ -299,19 +299,19 @@ class Plan:
         Raises:
             UsageError: The sound is of another length, rate or number of channels than was planned for.
         """
-        made = opened(sound)
-        found = AudioInfo(samples=made.shape[1], channels=made.shape[0], rate_hz=rate_hz)
-        if self.take is not None and found != self.take:
+        output = opened(sound)
+        info = AudioInfo(samples=output.shape[1], channels=output.shape[0], rate_hz=rate_hz)
+        if self.take is not None and info != self.take:
             raise UsageError(
-                f"the sound is {_sound_text(found)}", expected=f"{_sound_text(self.take)}, as was planned for"
+                f"the sound is {_sound_text(info)}", expected=f"{_sound_text(self.take)}, as was planned for"
             )
         for part in self._parts:
             if part.room == "sound":
                 other = noise if isinstance(part.stressor, MixingStressor) else None
-                made = sound_rendered(part.stressor, made, part.params, rate_hz=rate_hz, noise=other)
+                output = sound_rendered(part.stressor, output, part.params, rate_hz=rate_hz, noise=other)
             elif part.room == "timing" and part.acts:
-                made = retimed(made, partial(heard_by, part.stressor, part.params), rate_hz=rate_hz)
-        return made.reshape(np.shape(sound))
+                output = retimed(output, partial(heard_by, part.stressor, part.params), rate_hz=rate_hz)
+        return output.reshape(np.shape(sound))
 
     def sentence(self, text: str) -> str:
         """Render the sentence; a UsageError where it is another one than was planned for."""
@@ -326,9 +326,9 @@ class Plan:
         shown: Numbers | None = None
         for at, (name, params) in reversed(list(enumerate(self.steps))):
             stressor, room = stressors[name], room_of(name)
-            seen = room == "vision"
-            strengths = self._strengths(at, params.strength) if seen and self.schedule.moves else None
-            parts.append(PlannedStep(room, stressor, params, strengths, shown if seen else None))
+            is_vision = room == "vision"
+            strengths = self._strengths(at, params.strength) if is_vision and self.schedule.moves else None
+            parts.append(PlannedStep(room, stressor, params, strengths, shown if is_vision else None))
             if room == "timing" and self.reel is not None and isinstance(params, Params):
                 numbers = numbers_of(stressor, params, self.reel)
                 shown = numbers if shown is None else numbers[shown]
@@ -500,9 +500,9 @@ def _taken(recipe: Recipe, stressors: Mapping[str, Any], *, rng: np.random.Gener
         for room in ROOMS:
             mine = [step for step in recipe.steps if step.room == room]
             steps += mine if room == "vision" or not mine else [mine[int(rng.integers(len(mine)))]]
-    found: list[RecipeStep] = []
+    ordered: list[RecipeStep] = []
     for origin in ORIGINS:
         members = [step for step in steps if stressors[step.name].meta.origin == origin]
         members.sort(key=lambda step: step.name)
-        found += [members[at] for at in rng.permutation(len(members))]
-    return found
+        ordered += [members[at] for at in rng.permutation(len(members))]
+    return ordered

@@ -186,5 +186,5 @@ def _judged(name: str, case: Case, prediction: Prediction) -> Verdict:
     judge = registry.load("judge", name)
     verdict = judge(case, prediction)
     require(isinstance(verdict, Verdict), "a judge returns a Verdict")
-    found: Verdict = verdict
-    return found
+    checked: Verdict = verdict
+    return checked

@@ -66,13 +66,13 @@ def describes_itself(name: str, example: MaskTarget) -> None:
 
 def leaves_its_input_alone(name: str, example: MaskTarget) -> None:
     """The target is unchanged; the output is a new, writeable bool array of its shape."""
-    given = (example.mask, *example.others)
-    before = [mask.tobytes() for mask in given]
+    inputs = (example.mask, *example.others)
+    before = [mask.tobytes() for mask in inputs]
     for _, made in _made(name, example):
-        require([mask.tobytes() for mask in given] == before, "the target is unchanged")
+        require([mask.tobytes() for mask in inputs] == before, "the target is unchanged")
         require(made.output.dtype == np.bool_ and made.output.shape == example.mask.shape, "bool, the target's shape")
         require(made.output.flags.writeable, "the output may be written to")
-        require(not any(np.shares_memory(made.output, mask) for mask in given), "the output is a new array")
+        require(not any(np.shares_memory(made.output, mask) for mask in inputs), "the output is a new array")
 
 
 def is_decided_by_seed_and_key(name: str, example: MaskTarget) -> None:

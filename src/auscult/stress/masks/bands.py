@@ -188,15 +188,15 @@ def _ratios(frame: Posed, drawn: BandParams | Pattern, *, side: Side, limit_px: 
     Gives bool (h, w) over the side's window, and a float32 ratio for each pixel that is true, row by row. There may be
     pixels from farther away, with ratios above ``limit_px``.
     """
-    kept = frame.piece.kept
+    cache = frame.piece.cache
     key = (side, frame.body, replace(drawn, width_px=0.0) if isinstance(drawn, BandParams) else drawn)
-    if key not in kept or kept[key][0] < limit_px:
+    if key not in cache or cache[key][0] < limit_px:
         distance = frame.piece.distance(side)
         near = (distance > 0) & (distance <= limit_px)
-        kept.clear()
-        kept[key] = (limit_px, near, distance[near] / _modulation(frame, drawn, near=near, side=side))
-    found: tuple[float, Mask, Floats] = kept[key]
-    return found[1:]
+        cache.clear()
+        cache[key] = (limit_px, near, distance[near] / _modulation(frame, drawn, near=near, side=side))
+    cached: tuple[float, Mask, Floats] = cache[key]
+    return cached[1:]
 
 
 def _modulation(frame: Posed, drawn: BandParams | Pattern, *, near: Mask, side: Side) -> Floats:
@@ -306,10 +306,10 @@ class _Band:
             drawn = _draw_still(
                 rng, frame, edge_pixels=edge_pixels, wanted=wanted.drawn, side=self.side, attempt=attempt
             )
-            found = find_width(frame, drawn, wanted=wanted, side=self.side)
-            if not isinstance(found, Undefined):
-                return replace(drawn, width_px=found)
-            reason = "splits" if found.reason == "splits" else reason
+            width = find_width(frame, drawn, wanted=wanted, side=self.side)
+            if not isinstance(width, Undefined):
+                return replace(drawn, width_px=width)
+            reason = "splits" if width.reason == "splits" else reason
         return undefined(reason, area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
 
     def draw_track(self, rng: np.random.Generator, frames: Sequence[Posed], *, share: float, plain: bool) -> Pattern:

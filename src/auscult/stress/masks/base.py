@@ -190,7 +190,7 @@ class Workpiece(MaskTarget):
         return float(areas.max()) / self.area_px
 
     @cached_property
-    def kept(self) -> dict[Hashable, Any]:
+    def cache(self) -> dict[Hashable, Any]:
         """Room for one map that choosing and rendering both need; whoever writes clears it first."""
         return {}
 

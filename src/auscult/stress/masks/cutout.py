@@ -262,10 +262,10 @@ def _draw_cuts(rng: np.random.Generator, allowed: Mask, *, wanted: Wanted, corne
     taken = 0
     while taken < wanted.fewest and len(cuts) < _MOST_CUTS:
         share = -(-max(1, wanted.drawn - taken) // max(1, pieces - len(cuts)))
-        found = _fitted(rng, free, shape=shape, wanted=Wanted(1, share, wanted.most - taken), room=room, scale=scale)
-        if found is None:
+        fitted = _fitted(rng, free, shape=shape, wanted=Wanted(1, share, wanted.most - taken), room=room, scale=scale)
+        if fitted is None:
             break
-        hole, pixels = found
+        hole, pixels = fitted
         cuts.append(
             Cut(
                 shape=shape,
@@ -308,9 +308,9 @@ def _fitted(
         slender = float(rng.uniform(0.4, 1.0))
         u, v = (float((cell + rng.uniform(0.0, 1.0)) * scale - 0.5) for cell in (column, row))
         unit = Hole(shape=shape, u=u, v=v, half_length=1.0, half_width=slender, turn_deg=_draw_turn(rng))
-        found = _grown(unit, free, wanted=wanted)
-        if found is not None and (best is None or found[1] > best[1]):
-            best = found
+        grown = _grown(unit, free, wanted=wanted)
+        if grown is not None and (best is None or grown[1] > best[1]):
+            best = grown
         if best is not None and best[1] >= 0.95 * wanted.drawn:
             break
     return best
@@ -404,8 +404,8 @@ def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple
 
 def _least_norm(frame: Posed, holes: tuple[Hole, ...]) -> Doubles:
     """The least norm of all holes over ``piece.box``."""
-    kept, key = frame.piece.kept, (frame.body, holes)
-    if key not in kept:
+    cache, key = frame.piece.cache, (frame.body, holes)
+    if key not in cache:
         left, top, right, bottom = frame.piece.box
         u, v = frame.body.uv_of(
             np.arange(left, right, dtype=np.float64)[None, :], np.arange(top, bottom, dtype=np.float64)[:, None]
@@ -413,10 +413,10 @@ def _least_norm(frame: Posed, holes: tuple[Hole, ...]) -> Doubles:
         least: Doubles = np.full(u.shape, np.inf)
         for hole in holes:
             np.minimum(least, hole.norm(u, v), out=least)
-        kept.clear()
-        kept[key] = least
-    found: Doubles = kept[key]
-    return found
+        cache.clear()
+        cache[key] = least
+    cached: Doubles = cache[key]
+    return cached
 
 
 STRESSOR = Cutout()

@@ -90,10 +90,10 @@ def kept(frames: Sequence[Outcome[StressedMask]]) -> tuple[tuple[Outcome[Stresse
     Those that could have been made have the reason ``track_dropped``, with the counts in the detail.
     """
     made = sum(isinstance(frame, Scored) for frame in frames)
-    wanted = sum(not (isinstance(frame, Undefined) and frame.reason in _NO_TARGET) for frame in frames)
-    if made and made >= negatives.LEAST_SHARE * wanted:
+    expected = sum(not (isinstance(frame, Undefined) and frame.reason in _NO_TARGET) for frame in frames)
+    if made and made >= negatives.LEAST_SHARE * expected:
         return tuple(frames), False
-    dropped = Undefined("track_dropped", {"made": made, "with_target": wanted})
+    dropped = Undefined("track_dropped", {"made": made, "with_target": expected})
     return tuple(dropped if isinstance(frame, Scored) else frame for frame in frames), True
 
 
@@ -120,7 +120,7 @@ class _ClipTargets:
     others: tuple[tuple[Mask | None, ...], ...]
 
     @property
-    def seen(self) -> list[Posed]:
+    def visible(self) -> list[Posed]:
         return [frame for frame in self.frames if frame is not None]
 
     @property
@@ -159,7 +159,7 @@ def variants(
     clip = _clip(targets, others)
     for kind in names:
         if kind == "perfect":
-            choices: _Choices = [perfect.PerfectParams() for _ in clip.seen]
+            choices: _Choices = [perfect.PerfectParams() for _ in clip.visible]
             yield _track(clip, choices, kind=kind, seed=seed)
         elif kind in {"merge", "full_neg"}:
             yield from _with_each_other(clip, kind, seed=seed)
@@ -203,8 +203,8 @@ def _clip(targets: Sequence[Mask | None], others: Sequence[Sequence[Mask | None]
         check_masks([mask for mask in (target, *row) if mask is not None], of=f" of frame {index}")
         empty = target is not None and not target.any()
         missing.append(undefined("target_empty") if empty else Undefined("no_annotation"))
-        made = None if target is None or empty else target_of(target, row)
-        pieces.append(None if made is None else Workpiece(mask=made.mask, others=made.others))
+        mask_target = None if target is None or empty else target_of(target, row)
+        pieces.append(None if mask_target is None else Workpiece(mask=mask_target.mask, others=mask_target.others))
     posed = tuple(
         None if piece is None or body is None else Posed(piece, body)
         for piece, body in zip(pieces, bodies(pieces), strict=True)
@@ -218,8 +218,8 @@ def _windowed(clip: _ClipTargets, kind: Defect, *, difficulty: Difficulty, draw:
     rng = randomness.generator(seed, "tracks", kind, difficulty, key)
     amount = float(rng.random())
     best: _Choices = []
-    for attempt in range(_PATTERNS if clip.seen else 0):
-        choices = _solved(clip.seen, kind, rng, difficulty=difficulty, amount=amount, plain=attempt == _PATTERNS - 1)
+    for attempt in range(_PATTERNS if clip.visible else 0):
+        choices = _solved(clip.visible, kind, rng, difficulty=difficulty, amount=amount, plain=attempt == _PATTERNS - 1)
         if not best or _missed(choices) < _missed(best):
             best = choices
         if _missed(best) == 0:
@@ -238,28 +238,28 @@ def _solved(
     stressor: Any = _STRESSORS[kind]
     low, high = WINDOWS[difficulty]
     drawn = stressor.draw_track(rng, frames, share=1 - (low + high) / 2, plain=plain)
-    found: _Choices = []
+    choices: _Choices = []
     for frame in frames:
         fewest, most = needed_px(frame.piece.area_px, difficulty, side=stressor.side)
         if fewest > most:
-            found.append(undefined("window_not_reached", area_px=frame.piece.area_px))
+            choices.append(undefined("window_not_reached", area_px=frame.piece.area_px))
         else:
             wanted = Wanted(fewest, fewest + round(amount * (most - fewest)), most)
-            found.append(stressor.fit(frame, drawn, wanted=wanted))
-    return found
+            choices.append(stressor.fit(frame, drawn, wanted=wanted))
+    return choices
 
 
 def _with_each_other(clip: _ClipTargets, kind: Defect, *, seed: int) -> Iterator[DefectTrack]:
-    taken = negatives.ranked([frame.piece for frame in clip.seen], clip.count)
+    taken = negatives.ranked([frame.piece for frame in clip.visible], clip.count)
     if not taken:
-        nothing: _Choices = [undefined("no_other_object", others=clip.count) for _ in clip.seen]
+        nothing: _Choices = [undefined("no_other_object", others=clip.count) for _ in clip.visible]
         yield _track(clip, nothing, kind=kind, seed=seed)
         return
-    found = [_track(clip, _of_other(clip, other), kind=kind, other=other, seed=seed) for other in taken]
+    tracks = [_track(clip, _of_other(clip, other), kind=kind, other=other, seed=seed) for other in taken]
     if kind == "merge":
         # largest mean first, tracks without a made frame last; stable, so equal ones stay in order of box IoU
-        found.sort(key=lambda track: (not track.made, -(_mean_iou(track) or 0.0)))
-    for index, track in enumerate(found):
+        tracks.sort(key=lambda track: (not track.made, -(_mean_iou(track) or 0.0)))
+    for index, track in enumerate(tracks):
         mean = _mean_iou(track)
         yield replace(track, difficulty=None if mean is None else truth_of(kind, mean).difficulty, index=index)
 
@@ -274,8 +274,8 @@ def _of_other(clip: _ClipTargets, other: int) -> _Choices:
 
 def _mean_iou(track: DefectTrack) -> float | None:
     """Mean IoU of the made frames; None where there is none."""
-    found = [frame.value.truth.iou or 0.0 for frame in track.frames if isinstance(frame, Scored)]
-    return sum(found) / len(found) if found else None
+    ious = [frame.value.truth.iou or 0.0 for frame in track.frames if isinstance(frame, Scored)]
+    return sum(ious) / len(ious) if ious else None
 
 
 def _track(
@@ -288,10 +288,10 @@ def _track(
     other: int | None = None,
 ) -> DefectTrack:
     """Render the chosen frames and apply the rule by which tracks are dropped."""
-    given = iter(choices)
+    remaining = iter(choices)
     frames: list[Outcome[StressedMask]] = []
     for frame, missing in zip(clip.frames, clip.missing, strict=True):
-        choice = missing if frame is None else next(given)
+        choice = missing if frame is None else next(remaining)
         if frame is None or isinstance(choice, Undefined):
             frames.append(cast("Undefined", choice))
         else:

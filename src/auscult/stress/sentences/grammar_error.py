@@ -273,9 +273,9 @@ class GrammarError(Declared):
     def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Draw an order among all faults that could be put in, and take the first that do not touch one another."""
         share = self.share.at(strength)
-        found = words(sentence)
-        count = max(round(share * len(found)), 1 if strength >= 1.0 else 0)
-        view = SentenceWords(sentence=sentence, words=found, lows=[word.low for word in found], known=lexicon())
+        tokens = words(sentence)
+        count = max(round(share * len(tokens)), 1 if strength >= 1.0 else 0)
+        view = SentenceWords(sentence=sentence, words=tokens, lows=[word.low for word in tokens], known=lexicon())
         faults = possible_faults(view, Guard.over(kept))
         chosen = _first_apart([faults[at] for at in _drawn_order(rng, faults)], count)
         return sorted((fault.edit for fault in chosen), key=lambda edit: (edit.start, edit.end))

@@ -34,89 +34,89 @@ def head_noun(sentence: str) -> str | None:
 
 def head_span(sentence: str) -> TextSpan | None:
     """Where the head noun stands, (start, end) in characters."""
-    found = words(sentence)
+    tokens = words(sentence)
     at = 0
-    while at < len(found):
-        head, at = _first_phrase(sentence, found, at)
-        if head is not None and not _stands_for_another(found, head, at):
-            return (found[head].start, found[head].end)
+    while at < len(tokens):
+        head, at = _first_phrase(sentence, tokens, at)
+        if head is not None and not _stands_for_another(tokens, head, at):
+            return (tokens[head].start, tokens[head].end)
         at += 1
     return None
 
 
-def _stands_for_another(found: Sequence[Word], head: int, at: int) -> bool:
+def _stands_for_another(tokens: Sequence[Word], head: int, at: int) -> bool:
     """Whether it is the ``pair`` of "pair of glasses", or the ``one`` of "one of the dogs"."""
-    of = at < len(found) - 1 and found[at].low == "of"
-    return of and (found[head].low in lexicon().groups or found[head].low == "one")
+    of = at < len(tokens) - 1 and tokens[at].low == "of"
+    return of and (tokens[head].low in lexicon().groups or tokens[head].low == "one")
 
 
-def _first_phrase(sentence: str, found: Sequence[Word], first: int) -> tuple[int | None, int]:
+def _first_phrase(sentence: str, tokens: Sequence[Word], first: int) -> tuple[int | None, int]:
     """The noun of the phrase that begins at a word, and the word that ends the phrase."""
-    known = lexicon()
+    lex = lexicon()
     noun: int | None = None
     spare: int | None = None  # an adjective that is a noun too, such as orange
-    for at in range(first, len(found)):
-        word = found[at]
-        if at > first and noun is not None and not sentence[found[at - 1].end : word.start].isspace():
+    for at in range(first, len(tokens)):
+        word = tokens[at]
+        if at > first and noun is not None and not sentence[tokens[at - 1].end : word.start].isspace():
             return noun, at
-        joins = word.low in known.conjunctions  # "red and orange light"
-        names = noun is not None or (spare is not None and not joins and not _followed_by_noun(found, at, known))
-        if _ends_phrase(found, at, has_noun=names, known=known):
+        joins = word.low in lex.conjunctions  # "red and orange light"
+        names = noun is not None or (spare is not None and not joins and not _followed_by_noun(tokens, at, lex))
+        if _ends_phrase(tokens, at, has_noun=names, lex=lex):
             return (spare if noun is None else noun), at
-        if _possessive(found, at):
+        if _possessive(tokens, at):
             noun = None
-        elif _noun_like(word.low, known, after_noun=noun is not None) or (
-            noun is None and _names_as_ing(found, at, known)
+        elif _noun_like(word.low, lex, after_noun=noun is not None) or (
+            noun is None and _names_as_ing(tokens, at, lex)
         ):
             noun = at
-        elif word.low in known.nouns:
+        elif word.low in lex.nouns:
             spare = at
-    return (spare if noun is None else noun), len(found)
+    return (spare if noun is None else noun), len(tokens)
 
 
-def _followed_by_noun(found: Sequence[Word], at: int, known: Lexicon) -> bool:
+def _followed_by_noun(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
     """Whether a noun comes next: "giant flying bird", but not "baby laughing at the cat"."""
-    return at + 1 < len(found) and _noun_like(found[at + 1].low, known, after_noun=False)
+    return at + 1 < len(tokens) and _noun_like(tokens[at + 1].low, lex, after_noun=False)
 
 
-def _ends_phrase(found: Sequence[Word], at: int, *, has_noun: bool, known: Lexicon) -> bool:
-    low = found[at].low
-    if low in known.closing or (low in known.conjunctions and has_noun):
+def _ends_phrase(tokens: Sequence[Word], at: int, *, has_noun: bool, lex: Lexicon) -> bool:
+    low = tokens[at].low
+    if low in lex.closing or (low in lex.conjunctions and has_noun):
         return True
     if not has_noun:
         return False
-    if low.endswith("ing") and at + 1 < len(found) and found[at + 1].low in known.determiners:
+    if low.endswith("ing") and at + 1 < len(tokens) and tokens[at + 1].low in lex.determiners:
         return True  # "person crossing the street", where crossing is a noun elsewhere
-    return low in known.function_words or _is_adverb(low, known) or _is_verbal(low, known)
+    return low in lex.function_words or _is_adverb(low, lex) or _is_verbal(low, lex)
 
 
-def _is_adverb(low: str, known: Lexicon) -> bool:
-    return low in known.adverbs or (low.endswith("ly") and len(low) > 4 and low not in known.nouns)
+def _is_adverb(low: str, lex: Lexicon) -> bool:
+    return low in lex.adverbs or (low.endswith("ly") and len(low) > 4 and low not in lex.nouns)
 
 
-def _is_verbal(low: str, known: Lexicon) -> bool:
+def _is_verbal(low: str, lex: Lexicon) -> bool:
     """Whether a word after a noun is a verb or participle rather than one more noun."""
-    if low in known.nouns:
+    if low in lex.nouns:
         return False
-    if any(low in forms for forms in (known.verbs, known.thirds, known.ings, known.pasts, known.participles)):
+    if any(low in forms for forms in (lex.verbs, lex.thirds, lex.ings, lex.pasts, lex.participles)):
         return True
     return low.endswith(("ing", "ed")) and len(low) > 4
 
 
-def _possessive(found: Sequence[Word], at: int) -> bool:
+def _possessive(tokens: Sequence[Word], at: int) -> bool:
     """Whether it owns the noun to come: ``man's``, or ``dog s`` where a tokenizer dropped the apostrophe."""
-    low = found[at].low
-    return low.endswith(("'s", "s'")) or low == "s" or (at + 1 < len(found) and found[at + 1].low == "s")
+    low = tokens[at].low
+    return low.endswith(("'s", "s'")) or low == "s" or (at + 1 < len(tokens) and tokens[at + 1].low == "s")
 
 
-def _noun_like(low: str, known: Lexicon, *, after_noun: bool) -> bool:
-    if not low[0].isascii() or not low[0].isalpha() or len(low) < 2 or low in known.function_words:
+def _noun_like(low: str, lex: Lexicon, *, after_noun: bool) -> bool:
+    if not low[0].isascii() or not low[0].isalpha() or len(low) < 2 or low in lex.function_words:
         return False
-    if low in known.adjectives:
-        return after_noun and low in known.nouns  # the light of "traffic light"
-    return low in known.nouns or not (_is_verbal(low, known) or _is_adverb(low, known))
+    if low in lex.adjectives:
+        return after_noun and low in lex.nouns  # the light of "traffic light"
+    return low in lex.nouns or not (_is_verbal(low, lex) or _is_adverb(low, lex))
 
 
-def _names_as_ing(found: Sequence[Word], at: int, known: Lexicon) -> bool:
+def _names_as_ing(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
     """Whether a word in -ing stands alone where a noun is due, as the last: "the singing"."""
-    return at == len(found) - 1 and found[at].low.endswith("ing") and found[at].low not in known.function_words
+    return at == len(tokens) - 1 and tokens[at].low.endswith("ing") and tokens[at].low not in lex.function_words

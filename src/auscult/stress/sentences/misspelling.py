@@ -188,12 +188,12 @@ class Misspelling(Declared):
     def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
         """Draw the order in which words are misspelt and how, and take the first of them; digits are left alone."""
         share = self.share.at(strength)
-        guard, rules, found = Guard.over(kept), typos(self._layout), words(sentence)
-        can = [word for word in found if word.spelt and guard.free(word.start, word.end)]
+        guard, rules, tokens = Guard.over(kept), typos(self._layout), words(sentence)
+        can = [word for word in tokens if word.spelt and guard.free(word.start, word.end)]
         order, draws = rng.permutation(len(can)), rng.random((len(can), DRAWS))
         return [
             Edit(can[at].start, can[at].end, misspelt(can[at].text, draws[at].tolist(), rules))
-            for at in sorted(order[: round(share * len(found))].tolist())
+            for at in sorted(order[: round(share * len(tokens))].tolist())
         ]
 
 

@@ -70,10 +70,10 @@ class Mp3Compression(Perturbs[Mp3Params]):
         """The sound as it comes out of the decoder; a UsageError where the extra `video` is not installed."""
         kbps = self.bitrate.within(params.strength, params.bitrate)
         peak = max(1.0, float(sound.max()), -float(sound.min()))
-        given = sound if peak == 1.0 else sound / np.float32(peak)
-        made = [_coded(given[first : first + 2], kbps, rate_hz=rate_hz) for first in range(0, sound.shape[0], 2)]
-        whole = made[0] if len(made) == 1 else np.concatenate(made)
-        return whole if peak == 1.0 else whole * np.float32(peak)
+        scaled = sound if peak == 1.0 else sound / np.float32(peak)
+        coded = [_coded(scaled[first : first + 2], kbps, rate_hz=rate_hz) for first in range(0, sound.shape[0], 2)]
+        joined = coded[0] if len(coded) == 1 else np.concatenate(coded)
+        return joined if peak == 1.0 else joined * np.float32(peak)
 
 
 def coding_rate(rate_hz: int, *, kbps: float, channels: int) -> int:
@@ -82,7 +82,7 @@ def coding_rate(rate_hz: int, *, kbps: float, channels: int) -> int:
     width = float(np.interp(kbps, rates, widths)) * (1.5 if channels == 1 else 1.0)
     enough = bisect_left(_CODED_AT, (width, 0))
     wanted = _CODED_AT[enough][1] if enough < len(_CODED_AT) else RATES_HZ[-1]
-    return next((known for known in RATES_HZ if known >= min(wanted, rate_hz)), RATES_HZ[-1])
+    return next((rate for rate in RATES_HZ if rate >= min(wanted, rate_hz)), RATES_HZ[-1])
 
 
 def _coded(pair: Samples, kbps: float, *, rate_hz: int) -> Samples:

@@ -100,13 +100,13 @@ def retimed(sound: Samples, heard: Heard, *, rate_hz: int) -> Samples:
     channels, samples = sound.shape
     padded = np.zeros((channels, samples + 2 * _TAPS), dtype=np.float32)
     padded[:, _TAPS : _TAPS + samples] = sound
-    made = np.empty_like(padded, shape=sound.shape)
+    output = np.empty_like(padded, shape=sound.shape)
     table = _table()
     for start in range(0, samples, _CHUNK):
         stop = min(start + _CHUNK, samples)
         positions = heard(np.arange(start, stop) / rate_hz) * rate_hz
-        made[:, start:stop] = _taken(padded, positions, table=table)
-    return made
+        output[:, start:stop] = _taken(padded, positions, table=table)
+    return output
 
 
 def _taken(padded: Samples, positions: Times, *, table: NDArray[np.float32]) -> Samples:
@@ -115,8 +115,8 @@ def _taken(padded: Samples, positions: Times, *, table: NDArray[np.float32]) -> 
     positions = np.clip(positions, 0.0, samples - 1.0)
     whole = np.rint(positions)
     if np.abs(positions - whole).max(where=inside, initial=0.0) < _WHOLE:
-        found: Samples = padded[:, whole.astype(np.int64) + _TAPS] * inside
-        return found
+        exact: Samples = padded[:, whole.astype(np.int64) + _TAPS] * inside
+        return exact
     below = np.floor(positions)
     phase = (positions - below) * _PHASES
     row = phase.astype(np.int64)
@@ -124,8 +124,8 @@ def _taken(padded: Samples, positions: Times, *, table: NDArray[np.float32]) -> 
     weights = table[row] + share * (table[row + 1] - table[row])
     windows = np.lib.stride_tricks.sliding_window_view(padded, _TAPS, axis=1)
     first = below.astype(np.int64) + _TAPS - (_TAPS // 2 - 1)
-    made: Samples = np.stack([np.einsum("ij,ij->i", channel[first], weights) for channel in windows]) * inside
-    return made
+    output: Samples = np.stack([np.einsum("ij,ij->i", channel[first], weights) for channel in windows]) * inside
+    return output
 
 
 def _table() -> NDArray[np.float32]:
@@ -134,8 +134,8 @@ def _table() -> NDArray[np.float32]:
     away = np.arange(_TAPS)[None, :] - (_TAPS // 2 - 1) - phases
     window = np.i0(_KAISER * np.sqrt(np.clip(1.0 - (away / (_TAPS // 2)) ** 2, 0.0, 1.0)))
     weights = np.sinc(away) * window
-    found: NDArray[np.float32] = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
-    return found
+    table: NDArray[np.float32] = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    return table
 
 
 def spans_heard(spans: Sequence[tuple[float, float]], heard: Heard, *, duration_s: float) -> Spans:
@@ -152,13 +152,13 @@ def unheard(heard: Heard, *, duration_s: float) -> Spans:
 
 def joined(spans: Sequence[tuple[float, float]]) -> Spans:
     """Spans in order, those that touch as one."""
-    found: list[tuple[float, float]] = []
+    merged: list[tuple[float, float]] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((start, end))
-    return tuple(found)
+            merged.append((start, end))
+    return tuple(merged)
 
 
 def _when(heard: Heard, moment_s: float, duration_s: float) -> float:

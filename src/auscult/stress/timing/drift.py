@@ -34,7 +34,7 @@ class Drift(Retiming[DriftParams]):
         goal="long clips: a model that is in step at first and trusts it",
         modality="video",
         source="ours",
-        truth="masks stay; the lag of the sound at each frame, and silence where the sound is over, are told",
+        truth="masks stay; the lag of the sound at each frame, and silence where the sound is over, are reported",
         origin="sensor",
     )
 

@@ -36,7 +36,7 @@ class Offset(Retiming[OffsetParams]):
         goal="a model that binds sound to picture by their moment",
         modality="video",
         source="ours; the least that is seen after ITU-R BT.1359",
-        truth="masks stay; the lag of the sound at each frame and the silence at one end are told",
+        truth="masks stay; the lag of the sound at each frame and the silence at one end are reported",
         origin="transmission",
     )
 

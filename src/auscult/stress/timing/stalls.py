@@ -51,7 +51,7 @@ class DroppedFrames(Retiming[SeedParams]):
         goal="a model that follows motion from frame to frame",
         modality="video",
         source="ours",
-        truth="masks follow the frames that are shown; the number of the frame shown at each time is told",
+        truth="masks follow the frames that are shown; the number of the frame shown at each time is reported",
         origin="transmission",
     )
 
@@ -80,7 +80,7 @@ class RepeatedFrames(Retiming[SeedParams]):
         goal="a model that trusts frame numbers, or sound and picture to keep step",
         modality="video",
         source="ours",
-        truth="masks follow the frames that are shown; the number of the frame shown and the sound's lag are told",
+        truth="masks follow the frames that are shown; the number of the frame shown and the sound's lag are reported",
         origin="transmission",
     )
 

@@ -80,12 +80,12 @@ class Fog(Perturbs[FogParams]):
 def veiled(frame: Frame, fractal: NDArray[np.float32], *, density: float) -> Frame:
     """Add ``density`` times the fractal, (H, W), 0..1, and scale so that the brightest value stays where it was."""
     brightest = float(frame.max()) / 255.0
-    kept = brightest / (brightest + density)
-    veil = cv2.convertScaleAbs(fractal, alpha=255.0 * density * kept)
-    made = cv2.cvtColor(veil, cv2.COLOR_GRAY2RGB)
+    weight = brightest / (brightest + density)
+    veil = cv2.convertScaleAbs(fractal, alpha=255.0 * density * weight)
+    output = cv2.cvtColor(veil, cv2.COLOR_GRAY2RGB)
     # half a grey level less: rounding then drops the fraction, as the release does
-    cv2.addWeighted(frame, kept, made, 1.0, -0.5, dst=made)
-    return as_bytes(made)
+    cv2.addWeighted(frame, weight, output, 1.0, -0.5, dst=output)
+    return as_bytes(output)
 
 
 STRESSOR: VisionStressor[FogParams] = Fog()

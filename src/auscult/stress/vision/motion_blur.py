@@ -96,8 +96,8 @@ def kernel_of(taps: Sequence[Tap]) -> Kernel:
 def summed(padded: Frame, kernel: Kernel, *, at: tuple[int, int], size: tuple[int, int]) -> NDArray[np.int16]:
     """Weighted sums, in 128ths of a grey level, for the pixels of a size (H, W) that begin ``at`` (y, x)."""
     tall, wide = kernel.weights.shape
-    seen = padded[at[0] + kernel.down :, at[1] + kernel.right :][: size[0] + tall - 1, : size[1] + wide - 1]
-    made = cv2.filter2D(seen, cv2.CV_16S, kernel.weights, anchor=(0, 0))
+    region = padded[at[0] + kernel.down :, at[1] + kernel.right :][: size[0] + tall - 1, : size[1] + wide - 1]
+    made = cv2.filter2D(region, cv2.CV_16S, kernel.weights, anchor=(0, 0))
     return np.asarray(made, dtype=np.int16)[: size[0], : size[1]]
 
 

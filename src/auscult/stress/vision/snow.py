@@ -227,12 +227,12 @@ def whitened(frame: Frame, flakes: NDArray[np.uint8], *, kept: float) -> Frame:
     lift = cv2.convertScaleAbs(grey, alpha=1.5 * white, beta=max(0.0, 127.5 * white - 0.5))
     cv2.add(lift, flakes, dst=lift)
     light = cv2.cvtColor(lift, cv2.COLOR_GRAY2RGB)
-    made = cv2.convertScaleAbs(frame, alpha=kept)
-    cv2.add(made, light, dst=made)
+    output = cv2.convertScaleAbs(frame, alpha=kept)
+    cv2.add(output, light, dst=output)
     cv2.cvtColor(flakes, cv2.COLOR_GRAY2RGB, dst=light)
     cv2.add(frame, light, dst=light)
-    cv2.max(made, light, dst=made)
-    return as_bytes(made)
+    cv2.max(output, light, dst=output)
+    return as_bytes(output)
 
 
 STRESSOR: VisionStressor[SnowParams] = Snow()

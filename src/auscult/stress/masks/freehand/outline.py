@@ -154,17 +154,17 @@ def edge_map(piece: Workpiece, params: EdgeParams, *, side: Side) -> Floats:
     The map is kept with the target, since choosing and rendering both need it.
     """
     key = ("freehand", side, replace(params, level=0.0))
-    if key not in piece.kept:
+    if key not in piece.cache:
         distance = piece.distance(side)
         if params.mode == "swell":
             values = distance / _widths(piece.window(side), params.lobes)
         else:
             cover = _soft(own_window(piece, side).astype(np.float32), params)
             values = cover if side == "inside" else np.where(cover > 0, np.float32(1.0) - cover, np.inf)
-        piece.kept.clear()
-        piece.kept[key] = np.where(distance > 0, values, np.inf).astype(np.float32)
-    found: Floats = piece.kept[key]
-    return found
+        piece.cache.clear()
+        piece.cache[key] = np.where(distance > 0, values, np.inf).astype(np.float32)
+    cached: Floats = piece.cache[key]
+    return cached
 
 
 def own_window(piece: Workpiece, side: Side) -> Mask:
@@ -234,15 +234,15 @@ def _corners(
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """The target's outline with few corners, passing by its own by up to ``slack_px``: rings and the pulls of each."""
     window = np.ascontiguousarray(piece.mask[boxes.window(piece.box)]).view(np.uint8)
-    found, _ = cv2.findContours(window, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    made: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
-    for line in sorted(found, key=lambda line: -cv2.contourArea(np.asarray(line)))[:MOST_RINGS]:
-        if cv2.contourArea(np.asarray(line)) < _LEAST_PART * piece.area_px and made:
+    contours, _ = cv2.findContours(window, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    rings: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    for line in sorted(contours, key=lambda line: -cv2.contourArea(np.asarray(line)))[:MOST_RINGS]:
+        if cv2.contourArea(np.asarray(line)) < _LEAST_PART * piece.area_px and rings:
             continue
         ring = np.asarray(cv2.approxPolyDP(np.asarray(line), slack_px, closed=True), dtype=np.float64)[:, 0]
         if 3 <= len(ring) <= MOST_CORNERS:
-            made.append((ring + np.array([piece.box[0], piece.box[1]]), rng.uniform(0.0, 1.0, len(ring)) ** 2))
-    return made
+            rings.append((ring + np.array([piece.box[0], piece.box[1]]), rng.uniform(0.0, 1.0, len(ring)) ** 2))
+    return rings
 
 
 def _moved(ring: NDArray[np.float64], pull: NDArray[np.float64], by_px: float, *, size: tuple[int, int]) -> Ring:
@@ -311,7 +311,7 @@ def _lobes(rng: np.random.Generator) -> tuple[Lobe, ...]:
 
 
 def _searched(
-    piece: Workpiece, made: Callable[[float], EdgeParams], *, wanted: Wanted, side: Side
+    piece: Workpiece, params_at: Callable[[float], EdgeParams], *, wanted: Wanted, side: Side
 ) -> EdgeParams | None:
     """Find by halving how far a shape must go, from nothing to the widest that still is an error of the outline."""
     low, high = 0.0, widest_px(piece.size_px)
@@ -319,7 +319,7 @@ def _searched(
     best: tuple[int, EdgeParams] | None = None
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        drawn = made(middle)
+        drawn = params_at(middle)
         other = shaped(piece, drawn, side=side)
         pixels = int(np.count_nonzero(own & ~other if side == "inside" else other & ~own))
         if wanted.holds(pixels) and (best is None or abs(pixels - wanted.drawn) < abs(best[0] - wanted.drawn)):
