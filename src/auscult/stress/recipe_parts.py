@@ -208,7 +208,7 @@ def sweep(room: str, kinds: str, severities: str, *, schedule: str = "static") -
 
     Raises:
         UnknownName: No such room, kind or schedule, with the nearest names.
-        UsageError: A severity is out of range, nothing was asked for, or far too much.
+        UsageError: A severity is out of range, no recipe is left, or far too many.
 
     Example:
         >>> [recipe.name for recipe in sweep("vision", "gaussian_noise", "1,high")]

@@ -145,7 +145,7 @@ class Plan:
     _types: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Load what renders the steps, and lay out the clip; an InputError where they lack what they were drawn for."""
+        """Load what renders the steps, and lay out the clip; an InputError where a step's input is missing."""
         self._whole()
         parts, shown = self._laid_out()
         object.__setattr__(self, "_parts", parts)
@@ -171,7 +171,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, value: object) -> Self:
-        """Read what ``as_json`` wrote; an InputError where it is no plan, or one of perturbations not registered."""
+        """Read what ``as_json`` wrote; an InputError for no plan, or one of unregistered perturbations."""
         held = codec.from_json(PlanFormat, value, error=InputError, exact=True)
         try:
             stressors, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
@@ -270,7 +270,7 @@ class Plan:
             A new array of the same shape.
 
         Raises:
-            UsageError: It is no such frame, of another size than was planned for, or the clip has none of that number.
+            UsageError: The frame is invalid or of another size than was planned for, or ``index`` is out of range.
         """
         output = source = _frame(frame)
         for part, params, at in self._at(index, source.shape[:2]):
@@ -378,7 +378,7 @@ class Plan:
         needs = {"vision": self.shot, "sound": self.take, "sentences": self.text, "timing": self.reel}
         for name, params in self.steps:
             if needs[room_of(name)] is None:
-                raise InputError(f"the plan holds {name}, and nothing that it was drawn for")
+                raise InputError(f"the plan holds {name}, but not the input it was drawn for")
             if isinstance(params, Edits) != (room_of(name) == "sentences"):
                 raise InputError(f"the parameters of {name} are those of another room")
         if self.text is not None:

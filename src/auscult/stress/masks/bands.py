@@ -1,4 +1,4 @@
-"""Boundary errors of stills and clips: a band along the outline whose width varies from place to place.
+"""Boundary errors of stills and clips: a band along the outline whose width varies along the outline.
 
 A pixel belongs to the band when its distance to the outline, divided by a modulation in (0, 1], is at most
 ``width_px``. The set grows with ``width_px`` alone, so the width for a wanted IoU is an order statistic of the ratios.
@@ -58,7 +58,7 @@ Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class Anchor(NamedTuple):
-    """A place on the outline where a local error is widest, in body coordinates; it fades over ``spread``."""
+    """A point on the outline where a local error is widest, in body coordinates; it fades over ``spread``."""
 
     u: Coordinate
     v: Coordinate

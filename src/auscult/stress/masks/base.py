@@ -191,7 +191,7 @@ class Workpiece(MaskTarget):
 
     @cached_property
     def cache(self) -> dict[Hashable, Any]:
-        """Room for one map that choosing and rendering both need; whoever writes clears it first."""
+        """One map that choosing and rendering both need; a writer clears the cache first."""
         return {}
 
     @property

@@ -1,4 +1,4 @@
-"""Coordinates that go with an object through a clip, so that a defect can keep its place on it.
+"""Coordinates that go with an object through a clip, so that a defect stays where it is on the object.
 
 Body coordinates have their origin at the centroid and are scaled so that the object's area is 1. They follow the
 object's turn: a frame's shape is laid over that of the frame before, and the angle at which the two agree best is added

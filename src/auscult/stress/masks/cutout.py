@@ -77,12 +77,12 @@ class Hole:
 
     @property
     def reach(self) -> float:
-        """Distance of its farthest place from its middle."""
+        """Distance of its farthest point from its middle."""
         corner = float(np.hypot(self.half_length, self.half_width))
         return corner if self.shape == "rectangle" else max(self.half_length, self.half_width)
 
     def norm(self, u: Doubles, v: Doubles, *, length: Callable[[Doubles, Doubles], Doubles] = np.hypot) -> Doubles:
-        """How far out each place is, in units of the half axes: below 1 is inside."""
+        """How far out each point is, in units of the half axes: below 1 is inside."""
         turn = np.deg2rad(self.turn_deg)
         # unnamed differences are overwritten in place, which is a fifth faster over a whole frame
         along = ((u - self.u) * np.cos(turn) + (v - self.v) * np.sin(turn)) / self.half_length
@@ -289,7 +289,7 @@ def _draw_cuts(rng: np.random.Generator, allowed: Mask, *, wanted: Wanted, corne
 
 
 def _coarse_room(free: Mask) -> tuple[NDArray[np.float32], float]:
-    """A small map of how much room there is round each place, and the pixels per cell of it."""
+    """A small map of how much room there is round each cell, and the pixels per cell of it."""
     scale = max(1.0, max(free.shape) / _COARSE_PX)
     if scale == 1.0:
         return regions.depth(free, frame_is_outline=True), scale
@@ -355,7 +355,7 @@ def _window(hole: Hole, reach_px: float, shape: tuple[int, ...]) -> Box:
 
 
 def _room_of(frames: Sequence[Posed]) -> Doubles:
-    """How much of the object lies round each place in most frames, in body units: (cells, cells), rows are v."""
+    """How much of the object lies round each cell in most frames, in body units: (cells, cells), rows are v."""
     step = max(1, -(-len(frames) // _MOST_FRAMES))
     centres = _cell_centres()
     maps = []

@@ -110,7 +110,7 @@ def variants(
         kinds: Names of stressors, in the order wanted.
 
     Yields:
-        (kind, difficulty, index, outcome): the stressor's bare name; what was asked for, or for a merge what it
+        (kind, difficulty, index, outcome): the stressor's bare name; the requested one, or for a merge what it
         became, None where there is no difficulty; the number within the kind, from 0, for negatives; and the mask or
         why there is none.
 
@@ -167,7 +167,7 @@ def check_masks(masks: Sequence[Mask], *, of: str = "") -> None:
 
 
 def find(name: str) -> registry.Entry:
-    """Find a mask stressor by its full or short name; of one of another room, the error tells the command."""
+    """Find a mask stressor by its full or short name; for one of another room, the error names the command."""
     try:
         entry = registry.find("stressor", name, besides=ROOMS)
     except UnknownName as error:

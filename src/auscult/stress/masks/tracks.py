@@ -54,7 +54,7 @@ class DefectTrack:
     """
 
     kind: Defect
-    difficulty: Difficulty | None  # what was asked for; of a merge, what its mean IoU makes it
+    difficulty: Difficulty | None  # the requested one; of a merge, what its mean IoU makes it
     index: int  # number within the kind, from 0, the hardest
     frames: tuple[Outcome[StressedMask], ...]  # in order of time
     other: int | None = None  # which other object was taken, by its index in ``others``

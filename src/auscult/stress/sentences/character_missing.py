@@ -26,7 +26,7 @@ class CharacterMissing(Declared):
         goal="a lossy keyboard or recogniser: words lose letters and run together",
         modality="text",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="what is meant stays; the lost characters are listed",
+        truth="the meaning stays; the lost characters are listed",
         origin="sensor",
     )
 

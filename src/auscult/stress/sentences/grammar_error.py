@@ -266,7 +266,7 @@ class GrammarError(Declared):
         goal="a writer who is not at home in the language: the words are known, their order and forms are not",
         modality="text",
         source="R2-Bench, Sec. 3.1, Table 1; the number of faults per level is ours",
-        truth="what is meant stays; the faults are listed",
+        truth="the meaning stays; the faults are listed",
         origin="source",
     )
 

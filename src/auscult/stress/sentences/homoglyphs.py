@@ -29,7 +29,7 @@ class Homoglyphs(Declared):
         goal="text that reads the same and is spelt with other characters: words fall apart for a tokenizer",
         modality="text",
         source="R2-Bench, Sec. 3.1 (part of its misspellings); shares are ours",
-        truth="what is meant stays; the replaced letters are listed",
+        truth="the meaning stays; the replaced letters are listed",
         origin="source",
     )
 

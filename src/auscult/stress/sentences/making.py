@@ -1,4 +1,4 @@
-"""Perturb sentences by name, and make them again from what was chosen."""
+"""Perturb sentences by name, and render them again from recorded parameters."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def perturb(
 
 
 def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
-    """Make it again from recorded parameters.
+    """Render again from recorded parameters.
 
     Raises:
         UnknownName: No such stressor.

@@ -29,7 +29,7 @@ class Mispunctuation(Declared):
         goal="hasty typing: words fall apart for a tokenizer",
         modality="text",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="what is meant stays; the changed places are listed",
+        truth="the meaning stays; the changed places are listed",
         origin="source",
     )
 

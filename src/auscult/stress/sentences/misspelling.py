@@ -178,7 +178,7 @@ class Misspelling(Declared):
         goal="hasty or unsure writing: known words become unknown ones",
         modality="text",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="what is meant stays; the changed words are listed",
+        truth="the meaning stays; the changed words are listed",
         origin="source",
     )
 

@@ -63,7 +63,7 @@ class AirAbsorption(Perturbs[AirParams]):
         goal="a model that knows a source by its high tones only",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays",
+        truth="which source sounds when is unchanged",
         origin="environment",
         occurs=("outdoors",),
     )

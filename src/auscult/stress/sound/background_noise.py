@@ -51,7 +51,7 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
         goal="a model that follows whatever sounds rather than what was asked for",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays; the noise is nobody's",
+        truth="which source sounds when is unchanged; the noise has no source",
         origin="environment",
     )
 

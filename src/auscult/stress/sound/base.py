@@ -15,7 +15,7 @@ MOST_HZ: Final = 768_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioInfo:
-    """What may be known of a sound when a perturbation is chosen.
+    """What a perturbation may know of a sound when it draws its parameters.
 
     Attributes:
         samples: Length, 1 or more.

@@ -57,7 +57,7 @@ class LowPass(CutoffFilter):
         goal="a model that tells sounds apart by their treble",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays",
+        truth="which source sounds when is unchanged",
         origin="transmission",
     )
 
@@ -89,7 +89,7 @@ class HighPass(CutoffFilter):
         goal="a model that tells sounds apart by their bass",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays",
+        truth="which source sounds when is unchanged",
         origin="transmission",
     )
 

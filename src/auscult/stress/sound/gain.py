@@ -40,7 +40,7 @@ class Gain(Perturbs[GainParams]):
         goal="a model that listens to loudness rather than to what sounds",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays",
+        truth="which source sounds when is unchanged",
         origin="source",
     )
 

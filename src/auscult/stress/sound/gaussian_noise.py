@@ -39,7 +39,7 @@ class GaussianNoise(Perturbs[GaussianNoiseParams]):
         goal="a poor microphone: faint sounds drown in hiss",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays",
+        truth="which source sounds when is unchanged",
         origin="sensor",
     )
 

@@ -34,7 +34,7 @@ class ImpulseNoise(Seeded):
         goal="a model that takes any sudden sound for an event",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1; constants are ours",
-        truth="who sounds when stays; the clicks belong to nobody",
+        truth="which source sounds when is unchanged; the clicks have no source",
         origin="sensor",
     )
 

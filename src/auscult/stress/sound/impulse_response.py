@@ -55,7 +55,7 @@ class ImpulseResponse(Perturbs[ResponseParams]):
         goal="a model that knows a source by its onsets or by a dry recording",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays; the response outlasts the sound by up to three seconds",
+        truth="which source sounds when is unchanged; the response outlasts the sound by up to three seconds",
         origin="sensor",
     )
 

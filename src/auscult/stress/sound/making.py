@@ -1,4 +1,4 @@
-"""Perturb sounds by name, and make them again from what was chosen."""
+"""Perturb sounds by name, and render them again from recorded parameters."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _take(sound: Samples, rate_hz: object) -> AudioInfo:
 def render(
     name: str, sound: Samples, params_json: Mapping[str, Any], *, rate_hz: int, noise: Samples | None = None
 ) -> Samples:
-    """Make it again from recorded parameters, byte for byte; ``noise`` must be what it was.
+    """Render again from recorded parameters, byte for byte; ``noise`` must be the same as before.
 
     Raises:
         UnknownName: No such stressor.
@@ -109,7 +109,7 @@ def render(
 def rendered(
     stressor: AnySoundStressor, sound: Samples, params: Params, *, rate_hz: int, noise: Samples | None = None
 ) -> Samples:
-    """A sound (channels, samples), perturbed; a copy at strength 0; a UsageError where the stressor gave none."""
+    """A sound (channels, samples), perturbed; a copy at strength 0; a UsageError where the stressor returned none."""
     if noise is not None and not mixes(stressor):
         raise UsageError(f"{stressor.name} mixes nothing in", hint="leave out the noise, or take background_noise")
     if params.strength == 0.0:
@@ -126,7 +126,7 @@ def _checked(stressor: Any, made: object, sound: Samples) -> Samples:
 
 
 def opened(sound: object) -> Samples:
-    """A sound as float32 (channels, samples), C-contiguous; a UsageError where it is none, empty, or not finite."""
+    """A sound as float32 (channels, samples), C-contiguous; a UsageError where it is no sound, empty, or not finite."""
     if not isinstance(sound, np.ndarray) or sound.ndim not in {1, 2} or 0 in sound.shape:
         raise UsageError(f"the sound is {kind_of(sound)}", expected=_EXPECTED)
     if sound.dtype in _WHOLES:
@@ -149,7 +149,7 @@ def opened(sound: object) -> Samples:
 
 
 def rate_of(rate_hz: object) -> int:
-    """Samples per second, as a whole number; a UsageError where it is none, or out of range."""
+    """Samples per second, as a whole number; a UsageError where it is no whole number, or out of range."""
     numeric = isinstance(rate_hz, Real) and not isinstance(rate_hz, bool)
     if not numeric or not 0 < rate_hz <= MOST_HZ or int(rate_hz) != rate_hz:  # type: ignore[call-overload,operator]
         raise UsageError(f"the rate of the sound is {rate_hz!r:.40} Hz", expected=f"a whole number up to {MOST_HZ}")

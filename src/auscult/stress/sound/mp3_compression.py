@@ -62,7 +62,7 @@ class Mp3Compression(Perturbs[Mp3Params]):
         goal="a model that knows a source by what listeners do not hear, and coding takes away",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays, to the sample",
+        truth="which source sounds when is unchanged, to the sample",
         origin="transmission",
     )
 

@@ -54,7 +54,7 @@ class PeakingFilter(Perturbs[PeakingParams]):
         goal="a model that trusts the balance of frequencies of good microphones",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays",
+        truth="which source sounds when is unchanged",
         origin="sensor",
     )
 

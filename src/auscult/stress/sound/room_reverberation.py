@@ -197,7 +197,7 @@ class RoomReverberation(Perturbs[RoomParams]):
         goal="a model that knows a source by its onsets or by a dry recording",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays; echoes outlast the sound by up to a second",
+        truth="which source sounds when is unchanged; echoes outlast the sound by up to a second",
         origin="environment",
         occurs=("indoors",),
     )

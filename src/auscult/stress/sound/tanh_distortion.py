@@ -43,7 +43,7 @@ class TanhDistortion(Perturbs[TanhParams]):
         goal="an overdriven microphone: harmonics that no source has",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="who sounds when stays",
+        truth="which source sounds when is unchanged",
         origin="sensor",
     )
 

@@ -38,7 +38,7 @@ class TimeMask(Perturbs[TimeMaskParams]):
         goal="a model that needs to hear without a pause",
         modality="sound",
         source="R2-Bench, Sec. 3.1, Table 1",
-        truth="nobody is heard in the silent span, which is reported",
+        truth="no source is heard in the silent span, which is reported",
         origin="sensor",
     )
 

@@ -24,7 +24,7 @@ Times: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimingInfo:
-    """What may be known of a video when a perturbation is chosen.
+    """What a perturbation may know of a video when it draws its parameters.
 
     Attributes:
         frames: How many, 1 or more.

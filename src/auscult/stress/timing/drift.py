@@ -1,6 +1,7 @@
 """Drift: sound and picture run by two clocks, and part a little more every second.
 
-Nobody offers it; .05 % is a poor pair of free-running clocks, 2 % half of what 24 frames a second shown at 25 gives.
+No other benchmark has it; .05 % is a poor pair of free-running clocks, 2 % half of what 24 frames a second shown at 25
+gives.
 """
 
 from __future__ import annotations

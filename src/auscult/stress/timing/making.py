@@ -1,4 +1,4 @@
-"""Perturb the timing of a clip and its sound by name, and make it again from what was chosen."""
+"""Perturb the timing of a clip and its sound by name, and render it again from recorded parameters."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def render(
     rate_fps: float,
     rate_hz: int | None = None,
 ) -> Footage:
-    """Make it again from recorded parameters, byte for byte.
+    """Render again from recorded parameters, byte for byte.
 
     Raises:
         UnknownName: No such stressor.
@@ -154,7 +154,7 @@ def heard_by(stressor: AnyTimingStressor, params: Params, times_s: Times) -> Tim
 
 
 def reel_of(clip: object, rate_fps: object) -> TimingInfo:
-    """What may be known of a clip when its timing is perturbed; a UsageError where clip or rate is none."""
+    """What may be known of a clip when its timing is perturbed; a UsageError where clip or rate is invalid."""
     if not isinstance(clip, np.ndarray) or clip.dtype != np.uint8 or clip.shape[3:] != (3,) or 0 in clip.shape:
         raise UsageError(f"the clip is {kind_of(clip)}", expected="uint8 (T, H, W, 3), none of them 0")
     numeric = isinstance(rate_fps, Real) and not isinstance(rate_fps, bool)

@@ -1,7 +1,7 @@
 """Offset: the sound comes before or after its picture, by the same time throughout.
 
-Nobody offers it; the levels double from what few notice (ITU-R BT.1359 gives 45 ms early and 125 ms late as what can be
-seen) to what nobody misses.
+No other benchmark has it; the levels double from what few notice (ITU-R BT.1359 gives 45 ms early and 125 ms late as
+what can be seen) to what nobody misses.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def held_back(seed: int, reel: TimingInfo, *, share: float) -> NDArray[np.bool_]
 class DroppedFrames(Retiming[SeedParams]):
     """Dropped frames: some are lost on the way, and the one before is shown instead; the clip stays in step.
 
-    Nobody offers it; the shares go from a link that stutters to one that shows every second frame.
+    No other benchmark has it; the shares go from a link that stutters to one that shows every second frame.
     """
 
     name = "timing.dropped_frames.v1"
@@ -69,7 +69,7 @@ class RepeatedFrames(Retiming[SeedParams]):
 
     As a player does that waits for its buffer. It never catches up, so the picture falls further behind with every
     stall and the end of the clip is not shown; a picture that freezes and jumps back into step is what
-    ``dropped_frames`` makes. Nobody offers it; the shares are ours.
+    ``dropped_frames`` makes. No other benchmark has it; the shares are ours.
     """
 
     name = "timing.repeated_frames.v1"

@@ -1,7 +1,7 @@
 """What a perturbation of pictures is.
 
-Choosing is apart from doing (law 3): ``choose`` draws everything that is random, once for a whole clip, and never asks
-how strong; ``render`` makes one frame from that and is pure. So a clip's weather stays the same weather while its
+Choosing is apart from doing (law 3): ``choose`` draws everything that is random, once for a whole clip, whatever the
+strength; ``render`` makes one frame from that and is pure. So a clip's weather stays the same weather while its
 strength rises and falls, and any frame can be made alone, in any order.
 """
 
@@ -24,7 +24,7 @@ _MOST_PIXELS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipInfo:
-    """What may be known of a picture or clip when a perturbation is chosen.
+    """What a perturbation may know of a picture or clip when it draws its parameters.
 
     Attributes:
         height: Pixels.

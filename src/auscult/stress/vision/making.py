@@ -1,4 +1,4 @@
-"""Perturb pictures and clips by name, and make them again from what was chosen."""
+"""Perturb pictures and clips by name, and render them again from recorded parameters."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def perturb(
     masks: Sequence[Mask] | None = None,
     boxes: Sequence[Box] | None = None,
 ) -> Stressed[NDArray[np.uint8], Effect]:
-    """Perturb a picture or a clip, and tell how and what became of the truth; other arguments as in ``apply``.
+    """Perturb a picture or a clip, with its parameters and resulting ground truth; other arguments as in ``apply``.
 
     ``masks`` of objects, each bool (H, W), or (T, H, W) for a clip, and ``boxes`` of objects of a picture,
     (x0, y0, x1, y1), are to follow the pixels. Boxes with fractions of pixels are rounded outwards.
@@ -77,7 +77,7 @@ def perturb(
 
 
 def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) -> NDArray[np.uint8]:
-    """Make it again from recorded parameters, byte for byte.
+    """Render again from recorded parameters, byte for byte.
 
     Args:
         name: The stressor and version that drew them.
@@ -120,7 +120,7 @@ def moved(
     masks: Sequence[Mask] | None,
     boxes: Sequence[Box] | None,
 ) -> Effect:
-    """What became of masks and boxes; both stay where no pixel leaves its place."""
+    """Masks and boxes after the perturbation; unchanged where it moves no pixels."""
     checked = [picture.mask(mask) for mask in masks_from(masks)]
     if boxes is not None and len(picture.frames) != 1:
         raise UsageError("boxes of a clip", expected="boxes of one picture", hint="give masks instead")
@@ -197,14 +197,14 @@ def opened(image: object, *, rate_fps: float = 25.0) -> OpenedPicture:
 
 
 def checked_mask(mask: object, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """A mask of a shape; a UsageError where it is none."""
+    """A mask of the given shape; a UsageError where it is not one."""
     if not isinstance(mask, np.ndarray) or mask.shape != shape or mask.dtype != np.bool_:
         raise UsageError(f"a mask is {kind_of(mask)}", expected=f"bool {shape}")
     return mask
 
 
 def masks_from(values: object) -> list[object]:
-    """Masks one by one, each still to be looked at; none where there are none."""
+    """Masks one by one, not yet checked; none where there are none."""
     return [] if values is None else _listed(values, "masks")
 
 

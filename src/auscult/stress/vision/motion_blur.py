@@ -21,7 +21,7 @@ from auscult.stress.perturbation import Constant, Params, Perturbs
 from auscult.stress.vision.base import VisionStressor, as_bytes
 from auscult.types import Frame, Metadata
 
-_LEAST_PX = 1e-3  # of a standard deviation: all weight is on the first place long before
+_LEAST_PX = 1e-3  # of a standard deviation: all weight is on the first tap long before
 BITS = 7  # of a fraction; 255 then almost fills 16 bits
 _HALF_STEPS = 2  # what rounding may take from a sum that is a whole number
 _ROWS = 64  # made at a time, so that what is made in between stays in the processor's cache
@@ -29,7 +29,7 @@ PIECE = 11  # taps; a kernel of at most 11 x 11 is summed tap by tap, a larger o
 
 
 class Tap(NamedTuple):
-    """One place that a pixel looks at."""
+    """One offset whose pixel enters the weighted mean."""
 
     down: int  # pixels
     right: int  # pixels
@@ -37,7 +37,7 @@ class Tap(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """Some taps; ``down`` and ``right`` are the place of the first weight."""
+    """Some taps; ``down`` and ``right`` are the offset of the first weight."""
 
     down: int
     right: int
@@ -56,7 +56,7 @@ def half_gaussian(radius_px: float, sigma_px: float) -> NDArray[np.float64]:
 
 
 def line(weights: NDArray[np.float64], angle_deg: float) -> tuple[Tap, ...]:
-    """Places from a pixel on, one pixel apart, rounded to the nearest, halves down; 0 degrees go right, 90 down."""
+    """Offsets from a pixel on, one pixel apart, rounded to the nearest, halves down; 0 degrees go right, 90 down."""
     down, right = math.sin(math.radians(angle_deg)), math.cos(math.radians(angle_deg))
     return tuple(
         Tap(math.ceil(at * down - 0.5), math.ceil(at * right - 0.5), float(weight)) for at, weight in enumerate(weights)

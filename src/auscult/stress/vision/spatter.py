@@ -81,7 +81,7 @@ def _wet(frame: Frame, liquid: NDArray[np.float32], *, threshold: float, shine: 
 
 
 def _relief(drops: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """How brightly the light falls on each place, from how far it lies from the edge of a drop, (H, W)."""
+    """How brightly the light falls on each pixel, from how far it lies from the edge of a drop, (H, W)."""
     depth = np.empty_like(drops)
     for top in range(0, len(drops), _STRIP_PX):
         first = max(0, top - _FAR_PX - _EDGE_PX)
@@ -92,7 +92,7 @@ def _relief(drops: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _depth(drops: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """How far each place lies from the nearest edge of a drop, in whole pixels."""
+    """How far each pixel lies from the nearest edge of a drop, in whole pixels."""
     edges = cv2.Canny(drops, 50, 150)
     away = cv2.distanceTransform(cv2.bitwise_not(edges, dst=edges), cv2.DIST_L2, cv2.DIST_MASK_5)
     cv2.threshold(away, _FAR_PX, _FAR_PX, cv2.THRESH_TRUNC, dst=away)

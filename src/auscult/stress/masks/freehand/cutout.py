@@ -37,7 +37,7 @@ _COVERED: Final = 0.05  # share of a cell that the object must cover for a limb 
 
 
 class Spot(NamedTuple):
-    """A place that a shape hangs on."""
+    """A point that anchors a shape."""
 
     x_px: Coordinate  # column
     y_px: Coordinate  # row

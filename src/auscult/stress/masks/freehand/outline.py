@@ -184,7 +184,7 @@ def _widths(box: Box, lobes: tuple[Lobe, ...]) -> Floats:
 
 
 def _soft(own: Floats, params: EdgeParams) -> Floats:
-    """How much of each place belongs to the object, 0..1, after blurring or at low resolution."""
+    """How much of each pixel belongs to the object, 0..1, after blurring or at low resolution."""
     if params.mode == "matte":
         blurred = cv2.GaussianBlur(own, (0, 0), float(params.grain_px), borderType=cv2.BORDER_REPLICATE)
         return np.asarray(blurred, dtype=np.float32)
@@ -268,7 +268,7 @@ def _outwards(ring: NDArray[np.float64]) -> NDArray[np.float64]:
 
 _ROUNDS: Final = 2
 _STEPS: Final = 12
-_LOBE: Final = 0.6  # how far a lobe may stand out, in shares of the widest error: farther out it is another thing
+_LOBE: Final = 0.6  # how far a lobe may stand out, in shares of the widest error: farther out it is no outline error
 _LEAST_ALONG: Final = 0.2  # share of the outline that an error along it touches
 _MOST_LOOSE: Final = 0.12  # share of the target that an erosion may leave cut off from the rest
 
@@ -338,7 +338,7 @@ class _Freehand:
     params = EdgeParams
 
     def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> EdgeParams | Undefined:
-        """Draw the way it goes wrong and the place in the window; undefined where no way hits it."""
+        """Draw the kind of error and the IoU within the window; undefined where no kind reaches it."""
         piece = workpiece(target)
         room = target.mask.size - piece.area_px
         if self.side == "outside" and room < piece.area_px / 10:
