@@ -19,8 +19,8 @@ from auscult.models.classical.lexicon_things import COLOURS, colour_fits
     [
         ("the red thing", (Cue("colour", "red"),)),
         ("Grey, LARGE and round.", (Cue("colour", "grey"), Cue("size", "large"), Cue("shape", "round"))),
-        ("the second thing from the left", (Cue("most", "left", place=2),)),
-        ("the third smallest", (Cue("most", "small", place=3),)),
+        ("the second thing from the left", (Cue("most", "left", rank=2),)),
+        ("the third smallest", (Cue("most", "small", rank=3),)),
         ("neither red nor blue", (Cue("colour", "red", denied=True), Cue("colour", "blue", denied=True))),
         ("not red and on the left", (Cue("colour", "red", denied=True), Cue("place", "left"))),
         ("the one that is not red but blue", (Cue("colour", "red", denied=True), Cue("colour", "blue"))),

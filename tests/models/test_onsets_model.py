@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from auscult.models.base import ReferringModel
-from auscult.models.classical.onsets import MODEL, PLACES, agreement, listen, peaks
+from auscult.models.classical.onsets import MODEL, POSITIONS, agreement, listen, peaks
 from auscult.types import Query
 
 RATE_HZ = 16_000
@@ -120,9 +120,9 @@ def test_a_sound_from_where_nothing_stands_takes_nothing() -> None:
 @pytest.mark.parametrize("rate_hz", [8_000, 44_100, 192_000])
 def test_any_rate_gives_the_same_place(rate_hz: int) -> None:
     heard = listen(tone((1,), x=0.3, total=3, rate_hz=rate_hz), rate_hz, frames=3)
-    assert heard.places is not None
+    assert heard.positions is not None
     assert heard.sounds.tolist() == [False, True, False]
-    assert peaks(heard.places[1]) == pytest.approx([0.3], abs=1 / PLACES)
+    assert peaks(heard.positions[1]) == pytest.approx([0.3], abs=1 / POSITIONS)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_takes_any_size(frames: int, size: tuple[int, int], samples: int, rate_h
 def test_of_many_channels_the_first_two_are_left_and_right() -> None:
     sound = tone((1,), x=0.3, total=3)
     two, five = (listen(one, RATE_HZ, frames=3) for one in (sound, np.vstack([sound, sound, sound[:1]])))
-    assert two.places is not None
-    assert five.places is not None
-    assert np.array_equal(two.places, five.places)
+    assert two.positions is not None
+    assert five.positions is not None
+    assert np.array_equal(two.positions, five.positions)
 
 
 def test_one_photograph_is_searched_where_the_sound_comes_from() -> None:

@@ -65,10 +65,10 @@ def decoder_errors() -> tuple[type[Exception], ...]:
 
 def damaged(path: Path, error: BaseException, *, done: str = "") -> InputError:
     """The error of a file that PyAV cannot read, or cannot read on; ``done`` says how far it came."""
-    told = " ".join(str(error).split()).replace(f"file:{Path(path).absolute()}", "it")[:120] or type(error).__name__
+    message = " ".join(str(error).split()).replace(f"file:{Path(path).absolute()}", "it")[:120] or type(error).__name__
     problem = f"the video is truncated or damaged{done}" if done else "the file is no video that can be read"
     return InputError(
-        f"{problem} ({told})",
+        f"{problem} ({message})",
         expected=EXPECTED,
         hint="copy or export it again",
         path=path,

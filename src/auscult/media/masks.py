@@ -143,9 +143,9 @@ def davis_palette() -> NDArray[np.uint8]:
     index = np.arange(256, dtype=np.uint8)[:, None]
     channel = np.arange(3, dtype=np.uint8)
     colours = np.zeros((256, 3), dtype=np.uint8)
-    for place in range(3):
-        bit = (index >> channel >> np.uint8(3 * place)) & np.uint8(1)
-        colours |= bit << np.uint8(7 - place)
+    for bit_index in range(3):
+        bit = (index >> channel >> np.uint8(3 * bit_index)) & np.uint8(1)
+        colours |= bit << np.uint8(7 - bit_index)
     return colours
 
 

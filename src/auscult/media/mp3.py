@@ -61,15 +61,15 @@ def through_mp3(sound: Samples, *, rate_hz: int, kbps: int) -> Samples:
     av = load_av("coding MP3")
     layout = _LAYOUTS[channels - 1]
     found = np.zeros((channels, DELAY + samples), dtype=np.float32)
-    place = 0
+    position = 0
     try:
         coder = _coder(av, layout, rate_hz=rate_hz, kbps=kbps)
         decoder = av.CodecContext.create("mp3float", "r")
         decoder.thread_count = 1
         for heard in _decoded(av, coder, decoder, frames=_frames(sound, layout, rate_hz=rate_hz)):
-            piece = heard.to_ndarray()[:, : found.shape[1] - place]
-            found[:, place : place + piece.shape[1]] = piece
-            place += piece.shape[1]
+            piece = heard.to_ndarray()[:, : found.shape[1] - position]
+            found[:, position : position + piece.shape[1]] = piece
+            position += piece.shape[1]
     except (av.error.FFmpegError, MemoryError) as error:
         raise OutputError(f"the sound cannot be coded as MP3: {error}") from error
     return np.ascontiguousarray(found[:, DELAY:])
@@ -90,10 +90,10 @@ def _coder(av: Any, layout: str, *, rate_hz: int, kbps: int) -> Any:
 def _frames(sound: Samples, layout: str, *, rate_hz: int) -> Iterator[Any]:
     """The sound in pieces, and silence until all of it has come out of the decoder."""
     silence = np.zeros((sound.shape[0], 2 * DELAY), dtype=np.float32)
-    place = 0
+    position = 0
     for piece in [*(sound[:, start : start + _BLOCK] for start in range(0, sound.shape[1], _BLOCK)), silence]:
-        yield audio_frame(np.ascontiguousarray(piece), form="fltp", layout=layout, rate_hz=rate_hz, at=place)
-        place += piece.shape[1]
+        yield audio_frame(np.ascontiguousarray(piece), form="fltp", layout=layout, rate_hz=rate_hz, at=position)
+        position += piece.shape[1]
 
 
 def _decoded(av: Any, coder: Any, decoder: Any, *, frames: Iterator[Any]) -> Iterator[Any]:

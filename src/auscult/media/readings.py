@@ -34,16 +34,16 @@ class LoadedMask:
 
 def of_values(array: NDArray[Any], ref: MaskRef, path: Path) -> LoadedMask:
     """Read a grey picture or an NPY array, (H, W), by its values."""
-    asked = ref.labels or ref.index is not None
+    wants_index = ref.labels or ref.index is not None
     if array.dtype == np.bool_:
         if ref.index is not None:
             return LoadedMask(of_indices(array.astype(np.uint8), ref, path), "index")
         return LoadedMask(np.ascontiguousarray(array), _binary(path))
     if array.dtype.kind == "f":
-        return LoadedMask(_soft_float(array, path, asked=asked), SOFT)
+        return LoadedMask(_soft_float(array, path, wants_index=wants_index), SOFT)
     if int(array.min()) < 0:
         raise InputError("the mask holds negative numbers", expected="numbers from 0 up", path=path)
-    if asked:
+    if wants_index:
         return LoadedMask(of_indices(array, ref, path), "index")
     if _at_most_two_values(array):
         return LoadedMask(_two_values(array, path), _binary(path))
@@ -177,8 +177,8 @@ def _at_most_two_values(array: NDArray[Any]) -> bool:
     return bool(low == high or ((array == low) | (array == high)).all())
 
 
-def _soft_float(array: NDArray[Any], path: Path, *, asked: bool) -> Mask:
-    if asked:
+def _soft_float(array: NDArray[Any], path: Path, *, wants_index: bool) -> Mask:
+    if wants_index:
         raise InputError("object indices are asked of floating point numbers", expected="whole numbers", path=path)
     if not np.isfinite(array).all():
         raise InputError("the mask holds NaN or infinity", expected="numbers in 0..1", path=path)

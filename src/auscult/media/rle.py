@@ -70,12 +70,12 @@ def _compressed(runs: NDArray[np.int64]) -> str:
     characters = np.empty((rest.size, groups), dtype=np.uint8)
     written = np.empty(characters.shape, dtype=np.bool_)
     goes_on = np.ones(rest.size, dtype=np.bool_)
-    for place in range(groups):  # a place is written while the places above the last still carry more than the sign
+    for index in range(groups):  # written while the groups above carry more than the sign
         low = rest & (_MORE - 1)
         rest = rest >> _GROUP_BITS
         more = rest != -(low // _SIGN)
-        characters[:, place] = low + np.where(more, _FIRST + _MORE, _FIRST)
-        written[:, place] = goes_on
+        characters[:, index] = low + np.where(more, _FIRST + _MORE, _FIRST)
+        written[:, index] = goes_on
         goes_on &= more
     return characters[written].tobytes().decode("ascii")
 
@@ -145,8 +145,8 @@ def _decompressed(characters: NDArray[np.int64], area: int) -> NDArray[np.int64]
     groups = last - first + 1
     if groups.max() > _MAX_GROUPS:
         raise InputError("the RLE's `counts` holds a number of more than 34 bits", expected="runs within the picture")
-    place = np.arange(characters.size) - np.repeat(first, groups)
-    parts = (characters & (_MORE - 1)) << (_GROUP_BITS * place)
+    index = np.arange(characters.size) - np.repeat(first, groups)
+    parts = (characters & (_MORE - 1)) << (_GROUP_BITS * index)
     runs = np.asarray(np.add.reduceat(parts, first), dtype=np.int64)
     runs -= np.where(characters[last] & _SIGN, np.int64(1) << (_GROUP_BITS * groups), 0)
     runs[1::2] = np.cumsum(runs[1::2])

@@ -58,22 +58,22 @@ def _chunks(container: Any, stream: Any, *, path: Path, limits: Limits) -> Itera
     """Decoded pieces, (channels, samples) each, and the sample at which each starts; they may start below 0."""
     rate, channels = int(stream.rate), int(stream.channels)
     resampler = load_av().AudioResampler(format="fltp", layout=stream.layout, rate=rate)
-    zero, place = zero_of(container), None
+    zero, position = zero_of(container), None
     try:
         for heard in container.decode(stream):
-            start = place
+            start = position
             if heard.pts is not None:
                 stated = round((heard.pts * Fraction(heard.time_base) - zero) * rate)
-                start = stated if place is None or abs(stated - place) > _JUMP_S * rate else place
-            start = max(start or 0, place if place is not None else -rate * 60)
+                start = stated if position is None or abs(stated - position) > _JUMP_S * rate else position
+            start = max(start or 0, position if position is not None else -rate * 60)
             for piece in resampler.resample(heard):
                 chunk = np.asarray(piece.to_ndarray(), dtype=np.float32)
                 check_sound((channels, start + chunk.shape[1]), rate, limits=limits, path=path)
                 yield start, chunk
                 start += chunk.shape[1]
-            place = start
+            position = start
     except decoder_errors() as error:
-        raise damaged(path, error, done=f" in its sound at {(place or 0) / max(rate, 1):.3f} s") from error
+        raise damaged(path, error, done=f" in its sound at {(position or 0) / max(rate, 1):.3f} s") from error
 
 
 SOUND_SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".au", ".caf", ".w64"})
@@ -137,9 +137,9 @@ def _decoded(data: bytes, *, path: Path, limits: Limits) -> Sound:
         AttributeError,
         MemoryError,
     ) as error:
-        told = " ".join(str(error).split()).rpartition(": ")[2][:120]
+        message = " ".join(str(error).split()).rpartition(": ")[2][:120]
         raise InputError(
-            f"the file is no sound that can be decoded ({told})",
+            f"the file is no sound that can be decoded ({message})",
             expected=_EXPECTED,
             hint="convert it, or copy it again",
             path=path,

@@ -55,7 +55,7 @@ def decoded(container: Any, stream: Any, *, path: Path, limits: Limits) -> Itera
                 yield picture, time
     except decoder_errors() as error:
         yield from _held(stream, zero=zero, reached=reached)
-        raise damaged(path, error, done=reached.told()) from error
+        raise damaged(path, error, done=reached.progress()) from error
     reached.check_whole(container, stream, zero, path=path)
 
 
@@ -115,7 +115,7 @@ class _Reached:
         self.frames, self._latest = self.frames + 1, time
         return Fraction(time)
 
-    def told(self) -> str:
+    def progress(self) -> str:
         """For a message."""
         return f" after {self.frames} frames, at {float(self._latest):.3f} s"
 
@@ -341,9 +341,9 @@ def _next(pictures: Iterator[tuple[Any, Fraction]]) -> tuple[_Showing | None, In
 
 
 def _behind(path: Path, time: Fraction, last: _Showing | None) -> InputError:
-    told = "the video has no frame" if last is None else f"the last frame appears at {float(last.time):.3f} s"
+    detail = "the video has no frame" if last is None else f"the last frame appears at {float(last.time):.3f} s"
     return InputError(
-        f"there is no frame at {float(time):.3f} s: {told}",
+        f"there is no frame at {float(time):.3f} s: {detail}",
         expected="times before the end of the video",
         hint="leave the later times out",
         path=path,

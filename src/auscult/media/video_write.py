@@ -224,7 +224,7 @@ class _SoundCoder:
         self._container = container
         self._sound = sound
         self._rate_hz = rate_hz
-        self._place = 0
+        self._position = 0
         self._layout = _LAYOUTS[sound.shape[0]]
         coded_hz = rate_hz if rate_hz in _AAC_RATES_HZ else 48_000
         self._stream = container.add_stream("aac", rate=coded_hz, layout=self._layout, options={"flags": "+bitexact"})
@@ -234,10 +234,10 @@ class _SoundCoder:
 
     def code_until(self, time_s: float) -> None:
         """Code what sounds before a time."""
-        while self._place < min(time_s * self._rate_hz, self._sound.shape[1]):
-            block = np.ascontiguousarray(self._sound[:, self._place : self._place + _SOUND_BLOCK])
-            heard = audio_frame(block, form="fltp", layout=self._layout, rate_hz=self._rate_hz, at=self._place)
-            self._place += block.shape[1]
+        while self._position < min(time_s * self._rate_hz, self._sound.shape[1]):
+            block = np.ascontiguousarray(self._sound[:, self._position : self._position + _SOUND_BLOCK])
+            heard = audio_frame(block, form="fltp", layout=self._layout, rate_hz=self._rate_hz, at=self._position)
+            self._position += block.shape[1]
             self._code(heard)
 
     def finish(self) -> None:

@@ -112,30 +112,30 @@ def _values(body: bytes, *, code: int, bits: int) -> NDArray[np.float32]:
 
 def _chunks(data: bytes, path: Path) -> tuple[bytes, bytes, int]:
     """The format chunk, the bytes of the data chunk that are there, and how many it should have."""
-    place, form = 12, b""
-    while place + 8 <= len(data):
-        name, size = data[place : place + 4], int.from_bytes(data[place + 4 : place + 8], "little")
-        place += 8
+    offset, form = 12, b""
+    while offset + 8 <= len(data):
+        name, size = data[offset : offset + 4], int.from_bytes(data[offset + 4 : offset + 8], "little")
+        offset += 8
         if name == b"fmt ":
-            form = data[place : place + size]
+            form = data[offset : offset + size]
         elif name == b"data":
             if len(form) < 16:
                 raise _broken(path, "no whole format chunk stands before its data")
-            rest = len(data) - place
+            rest = len(data) - offset
             # A program that wrote to a pipe could not go back to fill in the size.
-            unknown = size == _UNKNOWN_SIZE or (size == 0 and not _chunk_at(data, place))
+            unknown = size == _UNKNOWN_SIZE or (size == 0 and not _chunk_at(data, offset))
             declared = rest if unknown else size
-            return form, data[place : place + min(declared, rest)], declared
-        place += size + size % 2
+            return form, data[offset : offset + min(declared, rest)], declared
+        offset += size + size % 2
     raise _broken(path, "it has no data chunk")
 
 
-def _chunk_at(data: bytes, place: int) -> bool:
+def _chunk_at(data: bytes, offset: int) -> bool:
     """Whether a chunk begins here: four printable characters, rare in samples, and a size that fits into the file."""
-    head = data[place : place + 8]
+    head = data[offset : offset + 8]
     if len(head) < 8 or not all(0x20 <= byte < 0x7F for byte in head[:4]):
         return False
-    return place + 8 + int.from_bytes(head[4:], "little") <= len(data)
+    return offset + 8 + int.from_bytes(head[4:], "little") <= len(data)
 
 
 def _broken(path: Path, problem: str) -> InputError:

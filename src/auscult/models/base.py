@@ -139,7 +139,7 @@ class Answer:
 class Predictor(Protocol):
     """A model ready to be asked, in one process."""
 
-    def __call__(self, ask: Request) -> Answer:
+    def __call__(self, request: Request) -> Answer:
         """Answer; an ``InputError`` says that what the model gave is none, anything else is what the model raises."""
         ...
 

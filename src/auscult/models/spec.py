@@ -48,7 +48,7 @@ def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> CodeHashes:
     2,000 folders are left out. After 400 files or 16 MiB, or where a file cannot be read, size and time of change stand
     in.
     """
-    told: CodeHashes = []
+    hashes: CodeHashes = []
     room = _MOST_BYTES
     for file in _files(folder, suffixes):
         name = file.relative_to(folder).as_posix()
@@ -60,11 +60,11 @@ def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> CodeHashes:
             continue
         room -= status.st_size
         try:
-            hashed = digest_file(file) if len(told) < _MOST_FILES and room >= 0 else ""
+            hashed = digest_file(file) if len(hashes) < _MOST_FILES and room >= 0 else ""
         except InputError:
             hashed = ""
-        told.append([name, hashed] if hashed else [name, status.st_size, status.st_mtime_ns])
-    return told
+        hashes.append([name, hashed] if hashed else [name, status.st_size, status.st_mtime_ns])
+    return hashes
 
 
 def folder_files(folders: Iterable[Path], suffixes: frozenset[str] = PYTHON) -> list[CodeHashes]:

@@ -23,7 +23,7 @@ from auscult.types import Query
 _KEYWORDS: Final = ("sound", "rate_hz", "first_mask")
 _FRAMES: Final = "frames"
 _QUERY: Final = "query"
-_BY_PLACE: Final = frozenset({inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD})
+_POSITIONAL: Final = frozenset({inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD})
 _BY_NAME: Final = frozenset({inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD})
 _EXPECTED: Final = "predict(frames, query, *, sound, rate_hz, first_mask) -> masks; all but frames may be left out"
 
@@ -63,7 +63,7 @@ def _module_of(file: Path) -> ModuleType:
         raise UsageError("it is no Python file", expected="FILE.py:NAME", path=file)
     folder = str(path.parent)
     beside = (other for other in path.parent.iterdir() if other != path and other.name != "__pycache__")
-    has_neighbours = any(one.suffix == ".py" or (one.is_dir() and any(one.glob("*.py"))) for one in beside)
+    has_neighbours = any(other.suffix == ".py" or (other.is_dir() and any(other.glob("*.py"))) for other in beside)
     if has_neighbours and folder not in sys.path:
         sys.path.insert(0, folder)  # it stays: a function may import a neighbour when it is called
     module = importlib.util.module_from_spec(spec)
@@ -99,18 +99,18 @@ class Calling:
         self._function = function
         self._second, self._takes, self._takes_all = _taken_by(function)
 
-    def __call__(self, ask: Request) -> Answer:
+    def __call__(self, request: Request) -> Answer:
         """Call the function, and check what it gives.
 
         The function gets copies, which it may spoil. A process that it forked and that comes back ends here: one
         process was asked, one answers.
         """
-        frames = ask.frames()
-        query = Query(ask.query.text)
-        given = {"query": query, "sound": ask.sound, "rate_hz": ask.rate_hz, "first_mask": ask.first_mask}
+        frames = request.frames()
+        query = Query(request.query.text)
+        given = {"query": query, "sound": request.sound, "rate_hz": request.rate_hz, "first_mask": request.first_mask}
         taken = {key: copy(given[key]) for key in self._takes}
         placed = (frames, query) if self._second else (frames,)
-        asked, begun = os.getpid(), time.perf_counter()
+        pid, begun = os.getpid(), time.perf_counter()
         try:
             found = self._function(*placed, **taken)
         except TypeError as error:
@@ -123,10 +123,10 @@ class Calling:
                 ) from error
             raise
         finally:
-            if os.getpid() != asked:
+            if os.getpid() != pid:
                 os._exit(1)
         seconds = time.perf_counter() - begun
-        masks, threshold = masks_of(found, shape=ask.shape)
+        masks, threshold = masks_of(found, shape=request.shape)
         return Answer(masks=masks, seconds=seconds, threshold=threshold)
 
     def close(self) -> None:
@@ -140,15 +140,15 @@ def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...], bool
     except (TypeError, ValueError):  # written in C, which tells no signature
         return True, _KEYWORDS, False
     parameters = signature.parameters.values()
-    places = [one for one in parameters if one.kind in _BY_PLACE]
+    positional = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
     called = f"{getattr(function, '__name__', type(function).__name__)}{signature}"
-    if any(one.name == _FRAMES and one.default is one.empty for one in places[1:]):
+    if any(parameter.name == _FRAMES and parameter.default is parameter.empty for parameter in positional[1:]):
         raise UsageError(
             f"{called} does not take the frames first", expected=_EXPECTED, hint="change the order of its arguments"
         )
-    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-    second = _second_is_query(signature, [one.name for one in places])
-    named = {one.name for one in parameters if one.kind in _BY_NAME}
+    takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    second = _second_is_query(signature, [parameter.name for parameter in positional])
+    named = {parameter.name for parameter in parameters if parameter.kind in _BY_NAME}
     takes = tuple(key for key in (() if second else (_QUERY,)) + _KEYWORDS if takes_all or key in named)
     try:
         signature.bind(*(None, None)[: 1 + second], **dict.fromkeys(takes))
@@ -157,10 +157,10 @@ def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...], bool
     return second, takes, takes_all
 
 
-def _second_is_query(signature: inspect.Signature, places: list[str]) -> bool:
+def _second_is_query(signature: inspect.Signature, positional: list[str]) -> bool:
     """Whether the second value without a name is the query: whatever it is called, but for one of the keywords."""
-    if _QUERY in signature.parameters and places[1:2] != [_QUERY]:
+    if _QUERY in signature.parameters and positional[1:2] != [_QUERY]:
         return False  # it has a place of its own
-    if len(places) > 1:
-        return places[1] not in _KEYWORDS
-    return any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in signature.parameters.values())
+    if len(positional) > 1:
+        return positional[1] not in _KEYWORDS
+    return any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in signature.parameters.values())

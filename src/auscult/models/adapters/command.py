@@ -224,20 +224,20 @@ class Program:
         self._running: Conversation | None = Conversation(self._words)
         self._count = 0
 
-    def __call__(self, ask: Request) -> Answer:
+    def __call__(self, request: Request) -> Answer:
         """Write the files, ask, and read the answer.
 
         After an answer that is none the program is started again for the next question, unless it only said that it has
         none for this.
         """
         self._count += 1
-        key = f"{ask.id}#{self._count}"  # an answer to an earlier question of the same case is not taken for this one's
+        key = f"{request.id}#{self._count}"  # so that a late answer to the same case is refused
         with tempfile.TemporaryDirectory(prefix="auscult-ask-", ignore_cleanup_errors=True) as folder:
-            question = _question(ask, key, Path(folder))
+            question = _question(request, key, Path(folder))
             begun = time.perf_counter()
-            reply = self._exchange(question, most_bytes=4 * math.prod(ask.shape) + (1 << 20))
+            reply = self._exchange(question, most_bytes=4 * math.prod(request.shape) + (1 << 20))
             seconds = time.perf_counter() - begun
-        return Answer(masks=_masks(reply, ask.shape), seconds=seconds)
+        return Answer(masks=_masks(reply, request.shape), seconds=seconds)
 
     def close(self) -> None:
         """End the program; a second call does nothing."""
@@ -262,21 +262,21 @@ class Program:
             ) from error
 
 
-def _question(ask: Request, key: str, folder: Path) -> dict[str, Any]:
+def _question(request: Request, key: str, folder: Path) -> dict[str, Any]:
     """Write what the question names, and make its line."""
-    paths = [folder / f"{number:05d}-{safe_name(name)[:80]}.png" for number, name in enumerate(ask.names)]
-    for path, frame in zip(paths, ask.frames(), strict=True):
+    paths = [folder / f"{number:05d}-{safe_name(name)[:80]}.png" for number, name in enumerate(request.names)]
+    for path, frame in zip(paths, request.frames(), strict=True):
         write_bytes(path, stored_png(frame))
     sound: dict[str, Any] = {"audio": None, "rate_hz": None}
-    if ask.sound is not None and ask.rate_hz is not None:
-        sound = {"audio": str(folder / "sound.wav"), "rate_hz": ask.rate_hz}
-        write_bytes(folder / "sound.wav", encode_wav(ask.sound, ask.rate_hz))
+    if request.sound is not None and request.rate_hz is not None:
+        sound = {"audio": str(folder / "sound.wav"), "rate_hz": request.rate_hz}
+        write_bytes(folder / "sound.wav", encode_wav(request.sound, request.rate_hz))
     return {
         "id": key,
         "frames": [str(path) for path in paths],
-        "text": ask.query.text,
+        "text": request.query.text,
         **sound,
-        "first_mask": None if ask.first_mask is None else encode(ask.first_mask),
+        "first_mask": None if request.first_mask is None else encode(request.first_mask),
     }
 
 

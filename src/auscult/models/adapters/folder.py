@@ -174,22 +174,22 @@ def _is_soft(grey: Sequence[StoredMask], among_soft: Callable[[], bool]) -> bool
     return False
 
 
-def _is_black_and(value: int, one: StoredMask) -> bool:
-    return bool(((one.values == 0) | (one.values == value)).all())
+def _is_black_and(value: int, stored: StoredMask) -> bool:
+    return bool(((stored.values == 0) | (stored.values == value)).all())
 
 
-def _white(one: StoredMask) -> int:
-    return int(np.iinfo(one.values.dtype).max)
+def _white(stored: StoredMask) -> int:
+    return int(np.iinfo(stored.values.dtype).max)
 
 
-def _mask(one: StoredMask, *, soft_grey: bool) -> NDArray[np.bool_]:
-    if one.kind == "mask":
-        return one.values
-    if one.kind == "soft":
-        return np.asarray(one.values >= THRESHOLD)
+def _mask(stored: StoredMask, *, soft_grey: bool) -> NDArray[np.bool_]:
+    if stored.kind == "mask":
+        return stored.values
+    if stored.kind == "soft":
+        return np.asarray(stored.values >= THRESHOLD)
     if soft_grey:
-        return np.asarray(one.values > _white(one) // 2)
-    return np.asarray(one.values != 0)
+        return np.asarray(stored.values > _white(stored) // 2)
+    return np.asarray(stored.values != 0)
 
 
 SUFFIXES: Final = (".png", ".npy")
@@ -206,19 +206,19 @@ class FolderOfPredictions:
         self._folder = folder
         self._is_soft: bool | None = None
 
-    def __call__(self, ask: Request) -> Answer:
+    def __call__(self, request: Request) -> Answer:
         """Read the masks of a case under its condition; no model runs here, so it takes no seconds."""
-        stored = [_read(places, ask) for places in self._places(ask)]
+        stored = [_read(paths, request) for paths in self._paths(request)]
         masks, threshold = union_of(stored, among_soft=self._is_soft_folder)
         return Answer(masks=masks, seconds=0.0, threshold=threshold)
 
     def close(self) -> None:
         """Do nothing: no file stays open."""
 
-    def unasked(self, asks: Iterable[Request]) -> tuple[str, ...]:
+    def unasked(self, requests: Iterable[Request]) -> tuple[str, ...]:
         """Files of the folder, relative to it, that no question asks for: of other cases or frames, or misnamed."""
-        wanted = {place for ask in asks for places in self._tried(ask) for place in places}
-        return tuple(sorted(name for name in _files(self._folder) if self._folder / name not in wanted))
+        requested = {path for request in requests for paths in self._tried(request) for path in paths}
+        return tuple(sorted(name for name in _files(self._folder) if self._folder / name not in requested))
 
     def _is_soft_folder(self) -> bool:
         """Whether a soft picture lies anywhere in the folder; of many files two thousand are looked at, evenly."""
@@ -234,50 +234,50 @@ class FolderOfPredictions:
         except InputError:  # a link that leads out of the folder
             return False
 
-    def _tried(self, ask: Request) -> Iterator[tuple[Path, ...]]:
+    def _tried(self, request: Request) -> Iterator[tuple[Path, ...]]:
         try:
-            yield from self._places(ask)
+            yield from self._paths(request)
         except InputError:  # its id names no place, so it asks for no file
             return
 
-    def _places(self, ask: Request) -> Iterator[tuple[Path, ...]]:
+    def _paths(self, request: Request) -> Iterator[tuple[Path, ...]]:
         """Where each frame's mask may lie."""
-        condition = inside(self._folder, ask.condition)
-        whole = [inside(condition, ask.id + suffix) for suffix in SUFFIXES] if len(ask.names) == 1 else []
-        for name in ask.names:
-            yield (*(inside(condition, f"{ask.id}/{name}{suffix}") for suffix in SUFFIXES), *whole)
+        condition = inside(self._folder, request.condition)
+        whole = [inside(condition, request.id + suffix) for suffix in SUFFIXES] if len(request.names) == 1 else []
+        for name in request.names:
+            yield (*(inside(condition, f"{request.id}/{name}{suffix}") for suffix in SUFFIXES), *whole)
 
 
 _EXPECTED: Final = "<folder>/<condition>/<case id>/<frame>.png, or .npy"
 
 
-def _read(places: tuple[Path, ...], ask: Request) -> StoredMask:
-    there = [place for place in places if place.exists()]
+def _read(paths: tuple[Path, ...], request: Request) -> StoredMask:
+    there = [path for path in paths if path.exists()]
     if not there:
-        raise _missing(places[0], ask)
+        raise _missing(paths[0], request)
     if len(there) > 1:
         raise InputError(
-            f"there are several predictions of one frame: {', '.join(place.name for place in there)}",
+            f"there are several predictions of one frame: {', '.join(path.name for path in there)}",
             expected="one file for each frame",
             hint="remove those that are not meant",
             path=there[0].parent,
         )
-    return read_stored(there[0], size=ask.size)
+    return read_stored(there[0], size=request.size)
 
 
-def _missing(place: Path, ask: Request) -> InputError:
+def _missing(path: Path, request: Request) -> InputError:
     """Say what is missing: the condition, the case, or one of its frames."""
-    case = place.parent
+    case = path.parent
     condition = case
-    for _ in Path(ask.id).parts:
+    for _ in Path(request.id).parts:
         condition = condition.parent
     if not condition.is_dir():
-        what, looked = f"there are no predictions under the condition {ask.condition!r}", condition
+        what, looked = f"there are no predictions under the condition {request.condition!r}", condition
     elif not case.is_dir():
-        what, looked = f"there are no predictions of the case under {ask.condition!r}", place
+        what, looked = f"there are no predictions of the case under {request.condition!r}", path
     else:
-        what, looked = "there is no prediction of this frame", place
-    near = sorted(one.name for one in looked.parent.iterdir())[:_MOST_SHOWN] if looked.parent.is_dir() else []
+        what, looked = "there is no prediction of this frame", path
+    near = sorted(other.name for other in looked.parent.iterdir())[:_MOST_SHOWN] if looked.parent.is_dir() else []
     return InputError(
         what,
         expected=f"{_EXPECTED}; an empty mask where nothing is segmented",
@@ -287,7 +287,7 @@ def _missing(place: Path, ask: Request) -> InputError:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    for place, _, names in os.walk(folder):
+    for parent, _, names in os.walk(folder):
         for name in names:
             if not name.startswith("."):
-                yield (Path(place) / name).relative_to(folder).as_posix()
+                yield (Path(parent) / name).relative_to(folder).as_posix()

@@ -149,8 +149,8 @@ def fit_of(
     padded = cv2.copyMakeBorder(after, reach, reach, reach, reach, cv2.BORDER_REPLICATE)
     field = padded[top : bottom + 2 * reach, left : right + 2 * reach].astype(np.float32)
     weights = np.repeat(known[top:bottom, left:right, None].astype(np.float32), 3, axis=2)
-    thing = before[top:bottom, left:right].astype(np.float32)
-    found = cv2.matchTemplate(field, thing, cv2.TM_SQDIFF, mask=weights) / np.float32(weights.sum())
+    patch = before[top:bottom, left:right].astype(np.float32)
+    found = cv2.matchTemplate(field, patch, cv2.TM_SQDIFF, mask=weights) / np.float32(weights.sum())
     line = np.arange(-reach, reach + 1, dtype=np.float32)
     cost = found + _FARNESS * np.hypot(line[:, None], line)
     row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
@@ -182,8 +182,8 @@ def _searched(earlier: FlowPicture, later: FlowPicture, shift: Shift) -> FlowMot
     return FlowMotion(back=back, trust=np.exp(-0.5 * astray * astray - unlike * unlike))
 
 
-def _difference(one: NDArray[np.generic], other: NDArray[np.uint8]) -> Floats:
-    apart = np.asarray(cv2.absdiff(np.asarray(one), other), dtype=np.float32)
+def _difference(first: NDArray[np.generic], second: NDArray[np.uint8]) -> Floats:
+    apart = np.asarray(cv2.absdiff(np.asarray(first), second), dtype=np.float32)
     return np.asarray(apart.sum(axis=2), dtype=np.float32)
 
 
@@ -251,16 +251,16 @@ def local_share(labels: Labels, mask: Floats, trust: Floats, *, radius_px: float
     height, width = labels.shape
     rows, columns = -(-height // _CELL_PX), -(-width // _CELL_PX)
     cell = (np.arange(height) // _CELL_PX * columns)[:, None] + np.arange(width) // _CELL_PX
-    places = (cell * _COLOURS + labels).reshape(-1)
+    bins = (cell * _COLOURS + labels).reshape(-1)
     weights = _UNTRUSTED + (1 - _UNTRUSTED) * trust
     side = 2 * round(radius_px / _CELL_PX) + 1
     counts = []
     for part in (weights * mask, weights):
-        counted = np.bincount(places, part.reshape(-1), minlength=rows * columns * _COLOURS)
+        counted = np.bincount(bins, part.reshape(-1), minlength=rows * columns * _COLOURS)
         grid = counted.reshape(rows, columns, _COLOURS).astype(np.float32)
         counts.append(cv2.boxFilter(grid, -1, (side, side), normalize=False).reshape(-1))
     share = (counts[0] + _PRIOR / 2) / (counts[1] + _PRIOR)
-    return np.asarray(share[places].reshape(height, width), dtype=np.float32)
+    return np.asarray(share[bins].reshape(height, width), dtype=np.float32)
 
 
 def _table(lab: NDArray[np.uint8], mask: Floats) -> Labels:
@@ -393,12 +393,12 @@ class _Track:
         mixed = (mixed + weight * pulled(self._first_mask, known.back)) / (1 + weight)
         labels = self._palette.labels(after.lab)
         share = local_share(labels, carried, motion.trust, radius_px=radius)
-        told = (
+        logit = (
             _logit(mixed, _SURE)
             + _LOCAL * _logit(np.asarray(cv2.blur(share, (3, 3)), dtype=np.float32), _SURE_COLOUR)
             + _COLOUR * cv2.blur(self._palette.evidence[labels], (3, 3))
         )
-        return _guided(np.asarray(1 / (1 + np.exp(-told)), dtype=np.float32), after)
+        return _guided(np.asarray(1 / (1 + np.exp(-logit)), dtype=np.float32), after)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def chances(things: Things, parsed: ParsedQuery, *, motions: Motions | None = No
         if cue.kind == "most":
             amounts = _amounts(things, cue.word, motions)
             if amounts is not None:
-                found = found * _of_fit(_ranked(things, members, amounts, place=cue.place), denied=cue.denied)
+                found = found * _of_fit(_ranked(things, members, amounts, rank=cue.rank), denied=cue.denied)
     if parsed.other is not None:
         others = chances(things, parsed.other, motions=motions)
         found = found * _of_fit(_related(things, parsed.how, others, motions=motions), denied=parsed.denied)
@@ -99,9 +99,9 @@ def _of_fit(fit: Values, *, denied: bool) -> Values:
     return LEAST + (1 - LEAST) * (1 - fit if denied else fit)
 
 
-def _more(one: Values, two: Values, margin: float) -> Values:
+def _more(first: Values, second: Values, margin: float) -> Values:
     """How surely each of the first is more than each of the second, (n, m), 0..1."""
-    return np.asarray(1 / (1 + np.exp(-np.clip((one[:, None] - two[None]) / margin, -30, 30))), dtype=np.float64)
+    return np.asarray(1 / (1 + np.exp(-np.clip((first[:, None] - second[None]) / margin, -30, 30))), dtype=np.float64)
 
 
 def _fit(things: Things, cue: Cue, motions: Motions | None) -> Values:
@@ -130,18 +130,18 @@ def _amounts(things: Things, word: str, motions: Motions | None) -> tuple[Values
     return _QUALITIES[word](things)
 
 
-def _ranked(things: Things, members: Values, amounts: tuple[Values, float], *, place: int) -> Values:
-    """How probable it is that just ``place - 1`` of the other members have more."""
+def _ranked(things: Things, members: Values, amounts: tuple[Values, float], *, rank: int) -> Values:
+    """How probable it is that just ``rank - 1`` of the other members have more."""
     pool = apart(things, members)
     members = np.minimum(_CERTAIN, members / members.max())  # who compares supposes that there are things to compare
     more = _more(amounts[0][pool], amounts[0], amounts[1]) * members[pool][:, None]
     more[things.within[pool] > _SAME] = 0.0  # no thing is compared with a part of itself
-    counts = np.zeros((place + 1, len(things)))
+    counts = np.zeros((rank + 1, len(things)))
     counts[0] = 1.0
     for chance in more:
         counts[1:] = counts[1:] * (1 - chance) + counts[:-1] * chance
         counts[0] = counts[0] * (1 - chance)
-    return np.asarray(counts[place - 1])
+    return np.asarray(counts[rank - 1])
 
 
 def apart(things: Things, values: Values) -> NDArray[np.intp]:
@@ -273,7 +273,7 @@ def followed(frames: Frames, parsed: ParsedQuery) -> list[Mask]:
     size = small(frames[0]).shape[:2]
     tiny = [motion.small_frame(frame) for frame in frames]
     flows = [_flow(*pair) for pair in pairwise(tiny)]
-    numbers = sorted({round(place) for place in np.linspace(0, len(frames) - 1, min(len(frames), MOST_KEYS)).tolist()})
+    numbers = sorted({round(index) for index in np.linspace(0, len(frames) - 1, min(len(frames), MOST_KEYS)).tolist()})
     found = (_key(frames, number, flows=flows, parsed=parsed) for number in numbers)
     keys = [key for key in found if key is not None]
     if not keys:
@@ -327,33 +327,33 @@ def _best_way(keys: Sequence[_Key], between: Sequence[motion.Flow]) -> list[int]
     """The region of each key frame."""
     total = np.log(keys[0].chances)
     back: list[NDArray[np.intp]] = []
-    for (one, two), flow in zip(pairwise(keys), between, strict=True):
-        steps = total[:, None] + _LINK * np.log(_links(one, two, flow))
+    for (key, following), flow in zip(pairwise(keys), between, strict=True):
+        steps = total[:, None] + _LINK * np.log(_links(key, following, flow))
         came = steps.argmax(axis=0)
         back.append(came)
-        total = np.log(two.chances) + steps[came, np.arange(len(came))]
+        total = np.log(following.chances) + steps[came, np.arange(len(came))]
     chosen = [int(total.argmax())]
     for came in reversed(back):
         chosen.append(int(came[chosen[-1]]))
     return chosen[::-1]
 
 
-def _links(one: _Key, two: _Key, flow: motion.Flow) -> Values:
+def _links(key: _Key, following: _Key, flow: motion.Flow) -> Values:
     """How probably each region of a frame is the same thing as each of a later one, (n, m)."""
-    carried = np.stack([motion.moved(mask, flow) for mask in one.masks])
-    first, second = (masks.reshape(len(masks), -1) for masks in (carried, two.masks))
+    carried = np.stack([motion.moved(mask, flow) for mask in key.masks])
+    first, second = (masks.reshape(len(masks), -1) for masks in (carried, following.masks))
     shared = first @ second.T
     either = first.sum(axis=1)[:, None] + second.sum(axis=1)[None] - shared
     lying = shared / np.maximum(either, 1e-6)
-    alike = np.minimum(one.things.look[:, None], two.things.look[None]).sum(axis=2)
-    sizes = np.exp(-np.abs(np.log(one.things.area[:, None] / two.things.area[None])))
+    alike = np.minimum(key.things.look[:, None], following.things.look[None]).sum(axis=2)
+    sizes = np.exp(-np.abs(np.log(key.things.area[:, None] / following.things.area[None])))
     return np.asarray(np.maximum(_NO_LINK, np.maximum(lying, _LOOKS * alike * sizes)), dtype=np.float64)
 
 
 def _shown(keys: Sequence[_Key], chosen: Sequence[int], at: int, *, flows: Sequence[motion.Flow]) -> Mask:
     """The mask of a frame: of one without regions of its own, the last key's, carried on; the first key's before it."""
-    place = max((place for place, key in enumerate(keys) if key.at <= at), default=0)
-    key, index = keys[place], chosen[place]
+    key_index = max((key_index for key_index, key in enumerate(keys) if key.at <= at), default=0)
+    key, index = keys[key_index], chosen[key_index]
     if key.at >= at:
         return np.asarray(key.things.masks[index])
     return motion.moved(key.masks[index], _along(flows[key.at : at])) >= 0.5

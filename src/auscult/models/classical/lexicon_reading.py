@@ -244,7 +244,7 @@ def _worded(form: Form, meaning: Meaning) -> Iterator[tuple[str, Meaning]]:
 MOST_THINGS: Final = 3
 """Things that one sentence may lead to, one after the other; what is said of more is not read."""
 
-_TOLD: Final[frozenset[WordKind]] = frozenset(
+_CUE_KINDS: Final[frozenset[WordKind]] = frozenset(
     {"colour", "light", "place", "size", "shape", "texture", "motion", "most"}
 )
 
@@ -256,7 +256,7 @@ class Cue:
     kind: WordKind
     word: str
     denied: bool = False
-    place: int = 1  # of a ``most``: 1 for the one with most of it, 2 for the second, and so on
+    rank: int = 1  # of a ``most``: 1 for the one with most of it, 2 for the second, and so on
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ def _parts(meanings: Sequence[Meaning]) -> list[_ReadThing]:
 def _cue(meaning: Meaning, *, denied: bool, number: int) -> Cue | None:
     if meaning.kind in {"most", "from"}:
         return Cue("most", meaning.word, denied, max(1, number))
-    return Cue(meaning.kind, meaning.word, denied) if meaning.kind in _TOLD else None
+    return Cue(meaning.kind, meaning.word, denied) if meaning.kind in _CUE_KINDS else None
 
 
 def _nested(parts: Sequence[_ReadThing]) -> ParsedQuery:

@@ -68,8 +68,8 @@ def found_in(picture: Frame) -> FoundRegions | None:
     able.sort(key=lambda one: -one.score)
     areas = np.bincount(labels.ravel()).astype(np.float64)
     members = np.zeros((len(able), len(areas)))
-    for row, one in zip(members, able, strict=True):
-        row[one.pieces] = 1.0
+    for row, region in zip(members, able, strict=True):
+        row[region.pieces] = 1.0
     kept = _unlike(members, areas)
     return FoundRegions(
         labels=labels,
@@ -176,21 +176,21 @@ def _apart(labels: NDArray[np.int32], lab: NDArray[np.uint8], borders: Borders) 
         0.0, np.linalg.norm(means[borders.pairs[:, 0]] - means[borders.pairs[:, 1]], axis=1) - _FREE_STEP
     )
     near: list[list[tuple[int, float]]] = [[] for _ in range(count)]
-    for (one, other), cost in zip(borders.pairs.tolist(), steps.tolist(), strict=True):
-        near[one].append((other, cost))
-        near[other].append((one, cost))
+    for (node, neighbour), cost in zip(borders.pairs.tolist(), steps.tolist(), strict=True):
+        near[node].append((neighbour, cost))
+        near[neighbour].append((node, cost))
     outer = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]])).tolist()
     paid = np.full(count, np.inf)
     paid[outer] = 0.0
-    heap = [(0.0, one) for one in outer]
+    heap = [(0.0, node) for node in outer]
     while heap:
-        cost, one = heapq.heappop(heap)
-        if cost > paid[one]:
+        cost, node = heapq.heappop(heap)
+        if cost > paid[node]:
             continue
-        for other, step in near[one]:
-            if cost + step < paid[other]:
-                paid[other] = cost + step
-                heapq.heappush(heap, (cost + step, other))
+        for neighbour, step in near[node]:
+            if cost + step < paid[neighbour]:
+                paid[neighbour] = cost + step
+                heapq.heappush(heap, (cost + step, neighbour))
     return paid
 
 
@@ -217,8 +217,8 @@ _HUES: Final = {
 def colour_fits(frame: Frame) -> NDArray[np.float32]:
     """How well each word of ``COLOURS`` fits each pixel, float32 (h * w, 11), 0..1; a row sums to at most 1."""
     levels = (frame // _STEP).astype(np.intp)
-    place = (levels[..., 0] * _LEVELS + levels[..., 1]) * _LEVELS + levels[..., 2]
-    return np.asarray(_table()[place.reshape(-1)])
+    cell = (levels[..., 0] * _LEVELS + levels[..., 1]) * _LEVELS + levels[..., 2]
+    return np.asarray(_table()[cell.reshape(-1)])
 
 
 @lru_cache(maxsize=1)

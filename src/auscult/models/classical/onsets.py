@@ -73,7 +73,7 @@ def _labels(mask: Mask) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     return labels
 
 
-PLACES: Final = 161
+POSITIONS: Final = 161
 """Steps from the left edge of the picture to the right one, both included."""
 
 REACH_S: Final = 0.3
@@ -101,14 +101,14 @@ class Heard:
 
     Attributes:
         level: RMS around each frame, (T,), full scale 1; 0 where it is silent.
-        places: What is heard at each of ``PLACES``, (T, PLACES), 0 or more, each frame summing to at most 1; None
+        positions: Energy at each of ``POSITIONS``, (T, POSITIONS), 0 or more, each frame summing to at most 1; None
             where nothing tells left from right.
-        drift: How far what is heard at a place is further right after the frame than before it, (T, PLACES), share of
-            the width; None without ``places``.
+        drift: How far what is heard at a place is further right after the frame than before it, (T, POSITIONS), share
+            of the width; None without ``positions``.
     """
 
     level: Doubles
-    places: Doubles | None
+    positions: Doubles | None
     drift: Doubles | None = None
 
     @property
@@ -134,10 +134,10 @@ def listen(sound: Samples, rate_hz: int, *, frames: int) -> Heard:
     on = around(loud > floor)
     level = np.where(on, np.sqrt(np.mean(power, axis=1)), 0.0)
     if sides.shape[0] < 2 or not _differ(parts):
-        return Heard(level=level, places=None)
-    told = [_places(part, floor=floor) for part in parts]
-    places, drift = np.concatenate([one for one, _ in told]), np.concatenate([one for _, one in told])
-    return Heard(level=level, places=np.where(on[:, None], places, 0.0), drift=drift)
+        return Heard(level=level, positions=None)
+    located = [_positions(part, floor=floor) for part in parts]
+    positions, drift = np.concatenate([part for part, _ in located]), np.concatenate([part for _, part in located])
+    return Heard(level=level, positions=np.where(on[:, None], positions, 0.0), drift=drift)
 
 
 def _thinned(sides: NDArray[np.float32], rate_hz: int) -> tuple[NDArray[np.float32], int]:
@@ -149,13 +149,13 @@ def _thinned(sides: NDArray[np.float32], rate_hz: int) -> tuple[NDArray[np.float
     return sides[:, :whole].reshape(len(sides), -1, step).mean(axis=2), rate_hz // step
 
 
-def peaks(places: Doubles) -> list[float]:
-    """Where sounds come from, 0 left to 1 right: the tops of a histogram over places, (PLACES,)."""
-    padded = np.pad(places, _TOP)
-    near = np.stack([padded[step : step + PLACES] for step in range(2 * _TOP + 1)])
-    tops = np.flatnonzero((places >= _LEAST_PEAK) & (places == near.max(axis=0)))
+def peaks(positions: Doubles) -> list[float]:
+    """Where sounds come from, 0 left to 1 right: the peaks of a histogram over ``POSITIONS``."""
+    padded = np.pad(positions, _TOP)
+    near = np.stack([padded[step : step + POSITIONS] for step in range(2 * _TOP + 1)])
+    tops = np.flatnonzero((positions >= _LEAST_PEAK) & (positions == near.max(axis=0)))
     steps = np.arange(-_TOP, _TOP + 1)
-    return [(int(top) + float(steps @ near[:, top]) / float(near[:, top].sum())) / (PLACES - 1) for top in tops]
+    return [(int(top) + float(steps @ near[:, top]) / float(near[:, top].sum())) / (POSITIONS - 1) for top in tops]
 
 
 def around(active: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -186,7 +186,7 @@ def _differ(parts: Sequence[NDArray[np.complex64]]) -> bool:
     return apart > _SAME_SIDES * both
 
 
-def _places(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles, Doubles]:
+def _positions(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles, Doubles]:
     """Places and drift as in ``Heard``, from what is heard on both sides of each frame in time."""
     left, right = spectra[:, :, 0], spectra[:, :, 1]
     powers = [_near(np.abs(one) ** 2) for one in (left, right)]
@@ -195,13 +195,14 @@ def _places(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles, D
     spread = np.sqrt((powers[0] - powers[1]) ** 2 + 4 * cross**2)
     single = np.clip((spread / np.maximum(total, 1e-20) - _MIXED) / (1 - _MIXED), 0, 1)
     angle = 0.5 * np.arctan2(2 * cross, powers[0] - powers[1])  # 0 left, pi / 2 right
-    place = np.clip(np.rint(np.clip(angle, 0, np.pi / 2) * (2 / np.pi) * (PLACES - 1)), 0, PLACES - 1).astype(np.int64)
+    exact = np.clip(angle, 0, np.pi / 2) * (2 / np.pi) * (POSITIONS - 1)
+    position = np.clip(np.rint(exact), 0, POSITIONS - 1).astype(np.int64)
     weight = np.where(cross >= 0, total**_LOUDNESS * single**2, 0.0)
     weight[total < (floor**2) / 64] = 0.0
     steps = weight.shape[1]
-    counts = np.zeros((len(weight), steps, PLACES))
+    counts = np.zeros((len(weight), steps, POSITIONS))
     frame, step = np.arange(len(weight))[:, None, None], np.arange(steps)[None, :, None]
-    np.add.at(counts, (np.broadcast_to(frame, place.shape), np.broadcast_to(step, place.shape), place), weight)
+    np.add.at(counts, (np.broadcast_to(frame, position.shape), np.broadcast_to(step, position.shape), position), weight)
     middle = steps // 2
     before, after = counts[:, : middle + 1].sum(axis=1), counts[:, middle:].sum(axis=1)
     both = np.minimum(_smooth(before), _smooth(after))
@@ -212,16 +213,16 @@ def _places(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles, D
 
 def _near(values: NDArray[np.float32]) -> Doubles:
     """Sums over three steps and three frequencies."""
-    told = np.pad(np.asarray(values, dtype=np.float64), ((0, 0), (1, 1), (1, 1)))
-    told = told[:, :-2] + told[:, 1:-1] + told[:, 2:]
-    return np.asarray(told[:, :, :-2] + told[:, :, 1:-1] + told[:, :, 2:])
+    summed = np.pad(np.asarray(values, dtype=np.float64), ((0, 0), (1, 1), (1, 1)))
+    summed = summed[:, :-2] + summed[:, 1:-1] + summed[:, 2:]
+    return np.asarray(summed[:, :, :-2] + summed[:, :, 1:-1] + summed[:, :, 2:])
 
 
 def _middle(counts: Doubles) -> Doubles:
     """Mean place of what is counted within ``_AROUND`` of each place, share of the width."""
-    steps = np.arange(-_AROUND, _AROUND + 1) / (PLACES - 1)
+    steps = np.arange(-_AROUND, _AROUND + 1) / (POSITIONS - 1)
     padded = np.pad(counts, ((0, 0), (_AROUND, _AROUND)))
-    near = np.stack([padded[:, place : place + counts.shape[1]] for place in range(2 * _AROUND + 1)], axis=-1)
+    near = np.stack([padded[:, position : position + counts.shape[1]] for position in range(2 * _AROUND + 1)], axis=-1)
     return np.asarray((near @ steps) / np.maximum(near.sum(axis=-1), 1e-20))
 
 
@@ -231,8 +232,8 @@ def _smooth(counts: Doubles) -> Doubles:
     kernel /= kernel.sum()
     padded = np.pad(counts, ((0, 0), (6, 6)))
     spread = np.zeros_like(counts)
-    for place, share in enumerate(kernel.tolist()):
-        spread += share * padded[:, place : place + counts.shape[1]]
+    for position, share in enumerate(kernel.tolist()):
+        spread += share * padded[:, position : position + counts.shape[1]]
     return spread
 
 
@@ -274,23 +275,23 @@ def sounding(heard: Heard, sight: ClipSight) -> Masks:
     masks = np.zeros(sight.shape, np.bool_)
     drawn: dict[int, Mask] = {}
     for frame in np.flatnonzero(heard.sounds).tolist():
-        for one in _chosen(heard, sight, frame):
+        for part in _chosen(heard, sight, frame):
             # What stands still is drawn once: its outline is that of the scene.
-            standing = one.kind == "standing"
-            known = drawn.get(id(one.mask)) if standing else None
-            fitted = outlined(sight.scene if standing else sight.frames[frame], one.mask) if known is None else known
+            standing = part.kind == "standing"
+            known = drawn.get(id(part.mask)) if standing else None
+            fitted = outlined(sight.scene if standing else sight.frames[frame], part.mask) if known is None else known
             if standing:
-                drawn[id(one.mask)] = fitted
+                drawn[id(part.mask)] = fitted
             masks[frame] |= fitted
     return masks
 
 
 def _chosen(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     """What is most likely heard from each place."""
-    if heard.places is None or heard.drift is None:
+    if heard.positions is None or heard.drift is None:
         return _along(heard, sight, frame)
-    xs = peaks(heard.places[frame])
-    drifts = [abs(float(heard.drift[frame, round(x * (PLACES - 1))])) for x in xs]
+    xs = peaks(heard.positions[frame])
+    drifts = [abs(float(heard.drift[frame, round(x * (POSITIONS - 1))])) for x in xs]
     headings = [Heading(x=x, drift=drift) for x, drift in zip(xs, drifts, strict=True)]
     change = sight.change(frame)
     parts = (*sight.moving(frame, near=xs), *sight.standing())
@@ -299,41 +300,41 @@ def _chosen(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     if unsure:
         others = sight.alone(frame, near=[xs[number] for number in unsure])
         for number in unsure:
-            found[number] = max(found[number], _best(others, headings[number], change), key=lambda one: one[1])
-    return [one for one, value in found if one is not None and value >= _LEAST]
+            found[number] = max(found[number], _best(others, headings[number], change), key=lambda match: match[1])
+    return [part for part, value in found if part is not None and value >= _LEAST]
 
 
 def _best(parts: Sequence[SeenPart], heading: Heading, change: NDArray[np.uint8]) -> tuple[SeenPart | None, float]:
     best: SeenPart | None = None
     most = -math.inf
-    for one in parts:
-        if abs(one.x - heading.x) < NEAR and (value := likeness(one, heading, change)) > most:
-            best, most = one, value
+    for part in parts:
+        if abs(part.x - heading.x) < NEAR and (value := likeness(part, heading, change)) > most:
+            best, most = part, value
     return best, most
 
 
-def likeness(one: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> float:
+def likeness(part: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> float:
     """How likely a candidate is what sounds, about its IoU; ``change`` is how far pixels are from the scene."""
-    return float(np.sum(np.array(WEIGHTS[one.kind]) * measures(one, heading, change)))
+    return float(np.sum(np.array(WEIGHTS[part.kind]) * measures(part, heading, change)))
 
 
-def measures(one: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> Doubles:
+def measures(part: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> Doubles:
     """What likeness is linear in, (3, 9): measures of the candidate, and each times two bells of its distance in x."""
-    size = float(np.log10(one.share))
+    size = float(np.log10(part.share))
     own = np.array(
         [
             1.0,
-            one.compact,
-            min(one.edge, 4.0) / 4.0,
-            one.cut,
+            part.compact,
+            min(part.edge, 4.0) / 4.0,
+            part.cut,
             size,
             size * size,
-            one.rank / 60.0,
-            float(np.mean(change[one.mask] > _CHANGED)),
+            part.rank / 60.0,
+            float(np.mean(change[part.mask] > _CHANGED)),
             min(heading.drift, 0.02) / 0.02,
         ]
     )
-    away = one.x - heading.x
+    away = part.x - heading.x
     bells = [float(np.exp(-0.5 * (away / wide) ** 2)) for wide in (0.006, 0.02)]
     return np.stack([own, bells[0] * own, bells[1] * own])
 
@@ -351,10 +352,10 @@ def _along(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     ]
 
 
-def _energy(sight: ClipSight, one: SeenPart, span: slice) -> Doubles:
+def _energy(sight: ClipSight, part: SeenPart, span: slice) -> Doubles:
     """How much a part's place differs from the scene in each of some frames."""
-    here = rows_and_columns(one.mask)
-    mask = one.mask[here]
+    here = rows_and_columns(part.mask)
+    mask = part.mask[here]
     frames = range(sight.shape[0])[span]
     return np.array([float(sight.change(number)[here][mask].mean(dtype=np.float64)) for number in frames])
 
@@ -364,10 +365,10 @@ def agreement(level: Doubles, energy: Doubles) -> float:
     return (_correlation(level, energy) + _correlation(np.diff(level), np.diff(energy))) / 2
 
 
-def _correlation(one: Doubles, other: Doubles) -> float:
-    if len(one) < 2:
+def _correlation(first: Doubles, second: Doubles) -> float:
+    if len(first) < 2:
         return 0.0
-    apart = one - one.mean(), other - other.mean()
+    apart = first - first.mean(), second - second.mean()
     size = float(np.sqrt(np.sum(apart[0] ** 2) * np.sum(apart[1] ** 2)))
     return float(np.sum(apart[0] * apart[1])) / size if size > 1e-9 else 0.0
 

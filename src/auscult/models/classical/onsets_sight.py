@@ -60,8 +60,8 @@ class ClipSight:
         self.frames = [
             np.asarray(cv2.resize(one, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8) for one in frames
         ]
-        some = self.frames[:: max(1, -(-len(self.frames) // _FOR_SCENE))]
-        self.scene: Frame = np.median(np.stack(some), axis=0).astype(np.uint8)
+        sampled = self.frames[:: max(1, -(-len(self.frames) // _FOR_SCENE))]
+        self.scene: Frame = np.median(np.stack(sampled), axis=0).astype(np.uint8)
         self.shape = (len(self.frames), height, width)
         self._plain = edges_of(self.scene)
         self._standing: tuple[SeenPart, ...] | None = None
@@ -91,12 +91,12 @@ class ClipSight:
         """What looks like a thing in a frame by itself: slow things differ from the scene at their rims only."""
         edges = edges_of(self.frames[frame])
         found = enumerate(_things(self.frames[frame]))
-        return tuple(part(one, edges, kind="alone", rank=rank) for rank, one in found if is_near(one, near))
+        return tuple(part(mask, edges, kind="alone", rank=rank) for rank, mask in found if is_near(mask, near))
 
 
-def is_near(shape: Mask, places: Sequence[float] | None) -> bool:
+def is_near(shape: Mask, positions: Sequence[float] | None) -> bool:
     """Whether the middle of a shape's columns lies within ``NEAR`` of a place; True for no places given."""
-    return places is None or any(abs(_middle(shape) - place) < NEAR for place in places)
+    return positions is None or any(abs(_middle(shape) - position) < NEAR for position in positions)
 
 
 def _middle(shape: Mask) -> float:
@@ -157,10 +157,10 @@ def _things(frame: Frame) -> Iterator[Mask]:
 
 def _moving(change: NDArray[np.uint8], sharp: NDArray[np.float32], plain: NDArray[np.float32]) -> Iterator[Mask]:
     for least in _DIFFERENT:
-        whole = [one for one in _blobs(change > least) if _is_there(one, sharp, plain)]
-        for one in (*whole, *_pairs(whole)):
-            yield one
-            yield _hull(one)
+        whole = [shape for shape in _blobs(change > least) if _is_there(shape, sharp, plain)]
+        for shape in (*whole, *_pairs(whole)):
+            yield shape
+            yield _hull(shape)
 
 
 def _blobs(found: Mask) -> list[Mask]:
@@ -175,7 +175,7 @@ def _blobs(found: Mask) -> list[Mask]:
         cv2.drawContours(blob, [outline], -1, 1, cv2.FILLED)
         if np.count_nonzero(blob) >= _LEAST_SHARE * blob.size:
             blobs.append(blob > 0)
-    return sorted(blobs, key=lambda one: -int(np.count_nonzero(one)))[:_MOST_BLOBS]
+    return sorted(blobs, key=lambda blob: -int(np.count_nonzero(blob)))[:_MOST_BLOBS]
 
 
 def _is_there(blob: Mask, sharp: NDArray[np.float32], plain: NDArray[np.float32]) -> bool:
@@ -185,12 +185,12 @@ def _is_there(blob: Mask, sharp: NDArray[np.float32], plain: NDArray[np.float32]
 
 def _pairs(blobs: list[Mask]) -> list[Mask]:
     """Two parts that are near one another, as one: the middle of a slow thing often looks like what was there."""
-    boxes = [box for one in blobs if (box := box_of(one)) is not None]
+    boxes = [box for blob in blobs if (box := box_of(blob)) is not None]
     found = []
-    for number, (one, here) in enumerate(zip(blobs, boxes, strict=True)):
+    for number, (blob, here) in enumerate(zip(blobs, boxes, strict=True)):
         for other, there in zip(blobs[:number], boxes[:number], strict=True):
-            if area(joint(here, there)) <= _MOST_SHARE * one.size:
-                found.append(one | other)
+            if area(joint(here, there)) <= _MOST_SHARE * blob.size:
+                found.append(blob | other)
     return found
 
 

@@ -84,26 +84,26 @@ def tree(
     """Merge regions, one a label in order, but those of ``alone``: the leaves, then the mergers as they were made."""
     regions = list(leaves)
     pairs = borders.pairs.tolist()
-    for (one, other), length, strength in zip(
+    for (first, second), length, strength in zip(
         pairs, borders.length_px.tolist(), borders.strength.tolist(), strict=True
     ):
-        regions[one].near[other] = regions[other].near[one] = (float(length), float(strength))
+        regions[first].near[second] = regions[second].near[first] = (float(length), float(strength))
     for region in regions:
         _measure(region)
     heap = [
-        (_unlike(regions[one], regions[other], other, area_px=area_px, weights=weights), one, other)
-        for one, other in pairs
-        if one not in alone and other not in alone
+        (_unlike(regions[first], regions[second], second, area_px=area_px, weights=weights), first, second)
+        for first, second in pairs
+        if first not in alone and second not in alone
     ]
     heapq.heapify(heap)
     gone: set[int] = set()
     while heap:
-        cost, one, other = heapq.heappop(heap)
-        if one in gone or other in gone:
+        cost, first, second = heapq.heappop(heap)
+        if first in gone or second in gone:
             continue
-        gone.update((one, other))
+        gone.update((first, second))
         new = len(regions)
-        regions.append(_merged(regions, (one, other), cost=cost))
+        regions.append(_merged(regions, (first, second), cost=cost))
         for neighbour in regions[new].near.keys() - alone:
             unlike = _unlike(regions[new], regions[neighbour], neighbour, area_px=area_px, weights=weights)
             heapq.heappush(heap, (unlike, neighbour, new))
@@ -127,13 +127,13 @@ def _measure(region: Region) -> None:
 
 
 def _merged(regions: list[Region], pair: tuple[int, int], *, cost: float) -> Region:
-    one, other = pair
-    first, second = regions[one], regions[other]
+    first_index, second_index = pair
+    first, second = regions[first_index], regions[second_index]
     first.left_at = second.left_at = cost
     area_px = first.area_px + second.area_px
-    near = {name: border for name, border in first.near.items() if name != other}
+    near = {name: border for name, border in first.near.items() if name != second_index}
     for name, (length, strength) in second.near.items():
-        if name != one:
+        if name != first_index:
             before = near.get(name, (0.0, 0.0))
             near[name] = (before[0] + length, before[1] + strength)
     merged = Region(
@@ -148,8 +148,8 @@ def _merged(regions: list[Region], pair: tuple[int, int], *, cost: float) -> Reg
     new = len(regions)
     for name, border in near.items():
         there = regions[name].near
-        there.pop(one, None)
-        there.pop(other, None)
+        there.pop(first_index, None)
+        there.pop(second_index, None)
         there[new] = border
     _measure(merged)
     return merged
