@@ -279,7 +279,7 @@ def results_of(
         values = {row: one.outcome.value if isinstance(one.outcome, Scored) else _NAN for row, one in measured.items()}
         known = {row: draws.values(one) for row, one in measured.items()}
         for row in rows:
-            yield _result((name, row, metric), values[row], known[row], n=len(true), clusters=len(draws.places))
+            yield _result((name, row, metric), values[row], known[row], n=len(true), clusters=len(draws.index_of))
         for row in list(rows)[1:] if metric in PAIRED else ():
             sign = 1.0 if metric in HIGHER else -1.0
             yield _result(
@@ -287,7 +287,7 @@ def results_of(
                 sign * (values[first] - values[row]),
                 sign * (known[first] - known[row]),
                 n=len(true),
-                clusters=len(draws.places),
+                clusters=len(draws.index_of),
             )
 
 

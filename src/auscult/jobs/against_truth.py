@@ -170,7 +170,7 @@ def _draws(true: TruthColumns) -> ClusterDraws:
 
 def _bootstrapped(measured: Measured, draws: ClusterDraws) -> Scored[float] | Undefined:
     """A number with its interval over clusters; without interval where there is one cluster only."""
-    clusters = len(draws.places)
+    clusters = len(draws.index_of)
     found = with_interval(measured.outcome, draws.values(measured), clusters=clusters)
     if clusters > 1 and isinstance(found, Scored) and not isinstance(found, Interval):
         return Undefined("the statistic is undefined in most draws")

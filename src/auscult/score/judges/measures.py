@@ -1,8 +1,8 @@
 """How good a judge is: every quantity of a judge against truth, and its interval over clips or photographs.
 
-A quantity takes what was said and what is true and gives ``Measured``: the number, and rows that say how to draw it
-again. Nearly all add up over clusters (squared errors, hits, counts), so that a thousand draws cost one product of
-matrices; what depends on order is measured again on the rows of each draw.
+A quantity takes a judge's columns and the truth and gives ``Measured``: the number, and the rows that a bootstrap draw
+needs. Nearly all add up over clusters (squared errors, hits, counts), so that a thousand draws cost one product of
+matrices; what depends on order is computed again from the rows of each draw.
 
 The number itself comes from ``score.stats``. Shares and means are 0..1, an RMSE has the unit of the IoU.
 
@@ -34,8 +34,8 @@ class MaskColumns:
     """What is known of n masks, a column each; one that is never filled is None."""
 
     def where(self, keep: NDArray[Any]) -> Self:
-        """Some of the masks, given by mark (bool) or by place."""
-        columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        """Some of the masks, given by a bool mask or by indices."""
+        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         return type(self)(**{name: None if column is None else column[keep] for name, column in columns.items()})
 
 
@@ -63,7 +63,7 @@ class JudgeColumns(MaskColumns):
 
 def joined_columns(parts: Sequence[C]) -> C:
     """What is known of several sets of masks, one set after the other; all parts fill the same columns."""
-    filled = [one.name for one in fields(parts[0]) if getattr(parts[0], one.name) is not None]
+    filled = [field.name for field in fields(parts[0]) if getattr(parts[0], field.name) is not None]
     return type(parts[0])(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in filled})
 
 
@@ -108,7 +108,7 @@ CLASSES: Mapping[Label, tuple[str, ...]] = {"defect": tuple(DEFECTS), "action": 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measured:
-    """A number and how to draw it again."""
+    """A number, and what a bootstrap needs to compute it for each draw."""
 
     outcome: Scored[float] | Undefined  # the number, or why there is none
     rows: Doubles  # what it is made of, (m, k): one row per item, or per track
@@ -127,7 +127,7 @@ Quantity: TypeAlias = Callable[[JudgeColumns, TruthColumns], Measured]
 class ClusterDraws:
     """Draws of whole clusters with replacement: the same ones for every quantity that is drawn with them."""
 
-    places: Mapping[Hashable, int]  # number of each cluster
+    index_of: Mapping[Hashable, int]  # index of each cluster
     rng: Callable[[], np.random.Generator]  # makes the generator of the draws, anew for each quantity
     replicates: int  # how many draws; none are made of a single cluster
 
@@ -136,25 +136,25 @@ class ClusterDraws:
         cls, clusters: Iterable[Hashable], *, rng: Callable[[], np.random.Generator], replicates: int
     ) -> ClusterDraws:
         """Draws of some clusters, numbered in the order of their first occurrence."""
-        places = {cluster: place for place, cluster in enumerate(dict.fromkeys(clusters))}
-        return cls(places, rng, replicates)
+        index_of = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
+        return cls(index_of, rng, replicates)
 
     def values(self, measured: Measured) -> Doubles:
         """The number in each draw, (replicates,), NaN where undefined; empty for a single cluster."""
-        if len(self.places) < 2:
+        if len(self.index_of) < 2:
             return np.empty(0)
         if not len(measured.rows):
             return np.full(self.replicates, np.nan)
-        members = np.array([self.places[cluster] for cluster in measured.clusters])
+        members = np.array([self.index_of[cluster] for cluster in measured.clusters])
         if measured.from_rows is not None:
             return np.array([_drawn_again(measured, row[members]) for part in self._weights() for row in part])
-        sums = sums_by_cluster(measured.rows, members, len(self.places))
+        sums = sums_by_cluster(measured.rows, members, len(self.index_of))
         return np.concatenate([measured.from_sums(part @ sums) for part in self._weights()])
 
     def _weights(self) -> Iterator[Doubles]:
         """How often each cluster occurs in each draw, (draws, clusters), as many draws at once as fit."""
-        step = max(1, CELLS // len(self.places))
-        return draws_in_parts(len(self.places), rng=self.rng(), replicates=self.replicates, step=step)
+        step = max(1, CELLS // len(self.index_of))
+        return draws_in_parts(len(self.index_of), rng=self.rng(), replicates=self.replicates, step=step)
 
 
 def _drawn_again(measured: Measured, weights: Doubles) -> float:
@@ -179,80 +179,82 @@ def with_interval(
 
 
 def estimates(
-    said: JudgeColumns, true: TruthColumns, *, over: Over = "items", unparsed: Unparsed = "wrong"
+    predicted: JudgeColumns, truth: TruthColumns, *, over: Over = "items", unparsed: Unparsed = "wrong"
 ) -> tuple[Doubles, Doubles, tuple[Hashable, ...]]:
     """Estimated (m,) and true IoU (m,) of what an RMSE is over, and its clusters, where the true IoU is known.
 
     A reply without IoU counts as 0 (``wrong``) or is left out (``skip``). Of a track it leaves the mean over the
     frames, as in the paper's release; a track without any is 0 or left out.
     """
-    known = ~np.isnan(true.iou)
-    answered = known & ~np.isnan(said.iou)
+    known = ~np.isnan(truth.iou)
+    answered = known & ~np.isnan(predicted.iou)
     if over == "items":
         answered = known if unparsed == "wrong" else answered
-        return np.nan_to_num(said.iou[answered], nan=0.0), true.iou[answered], tuple(true.cluster[answered])
-    tracks = _tracks(true)
+        return np.nan_to_num(predicted.iou[answered], nan=0.0), truth.iou[answered], tuple(truth.cluster[answered])
+    tracks = _tracks(truth)
     if unparsed == "wrong":
         answered |= known & ~np.isin(tracks, tracks[answered])
     of_frame = tracks[answered].tolist()
-    told = dict(zip(*group_means(np.nan_to_num(said.iou[answered], nan=0.0), of_frame), strict=True))
-    truth = dict(zip(*group_means(true.iou[answered], of_frame), strict=True))
+    estimated = dict(zip(*group_means(np.nan_to_num(predicted.iou[answered], nan=0.0), of_frame), strict=True))
+    true_iou = dict(zip(*group_means(truth.iou[answered], of_frame), strict=True))
     clusters: dict[Hashable, Hashable] = {}
-    for track, cluster in zip(tracks[known], true.cluster[known], strict=True):
-        if track in told:
+    for track, cluster in zip(tracks[known], truth.cluster[known], strict=True):
+        if track in estimated:
             clusters.setdefault(track, cluster)
     return (
-        np.array([told[track] for track in clusters], np.float64),
-        np.array([truth[track] for track in clusters], np.float64),
+        np.array([estimated[track] for track in clusters], np.float64),
+        np.array([true_iou[track] for track in clusters], np.float64),
         tuple(clusters.values()),
     )
 
 
-def _tracks(true: TruthColumns) -> NDArray[Any]:
-    if true.track is None:
+def _tracks(truth: TruthColumns) -> NDArray[Any]:
+    if truth.track is None:
         raise TypeError("a quantity over tracks needs the column `track`")
-    return true.track
+    return truth.track
 
 
-def rmse(said: JudgeColumns, true: TruthColumns, *, over: Over = "items", unparsed: Unparsed = "wrong") -> Measured:
+def rmse(
+    predicted: JudgeColumns, truth: TruthColumns, *, over: Over = "items", unparsed: Unparsed = "wrong"
+) -> Measured:
     """RMSE of the estimated IoU; lower is better. What counts is as ``estimates`` has it."""
-    told, truth, clusters = estimates(said, true, over=over, unparsed=unparsed)
+    iou, true_iou, clusters = estimates(predicted, truth, over=over, unparsed=unparsed)
     tracks = over == "tracks"
-    outcome = stats.rmse_video(told, truth, videos=range(len(told))) if tracks else stats.rmse(told, truth)
-    rows = np.stack([(told - truth) ** 2, np.ones_like(told)], axis=1)
-    missing = int(np.count_nonzero(np.isnan(said.iou) & ~np.isnan(true.iou)))
+    outcome = stats.rmse_video(iou, true_iou, videos=range(len(iou))) if tracks else stats.rmse(iou, true_iou)
+    rows = np.stack([(iou - true_iou) ** 2, np.ones_like(iou)], axis=1)
+    missing = int(np.count_nonzero(np.isnan(predicted.iou) & ~np.isnan(truth.iou)))
     return Measured(
         outcome=outcome,
         rows=rows,
         clusters=clusters,
         from_sums=lambda sums: np.sqrt(mean_of_sums(sums)),
-        n=len(told),
+        n=len(iou),
         unparsed=missing,
     )
 
 
-def bias(said: JudgeColumns, true: TruthColumns) -> Measured:
+def bias(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Mean of estimated minus true IoU; best is 0."""
-    return mean_of(said.iou - true.iou, true.cluster, metric="bias")
+    return mean_of(predicted.iou - truth.iou, truth.cluster, metric="bias")
 
 
-def spearman(said: JudgeColumns, true: TruthColumns) -> Measured:
+def spearman(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Rank agreement of estimated and true IoU, -1..1, higher is better, over the masks that have both."""
-    both = ~(np.isnan(said.iou) | np.isnan(true.iou))
+    both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
     found = _ranked(
-        said.iou[both],
-        true.iou[both],
-        clusters=true.cluster[both],
+        predicted.iou[both],
+        truth.iou[both],
+        clusters=truth.cluster[both],
         statistic=lambda rows: stats.spearman(rows[:, 0], rows[:, 1]),
     )
-    return replace(found, unparsed=int(np.count_nonzero(np.isnan(said.iou) & ~np.isnan(true.iou))))
+    return replace(found, unparsed=int(np.count_nonzero(np.isnan(predicted.iou) & ~np.isnan(truth.iou))))
 
 
-def auc_of_good(said: JudgeColumns, true: TruthColumns) -> Measured:
+def auc_of_good(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """How well it ranks masks of IoU >= .8 above the others; .5 is chance, higher is better."""
-    rank = said.iou if said.rank is None else said.rank
+    rank = predicted.iou if predicted.rank is None else predicted.rank
     return _ranked(
-        rank, true.iou >= GOOD, clusters=true.cluster, statistic=lambda rows: stats.auc(rows[:, 0], rows[:, 1] > 0)
+        rank, truth.iou >= GOOD, clusters=truth.cluster, statistic=lambda rows: stats.auc(rows[:, 0], rows[:, 1] > 0)
     )
 
 
@@ -268,93 +270,93 @@ def _ranked(first: NDArray[Any], second: NDArray[Any], *, clusters: NDArray[Any]
     )
 
 
-def coverage(said: JudgeColumns, true: TruthColumns) -> Measured:
+def coverage(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Share of true IoUs inside the judge's own 90 % interval, ends included; best is .90."""
-    low, high, truth, clusters = _intervals(said, true)
-    found = mean_of((low <= truth) & (truth <= high), clusters, metric="coverage", missing=len(true) - len(low))
-    outcome = stats.coverage(low, high, truth) if len(low) or not len(true) else Undefined(NO_INTERVAL)
+    low, high, true_iou, clusters = _intervals(predicted, truth)
+    found = mean_of((low <= true_iou) & (true_iou <= high), clusters, metric="coverage", missing=len(truth) - len(low))
+    outcome = stats.coverage(low, high, true_iou) if len(low) or not len(truth) else Undefined(NO_INTERVAL)
     return replace(found, outcome=outcome)
 
 
-def width(said: JudgeColumns, true: TruthColumns) -> Measured:
+def width(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Mean width of the judge's own 90 % interval; lower is better."""
-    low, high, _, clusters = _intervals(said, true)
+    low, high, _, clusters = _intervals(predicted, truth)
     return mean_of(high - low, clusters, metric="width", without=NO_INTERVAL)
 
 
-def _intervals(said: JudgeColumns, true: TruthColumns) -> tuple[Doubles, Doubles, Doubles, NDArray[Any]]:
-    if said.low is None or said.high is None:
+def _intervals(predicted: JudgeColumns, truth: TruthColumns) -> tuple[Doubles, Doubles, Doubles, NDArray[Any]]:
+    if predicted.low is None or predicted.high is None:
         nothing = np.empty(0)
-        return nothing, nothing, nothing, true.cluster[:0]
-    held = (said.low <= said.high) & ~np.isnan(true.iou)
-    return said.low[held], said.high[held], true.iou[held], true.cluster[held]
+        return nothing, nothing, nothing, truth.cluster[:0]
+    held = (predicted.low <= predicted.high) & ~np.isnan(truth.iou)
+    return predicted.low[held], predicted.high[held], truth.iou[held], truth.cluster[held]
 
 
 NO_INTERVAL = "gives no interval"
 NO_DEFECT = "names no defect"
 
 
-def accepted(said: JudgeColumns, true: TruthColumns) -> Measured:
+def accepted(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Share that is accepted as it is."""
-    return _share(said.accepted, true)
+    return _share(predicted.accepted, truth)
 
 
-def accept_precision(said: JudgeColumns, true: TruthColumns) -> Measured:
+def accept_precision(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Share of accepted masks whose IoU is at least .8; higher is better."""
-    if said.accepted is None:
+    if predicted.accepted is None:
         return _nothing(NO_DEFECT)
-    return mean_of(true.iou[said.accepted] >= GOOD, true.cluster[said.accepted], metric="accept precision")
+    return mean_of(truth.iou[predicted.accepted] >= GOOD, truth.cluster[predicted.accepted], metric="accept precision")
 
 
-def accept_recall(said: JudgeColumns, true: TruthColumns) -> Measured:
+def accept_recall(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Share of masks whose IoU is at least .8 that are accepted; higher is better."""
-    if said.accepted is None:
+    if predicted.accepted is None:
         return _nothing(NO_DEFECT)
-    good = true.iou >= GOOD
-    return mean_of(said.accepted[good], true.cluster[good], metric="accept recall")
+    good = truth.iou >= GOOD
+    return mean_of(predicted.accepted[good], truth.cluster[good], metric="accept recall")
 
 
-def called(said: JudgeColumns, true: TruthColumns, *, defect: str) -> Measured:
+def called(predicted: JudgeColumns, truth: TruthColumns, *, defect: str) -> Measured:
     """Share that is called so."""
-    return _share(None if said.defect is None else said.defect == defect, true)
+    return _share(None if predicted.defect is None else predicted.defect == defect, truth)
 
 
-def called_defective(said: JudgeColumns, true: TruthColumns) -> Measured:
+def called_defective(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Share that is given a defect; of flawless masks lower is better."""
-    return _share(None if said.defect is None else said.defect != "perfect", true)
+    return _share(None if predicted.defect is None else predicted.defect != "perfect", truth)
 
 
-def flagged(said: JudgeColumns, true: TruthColumns) -> Measured:
+def flagged(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Share that is said to be out of distribution."""
-    return _share(said.flagged, true, without="flags nothing")
+    return _share(predicted.flagged, truth, without="flags nothing")
 
 
-def flagged_worse(said: JudgeColumns, true: TruthColumns) -> Measured:
+def flagged_worse(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """How much larger the mean error is on flagged masks than on the others; higher is better."""
-    if said.flagged is None or said.flagged.all() or not said.flagged.any():
+    if predicted.flagged is None or predicted.flagged.all() or not predicted.flagged.any():
         return _nothing("flags all or nothing")
-    off = np.abs(said.iou - true.iou)
-    rows = np.column_stack([off * said.flagged, said.flagged, off * ~said.flagged, ~said.flagged]).astype(np.float64)
+    off, flag = np.abs(predicted.iou - truth.iou), predicted.flagged
+    rows = np.column_stack([off * flag, flag, off * ~flag, ~flag]).astype(np.float64)
     value = float(_difference_of_means(rows.sum(axis=0)[None])[0])
     return Measured(
         outcome=Scored(value, Signature.of(metric="flagged worse")),
         rows=rows,
-        clusters=tuple(true.cluster),
+        clusters=tuple(truth.cluster),
         from_sums=_difference_of_means,
         n=len(rows),
     )
 
 
-def error_map_f1(said: JudgeColumns, true: TruthColumns) -> Measured:
+def error_map_f1(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """F1 over the cells of the error map, mean over the masks in which something is wrong; higher is better."""
-    if said.map_f1 is None:
+    if predicted.map_f1 is None:
         return _nothing("draws no error map")
-    wrong = np.isfinite(said.map_f1)
-    return mean_of(said.map_f1[wrong], true.cluster[wrong], metric="error map F1")
+    wrong = np.isfinite(predicted.map_f1)
+    return mean_of(predicted.map_f1[wrong], truth.cluster[wrong], metric="error map F1")
 
 
-def _share(values: NDArray[Any] | None, true: TruthColumns, *, without: str = NO_DEFECT) -> Measured:
-    return _nothing(without) if values is None else mean_of(values, true.cluster, metric="share")
+def _share(values: NDArray[Any] | None, truth: TruthColumns, *, without: str = NO_DEFECT) -> Measured:
+    return _nothing(without) if values is None else mean_of(values, truth.cluster, metric="share")
 
 
 def _nothing(reason: str) -> Measured:
@@ -381,25 +383,25 @@ def mean_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Labels:
-    """Told and right labels of the items whose right one is known, and the rows they stand in."""
+    """Predicted and true labels of the items whose true label is known, and their row numbers."""
 
-    told: list[str | None]
+    predicted: list[str | None]
     right: list[str]
     at: NDArray[np.intp]
 
     @classmethod
-    def of(cls, said: JudgeColumns, true: TruthColumns, label: Label) -> _Labels | None:
+    def of(cls, judged: JudgeColumns, truth: TruthColumns, label: Label) -> _Labels | None:
         """The labels; None where the judge names none."""
-        told, right = getattr(said, label), getattr(true, label)
-        if told is None or right is None:
+        predicted, true_labels = getattr(judged, label), getattr(truth, label)
+        if predicted is None or true_labels is None:
             return None
-        at = np.flatnonzero([one is not None for one in right])
-        return cls(told[at].tolist(), right[at].tolist(), at)
+        at = np.flatnonzero([name is not None for name in true_labels])
+        return cls(predicted[at].tolist(), true_labels[at].tolist(), at)
 
 
 def f2_tables(
-    said: JudgeColumns,
-    true: TruthColumns,
+    predicted: JudgeColumns,
+    truth: TruthColumns,
     *,
     label: Label = "defect",
     columns: Sequence[str] | None = None,
@@ -410,37 +412,37 @@ def f2_tables(
     ``columns``, (n,), are for actions the true defect; by default the right label. A reply without this label is a miss
     (``wrong``) or left out (``skip``).
     """
-    found = _Labels.of(said, true, label)
+    found = _Labels.of(predicted, truth, label)
     if found is None:
         return _nothing(NO_DEFECT)
-    own = found.right if columns is None else [columns[place] for place in found.at]
+    own = found.right if columns is None else [columns[row] for row in found.at]
     classes = CLASSES[label]
     outcome = stats.f2_tables(
-        found.told, found.right, classes, columns=None if columns is None else own, unparsed=unparsed
+        found.predicted, found.right, classes, columns=None if columns is None else own, unparsed=unparsed
     )
     names = list(dict.fromkeys(own))
     statistic = _MacroF2(columns=max(1, len(names)), classes=len(classes), only_true=True)
-    return _counted(found, true, [names.index(name) for name in own], statistic=statistic, label=label,
+    return _counted(found, truth, [names.index(name) for name in own], statistic=statistic, label=label,
                     unparsed=unparsed, outcome=outcome)  # fmt: skip
 
 
 def f2_confusion(
-    said: JudgeColumns, true: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
+    predicted: JudgeColumns, truth: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
 ) -> Measured:
     """F2 from the confusion matrix of all items: false alarms count; higher is better."""
-    found = _Labels.of(said, true, label)
+    found = _Labels.of(predicted, truth, label)
     if found is None:
         return _nothing(NO_DEFECT)
     classes = CLASSES[label]
-    outcome = stats.f2_confusion(found.told, found.right, classes, unparsed=unparsed)
+    outcome = stats.f2_confusion(found.predicted, found.right, classes, unparsed=unparsed)
     statistic = _MacroF2(columns=1, classes=len(classes), only_true=False)
-    return _counted(found, true, [0] * len(found.at), statistic=statistic, label=label, unparsed=unparsed,
+    return _counted(found, truth, [0] * len(found.at), statistic=statistic, label=label, unparsed=unparsed,
                     outcome=outcome)  # fmt: skip
 
 
-def f2_of_defect(said: JudgeColumns, true: TruthColumns, *, defect: str) -> Measured:
+def f2_of_defect(predicted: JudgeColumns, truth: TruthColumns, *, defect: str) -> Measured:
     """F2 of one type from the confusion matrix of all items; higher is better."""
-    whole = f2_confusion(said, true)
+    whole = f2_confusion(predicted, truth)
     outcome = whole.outcome
     if isinstance(outcome, stats.F2Macro):
         outcome = outcome.parts[defect]
@@ -450,14 +452,14 @@ def f2_of_defect(said: JudgeColumns, true: TruthColumns, *, defect: str) -> Meas
 
 
 def f2_tracks(
-    said: JudgeColumns, true: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
+    predicted: JudgeColumns, truth: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
 ) -> Measured:
     """F2 within each track over the labels that are right in it, then the mean of the tracks; higher is better."""
-    found = _Labels.of(said, true, label)
+    found = _Labels.of(predicted, truth, label)
     if found is None:
         return _nothing(NO_DEFECT)
-    tracks, clusters = _tracks(true)[found.at].tolist(), true.cluster[found.at].tolist()
-    outcome = stats.f2_video(found.told, found.right, CLASSES[label], videos=tracks, unparsed=unparsed)
+    tracks, clusters = _tracks(truth)[found.at].tolist(), truth.cluster[found.at].tolist()
+    outcome = stats.f2_video(found.predicted, found.right, CLASSES[label], videos=tracks, unparsed=unparsed)
     parts = outcome.parts if isinstance(outcome, stats.F2Macro) else {}
     of_track = dict(zip(tracks, clusters, strict=True))
     kept = [(of_track[track], part.value) for track, part in parts.items() if isinstance(part, Scored)]
@@ -467,13 +469,13 @@ def f2_tracks(
         clusters=tuple(cluster for cluster, _ in kept),
         from_sums=mean_of_sums,
         n=len(kept),
-        unparsed=found.told.count(None),
+        unparsed=found.predicted.count(None),
     )
 
 
 def _counted(
     found: _Labels,
-    true: TruthColumns,
+    truth: TruthColumns,
     columns: Sequence[int],
     *,
     statistic: _MacroF2,
@@ -482,20 +484,20 @@ def _counted(
     outcome: Scored[float] | Undefined,
 ) -> Measured:
     """An F2 of counts: each row marks one cell of its column's confusion matrix, whose last column is no answer."""
-    places: dict[str | None, int] = {name: number for number, name in enumerate(CLASSES[label])}
-    places[None] = len(places)
-    kept = [at for at, told in enumerate(found.told) if told is not None or unparsed == "wrong"]
+    column_of: dict[str | None, int] = {name: number for number, name in enumerate(CLASSES[label])}
+    column_of[None] = len(column_of)
+    kept = [at for at, label_name in enumerate(found.predicted) if label_name is not None or unparsed == "wrong"]
     shape = (statistic.columns, statistic.classes, statistic.classes + 1)
     rows = np.zeros((len(kept), *shape))
     for row, at in zip(rows, kept, strict=True):
-        row[columns[at], places[found.right[at]], places[found.told[at]]] = 1
+        row[columns[at], column_of[found.right[at]], column_of[found.predicted[at]]] = 1
     return Measured(
         outcome=outcome,
         rows=rows.reshape(len(kept), math.prod(shape)),
-        clusters=tuple(true.cluster[found.at[kept]]),
+        clusters=tuple(truth.cluster[found.at[kept]]),
         from_sums=statistic,
         n=len(kept),
-        unparsed=found.told.count(None),
+        unparsed=found.predicted.count(None),
     )
 
 
@@ -505,7 +507,7 @@ class _MacroF2:
 
     columns: int  # how many matrices there are
     classes: int  # how many labels
-    only_true: bool  # only labels that are right somewhere in the column count, else also those that are only told
+    only_true: bool  # only labels that are right somewhere in the column count, else also those that are only predicted
     only: int | None = None  # the one class whose F2 is wanted; None for the macro average
 
     def __call__(self, sums: Doubles) -> Doubles:

@@ -59,14 +59,14 @@ def flicker(steps: Sequence[MaskStep | None]) -> Scored[float] | Undefined:
 
     Undefined where fewer than half of the steps count, or fewer than ``LEAST_STEPS``.
     """
-    told = [step.overlap for step in steps if step is not None and step.overlap is not None]
+    overlaps = [step.overlap for step in steps if step is not None and step.overlap is not None]
     there = sum(step is not None and step.everywhere is not None for step in steps)
     if there < LEAST_STEPS:
         return Undefined(f"fewer than {LEAST_STEPS} steps between frames that both could be read")
-    if len(told) < LEAST_STEPS or 2 * len(told) < there:
-        return Undefined(f"the motion could be followed in {len(told)} of {there} steps only")
-    signature = Signature.of(metric="flicker", over="followed pixels", followed=FOLLOWED, steps=len(told))
-    return Scored(1 - median(told), signature)
+    if len(overlaps) < LEAST_STEPS or 2 * len(overlaps) < there:
+        return Undefined(f"the motion could be followed in {len(overlaps)} of {there} steps only")
+    signature = Signature.of(metric="flicker", over="followed pixels", followed=FOLLOWED, steps=len(overlaps))
+    return Scored(1 - median(overlaps), signature)
 
 
 def is_switch(step: MaskStep | None) -> bool:

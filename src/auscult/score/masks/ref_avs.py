@@ -190,25 +190,25 @@ def _pairs(predictions: Sequence[Soft], truths: Sequence[Mask]) -> list[_Pair]:
     if len(predictions) != len(truths):
         raise InputError(f"{len(predictions)} predictions and {len(truths)} truths", expected="one truth a prediction")
     return [
-        _pair(np.asarray(one), np.asarray(other), place)
-        for place, (one, other) in enumerate(zip(predictions, truths, strict=True))
+        _pair(np.asarray(prediction), np.asarray(truth), index)
+        for index, (prediction, truth) in enumerate(zip(predictions, truths, strict=True))
     ]
 
 
-def _pair(prediction: NDArray[Any], truth: NDArray[Any], place: int) -> _Pair:
+def _pair(prediction: NDArray[Any], truth: NDArray[Any], index: int) -> _Pair:
     if prediction.ndim != 3 or prediction.shape != truth.shape or truth.dtype != np.bool_:
         raise InputError(
-            f"clip {place}: the prediction has shape {prediction.shape}, the truth {truth.shape} and {truth.dtype}",
+            f"clip {index}: the prediction has shape {prediction.shape}, the truth {truth.shape} and {truth.dtype}",
             expected="a prediction (T, H, W) and a bool truth of its shape",
         )
     if prediction.dtype != np.bool_ and not np.issubdtype(prediction.dtype, np.floating):
         raise InputError(
-            f"clip {place}: the prediction has dtype {prediction.dtype}", expected="bool, or probabilities in [0, 1]"
+            f"clip {index}: the prediction has dtype {prediction.dtype}", expected="bool, or probabilities in [0, 1]"
         )
     soft = prediction.astype(np.float64)
     if soft.size and not (float(soft.min()) >= 0.0 and float(soft.max()) <= 1.0):
         raise InputError(
-            f"clip {place}: the prediction reaches from {soft.min()} to {soft.max()}",
+            f"clip {index}: the prediction reaches from {soft.min()} to {soft.max()}",
             expected="probabilities in [0, 1]",
             hint="apply the sigmoid first",
         )
@@ -315,14 +315,14 @@ def avs_scores(prediction: Mask, truth: Mask) -> Mapping[AvsMetric, Scored[float
     }
 
 
-def _signed(told: Scored[float] | Undefined, signature: Signature) -> Scored[float] | Undefined:
+def _signed(outcome: Scored[float] | Undefined, signature: Signature) -> Scored[float] | Undefined:
     """A number of the rules that both benchmarks share, under this one's name."""
-    if isinstance(told, Undefined):
+    if isinstance(outcome, Undefined):
         return Undefined("nothing sounds that is seen")
-    return Scored(told.value, signature)
+    return Scored(outcome.value, signature)
 
 
 def _contour(prediction: Mask, truth: Mask) -> float:
     radius_px = tolerance_px(truth.shape[1:], TOLERANCE)
-    told = [compare(one, other, radius_px)[1].f for one, other in zip(prediction, truth, strict=True)]
-    return math.fsum(told) / len(told)
+    values = [compare(frame, true_frame, radius_px)[1].f for frame, true_frame in zip(prediction, truth, strict=True)]
+    return math.fsum(values) / len(values)

@@ -273,7 +273,7 @@ def j_and_f(
     objects = tuple(_score(index, numbers, pairs, radius_px=radius_px) for index, numbers, pairs in masks)
     if not objects:
         return Undefined("the truth holds no object", {"protocol": protocol, "extra_objects": extra})
-    j, f = _mean(one.j for one in objects), _mean(one.f for one in objects)
+    j, f = _mean(part.j for part in objects), _mean(part.f for part in objects)
     return JAndF(
         value=(j + f) / 2,
         signature=_signature(protocol, tolerance, variant),
@@ -314,7 +314,7 @@ def aggregate(
         )
     parts: Sequence[JAndF | ObjectJAndF] = scored
     if over == "objects":
-        parts = [one for result in scored for one in result.objects]
+        parts = [part for result in scored for part in result.objects]
     j, f = _mean(part.j for part in parts), _mean(part.f for part in parts)
     return DatasetJAndF(
         value=(j + f) / 2,

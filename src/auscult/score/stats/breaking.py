@@ -78,7 +78,7 @@ def crossing(clean: float, levels: Mapping[Any, float], *, lost: float = 0.5) ->
     """
     between(lost=lost)
     strengths, order = _strengths(tuple(levels))
-    values = np.array([clean, *(list(levels.values())[place] for place in order)], dtype=np.float64)
+    values = np.array([clean, *(list(levels.values())[index] for index in order)], dtype=np.float64)
     if not np.isfinite(values).all():
         raise InputError(f"the scores are {values.tolist()}", expected="finite numbers")
     found = float(_crossings(values[None], strengths, lost)[0])
@@ -107,7 +107,7 @@ def breaking_point(
     kept = common(scores.columns)
     if not kept.samples:
         return kept.counts.none("no sample is scored clean and at every level")
-    values = kept.values[[0, *(1 + place for place in order)]]
+    values = kept.values[[0, *(1 + index for index in order)]]
     means = np.array([[math.fsum(row) / row.size for row in values]])
     found = float(_crossings(means, strengths, lost)[0])
     members = memberships(kept.samples, clusters)
@@ -176,8 +176,8 @@ def _drawn_detail(draws: Doubles | None, ends: tuple[float | None, float | None]
     if draws is None:
         return {}
     low = None if ends is None else ends[0]
-    told: dict[str, object] = {"reached_in_draws": _reached(draws)}
-    return told if low is None else told | {"low": low}
+    detail: dict[str, object] = {"reached_in_draws": _reached(draws)}
+    return detail if low is None else detail | {"low": low}
 
 
 def _ends(draws: Doubles, level: float) -> tuple[float | None, float | None] | None:
@@ -202,7 +202,7 @@ def _strengths(levels: tuple[Level, ...]) -> tuple[Doubles, list[int]]:
     if not known or len(set(known)) != len(known):
         raise InputError(f"the levels are {list(levels)}", expected="one level or more, each of its own strength")
     order = sorted(range(len(known)), key=known.__getitem__)
-    return np.array([0.0, *(known[place] for place in order)]), order
+    return np.array([0.0, *(known[index] for index in order)]), order
 
 
 def _strength(level: Level) -> float:

@@ -95,11 +95,11 @@ def apc(clean: Value, levels: Sequence[Value], *, variant: Variant = "difference
 
     Source: R2-Bench Sec. 5.1 and Tables 3 to 6.
     """
-    one = Scores(clean={0: clean}, levels={str(number): {0: value} for number, value in enumerate(levels)})
-    told = sample_changes(one, variant=variant)[0]
-    if not isinstance(told, Scored):
-        return told
-    return Scored(told.value, Signature.of(metric="apc", variant=variant, levels=len(levels), samples="not looked at"))
+    scores = Scores(clean={0: clean}, levels={str(number): {0: value} for number, value in enumerate(levels)})
+    found = sample_changes(scores, variant=variant)[0]
+    if not isinstance(found, Scored):
+        return found
+    return Scored(found.value, Signature.of(metric="apc", variant=variant, levels=len(levels), samples="not looked at"))
 
 
 def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[SampleKey, Outcome[float]]:
@@ -110,18 +110,18 @@ def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[S
 
     Example:
         >>> scores = Scores(clean={"a": 0.75, "b": 0.5}, levels={"low": {"a": 0.5}})
-        >>> {name: getattr(told, "value", told) for name, told in sample_changes(scores).items()}
+        >>> {name: getattr(found, "value", found) for name, found in sample_changes(scores).items()}
         {'a': -0.25, 'b': Undefined(reason='not scored at low', detail={})}
     """
     signature = Signature.of(**change_fields(scores, variant), over="one sample")
     kept = common(scores.columns)
-    told: dict[SampleKey, Outcome[float]] = {
+    outcomes: dict[SampleKey, Outcome[float]] = {
         sample: left_out for sample in _names(scores) if (left_out := _left_out(scores, sample)) is not None
     }
     values = changes_of(change_sums(kept.values), variant)[:, 0]
     for sample, value in zip(kept.samples, values.tolist(), strict=True):
-        told[sample] = Undefined(_NOT_ABOVE_0) if math.isnan(value) else Scored(value, signature)
-    return {sample: told[sample] for sample in _names(scores)}
+        outcomes[sample] = Undefined(_NOT_ABOVE_0) if math.isnan(value) else Scored(value, signature)
+    return {sample: outcomes[sample] for sample in _names(scores)}
 
 
 def mean_change(scores: Scores, *, variant: Variant = "difference") -> Change | Undefined:
@@ -239,10 +239,10 @@ def change_interval(
         InputError: A score is not finite, a sample has no cluster, or ``level`` or ``replicates`` is out of range.
         UsageError: There is no such variant.
     """
-    told = change_intervals(
+    intervals = change_intervals(
         {"": scores}, clusters=clusters, rng=rng, variant=variant, level=level, replicates=replicates
     )
-    return told[""]
+    return intervals[""]
 
 
 def change_intervals(
@@ -260,26 +260,26 @@ def change_intervals(
     """
     kept = {name: common(scores.columns) for name, scores in many.items()}
     fields = {name: change_fields(scores, variant) for name, scores in many.items()}
-    samples = tuple(dict.fromkeys(sample for one in kept.values() for sample in one.samples))
+    samples = tuple(dict.fromkeys(sample for part in kept.values() for sample in part.samples))
     number = dict(zip(samples, memberships(samples, clusters).tolist(), strict=True))
     total = max(number.values(), default=-1) + 1
-    members = {name: np.array([number[sample] for sample in one.samples], np.int64) for name, one in kept.items()}
+    members = {name: np.array([number[sample] for sample in part.samples], np.int64) for name, part in kept.items()}
     draws: dict[str, Doubles] = {}
     if total >= 2:
-        sums = np.hstack([sums_by_cluster(change_sums(one.values), members[name], total) for name, one in kept.items()])
-        values = drawn(sums, lambda rows: changes_of(rows, variant), rng=rng, replicates=replicates)
+        sums = [sums_by_cluster(change_sums(part.values), members[name], total) for name, part in kept.items()]
+        values = drawn(np.hstack(sums), lambda rows: changes_of(rows, variant), rng=rng, replicates=replicates)
         draws = dict(zip(many, values.T, strict=True))
-    told: dict[str, ChangeInterval | Change | Undefined] = {}
-    for name, one in kept.items():
-        value = whole_change(one, variant)
+    intervals: dict[str, ChangeInterval | Change | Undefined] = {}
+    for name, part in kept.items():
+        value = whole_change(part, variant)
         if isinstance(value, Undefined):
-            told[name] = value
+            intervals[name] = value
             continue
         held = len(np.unique(members[name]))
-        told[name] = with_draws(
-            value, one.counts, fields=fields[name], values=draws.get(name), clusters=held, level=level
+        intervals[name] = with_draws(
+            value, part.counts, fields=fields[name], values=draws.get(name), clusters=held, level=level
         )
-    return told
+    return intervals
 
 
 def change_difference(
@@ -304,11 +304,11 @@ def change_difference(
     kept = common([*first.columns, *second.columns])
     halves = np.split(kept.values, 2)
     values = [whole_change(Common(samples=kept.samples, values=half, counts=kept.counts), variant) for half in halves]
-    one, other = values
-    if isinstance(one, Undefined):
-        return one
-    if isinstance(other, Undefined):
-        return other
+    left, right = values
+    if isinstance(left, Undefined):
+        return left
+    if isinstance(right, Undefined):
+        return right
     sums = np.hstack([change_sums(half) for half in halves])
     total, sides = resampled(
         sums,
@@ -318,7 +318,7 @@ def change_difference(
         replicates=replicates,
     )
     draws = None if sides is None else sides[:, 0] - sides[:, 1]
-    return with_draws(one - other, kept.counts, fields=fields, values=draws, clusters=total, level=level)
+    return with_draws(left - right, kept.counts, fields=fields, values=draws, clusters=total, level=level)
 
 
 def with_draws(

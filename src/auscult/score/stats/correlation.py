@@ -61,7 +61,7 @@ def clustered_order(distances: Doubles) -> tuple[int, ...]:
     order = _walk(root, (root.leaves[first], root.leaves[last_leaf]), filled)
     if order[0] > order[-1]:
         order = order[::-1]
-    return (*(int(known[place]) for place in order), *last)
+    return (*(int(known[index]) for index in order), *last)
 
 
 def merges(distances: Doubles) -> list[tuple[int, int, float]]:
@@ -82,18 +82,18 @@ def merges(distances: Doubles) -> list[tuple[int, int, float]]:
         means = np.divide(total[grid], amount[grid], out=np.full((len(alive),) * 2, FARTHEST), where=amount[grid] > 0)
         means[np.tril_indices(len(alive))] = np.inf
         least = np.argwhere(means <= means.min() + _EQUAL)[0]
-        first, second = (alive[place] for place in least)
+        first, second = (alive[index] for index in least)
         joins.append((first, second, float(means[tuple(least)])))
         for sums in (total, amount):
             sums[made] = sums[first] + sums[second]
             sums[:, made] = sums[:, first] + sums[:, second]
-        alive = [place for place in alive if place not in (first, second)] + [made]
+        alive = [index for index in alive if index not in (first, second)] + [made]
     return joins
 
 
 def _tree(joins: list[tuple[int, int, float]], distances: Doubles) -> _Node:
     """The tree of joins, with the least cost between ends for each cluster."""
-    nodes = [_Node(leaves=(place,), cost=np.zeros((1, 1)), parts=None) for place in range(len(distances))]
+    nodes = [_Node(leaves=(index,), cost=np.zeros((1, 1)), parts=None) for index in range(len(distances))]
     for first, second, _ in joins:
         left, right = nodes[first], nodes[second]
         through = _least(left.cost, distances[np.ix_(left.leaves, right.leaves)])
@@ -166,8 +166,8 @@ class Correlation:
 
     def ordered(self) -> tuple[Doubles, NDArray[np.int64]]:
         """Values and pairs with rows and columns in ``order``, (k, k) each."""
-        places = [self.kinds.index(name) for name in self.order]
-        grid = np.ix_(places, places)
+        indices = [self.kinds.index(name) for name in self.order]
+        grid = np.ix_(indices, indices)
         return self.values[grid], self.pairs[grid]
 
 
@@ -206,20 +206,20 @@ def correlation(kinds: Mapping[str, SampleValues]) -> Correlation:
     size = len(names)
     matrix = np.full((size, size), np.nan)
     pairs = np.diag(present.sum(axis=1)).astype(np.int64).reshape(size, size)
-    for one in range(size):
-        if _correlate(values[one, present[one]], values[one, present[one]]) is not None:
-            matrix[one, one] = 1.0
-    for one, other in combinations(range(size), 2):
-        both = present[one] & present[other]
-        pairs[one, other] = pairs[other, one] = both.sum()
-        found = _correlate(values[one, both], values[other, both])
+    for row in range(size):
+        if _correlate(values[row, present[row]], values[row, present[row]]) is not None:
+            matrix[row, row] = 1.0
+    for row, column in combinations(range(size), 2):
+        both = present[row] & present[column]
+        pairs[row, column] = pairs[column, row] = both.sum()
+        found = _correlate(values[row, both], values[column, both])
         if found is not None:
-            matrix[one, other] = matrix[other, one] = found
+            matrix[row, column] = matrix[column, row] = found
     return Correlation(
         kinds=names,
         values=matrix,
         pairs=pairs,
-        order=tuple(names[place] for place in clustered_order(1 - matrix)),
+        order=tuple(names[index] for index in clustered_order(1 - matrix)),
         counts=counts,
         signature=Signature.of(
             metric="pearson",
@@ -232,17 +232,17 @@ def correlation(kinds: Mapping[str, SampleValues]) -> Correlation:
 
 def _columns(kinds: Mapping[str, SampleValues]) -> tuple[Doubles, dict[str, Counts]]:
     """Values of all kinds over all samples, (k, n), NaN where one has none; and what became of each kind's samples."""
-    places = {
-        sample: place for place, sample in enumerate(dict.fromkeys(name for told in kinds.values() for name in told))
+    index_of = {
+        sample: index for index, sample in enumerate(dict.fromkeys(key for scores in kinds.values() for key in scores))
     }
-    values = np.full((len(kinds), len(places)), np.nan)
+    values = np.full((len(kinds), len(index_of)), np.nan)
     counts = {}
-    for row, (name, told) in zip(values, kinds.items(), strict=True):
-        kept = common([told])
-        row[[places[sample] for sample in kept.samples]] = kept.values[0]
-        absent = sum(sample not in told for sample in places)
-        failed = sum(isinstance(value, Failed) for value in told.values())
-        counts[name] = Counts(n=kept.counts.n, failed=failed, undefined=kept.counts.undefined, missing=absent)
+    for row, (key, scores) in zip(values, kinds.items(), strict=True):
+        kept = common([scores])
+        row[[index_of[sample] for sample in kept.samples]] = kept.values[0]
+        absent = sum(sample not in scores for sample in index_of)
+        failed = sum(isinstance(value, Failed) for value in scores.values())
+        counts[key] = Counts(n=kept.counts.n, failed=failed, undefined=kept.counts.undefined, missing=absent)
     return values, counts
 
 
@@ -250,9 +250,9 @@ def _correlate(first: Doubles, second: Doubles) -> float | None:
     """Pearson's r of two vectors of one length; None where there is none."""
     if first.size < LEAST or np.ptp(first) <= CONSTANT or np.ptp(second) <= CONSTANT:
         return None
-    one, other = (_centred(values) for values in (first, second))
-    scale = float(np.sqrt((one @ one) * (other @ other)))
-    return float(np.clip((one @ other) / scale, -1.0, 1.0))
+    x, y = (_centred(values) for values in (first, second))
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(np.clip((x @ y) / scale, -1.0, 1.0))
 
 
 def _centred(values: Doubles) -> Doubles:

@@ -145,9 +145,9 @@ def _drawn(
     logits = np.log(inside / (1 - inside))
     clusters = int(members.max()) + 1
     shares = np.empty(replicates)
-    for place in range(replicates):
+    for draw in range(replicates):
         times = cluster_draws(clusters, rng=rng, replicates=1)[0, members]
         bad = 1 / (1 + np.exp(logits + rng.normal(0.0, shift)))
         chances = np.repeat(bad, times.astype(np.int64))
-        shares[place] = np.count_nonzero(rng.random(chances.size) < chances) / chances.size
+        shares[draw] = np.count_nonzero(rng.random(chances.size) < chances) / chances.size
     return shares

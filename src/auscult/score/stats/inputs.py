@@ -19,11 +19,11 @@ def numbers(**columns: ArrayLike) -> tuple[NDArray[np.float64], ...]:
 
 def same_length(**columns: Sized) -> None:
     """Refuse columns of different lengths."""
-    (first, one), *others = columns.items()
+    (first, items), *others = columns.items()
     for name, other in others:
-        if len(other) != len(one):
+        if len(other) != len(items):
             raise InputError(
-                f"there are {len(one)} {first} and {len(other)} {name}", expected="one of each per item, in one order"
+                f"there are {len(items)} {first} and {len(other)} {name}", expected="one of each per item, in one order"
             )
 
 

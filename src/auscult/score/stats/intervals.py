@@ -91,10 +91,10 @@ def bootstrap_interval(
     if whole is None:
         return Undefined("the statistic of all items is undefined")
     drawn = np.empty(replicates)
-    for place in range(replicates):
+    for draw in range(replicates):
         chosen = rng.integers(len(filled), size=len(filled))
         value = _number(statistic([item for cluster in chosen for item in filled[cluster]]))
-        drawn[place] = np.nan if value is None else value
+        drawn[draw] = np.nan if value is None else value
     ends = percentile_interval(drawn, level=level)
     undefined = int(np.count_nonzero(np.isnan(drawn)))
     if ends is None:

@@ -133,14 +133,14 @@ def confusion(
     pairs = _pairs(predicted, true, classes)
     if not pairs:
         return Undefined("no items")
-    place = {label: number for number, label in enumerate(classes)}
+    index = {label: number for number, label in enumerate(classes)}
     counts = [[0] * len(classes) for _ in classes]
     unparsed = [0] * len(classes)
     for guess, label in pairs:
         if guess is None:
-            unparsed[place[label]] += 1
+            unparsed[index[label]] += 1
         else:
-            counts[place[label]][place[guess]] += 1
+            counts[index[label]][index[guess]] += 1
     value = Confusion(classes=tuple(classes), counts=tuple(map(tuple, counts)), unparsed=tuple(unparsed))
     return Scored(value, Signature.of(metric="confusion", rows="true", columns="predicted"))
 

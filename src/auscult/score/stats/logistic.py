@@ -81,11 +81,11 @@ def cross_fitted(
     part_of = dict(zip(names, dealt.tolist(), strict=True))
     parts: NDArray[np.int64] = np.array([part_of[name] for name in clusters])
     labels = np.asarray(good, dtype=bool)
-    told = np.zeros(len(rows))
+    probabilities = np.zeros(len(rows))
     for part in range(int(dealt.max()) + 1):
         held = parts == part
-        told[held] = logistic(rows[held], logistic_fit(rows[~held], labels[~held].tolist()))
-    return told
+        probabilities[held] = logistic(rows[held], logistic_fit(rows[~held], labels[~held].tolist()))
+    return probabilities
 
 
 def _chances(logits: Doubles) -> Doubles:

@@ -75,18 +75,18 @@ def rmse_difference(
 
     Example:
         >>> from auscult.rng import generator
-        >>> told = rmse_difference([0.9, 0.5], [0.5, 0.5], [1, 1], clusters="ab", rng=generator(1, "example"))
-        >>> round(told.value, 4)
+        >>> result = rmse_difference([0.9, 0.5], [0.5, 0.5], [1, 1], clusters="ab", rng=generator(1, "example"))
+        >>> round(result.value, 4)
         -0.1394
 
     Source: MQA-RefAVS Eq. 8 for each side.
     """
-    one, other, true = numbers(first=first, second=second, truths=truths)
-    same_length(first=one, clusters=clusters)
+    left, right, true = numbers(first=first, second=second, truths=truths)
+    same_length(first=left, clusters=clusters)
     if true.size == 0:
         return Undefined("no items")
     signature = Signature.of(metric="rmse difference", over="items", sign="below 0: the first is better")
-    errors = np.stack([(one - true) ** 2, (other - true) ** 2, np.ones_like(true)], axis=1)
+    errors = np.stack([(left - true) ** 2, (right - true) ** 2, np.ones_like(true)], axis=1)
     plain = Scored(float(_difference(errors.sum(axis=0)[None])[0]), signature)
     total, draws = resampled(errors, members_of(clusters), _difference, rng=rng, replicates=replicates)
     if draws is None:
@@ -110,8 +110,8 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar | Undefine
         InputError: Unequal lengths.
 
     Example:
-        >>> told = mcnemar([True] * 8 + [False], [False] * 8 + [True])
-        >>> told.first, told.second, round(told.value, 6)
+        >>> result = mcnemar([True] * 8 + [False], [False] * 8 + [True])
+        >>> result.first, result.second, round(result.value, 6)
         (8, 1, 0.039062)
 
     Source: McNemar 1947, exact form; items are taken as independent, which frames of one clip are not.
@@ -119,8 +119,8 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar | Undefine
     same_length(first=first, second=second)
     if not len(first):
         return Undefined("no items")
-    only_first = sum(one and not other for one, other in zip(first, second, strict=True))
-    only_second = sum(other and not one for one, other in zip(first, second, strict=True))
+    only_first = sum(first_right and not second_right for first_right, second_right in zip(first, second, strict=True))
+    only_second = sum(second_right and not first_right for first_right, second_right in zip(first, second, strict=True))
     return McNemar(
         value=_two_sided(only_first, only_second),
         signature=Signature.of(test="mcnemar", form="exact, two-sided"),
@@ -151,8 +151,8 @@ def holm(values: Sequence[float]) -> list[float]:
             raise InputError(f"a p value is {value!r}", expected="0..1")
     adjusted = [0.0] * len(values)
     highest = 0.0
-    for place, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, min(1.0, (len(values) - place) * values[index]))
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
         adjusted[index] = highest
     return adjusted
 

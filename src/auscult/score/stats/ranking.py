@@ -71,18 +71,17 @@ class Over:
 
 def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicates: int = 1000) -> Over:
     """A statistic, (draws, k) to (draws, m), of each data set, and the mean over them of all samples and each draw."""
-    empty = [name for name, one in strata.items() if not len(one.samples)]
+    empty = [name for name, stratum in strata.items() if not len(stratum.samples)]
     if empty or not strata:
-        told = f"{empty[0]!r} has no sample" if empty else "there is no data set"
-        raise InputError(told, expected="one data set or more, each with a sample")
+        message = f"{empty[0]!r} has no sample" if empty else "there is no data set"
+        raise InputError(message, expected="one data set or more, each with a sample")
     values, draws, lone, clusters = [], [], [], 0
-    for name, one in strata.items():
-        total, again = resampled(
-            one.columns, memberships(one.samples, one.clusters), statistic, rng=one.rng, replicates=replicates
-        )
+    for name, stratum in strata.items():
+        members = memberships(stratum.samples, stratum.clusters)
+        total, again = resampled(stratum.columns, members, statistic, rng=stratum.rng, replicates=replicates)
         clusters += total
         # the sums are exact, so that the order of the samples does not matter
-        values.append(statistic(np.array([[math.fsum(column) for column in one.columns.T]]))[0])
+        values.append(statistic(np.array([[math.fsum(column) for column in stratum.columns.T]]))[0])
         if again is None:
             lone.append(name)
         else:
@@ -92,7 +91,7 @@ def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicate
         draws=None if lone else np.mean(draws, axis=0),
         clusters=clusters,
         lone=tuple(lone),
-        counts=added([one.counts for one in strata.values()]),
+        counts=added([stratum.counts for stratum in strata.values()]),
     )
 
 
@@ -138,10 +137,10 @@ def within(count: int) -> dict[str, object]:
 def added(many: Sequence[Counts]) -> Counts:
     """The samples of several data sets together."""
     return Counts(
-        n=sum(one.n for one in many),
-        failed=sum(one.failed for one in many),
-        undefined=sum(one.undefined for one in many),
-        missing=sum(one.missing for one in many),
+        n=sum(counts.n for counts in many),
+        failed=sum(counts.failed for counts in many),
+        undefined=sum(counts.undefined for counts in many),
+        missing=sum(counts.missing for counts in many),
     )
 
 
@@ -231,8 +230,8 @@ def rank_by_score(
     Example:
         >>> from auscult.rng import generator
         >>> models = {"a": {0: 0.5, 1: 0.25}, "b": {0: 0.75, 1: 0.5}}
-        >>> told = rank_by_score(models, clusters={0: "v", 1: "w"}, rng=generator(1, "example"))
-        >>> [(row.model, row.place, row.place_low, row.place_high, row.first) for row in told.rows]
+        >>> result = rank_by_score(models, clusters={0: "v", 1: "w"}, rng=generator(1, "example"))
+        >>> [(row.model, row.place, row.place_low, row.place_high, row.first) for row in result.rows]
         [('b', 1, 1, 1, 1.0), ('a', 2, 2, 2, 0.0)]
     """
     alone = {"": DataSet(models=models, clusters=clusters, rng=rng)}
@@ -249,10 +248,10 @@ def rank_by_score_over(
     names = _names(sets)
     fields: dict[str, object] = {"ranked_by": "mean score", "best": "highest" if higher else "lowest"}
     strata = {}
-    for name, one in sets.items():
-        kept = common(list(one.models.values()))
+    for name, data in sets.items():
+        kept = common(list(data.models.values()))
         columns = np.vstack([kept.values, np.ones((1, len(kept.samples)))]).T
-        strata[name] = _stratum(one, kept, columns)
+        strata[name] = _stratum(data, kept, columns)
     how = _How(sign=1 if higher else -1, fields=fields, level=level, replicates=replicates)
     return _ranking(names, strata, statistic=lambda sums: sums[:, :-1] / sums[:, -1:], how=how)
 
@@ -287,15 +286,15 @@ def rank_by_change_over(
     Without intervals where a data set has one cluster. Undefined where it is so on one of them.
     """
     names = _names(sets)
-    every = [scores for one in sets.values() for scores in one.models.values()]
+    every = [scores for data in sets.values() for scores in data.models.values()]
     same_levels(every)
     fields = change_fields(every[0], variant)
     fields = {"ranked_by": fields.pop("metric"), "best": "loses least", **fields}
     strata = {}
-    for name, one in sets.items():
-        kept = common([column for scores in one.models.values() for column in scores.columns])
+    for name, data in sets.items():
+        kept = common([column for scores in data.models.values() for column in scores.columns])
         columns = np.hstack([change_sums(part) for part in np.split(kept.values, len(names))])
-        strata[name] = _stratum(one, kept, columns)
+        strata[name] = _stratum(data, kept, columns)
     how = _How(sign=1 if variant == "difference" else -1, fields=fields, level=level, replicates=replicates)
     return _ranking(names, strata, statistic=lambda sums: changes_of(sums, variant), how=how)
 
@@ -308,15 +307,15 @@ class _How:
     replicates: int
 
 
-def _stratum(one: DataSet[Any], kept: Common, columns: Doubles) -> Stratum:
-    return Stratum(samples=kept.samples, columns=columns, clusters=one.clusters, rng=one.rng, counts=kept.counts)
+def _stratum(data: DataSet[Any], kept: Common, columns: Doubles) -> Stratum:
+    return Stratum(samples=kept.samples, columns=columns, clusters=data.clusters, rng=data.rng, counts=kept.counts)
 
 
 def _ranking(
     names: tuple[str, ...], strata: Mapping[str, Stratum], *, statistic: FromSums, how: _How
 ) -> Ranking | Undefined:
-    counts = added([one.counts for one in strata.values()])
-    empty = [name for name, one in strata.items() if not one.samples]
+    counts = added([stratum.counts for stratum in strata.values()])
+    empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
         return counts.none("no sample is scored by all models" + (f" on {empty[0]}" if len(strata) > 1 else ""))
     found = over_strata(strata, statistic, replicates=how.replicates)
@@ -393,7 +392,7 @@ def _places(better: Doubles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 def _names(sets: Mapping[str, DataSet[Any]]) -> tuple[str, ...]:
     """The models, the same on every data set."""
-    named = [tuple(one.models) for one in sets.values()]
+    named = [tuple(data.models) for data in sets.values()]
     if not named or not named[0]:
         raise InputError("there is no model to rank", expected="one model or more")
     for name, mine in zip(sets, named, strict=True):

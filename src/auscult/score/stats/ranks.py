@@ -90,10 +90,10 @@ def auc(scores: ArrayLike, positives: ArrayLike) -> Scored[float] | Undefined:
 
 def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Twice the ranks around their mean: whole numbers, so that the sums are exact."""
-    _, place, amount = np.unique(values, return_inverse=True, return_counts=True)
+    _, inverse, amount = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(amount)
     twice_mean_rank = 2 * last - amount + 1
-    return (twice_mean_rank[place] - (values.size + 1)).astype(np.float64)
+    return (twice_mean_rank[inverse] - (values.size + 1)).astype(np.float64)
 
 
 _CONSTANT: Final = 1e-12
@@ -148,16 +148,16 @@ def auc_interval(
         InputError: Unequal lengths, a number that is not finite, or ``level`` or ``replicates`` out of range.
     """
     plain = auc(scores, positives)
-    (told,) = numbers(scores=scores)
-    same_length(scores=told, clusters=clusters)
+    (values,) = numbers(scores=scores)
+    same_length(scores=values, clusters=clusters)
     if not isinstance(plain, Scored) or len(set(clusters)) < 2:
         return plain
-    order = np.argsort(told, kind="stable")
-    starts = np.flatnonzero(np.concatenate(([True], np.diff(told[order]) != 0)))
+    order = np.argsort(values, kind="stable")
+    starts = np.flatnonzero(np.concatenate(([True], np.diff(values[order]) != 0)))
     marks = np.asarray(positives, dtype=bool)[order]
     members = members_of(clusters)[order]
     amount = int(members.max()) + 1
-    parts = draws_in_parts(amount, rng=rng, replicates=replicates, step=max(1, CELLS // told.size))
+    parts = draws_in_parts(amount, rng=rng, replicates=replicates, step=max(1, CELLS // values.size))
     draws = np.concatenate([_areas(weights[:, members], marks, starts) for weights in parts])
     return with_interval(plain, draws, clusters=amount, fields=drawn_fields(level, replicates)) or plain
 
@@ -172,9 +172,9 @@ def mean_ranks(values: ArrayLike) -> Doubles:
         >>> mean_ranks([5.0, 1.0, 5.0, 9.0]).tolist()
         [0.5, 0.125, 0.5, 0.875]
     """
-    (told,) = numbers(values=values)
-    _, place, amount = np.unique(told, return_inverse=True, return_counts=True)
-    ranks: Doubles = (2 * np.cumsum(amount) - amount)[place] / max(1, 2 * told.size)
+    (array,) = numbers(values=values)
+    _, inverse, amount = np.unique(array, return_inverse=True, return_counts=True)
+    ranks: Doubles = (2 * np.cumsum(amount) - amount)[inverse] / max(1, 2 * array.size)
     return ranks
 
 

@@ -73,8 +73,8 @@ def common(columns: Sequence[SampleValues]) -> Common:
         InputError: A value is NaN, infinite or no number.
 
     Example:
-        >>> told = common([{"a": 0.5, "b": 0.25}, {"a": 1.0, "b": Undefined("empty truth"), "c": 0.5}])
-        >>> told.samples, told.counts.undefined, told.counts.missing
+        >>> result = common([{"a": 0.5, "b": 0.25}, {"a": 1.0, "b": Undefined("empty truth"), "c": 0.5}])
+        >>> result.samples, result.counts.undefined, result.counts.missing
         (('a',), 1, 1)
     """
     kept: list[Hashable] = []

@@ -49,8 +49,8 @@ def neighbour_medians(values: Sequence[float | None]) -> list[float | None]:
     None where fewer than ``LEAST_NEIGHBOURS`` neighbours have a value.
     """
     found: list[float | None] = []
-    for place in range(len(values)):
-        known = [*_before(values, place), *_after(values, place)]
+    for index in range(len(values)):
+        known = [*_before(values, index), *_after(values, index)]
         found.append(median(known) if len(known) >= LEAST_NEIGHBOURS else None)
     return found
 
@@ -73,27 +73,27 @@ def oddness(values: Sequence[float | None], *, floor: float) -> list[float | Non
     ]
     scale = max(floor, _TO_DEVIATION * median(sizes)) if sizes else floor
     return [
-        None if value is None or middle is None else _deviation(values, place) / (LIMIT * scale)
-        for place, (value, middle) in enumerate(zip(values, around, strict=True))
+        None if value is None or middle is None else _deviation(values, index) / (LIMIT * scale)
+        for index, (value, middle) in enumerate(zip(values, around, strict=True))
     ]
 
 
-def _deviation(values: Sequence[float | None], place: int) -> float:
-    value = values[place] or 0.0
-    sides = [side for side in (_before(values, place), _after(values, place)) if side]
+def _deviation(values: Sequence[float | None], index: int) -> float:
+    value = values[index] or 0.0
+    sides = [side for side in (_before(values, index), _after(values, index)) if side]
     away = [value - median(side) for side in sides]
     if len(away) < 2:
         return 0.0
-    same_way = all(one > 0 for one in away) or all(one < 0 for one in away)
+    same_way = all(distance > 0 for distance in away) or all(distance < 0 for distance in away)
     return min(away, key=abs) if same_way else 0.0
 
 
-def _before(values: Sequence[float | None], place: int) -> list[float]:
-    return [value for value in values[max(0, place - REACH) : place] if value is not None]
+def _before(values: Sequence[float | None], index: int) -> list[float]:
+    return [value for value in values[max(0, index - REACH) : index] if value is not None]
 
 
-def _after(values: Sequence[float | None], place: int) -> list[float]:
-    return [value for value in values[place + 1 : place + 1 + REACH] if value is not None]
+def _after(values: Sequence[float | None], index: int) -> list[float]:
+    return [value for value in values[index + 1 : index + 1 + REACH] if value is not None]
 
 
 LEAST_FRAMES = 5
@@ -124,24 +124,24 @@ def theil_sen(values: ArrayLike, times: ArrayLike) -> Trend | Undefined:
         >>> round(theil_sen([0.9, 0.8, 0.7, 0.1, 0.5], [0, 1, 2, 3, 4]).change, 6)
         -0.4
     """
-    told, moments = numbers(values=values, times=times)
-    if told.size < LEAST_FRAMES:
+    series, moments = numbers(values=values, times=times)
+    if series.size < LEAST_FRAMES:
         return Undefined(f"fewer than {LEAST_FRAMES} values")
     if (np.diff(moments) <= 0).any():
         return Undefined("the times do not increase")
-    if told.size > MOST:
-        chosen = np.linspace(0, told.size - 1, MOST).round().astype(np.intp)
-        told, moments = told[chosen], moments[chosen]
-    first, second = np.triu_indices(told.size, 1)
-    slopes = np.sort((told[second] - told[first]) / (moments[second] - moments[first]))
+    if series.size > MOST:
+        chosen = np.linspace(0, series.size - 1, MOST).round().astype(np.intp)
+        series, moments = series[chosen], moments[chosen]
+    first, second = np.triu_indices(series.size, 1)
+    slopes = np.sort((series[second] - series[first]) / (moments[second] - moments[first]))
     slope = float(np.median(slopes))
-    low, high = _interval(slopes, told, left=told - slope * moments)
+    low, high = _interval(slopes, series, left=series - slope * moments)
     span = float(moments[-1] - moments[0])
     return Trend(
         change=slope * span,
         low=low * span,
         high=high * span,
-        n=int(told.size),
+        n=int(series.size),
         signature=Signature.of(metric="theil_sen", interval="sen, 90 %, effective n"),
     )
 
