@@ -178,7 +178,7 @@ def _strips() -> Iterator[tuple[str, Frame]]:
                     why="failed" if failed else "",
                 )
             )
-        rows.append(StripRow(name=name, cells=tuple(cells), said="J 0.71, n 9"))
+        rows.append(StripRow(name=name, cells=tuple(cells), detail="J 0.71, n 9"))
     yield "strip_clip", strip(rows)
     yield "strip_photo", strip([StripRow(name=row.name, cells=row.cells[3:4]) for row in rows])
     yield "strip_one", strip([StripRow(name="clean", cells=(StripCell(frame=None, prediction=None, why="lost"),))])

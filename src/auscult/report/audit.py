@@ -224,12 +224,12 @@ def _truth(run: Run, verdicts: Sequence[Verdict], tables: Mapping[str, object]) 
 
 def _points(verdicts: Sequence[Verdict], truths: Mapping[str, float]) -> list[ScatterPoint]:
     """True IoU across, estimated IoU up, of at most ``POINTS`` items; one that is listed leads to its card."""
-    places = [
+    points = [
         (index, verdict, verdict.iou)
         for index, verdict in enumerate(verdicts)
         if verdict.iou is not None and verdict.id in truths
     ]
-    step = max(1, -(-len(places) // POINTS))
+    step = max(1, -(-len(points) // POINTS))
     return [
         ScatterPoint(
             x=truths[verdict.id],
@@ -239,7 +239,7 @@ def _points(verdicts: Sequence[Verdict], truths: Mapping[str, float]) -> list[Sc
             f"{ACTION_WORDS[action_key(verdict.action)]}",
             link=f"#i{index + 1}" if index < LISTED else "",
         )
-        for index, verdict, iou in places[::step]
+        for index, verdict, iou in points[::step]
     ]
 
 
@@ -268,7 +268,7 @@ def _score(run: Run, tables: Mapping[str, object], thumbnails: Mapping[str, byte
 
 
 def _clips(run: Run, verdicts: Sequence[Verdict]) -> Section | None:
-    views = clip_views(run, links={one.id: f"#i{place}" for place, one in enumerate(verdicts[:LISTED], start=1)})
+    views = clip_views(run, links={verdict.id: f"#i{index}" for index, verdict in enumerate(verdicts[:LISTED], 1)})
     if not views:
         return None
     total = len(run.clips)

@@ -58,7 +58,7 @@ def _view(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str
             ("Switches", str(len(row.switches))),
             ("Odd frames", str(len(row.odd))),
         ),
-        marks=tuple((one.kind, _when(one), one.why, links.get(one.id or "", "")) for one in marks[:MARKS_SHOWN]),
+        marks=tuple((mark.kind, _when(mark), mark.why, links.get(mark.id or "", "")) for mark in marks[:MARKS_SHOWN]),
         more=max(0, len(marks) - MARKS_SHOWN),
         note=" ".join([row.note, *reasons]).strip(),
         timeline=timeline(row, verdicts, links),
@@ -73,15 +73,15 @@ def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, 
     """Estimated IoU over the frames of a clip, with its interval and the frames that stand out."""
     shown = [None if name is None else verdicts.get(name) for name in row.frames]
     parts = _axis(len(shown))
-    told = [(place, one) for place, one in enumerate(shown) if one is not None and one.iou is not None]
-    for stretch in _stretches([place for place, _ in told]):
-        parts += _drawn([one for one in told if stretch[0] <= one[0] <= stretch[-1]], len(shown))
-    places = {name: place for place, name in enumerate(row.frames) if name is not None}
+    judged = [(i, verdict) for i, verdict in enumerate(shown) if verdict is not None and verdict.iou is not None]
+    for stretch in _stretches([i for i, _ in judged]):
+        parts += _drawn([pair for pair in judged if stretch[0] <= pair[0] <= stretch[-1]], len(shown))
+    index_of = {name: i for i, name in enumerate(row.frames) if name is not None}
     for mark in (*row.switches, *row.odd):
-        place = places.get(mark.id or "")
-        if place is not None:
-            parts.append(_mark(mark, (_x(place, len(shown)), _iou_of(shown[place])), links))
-    gaps = (_x(place, len(shown)) for place, one in enumerate(shown) if one is None or one.defect == "empty")
+        i = index_of.get(mark.id or "")
+        if i is not None:
+            parts.append(_mark(mark, (_x(i, len(shown)), _iou_of(shown[i])), links))
+    gaps = (_x(i, len(shown)) for i, verdict in enumerate(shown) if verdict is None or verdict.defect == "empty")
     parts += [Line(start=(x, _BASE - 5), end=(x, _BASE), colour="quiet", width=3) for x in gaps]
     words = f"Estimated IoU of {row.clip} over {len(shown)} frames: mean {number(row.iou)}, "
     words += f"{len(row.switches)} switches, {len(row.odd)} odd frames, {ACTION_WORDS[_action(row)]}"
@@ -89,16 +89,16 @@ def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, 
     return Figure(caption=f"Estimated IoU of {row.clip}", drawing=drawing, kind="timeline")
 
 
-def _stretches(places: Sequence[int]) -> list[list[int]]:
-    """Runs of neighbouring places: no line is drawn over a frame without an estimate."""
-    numbered = enumerate(places)
-    return [[place for _, place in group] for _, group in groupby(numbered, key=lambda pair: pair[1] - pair[0])]
+def _stretches(indices: Sequence[int]) -> list[list[int]]:
+    """Runs of neighbouring indices: no line is drawn over a frame without an estimate."""
+    numbered = enumerate(indices)
+    return [[index for _, index in group] for _, group in groupby(numbered, key=lambda pair: pair[1] - pair[0])]
 
 
-def _drawn(told: Sequence[tuple[int, Verdict]], count: int) -> list[DrawnShape]:
-    upper = [(_x(place, count), _y(one.iou if one.iou_high is None else one.iou_high)) for place, one in told]
-    lower = [(_x(place, count), _y(one.iou if one.iou_low is None else one.iou_low)) for place, one in told]
-    line = [(_x(place, count), _y(one.iou)) for place, one in told]
+def _drawn(judged: Sequence[tuple[int, Verdict]], count: int) -> list[DrawnShape]:
+    upper = [(_x(i, count), _y(verdict.iou if verdict.iou_high is None else verdict.iou_high)) for i, verdict in judged]
+    lower = [(_x(i, count), _y(verdict.iou if verdict.iou_low is None else verdict.iou_low)) for i, verdict in judged]
+    line = [(_x(i, count), _y(verdict.iou)) for i, verdict in judged]
     if len(line) == 1:  # a line needs two ends
         (x, y), (_, top), (_, foot) = line[0], upper[0], lower[0]
         upper, lower, line = [(x - 1, top), (x + 1, top)], [(x - 1, foot), (x + 1, foot)], [(x - 1, y), (x + 1, y)]
@@ -129,8 +129,8 @@ def _axis(count: int) -> list[DrawnShape]:
     return [*parts, first, Text(at=(right, foot), words=f"frame {count}", size=12.5, anchor="end", colour="quiet")]
 
 
-def _x(place: int, count: int) -> float:
-    return _LEFT + 6 + (_WIDTH - _LEFT - 16) * (place / max(1, count - 1))
+def _x(index: int, count: int) -> float:
+    return _LEFT + 6 + (_WIDTH - _LEFT - 16) * (index / max(1, count - 1))
 
 
 def _y(value: float | None) -> float:

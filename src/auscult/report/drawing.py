@@ -103,7 +103,7 @@ def _luminance(colour: str) -> float:
 
 def _mixed(first: str, second: str, share: float) -> str:
     pairs = zip(rgb(first), rgb(second), strict=True)
-    return "#" + "".join(f"{round(one + (other - one) * share):02x}" for one, other in pairs)
+    return "#" + "".join(f"{round(start + (end - start) * share):02x}" for start, end in pairs)
 
 
 def _steps(ends: tuple[str, str, str]) -> dict[str, str]:
@@ -493,7 +493,7 @@ def _alike(character: str) -> str:
     """The character, or one that is alike where the font has none."""
     if character.isascii() or character in _KEPT:
         return character
-    bare = "".join(one for one in unicodedata.normalize("NFKD", character) if one.isascii())
+    bare = "".join(letter for letter in unicodedata.normalize("NFKD", character) if letter.isascii())
     return _LIKE.get(character, bare or character)
 
 
@@ -512,10 +512,10 @@ def _dashes(points: Sequence[Point], dash: tuple[float, ...]) -> Iterator[list[P
         while whole - done > left:
             done += left
             share = done / whole
-            place = (start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share)
+            point = (start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share)
             if drawn:
-                yield [*piece, place]
-            left, drawn, piece = next(lengths), not drawn, [place]
+                yield [*piece, point]
+            left, drawn, piece = next(lengths), not drawn, [point]
         left -= whole - done
         piece.append(end)
     if drawn:
@@ -586,12 +586,12 @@ def _element(part: DrawnShape, paint: _Paint) -> str:
         case Polygon():
             return _tag("polygon", f'points="{_points(part.points)}" {_shape(part, paint)}', part.title)
         case Rect():
-            place = f'x="{_short(part.x)}" y="{_short(part.y)}"'
+            position = f'x="{_short(part.x)}" y="{_short(part.y)}"'
             size = f'width="{_short(part.width_px)}" height="{_short(part.height_px)}"'
-            return _tag("rect", f"{place} {size} {_shape(part, paint)}", part.title)
+            return _tag("rect", f"{position} {size} {_shape(part, paint)}", part.title)
         case Circle():
-            place = f'cx="{_short(part.centre[0])}" cy="{_short(part.centre[1])}" r="{_short(part.radius)}"'
-            return _tag("circle", f"{place} {_shape(part, paint)}", part.title)
+            position = f'cx="{_short(part.centre[0])}" cy="{_short(part.centre[1])}" r="{_short(part.radius)}"'
+            return _tag("circle", f"{position} {_shape(part, paint)}", part.title)
         case Text():
             return _text(part, paint)
 

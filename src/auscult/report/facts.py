@@ -143,27 +143,27 @@ def estimates_of(summary: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     Empty where the judge gives no probabilities and the model no score.
     """
     metrics = {str(name): _mapping(metric) for name, metric in _mapping(summary.get("metrics")).items()}
-    told = (
+    facts = (
         ("masks under IoU .8", _shares(metrics.get(BELOW_80, {}))),
         ("masks under IoU .5", _shares(metrics.get(BELOW_50, {}))),
         ("looks that find 90 % of those under .8", _looks(metrics.get(LOOKS, {}))),
         (_AGREEMENT, _plain(metrics.get(AGREEMENT, {}))),
     )
-    return tuple((label, text) for label, text in told if text)
+    return tuple((label, text) for label, text in facts if text)
 
 
 def estimates_note(estimates: Sequence[tuple[str, str]]) -> str:
     """What a reader must know to read ``estimates_of`` right."""
     labels = [label for label, _ in estimates]
-    said = []
+    sentences = []
     if any(label != _AGREEMENT for label in labels):
-        said.append(
+        sentences.append(
             "Estimated without ground truth, with 90 % intervals; a look is one mask, the least likely to reach IoU .8 "
             "first."
         )
     if _AGREEMENT in labels:
-        said.append("Agreement is Spearman's correlation with the estimated IoU, with its 95 % interval.")
-    return " ".join(said)
+        sentences.append("Agreement is Spearman's correlation with the estimated IoU, with its 95 % interval.")
+    return " ".join(sentences)
 
 
 def _shares(metric: Mapping[str, Any]) -> str:
@@ -253,11 +253,11 @@ def _signature(value: object) -> str:
 
 def unchecked_of(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """What no judge looked at, and what that means for a reader."""
-    said = []
+    notes = []
     for sense, meaning in _MEANING.items():
         without = sum(not getattr(verdict.evidence, sense) for verdict in verdicts)
         if without and without == len(verdicts):
-            said.append(f"{sense.capitalize()} was not checked: {meaning}.")
+            notes.append(f"{sense.capitalize()} was not checked: {meaning}.")
         elif without:
-            said.append(f"{sense.capitalize()} was not checked for {without:,} of {len(verdicts):,} masks: {meaning}.")
-    return tuple(said)
+            notes.append(f"{sense.capitalize()} was not checked for {without:,} of {len(verdicts):,} masks: {meaning}.")
+    return tuple(notes)

@@ -57,13 +57,13 @@ def parts(found: ErrorMap, mask: Mask, view: Box) -> tuple[Mask, Mask]:
     left, right = ((edge - view[0]) * across for edge in found.box[::2])
     top, bottom = ((edge - view[1]) * down for edge in found.box[1::2])
     covered = math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)
-    place = grown(covered, 0, (height, width))
-    if place[0] >= place[2] or place[1] >= place[3]:
+    box = grown(covered, 0, (height, width))
+    if box[0] >= box[2] or box[1] >= box[3]:
         return missing, extra
     step = (right - left) / found.side, (bottom - top) / found.side
-    start = left - place[0], top - place[1]
-    rows, columns = window(place)
-    size = place[2] - place[0], place[3] - place[1]
+    start = left - box[0], top - box[1]
+    rows, columns = window(box)
+    size = box[2] - box[0], box[3] - box[1]
     inside = mask[rows, columns]
     lacks, spare = _likely(values_of(found), start, step=step, size=size)
     missing[rows, columns] = lacks & ~inside
@@ -113,15 +113,15 @@ def draw(picture: Frame, missing: Mask, extra: Mask, *, period_px: int) -> None:
     line = max(1, round(period_px / 4))
     stripes = (x + y) % period_px < line
     dots = (x % period_px < line + 1) & ((y + (x // period_px % 2) * (period_px // 2)) % period_px < line + 1)
-    for place, colour, pattern, ink in (
+    for mask, colour, pattern, ink in (
         (missing, MISSING_COLOUR, stripes, _STRIPE),
         (extra, EXTRA_COLOUR, dots, _DOT),
     ):
-        if not place.any():
+        if not mask.any():
             continue
-        here = picture[place].astype(np.float32)
-        picture[place] = (here * (1 - _FILL) + np.array(colour, np.float32) * _FILL).astype(np.uint8)
-        picture[place & pattern] = ink
+        here = picture[mask].astype(np.float32)
+        picture[mask] = (here * (1 - _FILL) + np.array(colour, np.float32) * _FILL).astype(np.uint8)
+        picture[mask & pattern] = ink
 
 
 MASK_COLOUR: Colour = (232, 60, 190)
@@ -270,12 +270,12 @@ def _small_mask(mask: Mask, size: tuple[int, int]) -> Mask:
     half: Mask = share > 127
     if half.any() or not mask.any():
         return half
-    some: Mask = share > 0
-    if some.any():
-        return some
-    first = np.argwhere(mask)[0] * np.array(some.shape) // np.array(mask.shape)
-    some[tuple(first)] = True  # its share of a pixel rounds to nothing
-    return some
+    touched: Mask = share > 0
+    if touched.any():
+        return touched
+    first = np.argwhere(mask)[0] * np.array(touched.shape) // np.array(mask.shape)
+    touched[tuple(first)] = True  # its share of a pixel rounds to nothing
+    return touched
 
 
 def _drawn(frame: Frame, mask: Mask, *, line_px: int, errors: _Errors | None = None) -> Frame:

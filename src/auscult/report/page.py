@@ -65,7 +65,7 @@ class Example:
     jpeg: bytes  # the picture: the candidate's tint and the true outline
     text: str  # the referring expression; empty for none
     id: str
-    facts: tuple[tuple[str, str], ...]  # label and text: the truth, then what each judge said
+    facts: tuple[tuple[str, str], ...]  # label and text: the truth, then each judge's verdict
     broad: bool = False  # whether the picture is a strip, which takes the whole width of the page
     file: str = ""  # the picture's name in the record; empty where it does not lie there yet
 
@@ -74,7 +74,7 @@ class Example:
 class Row:
     """One judged item."""
 
-    verdict: Verdict  # what the judge said and the policy decided
+    verdict: Verdict  # the judge's estimates and the policy's decision
     text: str = ""  # the referring expression; empty when there is none
     frame: str = ""  # name of the frame's file
     reading: str = ""  # how the mask was read: as an index, soft with a threshold, and the like
@@ -258,12 +258,12 @@ def _evidence(evidence: Evidence) -> dict[str, list[str]]:
 
 def _wrong(row: Row) -> str:
     """What the marks on a picture say, in words for who cannot see them; empty where nothing is marked."""
-    said = []
+    shares = []
     if row.missing:
-        said.append(f"likely missing, blue with stripes: {percent(row.missing)} of the object")
+        shares.append(f"likely missing, blue with stripes: {percent(row.missing)} of the object")
     if row.extra:
-        said.append(f"likely too much, yellow with dots: {percent(row.extra)} of the mask")
-    return "; ".join(said)
+        shares.append(f"likely too much, yellow with dots: {percent(row.extra)} of the mask")
+    return "; ".join(shares)
 
 
 def _likely(row: Row) -> str:

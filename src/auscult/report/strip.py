@@ -46,7 +46,7 @@ class StripRow:
 
     name: str  # `clean`, `low`, `medium`, `high`, `dynamic`
     cells: tuple[StripCell, ...]  # its frames, as many as every other row's
-    said: str = ""  # printed under the name, for example the clip's score
+    detail: str = ""  # printed under the name, for example the clip's score
     note: str = ""  # printed under the cells, for example the sentence; what three lines do not hold is cut off
 
 
@@ -58,7 +58,7 @@ def evenly(count: int, most: int = MOST_FRAMES) -> tuple[int, ...]:
         return tuple(range(max(0, count)))
     if most == 1:
         return ((count - 1) // 2,)
-    return tuple(round(place * (count - 1) / (most - 1)) for place in range(most))
+    return tuple(round(index * (count - 1) / (most - 1)) for index in range(most))
 
 
 def strip(rows: Sequence[StripRow], *, width_px: int = 960) -> Frame:
@@ -69,16 +69,16 @@ def strip(rows: Sequence[StripRow], *, width_px: int = 960) -> Frame:
     chosen = _chosen(rows, width_px)
     plan = _photographs(chosen, width_px) if len(chosen[0].cells) == 1 else _clip(chosen, width_px)
     picture = np.array(to_picture(_written(plan)))
-    for place in plan.places:
-        if place.cell.frame is not None:
-            _put(picture, _drawn(place.cell, place.cell.frame, plan.cell_px), (place.x, place.y))
+    for tile in plan.tiles:
+        if tile.cell.frame is not None:
+            _put(picture, _drawn(tile.cell, tile.cell.frame, plan.cell_px), (tile.x, tile.y))
     for number, swatch in enumerate(_swatches()):
         _put(picture, swatch, (8 + number * _KEY_STEP, plan.size[1] - _KEY + 4))
     return picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Place:
+class _Tile:
     """A cell with its top left corner and the words over it."""
 
     cell: StripCell
@@ -93,29 +93,29 @@ class _Plan:
 
     size: tuple[int, int]
     cell_px: tuple[int, int]
-    places: tuple[_Place, ...]
+    tiles: tuple[_Tile, ...]
     names: tuple[tuple[StripRow, int], ...]
     notes: tuple[Text, ...] = ()
 
 
 def _clip(rows: Sequence[StripRow], width_px: int) -> _Plan:
     count = len(rows[0].cells)
-    widest = max(text_width(words, size) for row in rows for words, size in ((row.name, 13.0), (row.said, 11.0)))
+    widest = max(text_width(words, size) for row in rows for words, size in ((row.name, 13.0), (row.detail, 11.0)))
     left = 8 + round(min(widest + 2, width_px / 4)) + 8
     cell = _cell_px(rows, (width_px - left - 8 - (count - 1) * _GAP) // count)
     notes = [_lines(row.note, width_px - left - 8) for row in rows]
     step = cell[1] + _UNDER + _NOTE * max(map(len, notes)) + _GAP
-    places = [
-        _Place(cell=one, x=left + column * (cell[0] + _GAP), y=8 + number * step)
+    tiles = [
+        _Tile(cell=content, x=left + column * (cell[0] + _GAP), y=8 + number * step)
         for number, row in enumerate(rows)
-        for column, one in enumerate(row.cells)
+        for column, content in enumerate(row.cells)
     ]
     names = tuple((row, 8 + number * step + cell[1] // 2) for number, row in enumerate(rows))
     under = [(left, 8 + number * step + cell[1] + _UNDER) for number in range(len(rows))]
     return _Plan(
         size=(width_px, 8 + len(rows) * step + _KEY),
         cell_px=cell,
-        places=tuple(places),
+        tiles=tuple(tiles),
         names=names,
         notes=_noted(notes, under),
     )
@@ -127,19 +127,19 @@ def _photographs(rows: Sequence[StripRow], width_px: int) -> _Plan:
     cell = _cell_px(rows, (width_px - 16 - (count - 1) * _GAP) // count)
     notes = [_lines(row.note, cell[0]) for row in rows]
     step = _OVER + cell[1] + _UNDER + _NOTE * max(map(len, notes)) + _GAP
-    places = tuple(
-        _Place(
+    tiles = tuple(
+        _Tile(
             cell=row.cells[0],
             x=8 + (number % count) * (cell[0] + _GAP),
             y=4 + _OVER + (number // count) * step,
-            over=f"{row.name}  {row.said}" if row.said else row.name,
+            over=f"{row.name}  {row.detail}" if row.detail else row.name,
         )
         for number, row in enumerate(rows)
     )
     lines = -(-len(rows) // count)
-    under = [(place.x, place.y + cell[1] + _UNDER) for place in places]
+    under = [(tile.x, tile.y + cell[1] + _UNDER) for tile in tiles]
     return _Plan(
-        size=(width_px, 4 + lines * step + _KEY), cell_px=cell, places=places, names=(), notes=_noted(notes, under)
+        size=(width_px, 4 + lines * step + _KEY), cell_px=cell, tiles=tiles, names=(), notes=_noted(notes, under)
     )
 
 
@@ -175,15 +175,15 @@ def _written(plan: _Plan) -> Drawing:
     """All words of the strip, and a ground where a frame is missing."""
     wide, tall = plan.cell_px
     parts: list[DrawnShape] = []
-    for place in plan.places:
-        parts.append(Rect(x=place.x, y=place.y, width_px=wide, height_px=tall, fill="faint"))
-        parts.append(_centred(_words(place.cell), (place.x, place.y + tall + 13), wide))
-        if place.over:
-            parts.append(_centred(place.over, (place.x, place.y - 5), wide))
-    left = plan.places[0].x
+    for tile in plan.tiles:
+        parts.append(Rect(x=tile.x, y=tile.y, width_px=wide, height_px=tall, fill="faint"))
+        parts.append(_centred(_words(tile.cell), (tile.x, tile.y + tall + 13), wide))
+        if tile.over:
+            parts.append(_centred(tile.over, (tile.x, tile.y - 5), wide))
+    left = plan.tiles[0].x
     for row, y in plan.names:
         parts.append(Text(at=(8, y + 2), words=fitted(row.name, 13, left - 14, ends=True), size=13, title=row.name))
-        parts.append(Text(at=(8, y + 17), words=fitted(row.said, 11, left - 14), size=11, colour="quiet"))
+        parts.append(Text(at=(8, y + 17), words=fitted(row.detail, 11, left - 14), size=11, colour="quiet"))
     parts += plan.notes
     foot = plan.size[1] - 9
     for number, words in enumerate(_KEYS):

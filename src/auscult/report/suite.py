@@ -5,7 +5,7 @@ A drawing on record is ``{"size": [width, height], "title", "words", "parts": [{
 numbers and plain text only.
 
 A record may come from anyone. Text stays text, charts are values, names of files lead nowhere outside the folder, and
-what is read is bounded. A part that is missing or damaged is told on the page and costs itself alone.
+what is read is bounded. A part that is missing or damaged is named on the page; the rest is still shown.
 
 ::
 
@@ -81,8 +81,8 @@ class _DrawingFile:
 def read_drawing(name: str, content: object) -> Drawing:
     """A drawing from the JSON of ``figures/<name>.json``."""
     try:
-        told = from_json(_DrawingFile, content, error=InputError)
-        return Drawing(size=told.size, parts=_parts(told.parts), title=told.title, words=told.words)
+        file = from_json(_DrawingFile, content, error=InputError)
+        return Drawing(size=file.size, parts=_parts(file.parts), title=file.title, words=file.words)
     except InputError as error:
         raise InputError(error.message, expected=error.expected, hint=_DRAW_AGAIN, path=name) from error
     except ValueError as error:
@@ -96,32 +96,32 @@ def read_drawing(name: str, content: object) -> Drawing:
 
 def _part_json(part: DrawnShape) -> dict[str, Any]:
     row: dict[str, Any] = {"part": _NAMES[type(part)]}
-    for one in fields(part):
-        value = getattr(part, one.name)
-        if one.default is MISSING or value != one.default:
-            row[one.name] = value
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if field.default is MISSING or value != field.default:
+            row[field.name] = value
     return row
 
 
-def _parts(told: Sequence[Mapping[str, Any]]) -> tuple[DrawnShape, ...]:
+def _parts(rows: Sequence[Mapping[str, Any]]) -> tuple[DrawnShape, ...]:
     """The parts in their order; those of one kind are read at once, which is a hundred times as fast.
 
     A part that leads anywhere is none, for a record may come from anyone.
     """
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for one in told:
-        kind = str(one.get("part"))
-        if kind not in _PARTS or "link" in one:
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        kind = str(row.get("part"))
+        if kind not in _PARTS or "link" in row:
             raise InputError(
-                f"a part of the chart is {one!r:.80}", expected=f"one of {', '.join(_PARTS)}, without a link"
+                f"a part of the chart is {row!r:.80}", expected=f"one of {', '.join(_PARTS)}, without a link"
             )
-        rows.setdefault(kind, []).append({name: value for name, value in one.items() if name != "part"})
-    found = {kind: iter(_parts_of(_PARTS[kind], some)) for kind, some in rows.items()}
-    return tuple(next(found[str(one["part"])]) for one in told)
+        by_kind.setdefault(kind, []).append({name: value for name, value in row.items() if name != "part"})
+    found = {kind: iter(_parts_of(_PARTS[kind], group)) for kind, group in by_kind.items()}
+    return tuple(next(found[str(row["part"])]) for row in rows)
 
 
 def _parts_of(kind: type[_Part], rows: list[dict[str, Any]]) -> tuple[_Part, ...]:
-    names = [one.name for one in fields(kind)]
+    names = [field.name for field in fields(kind)]
     unknown = set().union(*rows).difference(names)
     if unknown:
         raise InputError(
@@ -225,52 +225,52 @@ class _Reader:
         self._left = MAX_BYTES
         self._lost: dict[str, str] = {}
 
-    def page(self, told: _PageFile) -> Page:
+    def page(self, entry: _PageFile) -> Page:
         """The whole page; what is lost is known when everything else has been read."""
-        sections = tuple(self._section(one) for one in told.sections)
-        shown = _present(map(self._table, told.shown))
-        links = self._links(told.links)
+        sections = tuple(self._section(section) for section in entry.sections)
+        shown = _present(map(self._table, entry.shown))
+        links = self._links(entry.links)
         return Page(
-            title=told.title,
-            command=f"{_RUN}{told.suite}",
-            facts=told.facts,
-            notes=told.notes,
+            title=entry.title,
+            command=f"{_RUN}{entry.suite}",
+            facts=entry.facts,
+            notes=entry.notes,
             links=links,
             sections=sections,
             shown=shown,
-            lost=tuple(self._told()),
+            lost=tuple(self._lost_notes()),
             footer=_FOOTER,
         )
 
-    def _section(self, told: _SectionFile) -> Section:
+    def _section(self, entry: _SectionFile) -> Section:
         return Section(
-            name=told.name,
-            title=told.title,
-            lead=told.lead,
-            figures=_present(map(self._figure, told.figures)),
-            tables=_present(map(self._table, told.tables)),
-            examples=_present(map(self._example, told.examples)),
+            name=entry.name,
+            title=entry.title,
+            lead=entry.lead,
+            figures=_present(map(self._figure, entry.figures)),
+            tables=_present(map(self._table, entry.tables)),
+            examples=_present(map(self._example, entry.examples)),
         )
 
-    def _figure(self, told: _FigureFile) -> Figure | None:
-        drawing = self._of(told.file, lambda data: read_drawing(told.file, load(data)))
-        return None if drawing is None else Figure(name=Path(told.file).stem, caption=told.caption, drawing=drawing)
+    def _figure(self, entry: _FigureFile) -> Figure | None:
+        drawing = self._of(entry.file, lambda data: read_drawing(entry.file, load(data)))
+        return None if drawing is None else Figure(name=Path(entry.file).stem, caption=entry.caption, drawing=drawing)
 
     def _table(self, name: str) -> Table | None:
         return self._of(name, lambda data: read_table(name, _safe_texts(load(data))))
 
-    def _example(self, told: _ExampleFile) -> Example | None:
-        jpeg = self._of(told.file, _jpeg)
+    def _example(self, entry: _ExampleFile) -> Example | None:
+        jpeg = self._of(entry.file, _jpeg)
         if jpeg is None:
             return None
         return Example(
-            title=told.title,
+            title=entry.title,
             jpeg=jpeg,
-            text=told.text,
-            id=told.id,
-            facts=told.facts,
-            broad=told.broad,
-            file=told.file,
+            text=entry.text,
+            id=entry.id,
+            facts=entry.facts,
+            broad=entry.broad,
+            file=entry.file,
         )
 
     def _links(self, pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -297,14 +297,14 @@ class _Reader:
             self._lost[name] = f"it is no JSON: {error}"
         return None
 
-    def _told(self) -> list[str]:
-        told = [plain(f"Not shown: {name}: {why}.", limit=400) for name, why in self._lost.items()]
-        left = len(told) - _MOST_LOST
-        return told[:_MOST_LOST] + ([f"Not shown: {left:,} more parts of the page."] if left > 0 else [])
+    def _lost_notes(self) -> list[str]:
+        notes = [plain(f"Not shown: {name}: {why}.", limit=400) for name, why in self._lost.items()]
+        left = len(notes) - _MOST_LOST
+        return notes[:_MOST_LOST] + ([f"Not shown: {left:,} more parts of the page."] if left > 0 else [])
 
 
 def _present(found: Iterable[_Read | None]) -> tuple[_Read, ...]:
-    return tuple(one for one in found if one is not None)
+    return tuple(item for item in found if item is not None)
 
 
 def _safe_texts(value: Any) -> Any:
@@ -312,8 +312,8 @@ def _safe_texts(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode().translate(_CONTROLS)
     if isinstance(value, dict):
-        return {key: _safe_texts(one) for key, one in value.items()}
-    return [_safe_texts(one) for one in value] if isinstance(value, list) else value
+        return {key: _safe_texts(item) for key, item in value.items()}
+    return [_safe_texts(item) for item in value] if isinstance(value, list) else value
 
 
 def _jpeg(data: bytes) -> bytes:
@@ -341,16 +341,16 @@ def write_charts(run: RunFolder, charts: Iterable[tuple[str, Drawing]]) -> None:
 def write_page(run: RunFolder, page: Page, tables: Mapping[str, Table]) -> None:
     """Write ``page.json``, and ``report.html`` from the tables, by file name, charts and pictures in the record."""
     names = {table: name for name, table in tables.items()}
-    told = _PageFile(
+    file = _PageFile(
         title=page.title,
         suite=page.command.removeprefix(_RUN),
         facts=page.facts,
         notes=page.notes,
         links=page.links,
         shown=tuple(_file_of(table, names) for table in page.shown),
-        sections=tuple(_section_file(one, names) for one in page.sections),
+        sections=tuple(_section_file(section, names) for section in page.sections),
     )
-    run.write_json(PAGE, to_json(told))
+    run.write_json(PAGE, to_json(file))
     run.write_text(REPORT, render(read_page(run.path)))
 
 
@@ -359,7 +359,7 @@ def _section_file(section: Section, names: Mapping[Table, str]) -> _SectionFile:
         name=section.name,
         title=section.title,
         lead=section.lead,
-        figures=tuple(_FigureFile(file=f"figures/{one.name}.json", caption=one.caption) for one in section.figures),
+        figures=tuple(_FigureFile(file=f"figures/{item.name}.json", caption=item.caption) for item in section.figures),
         tables=tuple(_file_of(table, names) for table in section.tables),
         examples=tuple(map(_example_file, section.examples)),
     )
@@ -371,7 +371,9 @@ def _file_of(table: Table, names: Mapping[Table, str]) -> str:
     return f"tables/{names[table]}.json"
 
 
-def _example_file(one: Example) -> _ExampleFile:
-    if not one.file:
-        raise OutputError(f"the page shows a picture that is not in the record: {one.title[:100]}")
-    return _ExampleFile(title=one.title, file=one.file, text=one.text, id=one.id, facts=one.facts, broad=one.broad)
+def _example_file(item: Example) -> _ExampleFile:
+    if not item.file:
+        raise OutputError(f"the page shows a picture that is not in the record: {item.title[:100]}")
+    return _ExampleFile(
+        title=item.title, file=item.file, text=item.text, id=item.id, facts=item.facts, broad=item.broad
+    )

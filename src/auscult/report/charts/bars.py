@@ -54,14 +54,14 @@ class BarGroup:
 
 def apc_bars(groups: Sequence[BarGroup], models: Sequence[str], words: Words) -> Drawing:
     """Draw a bar from zero for each type and model, with its interval, the groups from top to bottom."""
-    types = [one for group in groups for one in group.types]
+    types = [row for group in groups for row in group.types]
     check_size("types", types, MAX_TYPES)
     check_size("groups", groups, MAX_TYPES)
     check_size("models", models, MAX_MODELS)
-    if any(len(one.values) != len(models) for one in types):
+    if any(len(row.values) != len(models) for row in types):
         raise ValueError("every type has one value per model")
-    numbers = [number for one in types for value in one.values for number in value.numbers]
-    layout = columns([one.name for one in types], [_bars_text(one, words.digits) for one in types], numbers)
+    numbers = [number for row in types for value in row.values for number in value.numbers]
+    layout = columns([row.name for row in types], [_bars_text(row, words.digits) for row in types], numbers)
     top = 38.0 if words.heading else 6.0
     rows, foot = _rows(groups, models, (layout, top, words.digits))
     named, tall = legend(models, left=8, top=foot + 50, room_px=WIDTH - 16)
@@ -76,7 +76,7 @@ def _rows(
     groups: Sequence[BarGroup], models: Sequence[str], layout: tuple[Columns, float, int]
 ) -> tuple[list[DrawnShape], float]:
     """All rows, and where they end."""
-    place, y, digits = layout
+    grid, y, digits = layout
     bar = _BAR if len(models) <= 2 else _THIN_BAR
     tall = max(16.0, len(models) * bar) + _PAD
     parts: list[DrawnShape] = []
@@ -84,13 +84,13 @@ def _rows(
         if group.name:
             parts.append(Text(at=(8, y + 17), words=fitted(group.name, 13, 400), bold=True, title=group.name))
             y += _GROUP
-        for one in group.types:
+        for row in group.types:
             parts.append(Line(start=(8, y), end=(WIDTH - 8, y), colour="faint"))
             middle = y + tall / 2
-            parts.append(name_label((place.names_px, middle + 4), one.name, place.names_px - 8, anchor="end"))
-            said = _bars_text(one, digits)
-            parts.append(label((place.said_px, middle + 4), said, place.said_room, size=11, colour="quiet"))
-            parts += _bars(one, models, (place, middle - len(models) * bar / 2, bar, digits))
+            parts.append(name_label((grid.names_px, middle + 4), row.name, grid.names_px - 8, anchor="end"))
+            detail = _bars_text(row, digits)
+            parts.append(label((grid.detail_px, middle + 4), detail, grid.detail_room, size=11, colour="quiet"))
+            parts += _bars(row, models, (grid, middle - len(models) * bar / 2, bar, digits))
             y += tall
     if not any(group.types for group in groups):
         parts.append(Text(at=(8, y + 17), words="no type", colour="quiet"))
@@ -98,21 +98,21 @@ def _rows(
     return parts, y
 
 
-def _bars(one: TypeBars, models: Sequence[str], layout: tuple[Columns, float, float, int]) -> list[DrawnShape]:
-    place, top, bar, digits = layout
+def _bars(row: TypeBars, models: Sequence[str], layout: tuple[Columns, float, float, int]) -> list[DrawnShape]:
+    grid, top, bar, digits = layout
     parts: list[DrawnShape] = []
-    for number, (model, value) in enumerate(zip(models, one.values, strict=True)):
-        title = f"{one.name}, {model}: {with_count(value, digits)}"
-        parts += _bar(value, number, (place, top + (number + 0.5) * bar, bar, title))
+    for number, (model, value) in enumerate(zip(models, row.values, strict=True)):
+        title = f"{row.name}, {model}: {with_count(value, digits)}"
+        parts += _bar(value, number, (grid, top + (number + 0.5) * bar, bar, title))
     return parts
 
 
 def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float, str]) -> list[DrawnShape]:
-    place, y, bar, title = layout
-    style, zero = style_of(number), place.x.at(0.0)
+    grid, y, bar, title = layout
+    style, zero = style_of(number), grid.x.at(0.0)
     if value.value is None:
         return [Text(at=(zero + 4, y + 3.2), words=NONE, size=min(10.0, bar), colour=style.colour, title=title)]
-    end = place.x.at(value.value)
+    end = grid.x.at(value.value)
     tall = bar - 3
     parts: list[DrawnShape] = [
         Rect(
@@ -126,25 +126,25 @@ def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float,
         )
     ]
     if value.low is not None and value.high is not None:
-        ends = place.x.at(value.low), place.x.at(value.high)
+        ends = grid.x.at(value.low), grid.x.at(value.high)
         parts += lying_whisker(y, ends, "ink", cap=min(3.0, tall / 2))
     return [*parts, mark((end, y), style, title=title, size=0.85 if bar > 10 else 0.68)]
 
 
-def _bars_text(one: TypeBars, digits: int) -> str:
+def _bars_text(row: TypeBars, digits: int) -> str:
     """What stands at the right: the number where there is one model, and the counts."""
-    number = estimate_text(one.values[0], digits) if len(one.values) == 1 and one.values[0] != UNDEFINED else ""
-    return "; ".join(text for text in (number, counts(one.values)) if text)
+    number = estimate_text(row.values[0], digits) if len(row.values) == 1 and row.values[0] != UNDEFINED else ""
+    return "; ".join(text for text in (number, counts(row.values)) if text)
 
 
 def _words(groups: Sequence[BarGroup], models: Sequence[str]) -> str:
-    told_types = [
-        f"{one.name}: "
-        + ", ".join(f"{model} {estimate_text(value)}" for model, value in zip(models, one.values, strict=True))
+    type_texts = [
+        f"{row.name}: "
+        + ", ".join(f"{model} {estimate_text(value)}" for model, value in zip(models, row.values, strict=True))
         for group in groups
-        for one in group.types
+        for row in group.types
     ]
-    return "; ".join(told_types) or "no type"
+    return "; ".join(type_texts) or "no type"
 
 
 _ROW, _SHARE_PX, _NUMBER_PX = 26.0, 110.0, 46.0
@@ -188,9 +188,9 @@ def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
 
 def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[DrawnShape]:
     top, foot, share_px = box
-    places = range(1, int(scale.high) + 1, max(1, round((scale.high - 1) / 11)))
-    marks = Ticks(tuple(map(float, places)), tuple(map(str, places)))
-    grid = Columns(names_px=scale.first_px, x=scale, ticks=marks, said_px=share_px)
+    ticks_at = range(1, int(scale.high) + 1, max(1, round((scale.high - 1) / 11)))
+    marks = Ticks(tuple(map(float, ticks_at)), tuple(map(str, ticks_at)))
+    grid = Columns(names_px=scale.first_px, x=scale, ticks=marks, detail_px=share_px)
     return [
         *frame(grid, Words(axis=about), (top, foot)),
         Text(at=(share_px, top - 9), words="probability of being first", size=11, colour="quiet"),
@@ -247,9 +247,9 @@ class PairedBar:
 def paired(pairs: Sequence[PairedBar], conditions: tuple[str, str], words: Words) -> Drawing:
     """Draw two marks with whiskers, one for each condition, in each row and the way from one to the other."""
     check_size("rows", pairs, MAX_TYPES)
-    numbers = [number for pair in pairs for one in (pair.first, pair.second) for number in one.numbers]
-    said = [_pair_text(pair, words.digits) for pair in pairs]
-    layout = columns([pair.name for pair in pairs], said, numbers)
+    numbers = [number for pair in pairs for estimate in (pair.first, pair.second) for number in estimate.numbers]
+    details = [_pair_text(pair, words.digits) for pair in pairs]
+    layout = columns([pair.name for pair in pairs], details, numbers)
     top = 38.0 if words.heading else 6.0
     parts: list[DrawnShape] = []
     for number, pair in enumerate(pairs):
@@ -276,20 +276,20 @@ def seen_unseen(pairs: Sequence[PairedBar], words: Words) -> Drawing:
 
 
 def _pair_row(pair: PairedBar, conditions: tuple[str, str], layout: tuple[Columns, float, int]) -> list[DrawnShape]:
-    place, top, digits = layout
+    grid, top, digits = layout
     middle = top + _ROW / 2
     parts: list[DrawnShape] = [
         Line(start=(8, top), end=(WIDTH - 8, top), colour="faint"),
-        name_label((place.names_px, middle + 4), pair.name, place.names_px - 8, anchor="end"),
-        label((place.said_px, middle + 4), _pair_text(pair, digits), place.said_room, size=11, colour="quiet"),
+        name_label((grid.names_px, middle + 4), pair.name, grid.names_px - 8, anchor="end"),
+        label((grid.detail_px, middle + 4), _pair_text(pair, digits), grid.detail_room, size=11, colour="quiet"),
     ]
     if pair.first.value is not None and pair.second.value is not None:
-        start = (place.x.at(pair.first.value), middle - _APART)
-        end = (place.x.at(pair.second.value), middle + _APART)
+        start = (grid.x.at(pair.first.value), middle - _APART)
+        end = (grid.x.at(pair.second.value), middle + _APART)
         parts.append(Line(start=start, end=end, colour="quiet", dash=(2, 2)))
-    for number, one in enumerate((pair.first, pair.second)):
+    for number, estimate in enumerate((pair.first, pair.second)):
         y = middle + (-_APART, _APART)[number]
-        parts += pointed(one, place, (y, number, f"{pair.name}, {conditions[number]}"), digits=digits)
+        parts += pointed(estimate, grid, (y, number, f"{pair.name}, {conditions[number]}"), digits=digits)
     return parts
 
 

@@ -60,14 +60,14 @@ def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: f
     for height in sorted({most, most // 2} - {0}):
         y = foot - _BARS_PX * height / most
         parts += [_level(y), _beside(y, f"{height:,}")]
-    for place, stack in enumerate(stacks):
-        y, x = foot, _LEFT + place * step + 1
+    for index, stack in enumerate(stacks):
+        y, x = foot, _LEFT + index * step + 1
         for colour, words, count in stack.parts:
             if count:
                 tall = _BARS_PX * count / most
                 y -= tall
-                said = f"{stack.label}: {count:,} {words}"
-                parts.append(Rect(x=x, y=y, width_px=step - 2, height_px=tall, fill=colour, title=said))
+                tooltip = f"{stack.label}: {count:,} {words}"
+                parts.append(Rect(x=x, y=y, width_px=step - 2, height_px=tall, fill=colour, title=tooltip))
     parts += [_below(_LEFT + edge * step, foot + 17, text) for edge, text in ticks.items()]
     return [*parts, Line(start=(_LEFT, foot), end=(right, foot), colour="quiet")]
 
@@ -75,8 +75,8 @@ def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: f
 def bars_drawing(bars: Sequence[tuple[str, int]], *, ticks: Mapping[int, str], title: str, unit: str) -> Drawing:
     """Upright bars of one colour side by side, for counts over a range of values."""
     stacks = [Stack(label, (("accent", unit, count),)) for label, count in bars]
-    said = ", ".join(f"{label}: {count}" for label, count in bars if count)
-    return histogram(stacks, title=title, ticks=ticks, words=said)
+    words = ", ".join(f"{label}: {count}" for label, count in bars if count)
+    return histogram(stacks, title=title, ticks=ticks, words=words)
 
 
 def bars(stacks: Sequence[Stack], *, title: str) -> Drawing:
@@ -90,8 +90,8 @@ def bars(stacks: Sequence[Stack], *, title: str) -> Drawing:
         for colour, words, count in stack.parts:
             if count:
                 wide = (_WIDTH - left - 52) * count / most
-                said = f"{stack.label}: {count:,} {words}"
-                parts.append(Rect(x=x, y=y, width_px=max(wide - 1, 0.5), height_px=18, fill=colour, title=said))
+                tooltip = f"{stack.label}: {count:,} {words}"
+                parts.append(Rect(x=x, y=y, width_px=max(wide - 1, 0.5), height_px=18, fill=colour, title=tooltip))
                 x += wide
         parts.append(Text(at=(x + 7, y + 13), words=f"{stack.total:,}", size=12.5, bold=True))
     return _drawing((_WIDTH, max(1, len(stacks)) * row + 4), parts, title)
@@ -110,12 +110,12 @@ def scatter(points: Sequence[ScatterPoint], *, title: str, axes: tuple[str, str]
         Line(start=(left, bottom), end=(left + side, top), colour="quiet", dash=(5.0, 4.0)),
     ]
     for step in range(0, 11, 2):
-        place = side * step / 10
+        offset = side * step / 10
         parts += [
-            Line(start=(left, bottom - place), end=(left + side, bottom - place), colour="line"),
-            Line(start=(left + place, bottom), end=(left + place, top), colour="line"),
-            _text((left - 8, bottom - place + 4), f"{step / 10:.1f}", anchor="end"),
-            _text((left + place, bottom + 17), f"{step / 10:.1f}", anchor="middle"),
+            Line(start=(left, bottom - offset), end=(left + side, bottom - offset), colour="line"),
+            Line(start=(left + offset, bottom), end=(left + offset, top), colour="line"),
+            _text((left - 8, bottom - offset + 4), f"{step / 10:.1f}", anchor="end"),
+            _text((left + offset, bottom + 17), f"{step / 10:.1f}", anchor="middle"),
         ]
     parts += [
         Text(at=(left + side / 2, bottom + 38), words=axes[0], size=12.5, anchor="middle", bold=True),
@@ -159,27 +159,27 @@ class Axes:
     up: str  # words above the y axis
     diagonal: bool = False  # draw the line of perfect agreement
 
-    def place(self, x: float, y: float) -> Point:
-        """Where a point is; what is outside is at the edge."""
+    def point(self, x: float, y: float) -> Point:
+        """Pixel position of a data point; clipped at the edge."""
         across = Scale(low=self.x[0], high=self.x[1], first_px=_LEFT, last_px=_WIDTH - _RIGHT)
         up = Scale(low=self.y[0], high=self.y[1], first_px=_TOP + _LINES_PX, last_px=_TOP)
         return across.at(x), up.at(y)
 
 
 def lines_drawing(lines: Sequence[Series], axes: Axes, *, title: str) -> Drawing:
-    """Lines over steps, told apart by mark and dash as well as by colour; in the order of the legend."""
+    """Lines over steps, distinguished by mark and dash as well as by colour; in the order of the legend."""
     foot = _TOP + _LINES_PX
     parts = _frame(axes, foot)
     if axes.diagonal:
-        start, end = axes.place(axes.x[0], axes.y[0]), axes.place(axes.x[1], axes.y[1])
+        start, end = axes.point(axes.x[0], axes.y[0]), axes.point(axes.x[1], axes.y[1])
         parts.append(Line(start=start, end=end, colour="quiet", dash=(5, 4)))
     for line in lines:
         parts += _line(line, axes)
     for number, line in enumerate(lines):
         parts += _legend(line, (_LEFT + number % 2 * _COLUMN, foot + 56 + number // 2 * _LEGEND_ROW))
     height = foot + 50 + (len(lines) + 1) // 2 * _LEGEND_ROW
-    said = "; ".join(f"{line.name}: {', '.join(words for *_, words in line.points)}" for line in lines)
-    return _drawing((_WIDTH, height), parts, title, words=said)
+    text = "; ".join(f"{line.name}: {', '.join(words for *_, words in line.points)}" for line in lines)
+    return _drawing((_WIDTH, height), parts, title, words=text)
 
 
 def _frame(axes: Axes, foot: float) -> list[DrawnShape]:
@@ -187,21 +187,21 @@ def _frame(axes: Axes, foot: float) -> list[DrawnShape]:
     parts: list[DrawnShape] = []
     for step in range(6):
         value = axes.y[0] + (axes.y[1] - axes.y[0]) * step / 5
-        y = axes.place(axes.x[0], value)[1]
+        y = axes.point(axes.x[0], value)[1]
         parts += [_level(y), _beside(y, f"{value:.2f}")]
-    parts += [_below(axes.place(x, axes.y[0])[0], foot + 17, words) for x, words in axes.ticks]
+    parts += [_below(axes.point(x, axes.y[0])[0], foot + 17, words) for x, words in axes.ticks]
     parts.append(_below((_LEFT + _WIDTH - _RIGHT) / 2, foot + 36, f"{axes.across}; up: {axes.up}"))
     return parts
 
 
 def _line(line: Series, axes: Axes) -> list[DrawnShape]:
     style = style_of(line.style)
-    places = [(axes.place(x, y), f"{line.name}: {words}") for x, y, words in line.points]
+    marks = [(axes.point(x, y), f"{line.name}: {words}") for x, y, words in line.points]
     parts: list[DrawnShape] = []
-    if len(places) > 1:
-        path = tuple(place for place, _ in places)
+    if len(marks) > 1:
+        path = tuple(point for point, _ in marks)
         parts.append(Polyline(points=path, colour=style.colour, width=1.2 if line.quiet else 2, dash=style.dash))
-    return parts + [mark(place, style, title=words) for place, words in places]
+    return parts + [mark(point, style, title=words) for point, words in marks]
 
 
 def _legend(line: Series, at: Point) -> list[DrawnShape]:

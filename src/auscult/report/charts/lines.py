@@ -111,7 +111,7 @@ def robustness_lines(lines: Sequence[StrengthLine], words: Words) -> Drawing:
 
 
 def _plot(lines: Sequence[StrengthLine], words: Words, top: float) -> _Plot:
-    marks = ticks(number for line in lines for one in _estimates(line) for number in one.numbers)
+    marks = ticks(number for line in lines for estimate in _estimates(line) for number in estimate.numbers)
     strengths = [strength for line in lines for strength, _ in line.at] or [0.0, 1.0]
     dynamic = any(line.dynamic is not None for line in lines)
     right = _WIDTH - _RIGHT - (_DYNAMIC if dynamic else 0)
@@ -129,7 +129,7 @@ def _plot(lines: Sequence[StrengthLine], words: Words, top: float) -> _Plot:
 
 
 def _estimates(line: StrengthLine) -> list[ChartEstimate]:
-    return [one for _, one in line.at] + ([line.dynamic] if line.dynamic is not None else [])
+    return [estimate for _, estimate in line.at] + ([line.dynamic] if line.dynamic is not None else [])
 
 
 def _frame(plot: _Plot, words: Words, strengths: Sequence[float]) -> list[DrawnShape]:
@@ -160,7 +160,7 @@ def _bands(line: StrengthLine, plot: _Plot, style: Style) -> list[DrawnShape]:
     """Intervals as areas, one for each run of scores that have one."""
     bands: list[DrawnShape] = []
     for run in _runs(line):
-        known = [(strength, one.low, one.high) for strength, one in run if one.low is not None and one.high is not None]
+        known = [(x, score.low, score.high) for x, score in run if score.low is not None and score.high is not None]
         if len(known) > 1:
             above = [(plot.x.at(strength), plot.y.at(high)) for strength, _, high in known]
             below = [(plot.x.at(strength), plot.y.at(low)) for strength, low, _ in reversed(known)]
@@ -171,11 +171,11 @@ def _bands(line: StrengthLine, plot: _Plot, style: Style) -> list[DrawnShape]:
 def _runs(line: StrengthLine) -> list[list[tuple[float, ChartEstimate]]]:
     """The scores between gaps."""
     runs: list[list[tuple[float, ChartEstimate]]] = [[]]
-    for strength, one in line.at:
-        if one.value is None:
+    for strength, estimate in line.at:
+        if estimate.value is None:
             runs.append([])
         else:
-            runs[-1].append((strength, one))
+            runs[-1].append((strength, estimate))
     return [run for run in runs if run]
 
 
@@ -186,22 +186,22 @@ def _drawn(line: StrengthLine, number: int, plot: _Plot) -> list[DrawnShape]:
     parts: list[DrawnShape] = []
     for run in _runs(line):
         path = tuple(
-            (plot.x.at(strength) + aside, plot.y.at(one.value)) for strength, one in run if one.value is not None
+            (plot.x.at(strength) + aside, plot.y.at(score.value)) for strength, score in run if score.value is not None
         )
         if len(path) > 1:
             parts.append(Polyline(points=path, colour=style.colour, width=2, dash=style.dash))
-    for strength, one in line.at:
+    for strength, score in line.at:
         words = f"{line.name}, {_STRENGTHS.get(strength, f'{strength:g}')}"
-        parts += _point(one, (plot.x.at(strength), number, words), plot)
+        parts += _point(score, (plot.x.at(strength), number, words), plot)
     if line.dynamic is not None:
         parts += _point(line.dynamic, (plot.dynamic_px, number, f"{line.name}, dynamic"), plot)
     return parts + _broken(line, plot, number)
 
 
-def _point(one: ChartEstimate, place: tuple[float, int, str], plot: _Plot) -> list[DrawnShape]:
-    x, number, words = place
-    style, title = style_of(number), f"{words}: {with_count(one, plot.digits)}"
-    if one.value is None:
+def _point(estimate: ChartEstimate, at: tuple[float, int, str], plot: _Plot) -> list[DrawnShape]:
+    x, number, words = at
+    style, title = style_of(number), f"{words}: {with_count(estimate, plot.digits)}"
+    if estimate.value is None:
         y = plot.y.first_px - 5 - 11 * (number % 20)
         return [
             mark((x - 12, y - 3), style, size=0.7, title=title),
@@ -209,9 +209,9 @@ def _point(one: ChartEstimate, place: tuple[float, int, str], plot: _Plot) -> li
         ]
     x += plot.shift(number)
     whisker: list[DrawnShape] = []
-    if one.low is not None and one.high is not None:
-        whisker = upright_whisker(x, (plot.y.at(one.low), plot.y.at(one.high)), style.colour)
-    return [*whisker, mark((x, plot.y.at(one.value)), style, title=title)]
+    if estimate.low is not None and estimate.high is not None:
+        whisker = upright_whisker(x, (plot.y.at(estimate.low), plot.y.at(estimate.high)), style.colour)
+    return [*whisker, mark((x, plot.y.at(estimate.value)), style, title=title)]
 
 
 def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
@@ -246,7 +246,7 @@ def _interval(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
 
 
 def _half(line: StrengthLine) -> float | None:
-    clean = next((one.value for strength, one in line.at if strength == 0), None)
+    clean = next((estimate.value for strength, estimate in line.at if strength == 0), None)
     return None if clean is None else clean / 2
 
 
@@ -265,9 +265,9 @@ def _legend(lines: Sequence[StrengthLine], top: float, digits: int) -> list[Draw
         y, style = top + number * _ROW, style_of(number)
         parts.append(Line(start=(12, y), end=(46, y), colour=style.colour, width=2, dash=style.dash))
         parts.append(mark((29, y), style))
-        said = "; ".join(text for text in (counts(_estimates(line)), _breaking(line, digits)) if text)
+        text = "; ".join(text for text in (counts(_estimates(line)), _breaking(line, digits)) if text)
         parts.append(name_label((_NAME, y + 4), line.name, 196))
-        parts.append(label((_NAME + 206, y + 4), said, _WIDTH - _NAME - 214, colour="quiet"))
+        parts.append(label((_NAME + 206, y + 4), text, _WIDTH - _NAME - 214, colour="quiet"))
     if not lines:
         parts.append(Text(at=(_NAME, top), words="no model", colour="quiet"))
     return parts
@@ -279,15 +279,15 @@ def _breaking(line: StrengthLine, digits: int) -> str:
         return ""
     if found.value is None and found.beyond is None:
         return f"half lost above {max((strength for strength, _ in line.at), default=0):g}"
-    said = estimate_text(found, min(digits, 1) or 1)
-    return f"half lost {said}" if found.value is None else f"half lost at {said}"
+    strength = estimate_text(found, min(digits, 1) or 1)
+    return f"half lost {strength}" if found.value is None else f"half lost at {strength}"
 
 
 def _lines_text(lines: Sequence[StrengthLine]) -> str:
     """The chart in words."""
     found = []
     for line in lines:
-        scores = [f"{_STRENGTHS.get(strength, f'{strength:g}')} {printed(one.value)}" for strength, one in line.at]
+        scores = [f"{_STRENGTHS.get(strength, f'{strength:g}')} {printed(score.value)}" for strength, score in line.at]
         scores += [f"dynamic {printed(line.dynamic.value)}"] if line.dynamic is not None else []
         broken = _breaking(line, 1)
         found.append(f"{line.name}: {', '.join((*scores, broken) if broken else scores)}")
@@ -302,7 +302,7 @@ _BAR_PX, _BAR_STEPS = 210.0, 21
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """Correlations between things, in the order drawn."""
+    """A correlation matrix; rows and columns in the order drawn."""
 
     names: tuple[str, ...]  # of rows and columns alike
     values: tuple[tuple[float | None, ...], ...]  # row by row, -1..1; None where a correlation is Undefined
@@ -371,7 +371,7 @@ def _cell(table: Matrix, at: tuple[int, int], box: tuple[float, float, float]) -
 
 
 def _hatched(box: tuple[float, float, float], title: str) -> list[DrawnShape]:
-    """Slanted lines in a cell: no colour of the scale, and told apart without colour."""
+    """Slanted lines in a cell: no colour of the scale, visible without colour too."""
     x, y, side = box
     inner = side - 1
     parts: list[DrawnShape] = [
@@ -423,5 +423,5 @@ def _matrix_text(table: Matrix) -> str:
         key=lambda pair: -abs(pair[0]),
     )
     missing = sum(value is None for row in table.values for value in row)
-    strongest = ", ".join(f"{one} and {other} {value:.2f}" for value, one, other in pairs[:8])
+    strongest = ", ".join(f"{first} and {second} {value:.2f}" for value, first, second in pairs[:8])
     return (strongest or "no pair") + (f"; {missing} cells {NONE}" if missing else "")

@@ -62,13 +62,13 @@ def ticks(numbers: Iterable[float]) -> Ticks:
         low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
     step = _step((high - low) / 5)
     first, last = math.floor(low / step + 1e-6), math.ceil(high / step - 1e-6)
-    places = tuple(count * step for count in range(first, max(last, first + 1) + 1))
-    return Ticks(places, tuple(_printed(place, step) for place in places))
+    values = tuple(count * step for count in range(first, max(last, first + 1) + 1))
+    return Ticks(values, tuple(_printed(value, step) for value in values))
 
 
 def _step(least: float) -> float:
     unit: float = 10.0 ** math.floor(math.log10(least))
-    return unit * next(round_one for round_one in _ROUND if round_one * unit >= least * (1 - 1e-9))
+    return unit * next(factor for factor in _ROUND if factor * unit >= least * (1 - 1e-9))
 
 
 def _printed(number: float, step: float) -> str:
@@ -161,8 +161,8 @@ def with_count(estimate: ChartEstimate, digits: int = 2) -> str:
 
 
 def counts(estimates: Iterable[ChartEstimate]) -> str:
-    """How many cases numbers are over, ``n 312`` or ``n 300 to 312``; empty where nobody said."""
-    known = sorted({one.n for one in estimates if one.n is not None})
+    """How many cases numbers are over, ``n 312`` or ``n 300 to 312``; empty where unknown."""
+    known = sorted({estimate.n for estimate in estimates if estimate.n is not None})
     if not known:
         return ""
     return f"n {known[0]:,}" if len(known) == 1 else f"n {known[0]:,} to {known[-1]:,}"
@@ -297,7 +297,7 @@ def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> 
 
 
 WIDTH = 720.0
-_LEAST_NAME, _MOST_SAID = 190.0, 200.0
+_LEAST_NAME, _MOST_DETAIL = 190.0, 200.0
 """Names may take this much, and more as long as the scale keeps ``_LEAST_SCALE``."""
 
 _LEAST_SCALE = 250.0
@@ -311,25 +311,24 @@ class Columns:
     names_px: float  # width of the names
     x: Scale  # the scale of the numbers
     ticks: Ticks  # its round numbers
-    said_px: float  # left edge of the column of words at the right
+    detail_px: float  # left edge of the column of words at the right
 
     @property
-    def said_room(self) -> float:
+    def detail_room(self) -> float:
         """Width of the column at the right."""
-        return WIDTH - self.said_px - 8
+        return WIDTH - self.detail_px - 8
 
 
-def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float]) -> Columns:
+def columns(names: Sequence[str], details: Sequence[str], numbers: Iterable[float]) -> Columns:
     """Lay out names of rows, a scale that spans some numbers and 0, and words at the right."""
-    right = min(_MOST_SAID, max((text_width(text, 11) for text in said), default=0.0) + 2)
+    right = min(_MOST_DETAIL, max((text_width(text, 11) for text in details), default=0.0) + 2)
     room = max(_LEAST_NAME, WIDTH - 8 - right - _LEAST_SCALE - 8 - GAP - 36)
     wide = min(room, max((text_width(name, 12) for name in names), default=0.0) + 2)
     marks = ticks(numbers)
-    said_px = WIDTH - 8 - right
-    scale = Scale(
-        low=marks.ends[0], high=marks.ends[1], first_px=8 + wide + GAP + 12, last_px=said_px - (24 if right > 2 else 16)
-    )
-    return Columns(names_px=8 + wide, x=scale, ticks=marks, said_px=said_px)
+    detail_px = WIDTH - 8 - right
+    last_px = detail_px - (24 if right > 2 else 16)
+    scale = Scale(low=marks.ends[0], high=marks.ends[1], first_px=8 + wide + GAP + 12, last_px=last_px)
+    return Columns(names_px=8 + wide, x=scale, ticks=marks, detail_px=detail_px)
 
 
 def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[DrawnShape]:
@@ -348,18 +347,18 @@ def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Dra
 
 
 def pointed(
-    one: ChartEstimate, columns: Columns, place: tuple[float, int, str], *, digits: int = 2
+    estimate: ChartEstimate, columns: Columns, at: tuple[float, int, str], *, digits: int = 2
 ) -> list[DrawnShape]:
     """A mark with its whisker in a row, or ``n/a`` at the left edge of the scale."""
-    y, number, words = place
-    style, title = style_of(number), f"{words}: {with_count(one, digits)}"
-    if one.value is None:
+    y, number, words = at
+    style, title = style_of(number), f"{words}: {with_count(estimate, digits)}"
+    if estimate.value is None:
         x = columns.x.first_px
         return [
             mark((x + 2, y), style, size=0.7, title=title),
             Text(at=(x + 9, y + 3.5), words=NONE, size=10, colour=style.colour, title=title),
         ]
     parts: list[DrawnShape] = []
-    if one.low is not None and one.high is not None:
-        parts = lying_whisker(y, (columns.x.at(one.low), columns.x.at(one.high)), style.colour)
-    return [*parts, mark((columns.x.at(one.value), y), style, title=title)]
+    if estimate.low is not None and estimate.high is not None:
+        parts = lying_whisker(y, (columns.x.at(estimate.low), columns.x.at(estimate.high)), style.colour)
+    return [*parts, mark((columns.x.at(estimate.value), y), style, title=title)]

@@ -3,7 +3,7 @@
 Conventions: for each kind of stress one number per sample, its change of performance, in vectors that may be joined
 over models and data sets (``joined``). Correlations are -1..1; 1 is two kinds that hurt the same samples in proportion.
 
-- A pair of kinds is correlated over the samples that both have; how many is told. Below ``LEAST`` it is undefined.
+- A pair of kinds is correlated over the samples that both have; ``pairs`` counts them. Below ``LEAST`` it is undefined.
 - A vector that is constant on these samples has no correlation: undefined, not 0. Values that differ by no more than
   ``CONSTANT`` are equal, for the change of a sample that nothing happened to may be 1e-17.
 - Order: average linkage on 1 - r, then the order of leaves in which neighbours are most alike. Pairs without

@@ -12,7 +12,7 @@ Odd values: ``oddness``. A value is held against the median of up to ``REACH`` v
 many after it. It deviates by the smaller of the two distances where both point the same way, and not at all where they
 do not: so a slope is not odd, nor is a series that changes once and stays changed; a value that leaves its neighbours
 on both sides is, alone or up to three in a row. A value with neighbours on one side only, the first or the last, does
-not deviate: it cannot be told from the end of a slope.
+not deviate: it cannot be distinguished from the end of a slope.
 
 Deviations are put on the scale of the series: 1.4826 times the median distance of its values from their neighbours
 (the MAD, a standard deviation for normal noise), at least a floor, so that a series that hardly moves does not make a

@@ -164,7 +164,7 @@ class _Drawer:
             StripRow(
                 name=prepared.condition.level,
                 cells=tuple(self._cells(prepared, row, indices=indices)),
-                said="" if score is None else f"{100 * score:.1f} %",
+                detail="" if score is None else f"{100 * score:.1f} %",
                 note=self._note(prepared),
             )
             for prepared, row, score in order.rows
