@@ -101,7 +101,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """One predicate, said: its way, with the phrase it leads to put in, and whether it leads to one."""
+    """One predicate in words: its way, with the phrase it refers to filled in, and whether it refers to one."""
 
     way: Way
     key: str
@@ -117,8 +117,8 @@ def phrase(rng: np.random.Generator, form: Form) -> Phrase:
 
 
 def _singular(rng: np.random.Generator, form: Form) -> Phrase:
-    said = _noun_phrase(rng, form, many=False)
-    return Phrase(f"the {said.text}", said.wording)
+    noun = _noun_phrase(rng, form, many=False)
+    return Phrase(f"the {noun.text}", noun.wording)
 
 
 def _superlative(rng: np.random.Generator, form: Form, *, inner: bool = False) -> Phrase:
@@ -127,21 +127,21 @@ def _superlative(rng: np.random.Generator, form: Form, *, inner: bool = False) -
     there = {"before": before, "first": first, "among": not inner, "of": before}
     kind = _pick(rng, [kind for kind, ways_of in there.items() if ways_of])
     if kind == "before":
-        word, said = _pick(rng, before), _noun_phrase(rng, form["of"], many=False)
-        return Phrase(f"the {word} {said.text}", f"{word} {said.wording}")
+        word, noun = _pick(rng, before), _noun_phrase(rng, form["of"], many=False)
+        return Phrase(f"the {word} {noun.text}", f"{word} {noun.wording}")
     if kind == "first":
         word, group = _pick(rng, first), {"op": "anything"} if form["of"]["op"] == "sounds" else form["of"]
         short = _noun_phrase(rng, group, many=False, short=True)
         if short is not None:
             return Phrase(f"the {word.replace('*', short.text)}", f"{word} {short.wording}")
-    said = _noun_phrase(rng, form["of"], many=True)
+    noun = _noun_phrase(rng, form["of"], many=True)
     if kind == "of":
         word = _pick(rng, before)
         among = _pick(rng, ("of", "among", "of all"))
-        return Phrase(f"the {word} {among} the {said.text}", f"{word} {among} {said.wording}")
+        return Phrase(f"the {word} {among} the {noun.text}", f"{word} {among} {noun.wording}")
     start, clause = _pick(rng, ("among", "of", "out of")), _pick(rng, clauses)
-    one = f"the ones that {of_many(clause)}" if _several(form) else f"the one that {clause}"
-    return Phrase(f"{start} the {said.text}, {one}", f"{start}, {clause} {said.wording}")
+    rest = f"the ones that {of_many(clause)}" if _several(form) else f"the one that {clause}"
+    return Phrase(f"{start} the {noun.text}, {rest}", f"{start}, {clause} {noun.wording}")
 
 
 @overload
@@ -162,7 +162,7 @@ def _noun_phrase(rng: np.random.Generator, form: Form, *, many: bool, short: boo
 
 
 def _parts(form: Form) -> list[Form]:
-    """What is said one by one; "sounds" and "not with" are said together, else it takes "audible" and "not heard"."""
+    """The predicates of a form; "sounds" and "not with" become one, else they read "audible" and "not heard"."""
     parts = [part for part in (form["of"] if form["op"] == "and" else (form,)) if part["op"] != "anything"]
     apart = [part for part in parts if part["op"] == "not" and part["of"].get("how") == "with"]
     if apart and SOUNDS in parts:
@@ -189,13 +189,13 @@ def _piece(rng: np.random.Generator, part: Form, *, many: bool) -> _Piece:
     text = way.text.removeprefix("not:")
     if denied:
         text = negated(text)
-    said = (way.many or (of_many(text) if way.slot == "that" else text)) if many else text
+    words = (way.many or (of_many(text) if way.slot == "that" else text)) if many else text
     if leads:
-        start, _, end = said.partition("{to} ")
+        start, _, end = words.partition("{to} ")
         if end and "to" in inner and _several(inner["to"]):
-            said = start + "{to} " + of_many(end)
-        said = said.replace("{to}", _referent(rng, inner))
-    return _Piece(replace(way, text=said), key, leads)
+            words = start + "{to} " + of_many(end)
+        words = words.replace("{to}", _referent(rng, inner))
+    return _Piece(replace(way, text=words), key, leads)
 
 
 def _by_slot(rng: np.random.Generator, choice: Sequence[Way]) -> list[Way]:
@@ -298,7 +298,7 @@ def _loudness(proof: Proof) -> Iterator[Form]:
 def _attribute_and_sound(proof: Proof) -> Iterator[Form]:
     facts = proof.facts
     sounds = heard(facts)
-    for look, sound in product(_some(proof, seen(facts)), _some(proof, sounds)):
+    for look, sound in product(_true_of_any(proof, seen(facts)), _true_of_any(proof, sounds)):
         yield both(look, sound)
     looks = [*colours(facts), *textures(facts), *motions(facts)]
     for category, look, sound in product(categories(facts), looks, (SOUNDS, no(SOUNDS), *voices(facts))):
@@ -309,9 +309,9 @@ def _extreme_and_sound(proof: Proof) -> Iterator[Form]:
     """The largest of those that ring, and the loudest of the red ones."""
     facts = proof.facts
     pairs = [both(category, sound) for category, sound in product(categories(facts), (SOUNDS, no(SOUNDS)))]
-    for quality, group in product(SIGHT_QUALITIES, [*_some(proof, heard(facts)), *pairs]):
+    for quality, group in product(SIGHT_QUALITIES, [*_true_of_any(proof, heard(facts)), *pairs]):
         yield most_of(quality, group)
-    for quality, group in product(SOUND_QUALITIES, _some(proof, seen(facts))):
+    for quality, group in product(SOUND_QUALITIES, _true_of_any(proof, seen(facts))):
         yield most_of(quality, group)
 
 
@@ -366,7 +366,7 @@ def _single(proof: Proof, forms: list[Form]) -> list[Form]:
     return [form for form in forms if len(proof.named(form) or ()) == 1]
 
 
-def _some(proof: Proof, forms: list[Form]) -> list[Form]:
+def _true_of_any(proof: Proof, forms: list[Form]) -> list[Form]:
     """Those that are true of something."""
     return [form for form in forms if True in proof.values(form)]
 
@@ -408,7 +408,7 @@ BOTH: Final = tuple(name for name, (senses, _) in FAMILIES.items() if len(senses
 
 _TRIES: Final = 6  # draws for each expression that is wanted
 _BOTH_SENSES: Final = 0.5  # chance that an expression that needs both senses is wanted
-_TELLING: Final = 0.05  # how often a form that tells the place from the left is taken, to others, where both are needed
+_FROM_LEFT_SHARE: Final = 0.05  # weight of forms that reveal the position from the left, if both senses are needed
 _FROM_LEFT: Final = frozenset({"left", "right", "left_of", "right_of", "nearest", "farthest"})
 
 
@@ -449,12 +449,12 @@ def _different(draw: Callable[[], Expression | None], most: int) -> tuple[Expres
         drawn = draw()
         if drawn is not None:
             found.setdefault(repr(drawn.form), drawn)
-    return tuple({one.text: one for one in found.values()}.values())
+    return tuple({expression.text: expression for expression in found.values()}.values())
 
 
 @dataclass(slots=True)
 class _Scene:
-    """What can be said of one scene, found out as it is asked for."""
+    """The expressions that one scene allows, computed on demand."""
 
     facts: Facts
     proof: Proof = field(init=False)
@@ -474,24 +474,24 @@ class _Scene:
         if rng.random() < _BOTH_SENSES:
             family = self._first(rng, BOTH, wanted)
         family = family or self._first(rng, EITHER, [target])
-        return self._say(rng, family, target) if family else None
+        return self._express(rng, family, target) if family else None
 
     def draw_null(self, rng: np.random.Generator) -> Expression | None:
         """One null expression."""
         family = self._first(rng, tuple(FAMILIES), [None])
-        return self._say(rng, family, None) if family else None
+        return self._express(rng, family, None) if family else None
 
     def _first(self, rng: np.random.Generator, names: Sequence[str], wanted: Sequence[str | None]) -> str | None:
-        """One of the families that can name all of these, each as often; no more are looked at than it takes."""
-        order = (names[int(place)] for place in rng.permutation(len(names)))
+        """One of the families that can name all of these, each as often; checked lazily."""
+        order = (names[int(index)] for index in rng.permutation(len(names)))
         return next((name for name in order if self._names(name, wanted)), None)
 
     def _names(self, family: str, wanted: Sequence[str | None]) -> bool:
-        """Whether a family can name all of these; with both senses, without telling their place from the left."""
+        """Whether a family can name all of these; with both senses, without revealing their position from the left."""
         forms = self.forms(family)
         if len(FAMILIES[family][0]) < 2 or None in wanted:
             return set(wanted) <= set(forms)
-        return all(any(not _tells(form) for form in forms.get(target, ())) for target in wanted)
+        return all(any(not _from_left(form) for form in forms.get(target, ())) for target in wanted)
 
     def forms(self, family: str) -> dict[str | None, list[Form]]:
         """The forms of a family by what they name; under None those that name nothing and might be thought to."""
@@ -514,7 +514,7 @@ class _Scene:
             found.setdefault(target, []).append(form)
 
     def _earns(self, form: Form, senses: frozenset[Sense]) -> bool:
-        """Each part of what is joined changes what is named, and is true of something by itself."""
+        """Whether each part of a conjunction changes what is named, and is true of something by itself."""
         if not self._chooses(form):
             return False
         whole = self.proof.values(form)
@@ -549,19 +549,19 @@ class _Scene:
         every = ANYTHING if form["by"] in SIGHT_QUALITIES else SOUNDS
         return len(senses) < 2 or self.proof.values(most_of(form["by"], every)) != self.proof.values(form)
 
-    def _say(self, rng: np.random.Generator, family: str, target: str | None) -> Expression:
+    def _express(self, rng: np.random.Generator, family: str, target: str | None) -> Expression:
         forms = self.forms(family)[target]
-        rare = _TELLING if family in BOTH else 1.0
-        weights = np.array([rare if _tells(form) else 1.0 for form in forms])
+        rare = _FROM_LEFT_SHARE if family in BOTH else 1.0
+        weights = np.array([rare if _from_left(form) else 1.0 for form in forms])
         form = forms[int(rng.choice(len(forms), p=weights / weights.sum()))]
-        said = phrase(rng, form)
+        drawn = phrase(rng, form)
         needs = FAMILIES[family][0] if target is None else needed(form, target, self.lacking)
-        return Expression(text=said.text, family=family, wording=said.wording, target=target, needs=needs, form=form)
+        return Expression(text=drawn.text, family=family, wording=drawn.wording, target=target, needs=needs, form=form)
 
 
-def _tells(form: Form) -> bool:
-    """Whether the words of a form tell how many things lie left of what it names, more or less."""
+def _from_left(form: Form) -> bool:
+    """Whether the words of a form reveal roughly how many things lie left of what it names."""
     inner = form.get("of", form.get("to", ()))
     parts = inner if isinstance(inner, list) else [inner] if inner else []
     own = (form.get(key) for key in ("word", "by", "how"))
-    return any(word in _FROM_LEFT for word in own) or any(map(_tells, parts))
+    return any(word in _FROM_LEFT for word in own) or any(map(_from_left, parts))

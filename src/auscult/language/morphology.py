@@ -32,7 +32,7 @@ _COMPOUNDS: Final = (
 _NOT_MEN: Final = ("human", "german", "roman", "ottoman", "talisman", "caiman", "shaman")
 _O_WITH_ES: Final = ("potato", "tomato", "echo", "hero", "torpedo", "volcano", "mango", "buffalo", "domino")
 _ALWAYS_PLURAL: Final = ("scissors", "glasses", "trousers", "jeans", "shorts", "binoculars", "headphones", "pliers")
-_ONE_IN_S: Final = (
+_SINGULAR_IN_S: Final = (
     *("asbestos", "atlas", "bias", "biceps", "canvas", "chaos", "christmas", "cosmos", "gallows", "gas", "lens"),
     *("mercedes", "news", "pancreas", "rhinoceros", "series", "species", "thermos"),
 )
@@ -96,7 +96,7 @@ def is_plural(noun: str) -> bool:
     A noun in -s counts as plural, but for -ss, -us, -is and the listed ones (``lens``).
     """
     word = noun.partition(" of ")[0].rpartition(" ")[2].lower()
-    if word in _SAME or word in _ONE_IN_S:
+    if word in _SAME or word in _SINGULAR_IN_S:
         return False
     if word in _ALWAYS_PLURAL or word in _MANY_IN_US_OR_IS or word in _PLURALS.values():
         return True

@@ -62,35 +62,35 @@ def throughout(voice: Voice | None, facts: Facts) -> bool | None:
     return True if share >= _THROUGHOUT[0] else False if share <= _THROUGHOUT[1] else None
 
 
-def after(one: Voice | None, two: Voice | None) -> bool | None:
-    """Whether one is heard only after two has stopped; false where nothing of it is heard after that."""
-    if two is None:
+def after(first: Voice | None, second: Voice | None) -> bool | None:
+    """Whether the first is heard only after the second has stopped; false where nothing of it is heard after that."""
+    if second is None:
         return None
-    if one is None:
+    if first is None:
         return False
-    if _apart(two.spans[-1][1], one.spans[0][0]):
+    if _apart(second.spans[-1][1], first.spans[0][0]):
         return True
-    return False if _apart(one.spans[-1][1], two.spans[-1][1]) else None
+    return False if _apart(first.spans[-1][1], second.spans[-1][1]) else None
 
 
-def before(one: Voice | None, two: Voice | None) -> bool | None:
-    """Whether one is heard only before two begins; false where nothing of it is heard before that."""
-    if two is None:
+def before(first: Voice | None, second: Voice | None) -> bool | None:
+    """Whether the first is heard only before the second begins; false where nothing of it is heard before that."""
+    if second is None:
         return None
-    if one is None:
+    if first is None:
         return False
-    if _apart(one.spans[-1][1], two.spans[0][0]):
+    if _apart(first.spans[-1][1], second.spans[0][0]):
         return True
-    return False if _apart(two.spans[0][0], one.spans[0][0]) else None
+    return False if _apart(second.spans[0][0], first.spans[0][0]) else None
 
 
-def together(one: Voice | None, two: Voice | None) -> bool | None:
+def together(first: Voice | None, second: Voice | None) -> bool | None:
     """Whether the two are heard at the same time for a while."""
-    if two is None:
+    if second is None:
         return None
-    if one is None:
+    if first is None:
         return False
-    shares = [min(a[1], b[1]) - max(a[0], b[0]) for a in one.spans for b in two.spans]
+    shares = [min(a[1], b[1]) - max(a[0], b[0]) for a in first.spans for b in second.spans]
     if sum(max(0.0, share) for share in shares) >= TOGETHER_S - _ROUNDING:
         return True
     return False if max(shares) <= -APART_S + _ROUNDING else None
@@ -103,10 +103,10 @@ def _apart(early: float, late: float) -> bool:
 def _than(value: Callable[[Voice], float], margin: float) -> Callable[[Voice | None, Voice | None], bool | None]:
     """The order of two voices by a number; a thing that never sounds has least of everything."""
 
-    def order(one: Voice | None, two: Voice | None) -> bool | None:
-        if one is None or two is None:
-            return None if one is two else two is None
-        difference = value(one) - value(two)
+    def order(first: Voice | None, second: Voice | None) -> bool | None:
+        if first is None or second is None:
+            return None if first is second else second is None
+        difference = value(first) - value(second)
         return None if abs(difference) < margin - _ROUNDING else difference > 0
 
     return order
@@ -116,22 +116,22 @@ def _length(voice: Voice) -> float:
     return sum(end - start for start, end in voice.spans)
 
 
-def _longer(one: Voice | None, two: Voice | None) -> bool | None:
-    if one is None or two is None:
-        return None if one is two else two is None
-    mine, theirs = _length(one), _length(two)
+def _longer(first: Voice | None, second: Voice | None) -> bool | None:
+    if first is None or second is None:
+        return None if first is second else second is None
+    mine, theirs = _length(first), _length(second)
     return True if mine >= LONGER * theirs else False if theirs >= LONGER * mine else None
 
 
-def _quieter_of(one: Voice | None, two: Voice | None) -> bool | None:
+def _quieter_of(first: Voice | None, second: Voice | None) -> bool | None:
     """Unclear beside a thing that never sounds, which may be called quiet as well."""
-    return None if one is None or two is None else _than(lambda voice: -voice.level_db, LOUDER_DB)(one, two)
+    return None if first is None or second is None else _than(lambda voice: -voice.level_db, LOUDER_DB)(first, second)
 
 
-def _frequent(one: Voice | None, two: Voice | None) -> bool | None:
-    if any(voice is not None and not _countable(voice) for voice in (one, two)):
+def _frequent(first: Voice | None, second: Voice | None) -> bool | None:
+    if any(voice is not None and not _countable(voice) for voice in (first, second)):
         return None
-    return _than(lambda voice: float(len(voice.spans)), 1.0)(one, two)
+    return _than(lambda voice: float(len(voice.spans)), 1.0)(first, second)
 
 
 ORDERS_HEARD: Final[Mapping[str, Callable[[Voice | None, Voice | None], bool | None]]] = {
@@ -147,10 +147,10 @@ ORDERS_HEARD: Final[Mapping[str, Callable[[Voice | None, Voice | None], bool | N
 """Whether the first voice has more of a quality than the second."""
 
 
-def _louder(one: Voice | None, two: Voice | None) -> bool | None:
-    if two is None:
+def _louder(first: Voice | None, second: Voice | None) -> bool | None:
+    if second is None:
         return None
-    return False if one is None else ORDERS_HEARD["loud"](one, two)
+    return False if first is None else ORDERS_HEARD["loud"](first, second)
 
 
 RELATIONS_HEARD: Final[Mapping[str, Callable[[Voice | None, Voice | None], bool | None]]] = {
@@ -158,7 +158,7 @@ RELATIONS_HEARD: Final[Mapping[str, Callable[[Voice | None, Voice | None], bool 
     "before": before,
     "with": together,
     "louder": _louder,
-    "quieter": lambda one, two: None if two is None else ORDERS_HEARD["quiet"](one, two),
+    "quieter": lambda first, second: None if second is None else ORDERS_HEARD["quiet"](first, second),
 }
 """How the first voice stands to the second; unclear where there is no second."""
 
@@ -188,13 +188,13 @@ def moves(value: str | None, word: str | None) -> bool | None:
     return value == word
 
 
-def at(thing: SceneObject, place: str) -> bool | None:
+def at(thing: SceneObject, part: str) -> bool | None:
     """Whether a thing is always in this part of the picture, or never."""
-    if place == "centre":
+    if part == "centre":
         across, down = _central(thing.x), _central(thing.y)
         return False if across is False or down is False else None if across is None or down is None else True
-    low, high = thing.x if place in {"left", "right"} else thing.y
-    if place in {"right", "bottom"}:
+    low, high = thing.x if part in {"left", "right"} else thing.y
+    if part in {"right", "bottom"}:
         low, high = 1 - high, 1 - low
     return True if high <= _SIDE[0] else False if low >= _SIDE[1] else None
 
@@ -218,38 +218,38 @@ def hiding(thing: SceneObject, facts: Facts) -> bool | None:
     return True if True in values else None if values else False
 
 
-def in_front(one: SceneObject, two: SceneObject) -> bool | None:
-    """Whether one hides a part of two; unclear where it is nearer and hides nothing, or hardly anything."""
-    if one.id in two.covered_by:
-        others = len(two.covered_by) > 1  # then it is not known how much each of them hides
-        return True if two.hidden >= _PARTLY and not others else None
-    if two.id in one.covered_by:
+def in_front(first: SceneObject, second: SceneObject) -> bool | None:
+    """Whether the first hides a part of the second; unclear where it is nearer and hides next to nothing."""
+    if first.id in second.covered_by:
+        others = len(second.covered_by) > 1  # then it is not known how much each of them hides
+        return True if second.hidden >= _PARTLY and not others else None
+    if second.id in first.covered_by:
         return False
-    if one.depth is None or two.depth is None:
+    if first.depth is None or second.depth is None:
         return None
-    return None if one.depth < two.depth else False
+    return None if first.depth < second.depth else False
 
 
-def _beside(one: Range, two: Range) -> bool | None:
+def _beside(first: Range, second: Range) -> bool | None:
     """Whether the first range lies before the second; False where it is the other way round."""
-    if one[1] + APART <= two[0]:
+    if first[1] + APART <= second[0]:
         return True
-    return False if two[1] + APART <= one[0] else None
+    return False if second[1] + APART <= first[0] else None
 
 
-def _larger(one: SceneObject, two: SceneObject) -> bool | None:
-    if one.area[0] >= TIMES_AS_LARGE * two.area[1]:
+def _larger(first: SceneObject, second: SceneObject) -> bool | None:
+    if first.area[0] >= TIMES_AS_LARGE * second.area[1]:
         return True
-    return False if two.area[0] >= TIMES_AS_LARGE * one.area[1] else None
+    return False if second.area[0] >= TIMES_AS_LARGE * first.area[1] else None
 
 
 ORDERS_SEEN: Final[Mapping[str, Callable[[SceneObject, SceneObject], bool | None]]] = {
     "large": _larger,
-    "small": lambda one, two: _larger(two, one),
-    "left": lambda one, two: _beside(one.x, two.x),
-    "right": lambda one, two: _beside(two.x, one.x),
-    "high": lambda one, two: _beside(one.y, two.y),
-    "low": lambda one, two: _beside(two.y, one.y),
+    "small": lambda first, second: _larger(second, first),
+    "left": lambda first, second: _beside(first.x, second.x),
+    "right": lambda first, second: _beside(second.x, first.x),
+    "high": lambda first, second: _beside(first.y, second.y),
+    "low": lambda first, second: _beside(second.y, first.y),
 }
 """Whether the first thing has more of a quality than the second."""
 
@@ -261,33 +261,33 @@ RELATIONS_SEEN: Final[Mapping[str, Callable[[SceneObject, SceneObject], bool | N
     "larger": _larger,
     "smaller": ORDERS_SEEN["small"],
     "in_front_of": in_front,
-    "behind": lambda one, two: in_front(two, one),
-    "same_colour": lambda one, two: same(one.colour, two.colour),
-    "same_category": lambda one, two: same(one.category, two.category),
-    "same_motion": lambda one, two: moves(one.motion, two.motion),
+    "behind": lambda first, second: in_front(second, first),
+    "same_colour": lambda first, second: same(first.colour, second.colour),
+    "same_category": lambda first, second: same(first.category, second.category),
+    "same_motion": lambda first, second: moves(first.motion, second.motion),
 }
 
 
-def nearest(one: SceneObject, two: SceneObject, facts: Facts, *, far: bool = False) -> bool | None:
-    """Whether no other thing is as near to two as one is; with ``far``, as far from it.
+def nearest(first: SceneObject, second: SceneObject, facts: Facts, *, far: bool = False) -> bool | None:
+    """Whether no other thing is as near to the second as the first is; with ``far``, as far from it.
 
     Distances are between centres; each is a range, from the nearest that the two can have been to the farthest.
     """
-    mine, closer = _distance(one, two), []
+    mine, closer = _distance(first, second), []
     for other in facts.things:
-        if other.id not in {one.id, two.id}:
-            theirs = _distance(other, two)
+        if other.id not in {first.id, second.id}:
+            theirs = _distance(other, second)
             closer.append(_beside(theirs, mine) if far else _beside(mine, theirs))
     return False if False in closer else True if closer and None not in closer else None
 
 
-def _distance(one: SceneObject, two: SceneObject) -> Range:
-    (near_x, far_x), (near_y, far_y) = _gap(one.x, two.x), _gap(one.y, two.y)
+def _distance(first: SceneObject, second: SceneObject) -> Range:
+    (near_x, far_x), (near_y, far_y) = _gap(first.x, second.x), _gap(first.y, second.y)
     return math.hypot(_WIDTH * near_x, near_y), math.hypot(_WIDTH * far_x, far_y)
 
 
-def _gap(one: Range, two: Range) -> Range:
-    return max(0.0, one[0] - two[1], two[0] - one[1]), max(one[1] - two[0], two[1] - one[0])
+def _gap(first: Range, second: Range) -> Range:
+    return max(0.0, first[0] - second[1], second[0] - first[1]), max(first[1] - second[0], second[1] - first[0])
 
 
 _ALL_COUNT: Final = frozenset({"nearest", "farthest"})  # every thing of the picture is a rival
@@ -315,7 +315,7 @@ def _parts_hold(form: Form) -> bool:
 
 
 def _could(form: Form) -> bool | None:
-    """What a form says of an unlisted thing: true, false, or nobody knows."""
+    """The value of a form for an unlisted thing: true, false, or None for unknown."""
     value: bool | None = None
     match form["op"]:
         case "category" | "sounds" | "voice" | "times" | "throughout" | "heard":
@@ -350,7 +350,7 @@ def named(form: object, facts: Facts) -> frozenset[str] | None:
 
 @dataclass(slots=True)
 class Proof:
-    """The values of forms in one scene, kept, since the grammar asks for the same ones again and again."""
+    """The values of forms in one scene, cached, since the grammar needs the same ones again and again."""
 
     facts: Facts
     senses: frozenset[Sense] = BOTH  # what may be used; what needs another sense is unclear
@@ -451,7 +451,7 @@ class Proof:
         if name not in self._tables:
             stands, things = self._stands(name), self.facts.things
             self._tables[name] = tuple(
-                tuple(None if one is two else stands(one, two) for two in things) for one in things
+                tuple(None if first is second else stands(first, second) for second in things) for first in things
             )
         return self._tables[name]
 
@@ -460,12 +460,12 @@ class Proof:
             if "sight" not in self.senses:
                 return _unknown
             if name in {"nearest", "farthest"}:
-                return lambda one, two: nearest(one, two, self.facts, far=name == "farthest")
+                return lambda first, second: nearest(first, second, self.facts, far=name == "farthest")
             return ORDERS_SEEN[name] if name in ORDERS_SEEN else RELATIONS_SEEN[name]
         if not self._hears():
             return _unknown
         order = ORDERS_HEARD[name] if name in ORDERS_HEARD else RELATIONS_HEARD[name]
-        return lambda one, two: order(one.voice, two.voice)
+        return lambda first, second: order(first.voice, second.voice)
 
     def _heard(self, form: Form) -> TruthValues:
         if not self._hears():
@@ -494,8 +494,8 @@ def _all(values: tuple[bool | None, ...]) -> bool | None:
     return False if False in values else None if None in values else True
 
 
-def _unknown(one: SceneObject, two: SceneObject) -> None:
-    del one, two
+def _unknown(first: SceneObject, second: SceneObject) -> None:
+    del first, second
 
 
 _SEEN: Final[Mapping[str, Callable[[SceneObject, Form, Facts], bool | None]]] = {

@@ -243,8 +243,8 @@ def _denied(form: Form) -> Iterator[Way]:
     elif form["op"] == "category":
         ways_of = ("something other than", "anything but", *(() if is_plural(form["word"]) else ("not",)))
         for words in ways_of:
-            one, many = (f"{words} {noun}" for noun in (indefinite(form["word"]), plural(form["word"])))
-            yield Way(slot="that", text=f"is {one}", many=f"are {many}")
+            single, many = (f"{words} {noun}" for noun in (indefinite(form["word"]), plural(form["word"])))
+            yield Way(slot="that", text=f"is {single}", many=f"are {many}")
     else:
         for way in _ways(form):
             if way.slot == "that" and way.denied:
@@ -309,11 +309,11 @@ def _voice(form: Form) -> Iterator[Way]:
 
 
 def _times(form: Form) -> Iterator[Way]:
-    said = often(form["count"])
+    count_words = often(form["count"])
     for clause in ("sounds", "is heard", "makes its sound"):
-        yield Way(slot="that", text=f"{clause} {said}")
-        yield Way(slot="that", text=f"{clause} exactly {said}")
-    yield Way(slot="after", text=f"heard {said}")
+        yield Way(slot="that", text=f"{clause} {count_words}")
+        yield Way(slot="that", text=f"{clause} exactly {count_words}")
+    yield Way(slot="after", text=f"heard {count_words}")
     if form["count"] == 1:
         yield Way(slot="that", text="sounds only a single time")
 
