@@ -1,4 +1,7 @@
-"""Questions for `bench.guessing`: expressions that need both senses, with the facts of their scenes."""
+"""Questions for `studies.guessing`: expressions that need both senses, with the facts of their scenes.
+
+`drawn` belongs to commit dadb72f, the last whose `grammar.describe` takes `families`; `recorded` runs on later ones.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +75,8 @@ def drawn(scenes: int, wanted: Callable[[Expression], bool], families: Sequence[
         rng = generator(0, "bench", "guessing", number)
         facts = _facts(rng)
         names = tuple(thing.id for thing in facts.things)
-        said = [one for name in families for one in grammar.describe(rng, facts, most=EACH, families=(name,))]
-        questions.extend(_question(one, facts, scene=number, choices=names) for one in said if wanted(one))
+        expressions = [one for name in families for one in grammar.describe(rng, facts, most=EACH, families=(name,))]
+        questions.extend(_question(one, facts, scene=number, choices=names) for one in expressions if wanted(one))
     return questions
 
 
@@ -85,25 +88,25 @@ def recorded(folder: File, wanted: Callable[[Expression], bool], families: Seque
             row = json.loads(line)
             facts = facts_from_json(row["facts"])
             choices = tuple(row.get("targets") or [thing.id for thing in facts.things])
-            said = [_expression(entry) for entry in row["expressions"] if entry["target"] is not None]
-            questions.extend(_question(one, facts, scene=number, choices=choices) for one in said if wanted(one))
+            expressions = [_expression(entry) for entry in row["expressions"] if entry["target"] is not None]
+            questions.extend(_question(one, facts, scene=number, choices=choices) for one in expressions if wanted(one))
     return [one for one in questions if one.family in families]
 
 
 def _expression(row: Mapping[str, Any]) -> Expression:
-    told = {key: row[key] for key in ("text", "family", "target", "form")}
-    return Expression(**told, wording=str(row.get("wording")), needs=frozenset(row["needs"]))
+    fields = {key: row[key] for key in ("text", "family", "target", "form")}
+    return Expression(**fields, wording=str(row.get("wording")), needs=frozenset(row["needs"]))
 
 
-def _question(one: Expression, facts: Facts, *, scene: int, choices: tuple[str, ...]) -> Question:
+def _question(expression: Expression, facts: Facts, *, scene: int, choices: tuple[str, ...]) -> Question:
     return Question(
         scene=scene,
         facts=facts,
         choices=choices,
-        text=one.text,
-        family=one.family,
-        form=one.form,
-        target=str(one.target),
+        text=expression.text,
+        family=expression.family,
+        form=expression.form,
+        target=str(expression.target),
     )
 
 
@@ -112,18 +115,18 @@ def _facts(rng: np.random.Generator) -> Facts:
     count = int(rng.integers(2, 7))
     layout = choose_layout(rng, rng.uniform(0.6, 1.6, count).tolist(), duration_s=SECONDS)
     voices, away = _voices(rng, count)
-    first = (_one(rng, CATEGORIES), _one(rng, COLOURS))
+    first = (_pick(rng, CATEGORIES), _pick(rng, COLOURS))
     twin = int(rng.integers(count)) if rng.random() < 0.6 else -1
     things = []
     for number in range(count):
-        category, colour = first if number in {0, twin} else (_one(rng, CATEGORIES), _one(rng, COLOURS))
+        category, colour = first if number in {0, twin} else (_pick(rng, CATEGORIES), _pick(rng, COLOURS))
         x, y, area = _extent(layout.paths[number])
         things.append(
             SceneObject(
                 id=str(number),
                 category=str(category),
                 colour=colour,
-                texture=_one(rng, TEXTURES),
+                texture=_pick(rng, TEXTURES),
                 x=x,
                 y=y,
                 area=area,
@@ -133,10 +136,10 @@ def _facts(rng: np.random.Generator) -> Facts:
             )
         )
     order = rng.permutation(count)
-    return Facts(things=tuple(things[place] for place in order), duration_s=SECONDS, elsewhere=away)
+    return Facts(things=tuple(things[index] for index in order), duration_s=SECONDS, elsewhere=away)
 
 
-def _one(rng: np.random.Generator, choice: Any) -> Any:
+def _pick(rng: np.random.Generator, choice: Any) -> Any:
     return choice[int(rng.integers(len(choice)))]
 
 
@@ -144,7 +147,7 @@ def _voices(rng: np.random.Generator, count: int) -> tuple[list[Voice | None], t
     sounding = rng.random(count) < 0.65
     away = int(rng.random() < 0.4)
     total = int(sounding.sum()) + away
-    kinds = [list(KINDS.values())[int(place)] for place in rng.permutation(len(KINDS))[:total]]
+    kinds = [list(KINDS.values())[int(index)] for index in rng.permutation(len(KINDS))[:total]]
     spans = choose_spans(rng, total, duration_s=SECONDS)
     made = [
         Voice(noun=kind.noun, verb=kind.verb, spans=when, level_db=float(-rng.uniform(0, 18)))
