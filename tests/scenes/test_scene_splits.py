@@ -88,24 +88,24 @@ def flat(groups: Mapping[str, tuple[str, ...]]) -> set[str]:
 def check_apart(shelves: Mapping[str, Shelf]) -> None:
     train, seen, unseen = (shelves[name] for name in ("train", "test_s", "test_u"))
     for test in (seen, unseen):
-        assert not flat(train.things) & flat(test.things)
+        assert not flat(train.categories) & flat(test.categories)
         assert not flat(train.sounds) & flat(test.sounds)
         assert not set(train.backgrounds) & set(test.backgrounds)
-    assert not set(unseen.targets) & set(train.things)
+    assert not set(unseen.targets) & set(train.categories)
     assert not set(unseen.targets) & set(train.sounds)
-    assert set(seen.targets) <= set(train.things)
+    assert set(seen.targets) <= set(train.categories)
     if len(seen.targets) >= COMPANY:
-        assert set(seen.things) == set(seen.targets)
+        assert set(seen.categories) == set(seen.targets)
         assert not set(unseen.targets) & set(seen.sounds)
     else:
-        assert seen.things == unseen.things, "too few seen things to be among themselves"
+        assert seen.categories == unseen.categories, "too few seen things to be among themselves"
 
 
 def test_generated_assets_are_divided() -> None:
     shelves = divide(GENERATED)
     check_apart(shelves)
     every = GENERATED.looks.instances()
-    assert flat(shelves["train"].things) | flat(shelves["test_u"].things) == flat(every), "nothing lies idle"
+    assert flat(shelves["train"].categories) | flat(shelves["test_u"].categories) == flat(every), "nothing lies idle"
     assert 0.15 < len(shelves["test_u"].targets) / len(every) < 0.35
 
 
@@ -113,7 +113,7 @@ def test_generated_assets_are_divided() -> None:
 @settings(max_examples=40, deadline=None)
 def test_any_assets_are_divided_or_refused(things: dict[str, int], sounds: dict[str, int], backgrounds: int) -> None:
     assets = bound(things, sounds, backgrounds)
-    assert flat(divide(assets, wanted=["train"])["train"].things)
+    assert flat(divide(assets, wanted=["train"])["train"].categories)
     several = sum(count > 1 for count in things.values())
     if backgrounds < 2 or not several:
         with pytest.raises(UsageError, match=f"{len(things)} categories, {several} of them") as refused:
@@ -132,7 +132,7 @@ def test_any_assets_are_divided_or_refused(things: dict[str, int], sounds: dict[
 
 def test_one_instance_of_each_is_training_material_only() -> None:
     assets = bound({"cup": 1, "cat": 1, "car": 1, "cow": 1}, {})
-    assert len(divide(assets, wanted=["train"])["train"].things) == 3
+    assert len(divide(assets, wanted=["train"])["train"].categories) == 3
     assert len(divide(assets, wanted=["test_u"])["test_u"].targets) == 1
     with pytest.raises(UsageError, match=r"test_s: 4 categories, 0 of them with two or more instances, 4 backgrounds"):
         divide(assets)

@@ -49,7 +49,7 @@ from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import facts_from_json, facts_of, say, targets_of
 from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose
-from auscult.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name, with_video
+from auscult.scenes.refavs_layout import ExpressionRow, files_of, items_of, rows_of, video_name, with_video
 from auscult.scenes.splits import SPLITS, Shelf, Split, divide
 from auscult.types import Frame, Samples
 
@@ -104,7 +104,7 @@ def _allowed(plan: ScenePlan, seen: frozenset[str], shelf: Shelf) -> frozenset[s
     return frozenset(thing.id for thing in plan.objects if thing.id in seen and thing.look.category in shelf.targets)
 
 
-def scene_line(plan: ScenePlan, facts: Facts, said: Sequence[Said], *, index: int) -> dict[str, Any]:
+def scene_line(plan: ScenePlan, facts: Facts, said: Sequence[ExpressionRow], *, index: int) -> dict[str, Any]:
     """One line of ``scenes.jsonl``: enough to draw the scene again and to repeat every proof."""
     return {
         "id": plan.vid,

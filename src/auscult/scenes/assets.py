@@ -22,8 +22,8 @@ class Assets:
 
     looks: AssetSet  # things and backgrounds
     sounds: SoundSet
-    # a thing sounds with a sound of its own category, or not at all. Otherwise voices are handed out by chance, so that
-    # no picture tells which thing sounds how
+    # a thing sounds with a sound of its own category, or not at all. Otherwise sounds are assigned at random, so that
+    # no picture reveals which thing makes which sound
     own_voices: bool
 
     @property
@@ -36,10 +36,10 @@ GENERATED = Assets(looks=generated_looks.GENERATED, sounds=generated_sounds.GENE
 
 
 def open_bundle(root: Path | None) -> tuple[Assets, tuple[ErrorRecord, ...]]:
-    """Open the generated sets, or a user's folder, and say what is wrong with files that were left out.
+    """Open the generated sets, or a user's folder, with the errors of the files that were left out.
 
     A folder has ``cutouts/``, ``backgrounds/`` and, optionally, ``sounds/``, without which the generated sounds are
-    handed out by chance.
+    assigned at random.
     """
     if root is None:
         return GENERATED, ()

@@ -36,7 +36,7 @@ def sounding_instances(folder: Path) -> InstanceListing:
     Masks are opened here, since unions have no files of their own: about 50 ms for a clip of ten frames. Gives one
     instance a clip, its id and clip the scene's name, its query without text, its moments one a second from 0 s with
     inline RLE targets (empty ones where nothing that is seen sounds), its sound the clip's. A frame with a mask that is
-    missing or cannot be read has no target, which is told; a clip without frames or sound, or one mask of what sounds
+    missing or cannot be read has no target and is reported; a clip without frames or sound, or one mask of what sounds
     that can be read, is an error and not listed.
     """
     file = folder / FILE
@@ -59,7 +59,7 @@ def sounding_instances(folder: Path) -> InstanceListing:
             problems.add(error, None if error.path else file, line=number, item=name)
     if not instances and not problems.found:
         raise NothingToDo("the file holds no scene", path=file, expected=_EXPECTED)
-    silent = sum(one.absent for one in instances.values())
+    silent = sum(instance.absent for instance in instances.values())
     notes: tuple[str, ...] = ("targets are everything that sounds at the time of a frame",)
     if silent:
         notes = (*notes, f"in {counted(silent, 'clip')} nothing that is seen sounds at the time of a frame")
@@ -90,8 +90,8 @@ def _instance(clips: Clips, plan: ScenePlan, *, source: tuple[Path, int]) -> tup
     """The clip of a plan, and why some of its frames have no target."""
     clip, sound = clips.clip(plan.vid), clips.sound(plan.vid, vid=plan.vid, absent=False)
     if clip.errors or not clip.frames or sound is None:
-        told = clip.errors[0].error if clip.errors else "it has no frames" if not clip.frames else "it has no sound"
-        raise InputError(f"the scene {plan.vid} cannot be used: {told}", hint="make the scenes again")
+        reason = clip.errors[0].error if clip.errors else "it has no frames" if not clip.frames else "it has no sound"
+        raise InputError(f"the scene {plan.vid} cannot be used: {reason}", hint="make the scenes again")
     targets: dict[int, MaskRef] = {}
     broken = []
     for number in clip.frames:
@@ -122,10 +122,10 @@ def _instance(clips: Clips, plan: ScenePlan, *, source: tuple[Path, int]) -> tup
 
 def _union(clip: ClipFiles, plan: ScenePlan, *, frame: int) -> MaskRef:
     mask = np.zeros(plan.size, np.bool_)
-    for thing in plan.objects:
-        if thing.track is None or not any(start <= frame < end for start, end in thing.track.spans):
+    for planned in plan.objects:
+        if planned.track is None or not any(start <= frame < end for start, end in planned.track.spans):
             continue
-        fid = int(thing.id)
+        fid = int(planned.id)
         ref = clip.ref(fid, frame)
         if ref is None:
             raise InputError(

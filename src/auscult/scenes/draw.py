@@ -44,63 +44,63 @@ class Stage:
     def at(self, time_s: float) -> RenderedScene:
         """Draw the scene at a time."""
         order = self._plan.layout.far_to_near
-        picture = put_together(self._backdrop, [self._layer(thing, time_s) for thing in order])
-        place = {thing: number for number, thing in enumerate(order)}
-        things = range(len(order))
+        picture = put_together(self._backdrop, [self._layer(index, time_s) for index in order])
+        rank_of = {index: rank for rank, index in enumerate(order)}
+        indices = range(len(order))
         return RenderedScene(
             time_s=time_s,
             frame=picture.frame,
-            visible=tuple(picture.visible[place[thing]] for thing in things),
-            whole=tuple(picture.whole[place[thing]] for thing in things),
+            visible=tuple(picture.visible[rank_of[index]] for index in indices),
+            whole=tuple(picture.whole[rank_of[index]] for index in indices),
         )
 
     def key_shots(self) -> tuple[RenderedScene, ...]:
         """The scene at its key frames' times."""
         return tuple(self.at(time_s) for time_s in self._plan.key_times_s)
 
-    def _layer(self, thing: int, time_s: float) -> Layer | None:
-        """A thing's layer; what it shares with the picture before is not worked out again."""
+    def _layer(self, index: int, time_s: float) -> Layer | None:
+        """A thing's layer; what it shares with the picture before is reused."""
         height, width = self._plan.size
-        path = self._plan.layout.paths[thing]
+        path = self._plan.layout.paths[index]
         pose = path.pose(time_s)
         speed = path.speed(time_s)
         placed = Placed(
-            sprite=self._sprite(thing, path.pose(time_s)),
+            sprite=self._sprite(index, path.pose(time_s)),
             x_px=pose.x * width,
             y_px=pose.y * height,
             speed_px=(speed[0] * width * SHUTTER_S, speed[1] * height * SHUTTER_S),
         )
-        layer = lay(placed, self._backdrop, after=self._layers.get(thing))
+        layer = lay(placed, self._backdrop, after=self._layers.get(index))
         if layer is not None:
-            self._layers[thing] = layer
+            self._layers[index] = layer
         return layer
 
-    def _sprite(self, thing: int, pose: Pose) -> Sprite:
+    def _sprite(self, index: int, pose: Pose) -> Sprite:
         """A thing's sprite; that of the picture before, where neither size nor turn changed.
 
         A thing that grows or turns is drawn once, at its largest, and brought to each size and turn from there: its
         surface does not flicker, and what it looks like at a time does not depend on the times that were drawn before.
         """
-        key = self._height_px(thing, pose.height), round(pose.turn_deg, 2)
-        kept = self._sprites.get(thing)
+        key = self._height_px(index, pose.height), round(pose.turn_deg, 2)
+        kept = self._sprites.get(index)
         if kept is None or kept[0] != key:
-            kept = key, self._drawn(thing, *key)
-            self._sprites[thing] = kept
+            kept = key, self._drawn(index, *key)
+            self._sprites[index] = kept
         return kept[1]
 
-    def _drawn(self, thing: int, height_px: int, turn_deg: float) -> Sprite:
-        path, look = self._plan.layout.paths[thing], self._plan.objects[thing].look
-        one, two = path.start, path.end
-        turns = one.turn_deg != two.turn_deg
-        largest = self._height_px(thing, max(one.height, two.height))
-        if not turns and one.height == two.height:
+    def _drawn(self, index: int, height_px: int, turn_deg: float) -> Sprite:
+        path, look = self._plan.layout.paths[index], self._plan.objects[index].look
+        start, end = path.start, path.end
+        turns = start.turn_deg != end.turn_deg
+        largest = self._height_px(index, max(start.height, end.height))
+        if not turns and start.height == end.height:
             return self._looks.sprite(look, height_px=height_px, turn_deg=turn_deg)
-        if thing not in self._masters:
-            self._masters[thing] = self._looks.sprite(look, height_px=largest, turn_deg=0.0 if turns else turn_deg)
-        return derived(self._masters[thing], scale=height_px / largest, turn_deg=turn_deg if turns else 0.0)
+        if index not in self._masters:
+            self._masters[index] = self._looks.sprite(look, height_px=largest, turn_deg=0.0 if turns else turn_deg)
+        return derived(self._masters[index], scale=height_px / largest, turn_deg=turn_deg if turns else 0.0)
 
-    def _height_px(self, thing: int, height: float) -> int:
-        tallest = self._plan.objects[thing].look.params.get("tallest_px")
+    def _height_px(self, index: int, height: float) -> int:
+        tallest = self._plan.objects[index].look.params.get("tallest_px")
         height_px = max(1, round(height * self._plan.size[0]))
         return max(1, min(height_px, tallest)) if isinstance(tallest, int) else height_px
 

@@ -1,7 +1,7 @@
-"""What can be said of a scene, read off what was drawn at its key frames and what sounds.
+"""The facts of a scene, computed from what was drawn at its key frames and what sounds.
 
-Places and sizes are those of the visible pixels, so that nothing is said of what cannot be seen. Motion is said only
-where the drawn masks show it. A thing that is seen nowhere is no thing of the scene: its sound comes from elsewhere.
+Places and sizes are those of the visible pixels, so that no fact is about what cannot be seen. Motion is stated only
+where the drawn masks show it. A thing that is never visible is left out of the facts: its sound comes from elsewhere.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TARGET_FRAMES = 3
 """A target shows at least ``TARGET_SHARE`` of the picture in at least so many key frames."""
 
 COVERS = 0.02
-"""Share of a thing that another must hide, in some key frame, to be said to cover it."""
+"""Share of a thing that another must hide, in some key frame, to count as covering it."""
 
 _MOVES = 0.12
 _GROWS = 1.5
@@ -56,11 +56,11 @@ class _ThingTrack:
 
 
 def facts_of(plan: ScenePlan, shots: Sequence[RenderedScene], *, gain_db: float = 0.0) -> Facts:
-    """State the facts of a scene from its key frames and what its mix was turned down by."""
+    """The facts of a scene, from its key frames and the gain of its mix."""
     seen = [_over_time([shot.visible[n] for shot in shots], [shot.whole[n] for shot in shots]) for n in _numbers(plan)]
     there = [number for number in _numbers(plan) if seen[number].shown.any()]
     depth = _clear_depth(plan, there)
-    things = []
+    objects = []
     elsewhere = [_voice(track, gain_db) for track in plan.elsewhere]
     for number in _numbers(plan):
         planned = plan.objects[number]
@@ -69,28 +69,28 @@ def facts_of(plan: ScenePlan, shots: Sequence[RenderedScene], *, gain_db: float 
             elsewhere += [] if voice is None else [voice]
             continue
         covers = _coverings(shots, number, there)
-        look, one = planned.look, seen[number]
-        things.append(
+        look, track = planned.look, seen[number]
+        objects.append(
             SceneObject(
                 id=planned.id,
                 category=look.category,
                 colour=look.colour,
                 texture=look.texture,
-                x=_range(one.x),
-                y=_range(one.y),
-                area=_range(np.where(one.shown, one.visible, np.nan), digits=6),
-                motion=_motion(plan.layout.paths[number].motion, one),
+                x=_range(track.x),
+                y=_range(track.y),
+                area=_range(np.where(track.shown, track.visible, np.nan), digits=6),
+                motion=_motion(plan.layout.paths[number].motion, track),
                 depth=depth[number],
                 covered_by=tuple(plan.objects[other].id for other, share in covers.items() if share >= COVERS),
-                hidden=_hidden(one),
+                hidden=_hidden(track),
                 voice=voice,
             )
         )
-    return Facts(things=tuple(things), duration_s=plan.seconds, elsewhere=tuple(elsewhere), unlisted=plan.unlisted)
+    return Facts(things=tuple(objects), duration_s=plan.seconds, elsewhere=tuple(elsewhere), unlisted=plan.unlisted)
 
 
 def targets_of(plan: ScenePlan, shots: Sequence[RenderedScene]) -> frozenset[str]:
-    """Ids of the things that are seen well enough to be referred to."""
+    """Ids of the things that are visible enough to be referred to."""
     pixels = plan.size[0] * plan.size[1]
     enough = [
         sum(np.count_nonzero(shot.visible[number]) >= TARGET_SHARE * pixels for shot in shots)
@@ -139,9 +139,9 @@ def _range(values: NDArray[np.float64], *, digits: int = 4) -> tuple[float, floa
     return round(float(np.nanmin(values)), digits), round(float(np.nanmax(values)), digits)
 
 
-def _hidden(one: _ThingTrack) -> float:
-    there = one.whole > 0
-    return round(float(np.max(1 - one.visible[there] / one.whole[there])), 4)
+def _hidden(track: _ThingTrack) -> float:
+    there = track.whole > 0
+    return round(float(np.max(1 - track.visible[there] / track.whole[there])), 4)
 
 
 def _coverings(shots: Sequence[RenderedScene], number: int, there: Sequence[int]) -> dict[int, float]:
@@ -176,23 +176,23 @@ def _clear_depth(plan: ScenePlan, there: Sequence[int]) -> dict[int, int | None]
     return ranks
 
 
-def _motion(planned: Motion, one: _ThingTrack) -> Motion | None:
+def _motion(planned: Motion, track: _ThingTrack) -> Motion | None:
     """The planned motion, where the masks of the key frames show it; else None."""
     if planned == "still":
         return planned
-    shown = np.flatnonzero(one.shown)
+    shown = np.flatnonzero(track.shown)
     if len(shown) < _CLEAR_FRAMES:
         return None
-    x, y = one.way[shown].T
+    x, y = track.way[shown].T
     if planned in {"left", "right"}:
         clear = (x[-1] - x[0]) * (1 if planned == "right" else -1) >= _MOVES
     elif planned in {"up", "down"}:
         clear = (y[-1] - y[0]) * (1 if planned == "down" else -1) >= _MOVES
     elif planned == "to_and_fro":
-        turns = sum(one * two < 0 for one, two in pairwise(np.diff(x)))
+        turns = sum(before * after < 0 for before, after in pairwise(np.diff(x)))
         clear = float(np.ptp(x)) >= _MOVES and turns >= 1
     else:
-        growth = one.whole[shown[-1]] / one.whole[shown[0]]
+        growth = track.whole[shown[-1]] / track.whole[shown[0]]
         clear = (growth if planned == "nearer" else 1 / growth) >= _GROWS
     return planned if clear else None
 
@@ -214,8 +214,8 @@ def facts_from_json(row: object) -> Facts:
         for key in ("x", "y", "area"):
             lowest, highest = getattr(thing, key)
             if lowest > highest:
-                told = f"{key!r} reaches from {lowest} to {highest}"
-                raise InputError(told, expected="the lowest first", hint="correct the line")
+                message = f"{key!r} reaches from {lowest} to {highest}"
+                raise InputError(message, expected="the lowest first", hint="correct the line")
     if len({thing.id for thing in facts.things}) < len(facts.things):
         raise InputError("two things have one id", expected="an id of its own for each thing", hint="correct the line")
     for voice in (*facts.elsewhere, *(thing.voice for thing in facts.things if thing.voice is not None)):
@@ -226,12 +226,13 @@ def facts_from_json(row: object) -> Facts:
 def say(
     rng: np.random.Generator, facts: Facts, *, targets: frozenset[str], most: int, nulls: int = 0
 ) -> tuple[Expression, ...]:
-    """Draw expressions of different texts, each proven: most name one of the targets each, then the null ones none."""
+    """Draw expressions of different texts, each proven: first those that name a target, then null expressions."""
     found = grammar.describe(rng, facts, most=most, targets=targets)
-    names = {one.text for one in found}
-    empty = [one for one in grammar.nulls(rng, facts, most=nulls) if one.text not in names] if nulls else []
-    for one in (*found, *empty):
-        check(one, facts)
+    names = {expression.text for expression in found}
+    drawn = grammar.nulls(rng, facts, most=nulls) if nulls else ()
+    empty = [expression for expression in drawn if expression.text not in names]
+    for expression in (*found, *empty):
+        check(expression, facts)
     return (*found, *empty)
 
 
@@ -240,9 +241,9 @@ def check(expression: Expression, facts: Facts) -> None:
     expected = frozenset() if expression.target is None else frozenset((expression.target,))
     named = proof.named(expression.form, facts)
     if named != expected:
-        told = "undecided" if named is None else ", ".join(sorted(named)) or "nothing"
+        result = "undecided" if named is None else ", ".join(sorted(named)) or "nothing"
         raise AuscultError(
-            f"the proof of {expression.text!r} gives {told}",
+            f"the proof of {expression.text!r} gives {result}",
             expected=expression.target or "nothing",
             hint="this is a fault of auscult, not of the input: please report it with the line of errors.jsonl",
         )

@@ -19,7 +19,7 @@ from auscult.rng import generator
 from auscult.scenes.appearance.light import Light, choose_light
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.assets import Assets
-from auscult.scenes.geometry import MOST_THINGS, Path, SceneLayout
+from auscult.scenes.geometry import MOST_OBJECTS, Path, SceneLayout
 from auscult.scenes.geometry import choose as choose_layout
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.sound.mix import gain_by_distance, pan_by_x
@@ -55,7 +55,7 @@ class ScenePlan:
     background: Word
     unlisted: bool = False  # the background is a photograph, which may show things that are not of the scene
     light: Light
-    objects: Annotated[tuple[ObjectPlan, ...], Meta(min_length=1, max_length=MOST_THINGS)]
+    objects: Annotated[tuple[ObjectPlan, ...], Meta(min_length=1, max_length=MOST_OBJECTS)]
     layout: SceneLayout  # their ways, in the order of `objects`
     elsewhere: Annotated[tuple[SoundTrack, ...], Meta(max_length=64)] = ()  # sounds from outside the picture
 
@@ -67,7 +67,7 @@ class ScenePlan:
     @property
     def tracks(self) -> tuple[SoundTrack, ...]:
         """Everything that sounds."""
-        return (*(thing.track for thing in self.objects if thing.track is not None), *self.elsewhere)
+        return (*(planned.track for planned in self.objects if planned.track is not None), *self.elsewhere)
 
     def as_json(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -86,9 +86,9 @@ class ScenePlan:
                 expected="one path an object",
                 hint="correct the line",
             )
-        for number, thing in enumerate(plan.objects, 1):
-            if thing.id != str(number):
-                raise fields.wrong("id", thing.id, f"{str(number)!r}: things are numbered from 1")
+        for number, planned in enumerate(plan.objects, 1):
+            if planned.id != str(number):
+                raise fields.wrong("id", planned.id, f"{str(number)!r}: things are numbered from 1")
         for track in plan.tracks:
             _check_track(track, until_s=plan.seconds)
         return plan
@@ -149,7 +149,7 @@ def choose_split(seed: int, index: int, *, wanted: Sequence[Split]) -> Split:
 def choose(
     seed: int, index: int, *, assets: Assets, shelves: Mapping[Split, Shelf], options: SceneOptions
 ) -> ScenePlan:
-    """Draw scene ``index``, which with ``seed`` settles every draw, of what each wanted split may use."""
+    """Draw scene ``index`` from what its split may use; ``index`` and ``seed`` determine every draw."""
     split = choose_split(seed, index, wanted=tuple(shelves))
     shelf = shelves[split]
     stock = _Stock(assets=assets, shelf=shelf)
@@ -197,7 +197,7 @@ def choose(
 
 
 def _background(rng: np.random.Generator, stock: _Stock, categories: Collection[str]) -> str:
-    """A background that is not known to show what the scene speaks of."""
+    """A background that is not known to show a category of the scene."""
     looks, named = stock.assets.looks, {category.lower() for category in categories}
     free = [name for name in stock.shelf.backgrounds if not named & (looks.held(name) or frozenset())]
     if not free:
@@ -206,10 +206,10 @@ def _background(rng: np.random.Generator, stock: _Stock, categories: Collection[
             expected="a background without them",
             hint="add photographs to backgrounds/, or correct backgrounds/names.csv",
         )
-    return _one(rng, free)
+    return _pick(rng, free)
 
 
-def _one(rng: np.random.Generator, names: Sequence[str]) -> str:
+def _pick(rng: np.random.Generator, names: Sequence[str]) -> str:
     return names[int(rng.integers(len(names)))]
 
 
@@ -217,8 +217,8 @@ def _looks(rng: np.random.Generator, stock: _Stock, *, objects: tuple[int, int])
     """Draw the things: often two alike, the others of other categories as long as there are some."""
     assets, shelf = stock.assets.looks, stock.shelf
     count = int(rng.integers(objects[0], objects[1] + 1))
-    first = _one(rng, shelf.targets)
-    look = assets.look(rng, first, instance=_one(rng, shelf.things[first]))
+    first = _pick(rng, shelf.targets)
+    look = assets.look(rng, first, instance=_pick(rng, shelf.categories[first]))
     looks = [look]
     if count > 1 and rng.random() < _TWINS:
         looks.append(_like(rng, stock, look))
@@ -228,23 +228,23 @@ def _looks(rng: np.random.Generator, stock: _Stock, *, objects: tuple[int, int])
     while len(looks) < count:
         category = _another(rng, shelf, used)
         used.add(category)
-        looks.append(assets.look(rng, category, instance=_one(rng, shelf.things[category])))
-    return [looks[int(place)] for place in rng.permutation(count)]
+        looks.append(assets.look(rng, category, instance=_pick(rng, shelf.categories[category])))
+    return [looks[int(index)] for index in rng.permutation(count)]
 
 
 def _another(rng: np.random.Generator, shelf: Shelf, used: set[str]) -> str:
     """A category for one more thing; of a scene of unseen targets, each further thing is unseen half the time."""
-    names = shelf.targets if rng.random() < _UNSEEN_SHARE else tuple(shelf.things)
-    fresh = [name for name in names if name not in used] or [name for name in shelf.things if name not in used]
-    return _one(rng, fresh or tuple(shelf.things))
+    names = shelf.targets if rng.random() < _UNSEEN_SHARE else tuple(shelf.categories)
+    fresh = [name for name in names if name not in used] or [name for name in shelf.categories if name not in used]
+    return _pick(rng, fresh or tuple(shelf.categories))
 
 
 def _like(rng: np.random.Generator, stock: _Stock, look: Look) -> Look:
     """Another thing of the same category and, where some draw has it, the same colour."""
     assets, shelf = stock.assets.looks, stock.shelf
-    others = tuple(name for name in shelf.things[look.category] if name != look.instance)
+    others = tuple(name for name in shelf.categories[look.category] if name != look.instance)
     again = not others or rng.random() < _SAME_INSTANCE
-    instance = look.instance if again else _one(rng, others)
+    instance = look.instance if again else _pick(rng, others)
     found = assets.look(rng, look.category, instance=instance)
     for _ in range(_COLOUR_TRIES):
         if found.colour == look.colour:
@@ -268,12 +268,12 @@ def _voices(
     for number in chosen:
         again = bool(labels) and rng.random() < _LABEL_AGAIN
         fresh = [name for name in shelf.sounds if name not in labels] or list(shelf.sounds)
-        labels.append(looks[number].category if own else _one(rng, labels) if again else _one(rng, fresh))
+        labels.append(looks[number].category if own else _pick(rng, labels) if again else _pick(rng, fresh))
     barred = {*labels, *(look.category for look in looks)}
     far = [name for name in shelf.sounds if name not in barred]
     count = int(np.searchsorted(np.cumsum(_ELSEWHERE), rng.random(), side="right"))
-    away = [far[int(place)] for place in rng.permutation(len(far))[: min(count, 2)]]
-    sources = [assets.sounds.source(rng, name, instance=_one(rng, shelf.sounds[name])) for name in (*labels, *away)]
+    away = [far[int(index)] for index in rng.permutation(len(far))[: min(count, 2)]]
+    sources = [assets.sounds.source(rng, name, instance=_pick(rng, shelf.sounds[name])) for name in (*labels, *away)]
     return dict(zip(chosen, sources, strict=False)), tuple(sources[len(chosen) :])
 
 

@@ -30,11 +30,11 @@ _UNSAFE = re.compile(r"[^0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """An expression with its place in the layout."""
+class ExpressionRow:
+    """An expression with its row in the layout."""
 
     row: refavs.MetadataRow  # its row of `metadata.csv`
-    expression: Expression  # what is said
+    expression: Expression  # the sentence and its logical form
 
 
 def object_word(category: str) -> str:
@@ -43,23 +43,23 @@ def object_word(category: str) -> str:
     return f"{word}-object" if word == refavs.NULL else word
 
 
-def rows_of(plan: ScenePlan, expressions: Sequence[Expression]) -> tuple[Said, ...]:
+def rows_of(plan: ScenePlan, expressions: Sequence[Expression]) -> tuple[ExpressionRow, ...]:
     """Give every expression its uid, split and fid; the expressions of one object word are counted from 1."""
-    words = {thing.id: object_word(thing.look.category) for thing in plan.objects}
+    words = {planned.id: object_word(planned.look.category) for planned in plan.objects}
     counts: dict[str, int] = {}
-    said = []
-    for one in expressions:
-        word = refavs.NULL if one.target is None else words[one.target]
+    rows = []
+    for expression in expressions:
+        word = refavs.NULL if expression.target is None else words[expression.target]
         counts[word] = counts.get(word, 0) + 1
         row = refavs.MetadataRow(
             vid=plan.vid,
             uid=refavs.uid_of(plan.vid, word, counts[word]),
-            split=NULL_SPLIT if one.target is None else plan.split,
-            fid=NULL_FID if one.target is None else int(one.target),
-            exp=one.text,
+            split=NULL_SPLIT if expression.target is None else plan.split,
+            fid=NULL_FID if expression.target is None else int(expression.target),
+            exp=expression.text,
         )
-        said.append(Said(row=row, expression=one))
-    return tuple(said)
+        rows.append(ExpressionRow(row=row, expression=expression))
+    return tuple(rows)
 
 
 def files_of(plan: ScenePlan, shots: Sequence[RenderedScene], samples: Samples, *, nulls: bool) -> dict[str, bytes]:
@@ -78,17 +78,17 @@ def files_of(plan: ScenePlan, shots: Sequence[RenderedScene], samples: Samples, 
     return files
 
 
-def items_of(plan: ScenePlan, shots: Sequence[RenderedScene], said: Sequence[Said]) -> list[dict[str, Any]]:
+def items_of(plan: ScenePlan, shots: Sequence[RenderedScene], listed: Sequence[ExpressionRow]) -> list[dict[str, Any]]:
     """Lines of ``items.jsonl``: every thing at every key frame that shows it, its true mask as the candidate."""
-    first: dict[str, Said] = {}
-    for one in said:
-        if one.expression.target is not None:
-            first.setdefault(one.expression.target, one)
+    first: dict[str, ExpressionRow] = {}
+    for row in listed:
+        if row.expression.target is not None:
+            first.setdefault(row.expression.target, row)
     items = []
     for frame, shot in enumerate(shots):
-        for number, thing in enumerate(plan.objects):
+        for number, planned in enumerate(plan.objects):
             if shot.visible[number].any():
-                items.append(_item(plan, thing.id, when=(frame, shot.time_s), said=first.get(thing.id)))
+                items.append(_item(plan, planned.id, when=(frame, shot.time_s), listed=first.get(planned.id)))
     return items
 
 
@@ -103,21 +103,21 @@ def video_name(vid: str) -> str:
     return f"{refavs.MEDIA}/{vid}/video.mp4"
 
 
-def _item(plan: ScenePlan, thing: str, *, when: tuple[int, float], said: Said | None) -> dict[str, Any]:
+def _item(plan: ScenePlan, object_id: str, *, when: tuple[int, float], listed: ExpressionRow | None) -> dict[str, Any]:
     frame, time_s = when
-    category = plan.objects[int(thing) - 1].look.category
-    mask = refavs.mask_name(plan.vid, int(thing), frame)
+    category = plan.objects[int(object_id) - 1].look.category
+    mask = refavs.mask_name(plan.vid, int(object_id), frame)
     scene: Mapping[str, Any] = {
-        "object": thing,
+        "object": object_id,
         "category": category,
         "split": plan.split,
-        "uid": None if said is None else said.row.uid,
+        "uid": None if listed is None else listed.row.uid,
     }
     return {
-        "id": f"{plan.vid}/{thing}/{frame}",
+        "id": f"{plan.vid}/{object_id}/{frame}",
         "frame": refavs.frame_name(plan.vid, frame),
         "mask": mask,
-        **({} if said is None else {"text": said.row.exp}),
+        **({} if listed is None else {"text": listed.row.exp}),
         "clip": plan.vid,
         "time_s": time_s,
         "audio": refavs.sound_name(plan.vid),

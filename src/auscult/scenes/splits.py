@@ -43,17 +43,17 @@ Names: TypeAlias = tuple[str, ...]
 class Shelf:
     """What scenes of one split may use."""
 
-    things: Mapping[str, Names]  # category to instances
+    categories: Mapping[str, Names]  # category to instances
     targets: Names  # categories that expressions of this split refer to
     sounds: Mapping[str, Names]  # label to instances
     backgrounds: Names
 
 
 def divide(assets: Assets, *, wanted: Iterable[Split] = SPLITS) -> dict[Split, Shelf]:
-    """Say what each wanted split may use; a UsageError counts what there is where it is too little for one of them."""
-    things = assets.looks.instances()
-    seen, unseen = _divided(things, _UNSEEN_SHARE)
-    for_train, for_test = _by_instance(things, unseen=frozenset(unseen))
+    """The assets that each wanted split may use; a UsageError where there are too few for one of them."""
+    categories = assets.looks.instances()
+    seen, unseen = _divided(categories, _UNSEEN_SHARE)
+    for_train, for_test = _by_instance(categories, unseen=frozenset(unseen))
     train_sounds, test_sounds = _by_instance(assets.sounds.instances(), unseen=frozenset(unseen))
     train_grounds, test_grounds = _divided(assets.looks.backgrounds(), _TEST_SHARE)
     hidden = frozenset(unseen)
@@ -61,19 +61,19 @@ def divide(assets: Assets, *, wanted: Iterable[Split] = SPLITS) -> dict[Split, S
     enough = len(known) >= COMPANY
     shelves: dict[Split, Shelf] = {
         "train": Shelf(
-            things=for_train,
+            categories=for_train,
             targets=tuple(name for name in for_train if name in seen),
             sounds=train_sounds,
             backgrounds=train_grounds,
         ),
         "test_s": Shelf(
-            things=known if enough else for_test,
+            categories=known if enough else for_test,
             targets=tuple(known),
             sounds=_without(test_sounds, hidden) if enough else test_sounds,
             backgrounds=test_grounds,
         ),
         "test_u": Shelf(
-            things=for_test,
+            categories=for_test,
             targets=tuple(name for name in for_test if name in hidden),
             sounds=test_sounds,
             backgrounds=test_grounds,
@@ -117,16 +117,16 @@ def _without(groups: Mapping[str, Names], names: frozenset[str]) -> dict[str, Na
 def _require(split: Split, shelf: Shelf, assets: Assets) -> None:
     if shelf.targets and shelf.backgrounds:
         return
-    things = assets.looks.instances()
-    several = sum(len(instances) > 1 for instances in things.values())
+    categories = assets.looks.instances()
+    several = sum(len(instances) > 1 for instances in categories.values())
     needs = {
         "train": "one category and one background",
         "test_s": "a seen category of two instances or more, and two backgrounds",
         "test_u": "two categories and two backgrounds",
     }[split]
     raise UsageError(
-        f"the assets are too few for the split {split}: {len(things)} categories, {several} of them with two or more "
-        f"instances, {len(assets.looks.backgrounds())} backgrounds",
+        f"the assets are too few for the split {split}: {len(categories)} categories, {several} of them with two or "
+        f"more instances, {len(assets.looks.backgrounds())} backgrounds",
         expected=needs,
         hint="add cut-outs or backgrounds, or make another split: --split train",
     )

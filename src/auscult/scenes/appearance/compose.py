@@ -131,19 +131,19 @@ class Layer:
     mask: Mask  # where it covers at least half, bool (h, w)
 
 
-def lay(thing: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | None:
+def lay(placed: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | None:
     """Work out a thing's layer; None where the thing is outside the picture."""
-    speed = tuple(round(side / _SPEED_STEP_PX) * _SPEED_STEP_PX for side in thing.speed_px)
-    height, width = thing.sprite.alpha.shape
-    reach = 4 + math.ceil(1.5 * shadow_reach_px(thing.sprite.alpha.shape))
+    speed = tuple(round(side / _SPEED_STEP_PX) * _SPEED_STEP_PX for side in placed.speed_px)
+    height, width = placed.sprite.alpha.shape
+    reach = 4 + math.ceil(1.5 * shadow_reach_px(placed.sprite.alpha.shape))
     room = tuple(reach + math.ceil(abs(side) / 2) for side in speed)
-    corner = (round(thing.x_px - width / 2) - room[0], round(thing.y_px - height / 2) - room[1])
+    corner = (round(placed.x_px - width / 2) - room[0], round(placed.y_px - height / 2) - room[1])
     there, here = _windows((height + 2 * room[1], width + 2 * room[0]), corner, stage.background.shape)
     if there is None or here is None:
         return None
     body = None if after is None else after.soft.body
-    if body is None or body.sprite is not thing.sprite or body.room != room:
-        body = _body(thing.sprite, (room[0], room[1]), stage=stage)
+    if body is None or body.sprite is not placed.sprite or body.room != room:
+        body = _body(placed.sprite, (room[0], room[1]), stage=stage)
     blur_px = round(blur_between(body.fineness, stage.fineness(there)) / _BLUR_STEP_PX) * _BLUR_STEP_PX
     soft = after.soft if after is not None and after.soft.body is body else None
     if soft is None or (soft.blur_px, soft.speed_px) != (blur_px, speed):

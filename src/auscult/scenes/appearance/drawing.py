@@ -82,9 +82,9 @@ def bar(start: tuple[float, float], stop: tuple[float, float], width: float, *, 
     """A straight bar with round ends; at ``stop`` it is ``taper`` times as wide."""
     first, last = np.array(start, dtype=np.float64), np.array(stop, dtype=np.float64)
     angle = float(np.degrees(np.arctan2(*(last - first)[::-1])))
-    one = arc(first[0], first[1], width / 2, start=angle + 90, stop=angle + 270)
-    two = arc(last[0], last[1], width / 2 * taper, start=angle - 90, stop=angle + 90)
-    return np.concatenate([one, two])
+    first_end = arc(first[0], first[1], width / 2, start=angle + 90, stop=angle + 270)
+    last_end = arc(last[0], last[1], width / 2 * taper, start=angle - 90, stop=angle + 90)
+    return np.concatenate([first_end, last_end])
 
 
 def star(x: float, y: float, radius: float, *, points: int = 5, depth: float = 0.45) -> Points:
@@ -206,14 +206,14 @@ class _Sheet:
     ) -> None:
         """Lay one part over what is there."""
         half = np.array(self.size[::-1]) / 2
-        places = [turned(contour - self.middle, self.turn_deg) * self.height_px + half for contour in part.contours]
-        every = np.concatenate(places)
+        outlines = [turned(contour - self.middle, self.turn_deg) * self.height_px + half for contour in part.contours]
+        every = np.concatenate(outlines)
         low = np.clip(np.floor(every.min(axis=0)).astype(int), 0, (self.size[1] - 1, self.size[0] - 1))
         high = np.clip(np.ceil(every.max(axis=0)).astype(int) + 1, low + 1, (self.size[1], self.size[0]))
         window = (slice(int(low[1]), int(high[1])), slice(int(low[0]), int(high[0])))
         fine = np.zeros(((high - low) * self.finer)[::-1], np.uint8)
         scale = self.finer * 2**_SHIFT
-        whole = [np.rint((place - low) * scale - 2 ** (_SHIFT - 1)).astype(np.int32) for place in places]
+        whole = [np.rint((outline - low) * scale - 2 ** (_SHIFT - 1)).astype(np.int32) for outline in outlines]
         cv2.fillPoly(fine, whole, 255, shift=_SHIFT)
         bounds = tuple(slice(side.start * self.finer, side.stop * self.finer) for side in window)
         np.maximum(cover[bounds], fine, out=cover[bounds])
@@ -229,7 +229,7 @@ class _Sheet:
         tone = np.array(skin.tones[part.paint], np.float32)
         paint = np.broadcast_to(tone, (*covered.shape, 3)).copy()
         if part.paint == "body" and skin.texture != "plain":
-            u, v = self.places(window, finer=2)
+            u, v = self.coordinates(window, finer=2)
             marked = pattern(skin.texture, u, v, weave=skin.weave)
             if marked is not None:
                 shares = cv2.resize(marked, covered.shape[::-1], interpolation=cv2.INTER_AREA)
@@ -238,7 +238,7 @@ class _Sheet:
             paint *= _form(covered, part.dome)[..., None]
         return paint
 
-    def places(self, window: tuple[slice, slice], *, finer: int) -> tuple[Floats, Floats]:
+    def coordinates(self, window: tuple[slice, slice], *, finer: int) -> tuple[Floats, Floats]:
         """Where the pixels of a window lie on the thing, in heights: (u, v), each float32."""
         rows, columns = (
             ((np.arange(side.start * finer, side.stop * finer) + 0.5) / finer - size / 2) / self.height_px
@@ -265,7 +265,7 @@ def _form(covered: NDArray[np.uint8], dome: float) -> Floats:
 def _mottling(sheet: _Sheet, skin: Skin) -> Floats:
     """Slight unevenness of the surface, tied to the thing."""
     table = np.random.Generator(np.random.PCG64(skin.grain_seed)).normal(size=(32, 32)).astype(np.float32)
-    u, v = sheet.places((slice(0, sheet.size[0]), slice(0, sheet.size[1])), finer=1)
+    u, v = sheet.coordinates((slice(0, sheet.size[0]), slice(0, sheet.size[1])), finer=1)
     field: Floats = np.ones(sheet.size, np.float32)
     for repeats, depth in ((6.0, 0.03), (23.0, 0.025)):
         field += np.float32(depth) * cv2.remap(

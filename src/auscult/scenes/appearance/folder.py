@@ -86,7 +86,7 @@ def _placed(
 
 
 PICTURES: Final = frozenset({".png", ".webp", ".tif", ".tiff", ".jpg", ".jpeg", ".gif", ".bmp"})
-"""Endings that ``cutouts/`` is searched for; those of formats without alpha too, so that they are told of."""
+"""Endings that ``cutouts/`` is searched for; those of formats without alpha too, so that they are reported."""
 
 
 def names_by_file(tree: Tree) -> tuple[Mapping[str, frozenset[str]], list[ErrorRecord]]:

@@ -137,7 +137,7 @@ def _skin(look: Look) -> Skin:
         raise InputError(f"texture {str(look.texture)[:40]!r} is unknown", expected=", ".join(TEXTURES))
     second = _SECOND[int(randomness.generator(_SEED, "second", look.instance).integers(len(_SECOND)))]
     tone = params.tone
-    if sum(abs(one - other) for one, other in zip(tone, second, strict=True)) < 120:
+    if sum(abs(first - other) for first, other in zip(tone, second, strict=True)) < 120:
         second = _SECOND[1] if sum(tone) > 380 else _SECOND[0]
     return Skin(
         tones={**_FIXED, "body": tone, "second": second, "shade": scaled(tone, 1.5 if max(tone) < 60 else 0.62)},

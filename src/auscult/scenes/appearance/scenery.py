@@ -170,10 +170,10 @@ def _clutter(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     """Blurred shapes without names, many over one another, as a full shelf out of focus."""
     picture = _times(_flat(rng, size, ((60, 56, 52), (190, 186, 180))), 1 + 0.08 * noise(rng, size, cell=60))
     for _ in range(int(rng.integers(70, 140))):
-        place = rng.uniform(0, 1, 2) * size[::-1]
+        centre = rng.uniform(0, 1, 2) * size[::-1]
         reach = float(rng.uniform(0.02, 0.14) * size[0])
         angles = np.sort(rng.uniform(0, 2 * np.pi, int(rng.integers(4, 9))))
-        corners = place + reach * rng.uniform(0.5, 1.3, (len(angles), 1)) * np.stack(
+        corners = centre + reach * rng.uniform(0.5, 1.3, (len(angles), 1)) * np.stack(
             [np.cos(angles), np.sin(angles)], 1
         )
         tone = rng.uniform(40, 210) + rng.normal(0, 26, 3)
@@ -182,7 +182,7 @@ def _clutter(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     return _times(soft, 1 + 0.06 * noise(rng, size, cell=6, roughness=0.9))
 
 
-_PLACES: Final = MappingProxyType[str, Callable[[np.random.Generator, Size], NDArray[Any]]](
+_PAINTERS: Final = MappingProxyType[str, Callable[[np.random.Generator, Size], NDArray[Any]]](
     {
         "beach": partial(_open_air, ground=((168, 148, 112), (206, 188, 152))),
         "bricks": _bricks,
@@ -193,14 +193,14 @@ _PLACES: Final = MappingProxyType[str, Callable[[np.random.Generator, Size], NDA
         "street": _street,
     }
 )
-KINDS: Final = tuple(_PLACES)
+KINDS: Final = tuple(_PAINTERS)
 WITH_SHAPES: Final = frozenset({"clutter", "room", "street"})
 """Kinds that show frames, windows or scraps of any colour."""
 
 
 def paint(rng: np.random.Generator, kind: str, *, size: Size) -> Frame:
     """Paint a background of one of ``KINDS``, uint8 RGB (height, width, 3), as soft and noisy as a camera's."""
-    picture = _PLACES[kind](rng, size)
+    picture = _PAINTERS[kind](rng, size)
     slope = 1 + np.float32(rng.uniform(-0.15, 0.15)) * (_across(size) - np.float32(0.5))
     seen: NDArray[Any] = cv2.GaussianBlur(_times(picture, slope), (0, 0), 0.6)
     grain = rng.standard_normal(size, dtype=np.float32) * np.float32(rng.uniform(0.8, 2.5))

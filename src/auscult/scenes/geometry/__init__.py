@@ -24,15 +24,15 @@ from auscult.errors import InputError
 Motion: TypeAlias = Literal["still", "left", "right", "up", "down", "nearer", "away", "to_and_fro"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
 
-_Place: TypeAlias = Annotated[float, Meta(ge=-4.0, le=5.0)]  # a centre may lie up to four pictures outside
+_Coordinate: TypeAlias = Annotated[float, Meta(ge=-4.0, le=5.0)]  # a centre may lie up to four pictures outside
 
 
 @dataclass(frozen=True, slots=True)
 class Pose:
     """Where a thing is at one time."""
 
-    x: _Place  # centre, share of the picture's width; may lie outside 0..1
-    y: _Place  # centre, share of the picture's height
+    x: _Coordinate  # centre, share of the picture's width; may lie outside 0..1
+    y: _Coordinate  # centre, share of the picture's height
     height: Annotated[float, Meta(ge=1e-3, le=2.0)]  # height, share of the picture's height, above 0
     turn_deg: Annotated[float, Meta(ge=-360.0, le=360.0)] = 0.0  # turn, clockwise
 
@@ -57,12 +57,12 @@ class Path:
         share = min(1.0, max(0.0, time_s / self.duration_s))
         if self.swings:
             share = (1.0 - math.cos(2.0 * math.pi * self.swings * share)) / 2.0
-        one, two = self.start, self.end
+        start, end = self.start, self.end
         return Pose(
-            x=one.x + share * (two.x - one.x),
-            y=one.y + share * (two.y - one.y),
-            height=one.height * (two.height / one.height) ** share,
-            turn_deg=one.turn_deg + share * (two.turn_deg - one.turn_deg),
+            x=start.x + share * (end.x - start.x),
+            y=start.y + share * (end.y - start.y),
+            height=start.height * (end.height / start.height) ** share,
+            turn_deg=start.turn_deg + share * (end.turn_deg - start.turn_deg),
         )
 
     def speed(self, time_s: float) -> tuple[float, float]:
@@ -76,14 +76,14 @@ class Path:
         return self.full_height / self.pose(time_s).height
 
 
-MOST_THINGS = 64
+MOST_OBJECTS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneLayout:
-    """Where everything of a scene is."""
+    """Paths and depth order of all things of a scene."""
 
-    paths: Annotated[tuple[Path, ...], Meta(max_length=MOST_THINGS)]  # one for each thing
+    paths: Annotated[tuple[Path, ...], Meta(max_length=MOST_OBJECTS)]  # one for each thing
     depth: tuple[int, ...]  # rank of each thing from the viewer, 0 in front of all others; the same throughout the clip
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class SceneLayout:
     @property
     def far_to_near(self) -> tuple[int, ...]:
         """Indices of the things in the order in which they are painted."""
-        return tuple(sorted(range(len(self.depth)), key=lambda thing: -self.depth[thing]))
+        return tuple(sorted(range(len(self.depth)), key=lambda index: -self.depth[index]))
 
 
 Boxes = NDArray[np.float64]
@@ -118,7 +118,7 @@ _ROLLS = 0.3  # chance that a thing turns on its way
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wish:
-    """What is settled about a thing before it gets its place."""
+    """What is drawn for a thing before its position."""
 
     motion: Motion
     aspect: float
@@ -168,7 +168,7 @@ def _wish(rng: np.random.Generator, aspect: float, duration_s: float) -> _Wish:
 
 
 def _draw(rng: np.random.Generator, wish: _Wish, *, beside: Boxes | None) -> Path:
-    """Draw a path for a wish; ``beside`` is the way of the thing that it shall hide or be hidden by."""
+    """Draw a path for a wish; ``beside`` is the path of the thing that it shall hide or be hidden by."""
     full = _fitting(wish.extent / math.sqrt(wish.aspect), wish.aspect)
     height = full / wish.distance
     growth = float(rng.uniform(1.45, 1.8))
@@ -182,7 +182,7 @@ def _draw(rng: np.random.Generator, wish: _Wish, *, beside: Boxes | None) -> Pat
         x = float((middle[0] + middle[2]) / 2 + rng.choice((-1, 1)) * rng.uniform(0.3, 0.7) * (middle[2] - middle[0]))
         y = float((middle[1] + middle[3]) / 2 + rng.uniform(-0.35, 0.35) * (middle[3] - middle[1]))
         x, y = _kept(x, wide), _kept(y, tall)
-    (x0, x1), (y0, y1) = _ways(rng, wish.motion, place=(x, y), extent=(wide, tall))
+    (x0, x1), (y0, y1) = _ways(rng, wish.motion, centre=(x, y), extent=(wide, tall))
     turn = float(rng.normal(0, 5))
     roll = float(rng.uniform(15, 50)) * (1 if x1 > x0 else -1)
     rolls = wish.motion in {"left", "right", "to_and_fro"} and rng.random() < _ROLLS
@@ -215,10 +215,10 @@ def _kept(centre: float, length: float) -> float:
 
 
 def _ways(
-    rng: np.random.Generator, motion: Motion, *, place: tuple[float, float], extent: tuple[float, float]
+    rng: np.random.Generator, motion: Motion, *, centre: tuple[float, float], extent: tuple[float, float]
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """First and last x, first and last y of a thing that passes about ``place``."""
-    x, y = place
+    x, y = centre
     if motion in {"left", "right"}:
         ends = _across(rng, x, extent[0])
         return (ends if motion == "right" else ends[::-1]), (y, y)
@@ -234,7 +234,7 @@ def _ways(
 def _along(
     rng: np.random.Generator, centre: float, length: float, *, shift: tuple[float, float]
 ) -> tuple[float, float]:
-    """Two places, the smaller first, ``shift`` apart, with ``centre`` between them; inside the picture if they fit."""
+    """Two positions, the smaller first, ``shift`` apart, with ``centre`` between them; in the picture if they fit."""
     far = float(rng.uniform(*shift))
     first = centre - far * float(rng.uniform(0.2, 0.8))
     margin = min(length / 2, (1 - far) / 2)
@@ -269,7 +269,7 @@ def _boxes(path: Path, aspect: float) -> Boxes:
 
 
 def _fault(box: Boxes, others: Sequence[Boxes], nearer: NDArray[np.bool_], *, wanted: bool) -> float:
-    """How badly a place suits, 0 suits: boxes (times, 4) beside those that have a place, of which some are ``nearer``.
+    """Penalty of a path, 0 is best: its boxes (times, 4) against those already placed, of which some are ``nearer``.
 
     Where ``wanted``, it and the first of them shall hide one another in part.
     """
@@ -287,10 +287,10 @@ def _fault(box: Boxes, others: Sequence[Boxes], nearer: NDArray[np.bool_], *, wa
     return fault
 
 
-def _shared(one: Boxes, two: Boxes) -> Boxes:
-    """Areas that boxes share, one by one; (times,)."""
-    wide = np.minimum(one[:, 2], two[:, 2]) - np.maximum(one[:, 0], two[:, 0])
-    high = np.minimum(one[:, 3], two[:, 3]) - np.maximum(one[:, 1], two[:, 1])
+def _shared(first: Boxes, second: Boxes) -> Boxes:
+    """Intersection areas of boxes, pairwise; (times,)."""
+    wide = np.minimum(first[:, 2], second[:, 2]) - np.maximum(first[:, 0], second[:, 0])
+    high = np.minimum(first[:, 3], second[:, 3]) - np.maximum(first[:, 1], second[:, 1])
     return np.asarray(np.clip(wide, 0, None) * np.clip(high, 0, None), dtype=np.float64)
 
 

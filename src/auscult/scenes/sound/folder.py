@@ -187,7 +187,7 @@ def read_clip(path: Path, *, limits: Limits = LIMITS) -> Sound:
     so that a span starts with its sound and not with the noise before it.
     """
     sound = read_sound(path, limits=limits)
-    mono = _one_channel(sound.samples)
+    mono = _to_mono(sound.samples)
     if float(np.max(np.abs(mono))) < _SILENT:
         raise InputError("the sound is silent", expected="a sound louder than -60 dB", path=path)
     size = max(1, round(_FRAME_S * sound.rate_hz))
@@ -226,7 +226,7 @@ def fitted(clip: Sound, *, count: int, rate_hz: int) -> Samples:
     return whole[:count]
 
 
-def _one_channel(samples: Samples) -> NDArray[np.float32]:
+def _to_mono(samples: Samples) -> NDArray[np.float32]:
     """The mean of the channels; the first where they cancel one another out."""
     mono = np.asarray(samples.mean(axis=0), dtype=np.float32)
     if float(np.std(mono)) < _CANCELLED * float(np.std(samples[0])):
@@ -295,7 +295,7 @@ class FolderSounds:
 def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple[ErrorRecord, ...]]:
     """Open ``sounds/`` of an asset folder; every file is read once to see whether it can be used.
 
-    The set may be empty; files and rows of lists that are of no use are told of.
+    The set may be empty; files and rows of lists that cannot be used are reported as errors.
     """
     tree = walk(Path(root) / "sounds", root=Path(root))
     named, name_errors = named_files(tree, SOUND_SUFFIXES, what="sound")
@@ -303,13 +303,13 @@ def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple
     errors = [*tree.errors, *name_errors, *word_errors]
     files: dict[str, dict[str, Path]] = {}
     contents = Contents()
-    for one in named:
+    for entry in named:
         try:
-            clip = read_clip(one.path, limits=limits)
-            contents.add(clip.samples, one, rate_hz=clip.rate_hz)
+            clip = read_clip(entry.path, limits=limits)
+            contents.add(clip.samples, entry, rate_hz=clip.rate_hz)
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
             continue
-        files.setdefault(one.name, {})[one.file] = one.path
+        files.setdefault(entry.name, {})[entry.file] = entry.path
     name = Path(root).resolve().name
     return FolderSounds(name=name, files=files, words=words, limits=limits), tuple(errors)

@@ -78,8 +78,8 @@ def _gains(
     sides = level * np.cos(angle), level * np.sin(angle)
     if np.ptp(level) == 0.0 and np.ptp(angle) == 0.0:
         return np.float32(sides[0][0]), np.float32(sides[1][0])
-    places = np.arange(length)
-    left, right = (np.interp(places, knots, side).astype(np.float32) for side in sides)
+    samples = np.arange(length)
+    left, right = (np.interp(samples, knots, side).astype(np.float32) for side in sides)
     return left, right
 
 

@@ -63,8 +63,8 @@ def _steps(spans: Sequence[Span]) -> Steps:
 
 
 def _clear(first: Steps, second: Steps) -> bool:
-    ends = [(one, other) for one in (first[0][0], first[-1][1]) for other in (second[0][0], second[-1][1])]
-    if any(abs(one - other) < _MARGIN for one, other in ends):
+    ends = [(a, b) for a in (first[0][0], first[-1][1]) for b in (second[0][0], second[-1][1])]
+    if any(abs(a - b) < _MARGIN for a, b in ends):
         return False
     together = sum(max(0, min(a[1], b[1]) - max(a[0], b[0])) for a in first for b in second)
     if together:
@@ -75,14 +75,14 @@ def _clear(first: Steps, second: Steps) -> bool:
 def _try(rng: np.random.Generator, count: int, length: int) -> list[Steps] | None:
     voices: list[Steps] = []
     for _ in range(count):
-        voice = _place(rng, voices, length)
+        voice = _add_voice(rng, voices, length)
         if voice is None:
             return None
         voices.append(voice)
     return voices
 
 
-def _place(rng: np.random.Generator, voices: Sequence[Steps], length: int) -> Steps | None:
+def _add_voice(rng: np.random.Generator, voices: Sequence[Steps], length: int) -> Steps | None:
     """One more voice, clear of all so far, by a pattern that refers to one of them; None when none fits."""
     through: Steps = ((0, length),)
     others = [voice for voice in voices if voice != through]

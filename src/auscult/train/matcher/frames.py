@@ -71,7 +71,7 @@ def vocabulary(sources: Sequence[AssetSource]) -> Vocabulary:
 
     A voice has a maker only where it follows from the thing: the generated voices are handed out by chance.
     """
-    seen = {name for _, shelf in sources for name in shelf.things}
+    seen = {name for _, shelf in sources for name in shelf.categories}
     return Vocabulary(
         categories=tuple(sorted(seen)),
         colours=tuple(COLOURS),

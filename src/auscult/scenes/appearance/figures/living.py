@@ -72,8 +72,8 @@ def tree(rng: np.random.Generator) -> list[PaintedOutline]:
         return parts
     for _ in range(int(rng.integers(6, 9))):
         angle, reach = rng.uniform(0, 2 * np.pi), rng.uniform(0.25, 0.55)
-        place = (reach * np.cos(angle), -0.2 + 0.8 * reach * np.sin(angle))
-        parts.append(paint("body", 0.7, ellipse(*place, rng.uniform(0.38, 0.52))))
+        centre = (reach * np.cos(angle), -0.2 + 0.8 * reach * np.sin(angle))
+        parts.append(paint("body", 0.7, ellipse(*centre, rng.uniform(0.38, 0.52))))
     parts.append(paint("body", 0.4, ellipse(0, -0.2, 0.55)))
     return parts
 
@@ -114,7 +114,7 @@ def butterfly(rng: np.random.Generator) -> list[PaintedOutline]:
     """A butterfly, wings spread."""
     upper = smooth([(0, -0.1), (0.4, -0.95), (1.1, -rng.uniform(0.8, 1.0)), (1.15, -0.2), (0.4, 0.15)])
     lower = smooth([(0, 0.0), (0.75, 0.05), (0.9, 0.5), (0.55, rng.uniform(0.8, 1.0)), (0.15, 0.5)])
-    parts = [paint("body", 0.5, wing) for one in (lower, upper) for wing in (one, mirrored(one))]
+    parts = [paint("body", 0.5, wing) for shape in (lower, upper) for wing in (shape, mirrored(shape))]
     spot = rng.uniform(0.1, 0.17)
     for sign in (-1, 1):
         parts += [
@@ -182,4 +182,4 @@ def cat(rng: np.random.Generator) -> list[PaintedOutline]:
     return parts
 
 
-FIGURES = {one.__name__: one for one in (bird, butterfly, cactus, cat, fish, flower, mushroom, snail, tree)}
+FIGURES = {figure.__name__: figure for figure in (bird, butterfly, cactus, cat, fish, flower, mushroom, snail, tree)}

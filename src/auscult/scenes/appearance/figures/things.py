@@ -571,4 +571,4 @@ _FIGURES = (
     *(ball, balloon, bell, boat, bottle, bus, candle, car, chair, clock, crown, cup, drum, guitar, hat, house, key),
     *(kite, lantern, maraca, plane, robot, rocket, teapot, teddy, trumpet, umbrella, vase, windmill),
 )
-FIGURES = {"star": star_shape, **{one.__name__: one for one in _FIGURES}}
+FIGURES = {"star": star_shape, **{figure.__name__: figure for figure in _FIGURES}}
