@@ -1,6 +1,6 @@
-"""What a referring expression may speak of: things, where they are, how they move, when they sound.
+"""The facts that referring expressions use: things, where they are, how they move, when they sound.
 
-Facts hold no pixel and no sample. Whoever made or annotated a scene states them; the grammar only reads them. Places
+Facts hold no pixel and no sample. They come with the scene or its annotation; the grammar only reads them. Places
 are shares of the picture (x 0 left to 1 right, y 0 top to 1 bottom), times are seconds.
 """
 

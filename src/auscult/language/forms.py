@@ -63,7 +63,7 @@ _WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 
 
 def read(form: object) -> Form:
-    """Check a form that came from outside and give it back; an InputError where it is none, or too long or too deep."""
+    """Check a form from outside and return it; an InputError where it is malformed, too long or too deep."""
     return _read(form, MOST_NESTING)
 
 
@@ -86,7 +86,7 @@ def _read(form: object, depth: int) -> Form:
 
 
 def _check_part(form: Form, key: str, depth: int) -> None:
-    """Check what stands under a key: forms, a count, or a word."""
+    """Check the value of a key: forms, a count, or a word."""
     name, value = form["op"], form[key]
     if name == "and":
         if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_PARTS:
@@ -118,13 +118,13 @@ _MOST_COUNTED: Final = 6
 
 
 def both(*parts: Form) -> Form:
-    """Forms joined; one alone stays as it is, and ``anything`` adds nothing."""
+    """The conjunction of forms; a single form is returned as it is, and ``anything`` is dropped."""
     kept = [part for part in parts if part["op"] != "anything"]
     return {"op": "and", "of": kept} if len(kept) > 1 else kept[0] if kept else ANYTHING
 
 
 def no(form: Form) -> Form:
-    """A form denied."""
+    """The negation of a form."""
     return {"op": "not", "of": form}
 
 
@@ -134,7 +134,7 @@ def most(quality: str, form: Form) -> Form:
 
 
 def relation(how: str, form: Form) -> Form:
-    """What stands so to the one thing that the form names."""
+    """What is in this relation to the one thing that the form names."""
     return {"op": "relation", "how": how, "to": form}
 
 
@@ -149,7 +149,7 @@ def colours(facts: Facts) -> list[Form]:
 
 
 def textures(facts: Facts) -> list[Form]:
-    """The textures that occur; plain is not said where all are."""
+    """The textures that occur."""
     return _words("texture", (thing.texture for thing in facts.things))
 
 
@@ -166,18 +166,18 @@ def places() -> list[Form]:
 
 
 def covers() -> list[Form]:
-    """What hides and is hidden."""
+    """Predicates of occlusion: hidden, hiding, not hidden."""
     return [{"op": "hidden"}, {"op": "hiding"}, no({"op": "hidden"})]
 
 
 def seen(facts: Facts) -> list[Form]:
-    """Everything simple that is seen, and the denial of what is a thing's own."""
+    """All simple visual predicates, and the negations of category and colour."""
     own = [*categories(facts), *colours(facts)]
     return [*own, *map(no, own), *textures(facts), *motions(facts), *places(), *covers()]
 
 
 def heard(facts: Facts) -> list[Form]:
-    """Everything simple that is heard."""
+    """All simple predicates of sound."""
     if facts.silent:
         return []
     return [SOUNDS, no(SOUNDS), *voices(facts), *counts(), {"op": "throughout"}, *to_voices(facts)]

@@ -93,7 +93,7 @@ _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words, and which way of saying it was taken."""
+    """Words, and the name of the wording that was taken."""
 
     text: str
     wording: str
@@ -362,17 +362,17 @@ def _or_not(forms: list[Form]) -> list[Form]:
 
 
 def _single(proof: Proof, forms: list[Form]) -> list[Form]:
-    """Those that name one thing, as a relation presupposes."""
+    """The forms that name exactly one thing, as a relation presupposes."""
     return [form for form in forms if len(proof.named(form) or ()) == 1]
 
 
 def _true_of_any(proof: Proof, forms: list[Form]) -> list[Form]:
-    """Those that are true of something."""
+    """The forms that are true of at least one thing."""
     return [form for form in forms if True in proof.values(form)]
 
 
 def _sensible(proof: Proof, how: str, form: Form) -> bool:
-    """Nothing moves in the same way as a thing that does not move."""
+    """Whether a relation makes sense: nothing moves in the same way as a thing that does not move."""
     moves = proof.facts.duration_s > 0 and proof.named(both(form, STILL)) == frozenset()
     return how != "same_motion" or moves
 
@@ -538,7 +538,7 @@ class _Scene:
         return all(value is False or goal is True for value, goal in pairs)
 
     def _chooses(self, form: Form) -> bool:
-        """Every superlative in a form has several things to choose from."""
+        """Whether every superlative in a form has several things to choose from."""
         if form["op"] == "most" and self.proof.values(form["of"]).count(True) < 2:
             return False
         inner = form.get("of", form.get("to", ()))

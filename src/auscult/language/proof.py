@@ -40,7 +40,7 @@ def is_voice(voice: Voice | None, *, noun: str, verb: str) -> bool | None:
 
 
 def times(voice: Voice | None, count: int, facts: Facts) -> bool | None:
-    """Whether it sounds this often; what sounds all the time is not said to sound once."""
+    """Whether it sounds this often; unclear for once if it sounds all the time."""
     if voice is None:
         return False
     if count == 1 and throughout(voice, facts) is not False:

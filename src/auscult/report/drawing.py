@@ -242,7 +242,7 @@ class Drawing:
 
 
 def points_of(part: DrawnShape) -> tuple[Point, ...]:
-    """The places that make a part: ends, corners, centre or anchor."""
+    """The points of a part: ends, corners, centre or anchor."""
     match part:
         case Line():
             return part.start, part.end

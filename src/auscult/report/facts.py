@@ -17,7 +17,7 @@ RANK: dict[str, int] = {"reject": 0, "major_revision": 1, "minor_revision": 2, U
 
 
 def action_key(action: Action | None) -> str:
-    """The action's name, or ``undecided`` where no policy has spoken yet."""
+    """The action's name, or ``undecided`` where no policy has decided."""
     return UNDECIDED if action is None else action
 
 
@@ -138,7 +138,7 @@ def unlike_of(summary: Mapping[str, Any]) -> Unlike | None:
 
 
 def estimates_of(summary: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What the estimates come to, as label and text: shares of bad masks, looks that find them, agreement.
+    """The estimates of the summary, as label and text: shares of bad masks, looks that find them, agreement.
 
     Empty where the judge gives no probabilities and the model no score.
     """
@@ -153,7 +153,7 @@ def estimates_of(summary: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def estimates_note(estimates: Sequence[tuple[str, str]]) -> str:
-    """What a reader must know to read ``estimates_of`` right."""
+    """A note that explains the numbers of ``estimates_of``."""
     labels = [label for label, _ in estimates]
     sentences = []
     if any(label != _AGREEMENT for label in labels):
@@ -196,7 +196,7 @@ def title_of(run: Run) -> str:
 
 
 def _end_of(path: str) -> str:
-    """The last two parts of a path: a report is shared, and where its maker keeps things is nobody's business."""
+    """The last two parts of a path: a shared report shows no private folders."""
     return "/".join([part for part in path.replace("\\", "/").split("/") if part][-2:])
 
 
@@ -211,7 +211,7 @@ def policy_of(run: Run) -> str:
 
 
 def facts_of(manifest: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Label and text of what the manifest says: input, layout, time, version with commit, seeds."""
+    """Label and text of the facts in the manifest: input, layout, time, version with commit, seeds."""
     versions, seeds = _mapping(manifest.get("versions")), _mapping(manifest.get("seeds"))
     commit = str(manifest.get("commit") or "")[:12]
     version = str(versions.get("auscult") or "")
@@ -252,7 +252,7 @@ def _signature(value: object) -> str:
 
 
 def unchecked_of(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """What no judge looked at, and what that means for a reader."""
+    """Which senses no judge checked, and what that means for a reader."""
     notes = []
     for sense, meaning in _MEANING.items():
         without = sum(not getattr(verdict.evidence, sense) for verdict in verdicts)

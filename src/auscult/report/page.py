@@ -257,7 +257,7 @@ def _evidence(evidence: Evidence) -> dict[str, list[str]]:
 
 
 def _wrong(row: Row) -> str:
-    """What the marks on a picture say, in words for who cannot see them; empty where nothing is marked."""
+    """Alternative text for the marks on a picture; empty where nothing is marked."""
     shares = []
     if row.missing:
         shares.append(f"likely missing, blue with stripes: {percent(row.missing)} of the object")

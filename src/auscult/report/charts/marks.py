@@ -36,7 +36,7 @@ class Scale:
     last_px: float  # place of the high end; may be the smaller one
 
     def at(self, number: float) -> float:
-        """Where a number is; what is outside is at the edge."""
+        """Pixel position of a number; clipped at the edge."""
         share = (min(max(number, self.low), self.high) - self.low) / (self.high - self.low)
         return self.first_px + share * (self.last_px - self.first_px)
 
@@ -199,7 +199,7 @@ class Style:
 
 
 def style_of(number: int) -> Style:
-    """The style of a series by its place, from 0; no two of the first 24 are the same."""
+    """The style of a series by its index, from 0; no two of the first 24 are the same."""
     turn = number // SERIES
     return Style(
         colour=f"s{number % SERIES}",
@@ -210,7 +210,7 @@ def style_of(number: int) -> Style:
 
 
 def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> DrawnShape:
-    """The mark of a series at a place."""
+    """The mark of a series at a point."""
     fill, stroke = ("ground" if style.hollow else style.colour), style.colour
     if style.shape == 0:
         return Circle(centre=at, radius=4.2 * size, fill=fill, stroke=stroke, width=1.4, title=title)
@@ -219,7 +219,7 @@ def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> Draw
 
 
 def cross(at: Point, colour: str, *, title: str = "") -> tuple[DrawnShape, DrawnShape]:
-    """Two lines that cross at a place, for a point that is marked on a line."""
+    """A cross, for a point that is marked on a line."""
     (x, y), reach = at, 5.0
     return (
         Line(start=(x - reach, y - reach), end=(x + reach, y + reach), colour=colour, width=2.2, title=title),

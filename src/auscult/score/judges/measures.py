@@ -31,7 +31,7 @@ from auscult.types import ACTIONS, DEFECTS, Doubles
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MaskColumns:
-    """What is known of n masks, a column each; one that is never filled is None."""
+    """Columns of n masks; a column without values is None."""
 
     def where(self, keep: NDArray[Any]) -> Self:
         """Some of the masks, given by a bool mask or by indices."""
@@ -44,17 +44,17 @@ C = TypeVar("C", bound=MaskColumns)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JudgeColumns(MaskColumns):
-    """What one judge says of n masks. A column that it never fills is None."""
+    """One judge's outputs for n masks. A column that it never fills is None."""
 
     iou: Doubles  # estimates, (n,); NaN where a reply held none
-    # what it ranks by, (n,): the probability of IoU >= .8 where it has one, else the estimate
+    # ranking score, (n,): the probability of IoU >= .8 where it has one, else the estimate
     rank: Doubles | None = None
     low: Doubles | None = None  # lower ends of the 90 % intervals; NaN where a reply held none
     high: Doubles | None = None  # upper ends
     accepted: NDArray[np.bool_] | None = None  # which it accepts, bool
     defect: NDArray[Any] | None = None  # types, texts; None where a reply held none
     action: NDArray[Any] | None = None  # actions, texts; None where a reply held none
-    flagged: NDArray[np.bool_] | None = None  # which it says are out of distribution, bool
+    flagged: NDArray[np.bool_] | None = None  # masks flagged as out of distribution, bool
     # F1 over the cells of its error map against the true errors; NaN where nothing is wrong
     map_f1: Doubles | None = None
     good: Doubles | None = None  # probabilities that the IoU is at least .8
@@ -62,16 +62,16 @@ class JudgeColumns(MaskColumns):
 
 
 def joined_columns(parts: Sequence[C]) -> C:
-    """What is known of several sets of masks, one set after the other; all parts fill the same columns."""
+    """The columns of several sets of masks, concatenated; all parts fill the same columns."""
     filled = [field.name for field in fields(parts[0]) if getattr(parts[0], field.name) is not None]
     return type(parts[0])(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in filled})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TruthColumns(MaskColumns):
-    """What is true of n masks."""
+    """Ground truth of n masks."""
 
-    iou: Doubles  # true IoU, (n,); NaN where it cannot be had
+    iou: Doubles  # true IoU, (n,); NaN where unknown
     cluster: NDArray[Any]  # the clip or photograph, (n,): masks of one cluster are not independent
     defect: NDArray[Any] | None = None  # true types, texts; None where not known
     action: NDArray[Any] | None = None  # right actions, texts; None where not known
@@ -84,7 +84,7 @@ class TruthColumns(MaskColumns):
 
 
 def texts(values: Sequence[object]) -> NDArray[Any]:
-    """A column of texts in which None means that there is none, (n,)."""
+    """A column of texts, (n,); None for a missing one."""
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
@@ -217,7 +217,7 @@ def _tracks(truth: TruthColumns) -> NDArray[Any]:
 def rmse(
     predicted: JudgeColumns, truth: TruthColumns, *, over: Over = "items", unparsed: Unparsed = "wrong"
 ) -> Measured:
-    """RMSE of the estimated IoU; lower is better. What counts is as ``estimates`` has it."""
+    """RMSE of the estimated IoU; lower is better. ``estimates`` says which items count."""
     iou, true_iou, clusters = estimates(predicted, truth, over=over, unparsed=unparsed)
     tracks = over == "tracks"
     outcome = stats.rmse_video(iou, true_iou, videos=range(len(iou))) if tracks else stats.rmse(iou, true_iou)
@@ -297,7 +297,7 @@ NO_DEFECT = "names no defect"
 
 
 def accepted(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
-    """Share that is accepted as it is."""
+    """Share of masks that are accepted as they are."""
     return _share(predicted.accepted, truth)
 
 
@@ -317,17 +317,17 @@ def accept_recall(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
 
 
 def called(predicted: JudgeColumns, truth: TruthColumns, *, defect: str) -> Measured:
-    """Share that is called so."""
+    """Share of masks that are given this defect."""
     return _share(None if predicted.defect is None else predicted.defect == defect, truth)
 
 
 def called_defective(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
-    """Share that is given a defect; of flawless masks lower is better."""
+    """Share of masks that are given any defect; for flawless masks lower is better."""
     return _share(None if predicted.defect is None else predicted.defect != "perfect", truth)
 
 
 def flagged(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
-    """Share that is said to be out of distribution."""
+    """Share of masks that are flagged as out of distribution."""
     return _share(predicted.flagged, truth, without="flags nothing")
 
 
@@ -407,7 +407,7 @@ def f2_tables(
     columns: Sequence[str] | None = None,
     unparsed: Unparsed = "wrong",
 ) -> Measured:
-    """F2 as the paper's tables have it, one column at a time; higher is better.
+    """F2 as in the paper's tables, one column at a time; higher is better.
 
     ``columns``, (n,), are for actions the true defect; by default the right label. A reply without this label is a miss
     (``wrong``) or left out (``skip``).
@@ -454,7 +454,7 @@ def f2_of_defect(predicted: JudgeColumns, truth: TruthColumns, *, defect: str) -
 def f2_tracks(
     predicted: JudgeColumns, truth: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
 ) -> Measured:
-    """F2 within each track over the labels that are right in it, then the mean of the tracks; higher is better."""
+    """F2 within each track over its true labels, then the mean of the tracks; higher is better."""
     found = _Labels.of(predicted, truth, label)
     if found is None:
         return _nothing(NO_DEFECT)
@@ -483,7 +483,7 @@ def _counted(
     unparsed: Unparsed,
     outcome: Scored[float] | Undefined,
 ) -> Measured:
-    """An F2 of counts: each row marks one cell of its column's confusion matrix, whose last column is no answer."""
+    """An F2 of counts: each row marks one cell of its column's confusion matrix, last column: no answer."""
     column_of: dict[str | None, int] = {name: number for number, name in enumerate(CLASSES[label])}
     column_of[None] = len(column_of)
     kept = [at for at, label_name in enumerate(found.predicted) if label_name is not None or unparsed == "wrong"]

@@ -172,7 +172,7 @@ def _why_not(found: float, strengths: Doubles, detail: Mapping[str, object]) -> 
 
 
 def _drawn_detail(draws: Doubles | None, ends: tuple[float | None, float | None] | None) -> dict[str, object]:
-    """What draws say of a curve that never gets there."""
+    """The details from the draws for a curve that never crosses."""
     if draws is None:
         return {}
     low = None if ends is None else ends[0]
@@ -181,7 +181,7 @@ def _drawn_detail(draws: Doubles | None, ends: tuple[float | None, float | None]
 
 
 def _ends(draws: Doubles, level: float) -> tuple[float | None, float | None] | None:
-    """Outward quantiles: a draw that never breaks is beyond every strength, and between it and another lies nothing."""
+    """Quantiles rounded outwards: a draw that never breaks is infinite and cannot be interpolated."""
     defined = draws[~np.isnan(draws)]
     if 2 * defined.size < draws.size:
         return None
@@ -197,7 +197,7 @@ def _reached(draws: Doubles) -> float:
 
 
 def _strengths(levels: tuple[Level, ...]) -> tuple[Doubles, list[int]]:
-    """Strengths in rising order, from 0, and where each level stands among those given."""
+    """Strengths in rising order, from 0, and the index of each level among those given."""
     known = [_strength(level) for level in levels]
     if not known or len(set(known)) != len(known):
         raise InputError(f"the levels are {list(levels)}", expected="one level or more, each of its own strength")

@@ -45,9 +45,9 @@ class _Node:
 
 
 def clustered_order(distances: Doubles) -> tuple[int, ...]:
-    """An order of 0..n-1 in which likes stand beside one another, from distances, (n, n), symmetric.
+    """An order of 0..n-1 that puts similar items side by side, from distances, (n, n), symmetric.
 
-    NaN are two things that cannot be compared; one with NaN on the diagonal can be compared with none and comes last.
+    NaN: two items cannot be compared; an item with NaN on the diagonal can be compared with none and comes last.
     Of an order and its reverse it is the one that begins with the lower number.
     """
     known = np.flatnonzero(~np.isnan(np.diag(distances)))
@@ -68,7 +68,7 @@ def merges(distances: Doubles) -> list[tuple[int, int, float]]:
     """Join the two nearest clusters until one is left: n - 1 joins, each two clusters and their distance.
 
     Distances are (n, n), symmetric, NaN where there is none. That of two clusters is the mean over the pairs that have
-    one, ``FARTHEST`` where no pair has. Things are 0..n-1; the join of number k makes cluster n + k.
+    one, ``FARTHEST`` where no pair has. Items are 0..n-1; the join of number k makes cluster n + k.
     """
     size = len(distances)
     alive = list(range(size))
@@ -139,7 +139,7 @@ class Correlation:
         kinds: Their names, in the order given, (k,).
         values: (k, k) float64, symmetric; NaN where undefined, ``at`` says why.
         pairs: Samples that both have, (k, k); on the diagonal those that the kind has.
-        order: The names, likes beside one another.
+        order: The names, similar kinds side by side.
         counts: For each kind its samples and those that failed, are undefined, or that only other kinds have.
         signature: How it was made.
     """

@@ -1,4 +1,4 @@
-"""What every statistic asks of its numbers and labels."""
+"""Checks that all statistics share, of their numbers and labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from auscult.errors import InputError
 
 
 def numbers(**columns: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-    """Columns of numbers of one length, as float64; an InputError where one is no list of finite numbers, or longer."""
+    """Columns of numbers of one length, as float64; an InputError for other lengths or values."""
     arrays = tuple(_column(name, values) for name, values in columns.items())
     same_length(**dict(zip(columns, arrays, strict=True)))
     return arrays
