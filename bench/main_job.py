@@ -71,8 +71,8 @@ class Needed:
 def run() -> Table:
     """Measure both on generated frames with two objects each; the audit of pictures, and of a video with truth."""
     judge = os.environ.get("BENCH_JUDGE") or default_judge()
-    with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
         make_input(root / "input", frames=FRAMES)
         made = root / "stressed"
         stress = measure(["stress", "masks", str(root / "input"), "--seed", "0", "--out", str(made)])
@@ -108,7 +108,7 @@ def measure(arguments: Sequence[str], *, watch: Path | None = None) -> Measured:
     command = [sys.executable, "-m", "auscult.cli", *arguments, "--workers", str(WORKERS), "--quiet"]
     begun = time.perf_counter()
     first = None
-    # an installed package has its bytecode, whatever this process was told about writing any
+    # an installed package has its bytecode, whatever this process's own setting is
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     while True:
@@ -152,14 +152,14 @@ def need(source: Path, judge_name: str) -> tuple[Needed, int]:
 
 
 def as_pictures(source: Path, target: Path) -> None:
-    """An INPUT like another, its frames no video, without what it says about the truth; files are linked."""
+    """A copy of an INPUT with unrelated frames instead of a video, and without its truth; files are linked."""
     target.mkdir()
     for name in ("frames", "masks"):
         for path in sorted((source / name).rglob("*")):
             if path.is_file():
-                place = target / path.relative_to(source)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.hardlink_to(path)
+                link = target / path.relative_to(source)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.hardlink_to(path)
     with (source / "items.jsonl").open(encoding="utf-8") as lines, (target / "items.jsonl").open("w") as out:
         for line in lines:
             row = json.loads(line)

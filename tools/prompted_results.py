@@ -35,12 +35,12 @@ def main() -> None:
     judge = PromptedJudge() if options.judge is None else PromptedJudge().fitted(options.judge)
     judges: list[MaskJudge] = [judge, CompactJudge(), CuesJudge()]
     with show.progress_bar(quiet=options.quiet) as progress:
-        things = cards.real_things(material, options.data, options.families, parts=("test", "unseen"))
-        real = cards.rows_of(judges, things, options.out / "real", known=known, progress=progress)
+        masks = cards.real_things(material, options.data, options.families, parts=("test", "unseen"))
+        real = cards.rows_of(judges, masks, options.out / "real", known=known, progress=progress)
         made = {}
         for name in ("stress", "freehand"):
-            things = cards.made_things(options.data, freehand=name == "freehand", seed=options.seed)
-            made[name] = cards.rows_of(judges, things, options.out / name, known=known, progress=progress)
+            masks = cards.made_things(options.data, freehand=name == "freehand", seed=options.seed)
+            made[name] = cards.rows_of(judges, masks, options.out / name, known=known, progress=progress)
     meanings, found = cards.results(real, made, seed=options.seed)
     card = cards.card_of(meanings, found, seed=options.seed)
     within = cards.sequences(real[0], real[1][cards.JUDGE])

@@ -1,4 +1,4 @@
-"""Makes commands from the dataclasses that say what a verb can be asked for, so that no option is declared twice."""
+"""Makes commands from the dataclasses of options, so that no option is declared twice."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def command(
     fixed: Mapping[str, Any] | None = None,
     prefix: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[O, Shown], None]], Callable[..., None]]:
-    """Make a command of a function that gets options, and how to show what comes of them.
+    """Make a command from a function that gets options, and how to show its result.
 
     ``shown`` are the fields of ``Shown`` that it has too, ``fixed`` are fields that are the same whatever the user
     gives, and ``prefix`` is what the help of an option begins with.
@@ -69,14 +69,14 @@ def command(
 
 
 def _spelled(ctx: typer.Context) -> frozenset[str]:
-    """Names of the options that the user spelled out, as opposed to defaults."""
+    """Names of the options given on the command line, as opposed to defaults."""
     return frozenset(
         name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
     )
 
 
 def _prefixed(spec: OptionSpec, prefix: Mapping[str, str]) -> OptionSpec:
-    """The option with what its help begins with; its own first word is then in the middle of a sentence."""
+    """The option with a prefix to its help, whose first word is then lower case."""
     if spec.name not in prefix:
         return spec
     text = spec.help[0].lower() + spec.help[1:] if spec.help[1:2].islower() else spec.help
@@ -113,7 +113,7 @@ _LAST = ("listing", "workers", "timeout_s", "video_timeout_s", "overwrite")
 
 
 def _rank(spec: OptionSpec) -> int:
-    """Where the help lists an option: what has to be said, what is special, what every verb is asked for."""
+    """The order of options in the help: required ones, the verb's own, then those that all verbs share."""
     if spec.default is MISSING:
         return 0
     return 2 + _LAST.index(spec.path[0]) if spec.path[0] in _LAST else 1
@@ -132,7 +132,7 @@ def _parameter(spec: OptionSpec) -> inspect.Parameter:
             kind, default = kind | None, None
     elif flag.read is not None and Path in (kind, *parts) and str not in parts:
         settings["parser"] = flag.read
-    elif flag.read is not None or str in parts:  # of several types, text is what a command line can hold
+    elif flag.read is not None or str in parts:  # of several types, a command line can hold text only
         kind = str | None if type(None) in parts else str
     if flag.positional:
         info: Any = typer.Argument(**settings)

@@ -40,7 +40,7 @@ need numpy, and `auscult --help` does not."""
 
 
 def _nothing() -> None:
-    """What typer needs to make a group of one verb."""
+    """An empty callback: typer makes a group of one verb only with one."""
 
 
 class Verbs(TyperGroup):
@@ -83,7 +83,7 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 STOPPED = 128
-"""What a signal's number is added to, where it ended the command."""
+"""Added to the number of the signal that ended the command, for the exit code."""
 
 
 def _version(value: bool) -> None:
@@ -102,8 +102,8 @@ def _root(
 def main() -> None:
     """Run the command line; every error that auscult raises on purpose is shown without a traceback.
 
-    A polite signal, and a terminal that closes, end it as Ctrl-C does: what it started ends with it, and what it wrote
-    for the time being is removed.
+    SIGTERM, and SIGHUP from a closing terminal, end it as Ctrl-C does: its worker processes end with it, and its
+    temporary files are removed.
     """
     with _signals_as_interrupts() as received:
         try:
@@ -112,13 +112,13 @@ def main() -> None:
             print(clean(f"auscult: {error}"), file=sys.stderr)
             sys.exit(2)
         except SystemExit as stop:
-            if stop.code == INTERRUPTED:  # what typer makes of Ctrl-C, without a word
+            if stop.code == INTERRUPTED:  # typer's exit code for Ctrl-C, without a message
                 _stop(received)
             raise
         except KeyboardInterrupt:
             _stop(received)
         except OSError as error:
-            if received:  # the terminal that was told so is gone
+            if received:  # the terminal is gone
                 _stop(received)
             if not isinstance(error, BrokenPipeError):
                 raise
@@ -128,10 +128,10 @@ def main() -> None:
 
 @contextlib.contextmanager
 def _signals_as_interrupts() -> Iterator[list[int]]:
-    """Turn SIGTERM and SIGHUP into what Ctrl-C raises; the list tells which came.
+    """Turn SIGTERM and SIGHUP into KeyboardInterrupt; the list has the signal that was received.
 
-    A signal that is ignored stays so, as SIGHUP is under nohup. After one has come the others change nothing: what it
-    set going takes two seconds or so.
+    A signal that is ignored stays so, as SIGHUP under nohup. After the first signal further ones are ignored: stopping
+    takes two seconds or so.
     """
     received: list[int] = []
 
@@ -142,7 +142,7 @@ def _signals_as_interrupts() -> Iterator[list[int]]:
 
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     handled = {number: signal.getsignal(number) for number in signals if signal.getsignal(number) == signal.SIG_DFL}
-    if threading.current_thread() is not threading.main_thread():  # a program of its own, which has its own handlers
+    if threading.current_thread() is not threading.main_thread():  # called from a program with its own handlers
         handled = {}
     for number in handled:
         signal.signal(number, interrupt)

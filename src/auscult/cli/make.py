@@ -1,4 +1,4 @@
-"""``auscult make scenes`` and ``auscult demo``: cases made from nothing, and the main job on photographs."""
+"""``auscult make scenes`` and ``auscult demo``: generated cases, and an audit of photographs."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ ROOMS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         (),
     ),
 }
-"""Room to what its command does, and which options it does not have."""
+"""Room to the help of its command, and the options that it does not have."""
 
 
 def as_command(*words: Path | str) -> str:
@@ -66,7 +66,7 @@ def _described(does: str) -> Callable[[PerturbOptions, Shown], None]:
 
 
 def _perturb(options: PerturbOptions, shown: Shown) -> None:
-    """Do what the options of a command say."""
+    """Run a perturbation command."""
     from auscult.jobs.perturb.run import perturb
     from auscult.record.folder import read_manifest
 

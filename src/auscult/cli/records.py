@@ -34,7 +34,7 @@ def score(options: ScoreOptions, shown: Shown) -> None:
 
 
 def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
-    """Score a record by what made it; a suite knows its own lines."""
+    """Score a record with the verb or suite that made it."""
     from auscult.record.folder import read_manifest
     from auscult.record.reader import require_record
 
@@ -103,7 +103,7 @@ def compare(options: CompareOptions, shown: Shown) -> None:
 
 
 def _suite_of(folders: Sequence[Path]) -> ModelSuite | None:
-    """The suite of models that all records are of; None where none is. Records of several kinds are refused."""
+    """The suite of models of all records; None where none has one. Records of different kinds raise."""
     from auscult.record.folder import read_manifest
     from auscult.record.reader import require_record
 

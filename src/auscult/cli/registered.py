@@ -1,4 +1,4 @@
-"""``auscult list``, ``doctor``, ``new`` and ``train``: what there is, what works here, how to add to it."""
+"""``auscult list``, ``doctor``, ``new`` and ``train``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from auscult.jobs.options import NewOptions, RegistryOptions, TrainOptions
 
 @dataclass(frozen=True)
 class NoOptions:
-    """A command that asks for nothing."""
+    """A command without options."""
 
 
 @command(RegistryOptions, shown=("json",))

@@ -21,7 +21,7 @@ _OF_THE_COMMAND = frozenset({"suite", "max_failed", "json", "quiet"})
 
 @dataclass(frozen=True, kw_only=True)
 class RunCommand(R2Options, MqaOptions):
-    """What ``auscult run`` is asked for: the options of all suites; a suite refuses those that it does not know.
+    """The options of ``auscult run``: those of all suites; a suite refuses those that it does not have.
 
     Attributes:
         suite: A suite of `auscult list suite`, for example mqa.
@@ -46,7 +46,7 @@ def run(options: RunCommand, shown: Shown) -> None:
 
 
 def _suite_options(options: RunCommand, suite: Suite) -> SuiteOptions:
-    """What the command asks the suite for: what the user spelled out, so that its own defaults stay."""
+    """The options of the suite: only those the user gave, so that the suite's own defaults stay."""
     from auscult.suites.registered import options_of, refuse_foreign
 
     refuse_foreign(suite, options.given - _OF_THE_COMMAND)

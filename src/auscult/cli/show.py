@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 _CONTROL: Final = dict.fromkeys(
     (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd"
 ) | {9: " "}
-"""What moves a cursor, changes colours, or turns the direction in which letters are shown."""
+"""Characters that move the cursor, change colours, or turn the direction of text."""
 
 
 def clean(text: str) -> str:
-    """Text without what would move a terminal's cursor, change its colours or turn its letters; lines stay."""
+    """Text without control characters (cursor, colours, text direction); line breaks stay."""
     return text.translate(_CONTROL)
 
 
@@ -43,11 +43,11 @@ Lines: TypeAlias = tuple[str, ...]
 """The lines of a cell."""
 
 GAPS: Final = (3, 2)
-"""Columns of the terminal between two columns of a table: as usual, and where that saves parting it."""
+"""Columns of the terminal between two columns of a table: the usual gap, and a narrower one that avoids a split."""
 
 _EDGES: Final = 2
 _PROSE: Final = 20
-"""Running text is never given less than this."""
+"""The least width of running text."""
 
 _WORD: Final = 40
 """A longer word, such as a path, may be broken."""
@@ -55,7 +55,7 @@ _WORD: Final = 40
 _FIGURE: Final = re.compile(r"[<>+\-–]?\s?\d|above \d|n/a|–|[<>] ")
 _TOKEN: Final = re.compile(r"[+\-]?\d[\d.,]* \[[^\]]*\](?: \*)?\S*|\S+")
 _KEYS: Final = 3
-"""At most so many columns are repeated in every part of a table."""
+"""The most columns that are repeated in every part of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class Piece:
 
 
 def pieces(table: Table, width: int) -> tuple[Piece, ...]:
-    """Lay out a table in parts of all rows; none where not even the columns that name a row and one more fit."""
+    """Lay out a table in parts of all rows; none where the columns that name a row and one more do not fit."""
     columns = [[header, *(row[index] for row in table.rows)] for index, header in enumerate(table.header)]
     columns = [[clean(text) for text in column] for column in columns]
     least, most = [_least(column) for column in columns], [_most(column) for column in columns]
@@ -102,7 +102,7 @@ def blocks(table: Table, width: int) -> list[Lines]:
 
 
 def keys(table: Table) -> int:
-    """How many of the first columns say which row it is: the fewest, of three, that tell most rows apart."""
+    """How many of the first columns identify a row: the fewest, of three, with the most distinct values."""
     counts = range(1, max(2, min(_KEYS + 1, len(table.header))))
     return max(counts, key=lambda count: (len({row[:count] for row in table.rows}), -count))
 
@@ -128,7 +128,7 @@ def wrapped_at(text: str, width: int) -> Lines:
 
 
 def _parts(word: str, width: int) -> list[str]:
-    """A word that is too long: at its own spaces where it has some, else anywhere."""
+    """The parts of a word that is too long: split at its spaces where it has some, else anywhere."""
     if cell_len(word) <= width:
         return [word]
     if " " not in word:
@@ -143,14 +143,14 @@ def _parts(word: str, width: int) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """What is not broken: words, numbers with interval, and short figures with their units."""
+    """The unbreakable parts: words, numbers with interval, and short figures with their units."""
     if _FIGURE.match(text) and cell_len(text) <= _WORD:
         return [text]
     return _TOKEN.findall(text)
 
 
 def _least(column: Sequence[str]) -> int:
-    """The width below which a column is not read well."""
+    """The least width at which a column is readable."""
     words = [cell_len(word) for text in column for word in _words(text)]
     longest = max(words, default=0)
     prose = any(len(_words(text)) > 1 for text in column[1:])
@@ -162,7 +162,7 @@ def _most(column: Sequence[str]) -> int:
 
 
 def _room(count: int, gap: int) -> int:
-    """What a number of columns takes beside their widths."""
+    """The width of edges and gaps of a number of columns."""
     return _EDGES + gap * (count - 1)
 
 
@@ -183,7 +183,7 @@ def _split(table: Table, least: Sequence[int], *, width: int, gap: int) -> list[
 
 
 def _widened(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
-    """Widths with what is left over: each column, the narrowest wish first, gets what it lacks, or an equal share."""
+    """Widths with the remaining room: each column, the least lacking first, gets what it lacks, or an equal share."""
     widths = list(least)
     left = room - sum(widths)
     wanting = sorted(range(len(widths)), key=lambda column: most[column] - least[column])
@@ -209,7 +209,7 @@ class PlainProgress:
             say(f"{name}: {total}")
 
     def step(self, count: int = 1) -> None:
-        """Count, and say so now and then."""
+        """Count, and print the count every few seconds."""
         self._done += count
         if time.monotonic() - self._printed_s >= self.EVERY_S:
             self._printed_s = time.monotonic()
@@ -266,7 +266,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Any]:
 
 
 def tables(shown: Sequence[Table]) -> None:
-    """Print tables on stdout; one that is too wide for the terminal in parts, of which none breaks a number in two."""
+    """Print tables on stdout; one that is too wide for the terminal in parts, without breaking numbers."""
     from rich.console import Console
     from rich.text import Text
 
@@ -305,14 +305,14 @@ def as_json(value: Any) -> None:
 
 
 def say(text: str) -> None:
-    """Talk to the person: stderr."""
+    """Print a message to stderr."""
     print(clean(text), file=sys.stderr)
 
 
 def result(
     summary: Summary, tables_: Sequence[Table], shown: Shown, *, record: Path | None, notes: Sequence[str] = ()
 ) -> None:
-    """Print what a command came to, the summary as JSON or tables and notes; exit 1 when too many cases failed."""
+    """Print the result of a command, the summary as JSON or tables and notes; exit 1 when too many cases failed."""
     if shown.json:
         as_json(summary.as_json())
     else:

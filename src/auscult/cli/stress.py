@@ -1,4 +1,4 @@
-"""``auscult stress``: ``masks`` here, the perturbations of what a model is given in ``perturb``."""
+"""``auscult stress``: ``masks`` here, the perturbations of model inputs in ``perturb``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ O = TypeVar("O", bound=InputOptions)  # noqa: E741 - the options of a verb
 
 @dataclass(frozen=True, kw_only=True)
 class MasksOptions(StressOptions, BuildOptions):
-    """What ``stress masks`` is asked for: defects of the masks of INPUT, or a whole benchmark.
+    """The options of ``stress masks``: defects of the masks of INPUT, or a whole benchmark.
 
     Attributes:
         suite: Build a whole benchmark instead: mqa, with its sampling and key frames.
@@ -70,18 +70,18 @@ def _made(options: MasksOptions, progress: Progress) -> tuple[Summary, list[Tabl
 
 
 def _only(kind: type[O], options: MasksOptions) -> O:
-    """The options that one of the two knows."""
+    """The options of one of the two commands."""
     return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
 
 
 def _next(suite: str | None, out: Path) -> str:
-    if suite is None:  # the others of a frame are variants of one object: together they give it away
+    if suite is None:  # masks of a frame are variants of one object: side by side they reveal it
         return perturb.as_command("auscult", "audit", out, "--alone", "--out", f"{out}-audit")
     return perturb.as_command("auscult", "run", "mqa", "--data", out, "--out", f"{out}-run")
 
 
 def _refuse_mixed(suite: str | None, given: frozenset[str]) -> None:
-    """Refuse options of the one with the other."""
+    """Refuse options of a benchmark without one, and of plain defects with one."""
     wrong = sorted(given & (_OF_SUITE if suite is None else _OF_MASKS))
     if wrong:
         words = ", ".join("--" + name.replace("_", "-") for name in wrong)

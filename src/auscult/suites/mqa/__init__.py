@@ -1,18 +1,18 @@
 """The benchmark of mask judges, MQ-RAVSBench: six defects of known truth on referred objects, and how they are scored.
 
 ===========  ==========================================================================
-options      what it may be asked, and how a benchmark is made
+options      the options of a run, and of making a benchmark
 build        from cases with masks to the benchmark, as an INPUT and as the release lays it out
 building     what a worker does: one instance, from its true masks to candidates
-sample       which instances it is made of
-statistics   what a benchmark that was made consists of
-rows         candidates, and what a judge said of each
-baselines    rows that look at nothing: always perfect, a constant, random
+sample       which instances are sampled
+statistics   tables that describe a benchmark
+rows         candidates, and a judge's answer to each
+baselines    rows that never look at the mask: always perfect, a constant, random
 evaluate     candidates and answers to numbers with intervals; how far a judge can be trusted
 tables       numbers to tables, all of a run
 charts       charts, and pictures of the best and the worst cases
 finish_run   the end of a run, and scores from the record alone
-run          the whole: benchmark, judges, tables, report
+run          a whole run: benchmark, judges, tables, report
 ===========  ==========================================================================
 """
 
@@ -41,7 +41,7 @@ class MqaSuite:
     )
 
     def options(self) -> type[MqaOptions]:
-        """What it may be asked."""
+        """Its options."""
         from auscult.suites.mqa.options import MqaOptions
 
         return MqaOptions

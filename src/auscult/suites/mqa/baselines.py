@@ -1,11 +1,11 @@
-"""Rows that look at nothing, for every table: what a judge must beat.
+"""Baselines in every table, which never look at the mask: what a judge must beat.
 
 - ``always perfect``: IoU 1, perfect, accept.
 - ``constant IoU``: one IoU and one type for all. With a training part they are its mean true IoU and its most frequent
   type; without one .80 and ``cutout``: .80 is where the upper and the lower window of the shape defects meet, and of
-  these cutout comes first. The action is what the policy makes of the two.
-- ``random``: IoU, type and action drawn evenly and apart, by the item's id, so that the same item always has the same
-  answer.
+  these cutout comes first. The action is the policy's for the two.
+- ``random``: IoU, type and action drawn uniformly and independently, seeded by the item's id, so that the same item
+  always has the same answer.
 
 None of them gives an interval of its own.
 """
@@ -33,26 +33,26 @@ _NO_TRAINING: tuple[float, Defect] = (0.80, "cutout")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constant:
-    """What the constant row says of everything."""
+    """The answer of the constant row."""
 
     iou: Share
     defect: Defect
     trained: Count  # candidates of a training part that it comes from; 0 where there is none
 
     def __post_init__(self) -> None:
-        """Refuse what no row may say."""
+        """Refuse a type that is not in the taxonomy."""
         if self.defect not in DEFECTS:
             raise ValueError(f"{self.defect} is no type of the taxonomy")
 
     @property
     def words(self) -> str:
-        """What it is and where it comes from, for a note."""
+        """Its values and their source, for a note."""
         source = f"from {self.trained} training masks" if self.trained else "there is no training part"
         return f"constant row says IoU {self.iou:.3f}, {self.defect} ({source})"
 
 
 def constant_of(training: Sequence[Candidate]) -> Constant:
-    """The constant of a benchmark, from its training part but what has no IoU or is empty."""
+    """The constant of a benchmark, from the training candidates with an IoU that are not empty."""
     known = [(one.iou, one.defect) for one in training if one.iou is not None and one.defect != "empty"]
     if not known:
         return Constant(iou=_NO_TRAINING[0], defect=_NO_TRAINING[1], trained=0)

@@ -144,7 +144,7 @@ def orders_of(
             several=protocol == "image" and options.step > 0,
         )
 
-    images = [order(one, "image", [place]) for one in sample.instances for place in taken[one.id]]
+    images = [order(one, "image", [index]) for one in sample.instances for index in taken[one.id]]
     videos = [order(one, "video", _annotated(one)) for chosen in sample.video.values() for one in chosen]
     by_protocol = {"image": images, "video": videos}
     return [one for protocol in PROTOCOLS if protocol in options.protocols for one in by_protocol[protocol]]
@@ -163,7 +163,7 @@ SOUND_REMARK = "frames"
 
 
 def _copied(writer: ResultWriter, instance: Instance, media: Media) -> bool:
-    """Copy what is not there of an instance's clip; False, and the error kept, where a frame cannot be read."""
+    """Copy the missing files of an instance's clip; False, and an error row, where a frame cannot be read."""
     try:
         for source, (_, name) in media.frames.items():
             _copy(writer.run, source, name)
@@ -201,7 +201,7 @@ def read_parts(path: Path) -> dict[str, str]:
 
 
 def splits_digest(path: Path | None) -> str | None:
-    """What a manifest says of a file of splits: its division, so that a resumed run insists on the same."""
+    """Hash of a file of splits for the manifest, so that a resumed run requires the same splits."""
     return None if path is None else digest_json(sorted(read_parts(path).items()))
 
 
@@ -245,13 +245,13 @@ _SAME_BENCHMARK = SAME_RESULT - {"items", "listed"}
 
 
 def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Build the benchmark from a source with true masks; gives its summary, and tables of what there is or is not."""
+    """Build the benchmark from a source with true masks; returns its summary and tables."""
     options.check()
-    make_finder(options.key_frame)  # here a name that nobody registered stops it, before anything is written
+    make_finder(options.key_frame)  # raises on an unknown name, before anything is written
     make_builder(options.negatives, seed=options.seed)
     parts = None if options.splits_file is None else read_parts(options.splits_file)
     listing = list_instances(options.source, options.listing)
-    loose = listing.layout == "datasets.folder.v1"  # any other layout says itself what is a clip
+    loose = listing.layout == "datasets.folder.v1"  # any other layout marks its clips itself
     instances = with_photographs(listing.instances) if loose else listing.instances
     if parts is not None:
         instances = with_parts(instances, parts)
@@ -272,7 +272,7 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
 
 
 def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, broken: bool) -> None:
-    """Say what is wrong with a source that gives nothing, before anything is written."""
+    """Raise where a source gives no instance, before anything is written."""
     found = splits_in(instances, [split_of(instance) for instance in instances])
     unknown = [name for name in options.splits if name not in found]
     if instances and unknown:
@@ -321,7 +321,7 @@ def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOpt
 
 
 def _make(writer: ResultWriter, orders: Sequence[Order], *, media: Mapping[str, Media], options: BuildOptions) -> None:
-    """Make what is not made yet."""
+    """Make the orders that are not made yet."""
     done = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}
     for order in orders:
         if order.key in done:
@@ -349,7 +349,7 @@ def _is_same(order: Order, before: str) -> bool:
 
 def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequence[Instance]) -> dict[str, Any]:
     arguments = arguments_of(options)
-    arguments["keyframe"] = _name_of(arguments.pop("key_frame"))  # a manifest masks what is called a key
+    arguments["keyframe"] = _name_of(arguments.pop("key_frame"))  # a manifest hides values whose name contains key
     division = splits_digest(options.splits_file)
     arguments |= {"suite": "mqa", "negatives": _name_of(options.negatives), "splits_file": division}
     given = {name.replace("key_frame", "keyframe") for name in options.given} | {"suite"}
@@ -368,7 +368,7 @@ def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequen
 
 
 def _name_of(value: object) -> str:
-    """What the manifest calls a proposer or detector: a name as it is, a thing by its own name."""
+    """The manifest's name of a proposer or detector: a string as it is, an object by its own name."""
     if isinstance(value, str):
         return value
     named = getattr(value, "name", None) or getattr(value, "__qualname__", None) or type(value).__qualname__
@@ -418,7 +418,7 @@ def finish(
     options: BuildOptions,
     remarks: Sequence[str],
 ) -> tuple[Summary, list[Table]]:
-    """Write everything that follows from the lines."""
+    """Write all files that depend on the lines."""
     items, targets = _settled(run, orders)
     failed = failed_rows(run.lines("errors.jsonl"), ())
     counted = sample_table(sample, options)
@@ -446,8 +446,8 @@ def finish(
 def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Items and targets in the order of the orders, so that the folder does not tell which worker was faster.
 
-    A file that could not be read and was mended since may have changed the sample: what was made of instances that are
-    no longer in it is removed.
+    A file that could not be read and has been repaired since may have changed the sample: the masks of instances that
+    are no longer in it are removed.
     """
     positions = {order.key: position for position, order in enumerate(orders)}
     rows = list({row["id"]: row for row in run.lines("items.jsonl")}.values())

@@ -1,4 +1,4 @@
-"""What a worker process of the benchmark does: one instance of one protocol, from its true masks to its candidates.
+"""A worker process of the benchmark: one instance of one protocol, from its true masks to its candidates.
 
 Source: MQ-RAVSBench, Sec. 3.3: the richest frame gives the hardest negatives. The paper counts the detections of a
 detector; counting annotated objects needs none.
@@ -67,7 +67,7 @@ def open_moment(moment: Moment) -> OpenedMoment:
 
 
 def digest_of(instance: Instance, moments: Sequence[int]) -> str:
-    """Hash of what is made use of: expression, and of each moment the frame's and the masks' content."""
+    """Hash of what the masks are made from: the expression, and the frame and masks of each moment."""
     content: list[object] = [instance.query.text, instance.category, instance.template]
     for index in moments:
         moment = instance.moments[index]
@@ -81,7 +81,7 @@ def _digest_or_nothing(ref: MaskRef | None) -> object:
     try:
         return None if ref is None else mask_digest(ref)
     except InputError:
-        return "unreadable"  # as the mask is not there for the making either
+        return "unreadable"  # such a mask is not used
 
 
 UNREADABLE: Final = "unreadable"
@@ -110,7 +110,7 @@ def key_frame(objects: Sequence[int], areas: Sequence[int]) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What opening an instance's masks showed."""
+    """The findings from opening an instance's masks."""
 
     id: str
     frame: int | None  # index of its key frame among its moments; None when it cannot be used
@@ -128,7 +128,7 @@ class Finder:
     least_px: int = 0  # a target with fewer pixels does not show
 
     def __call__(self, instance: Instance) -> Looked:
-        """Open every moment of an instance; one that cannot be opened costs the instance."""
+        """Open every moment of an instance; if one cannot be opened, the instance is left out."""
         objects: list[int] = []
         areas: list[int] = []
         remarks: list[Mapping[str, Any]] = []
@@ -158,7 +158,7 @@ class Finder:
 
 
 def make_finder(key_frame: str | Detector, *, least_px: int = 0) -> Finder:
-    """Make the worker's function; module-level, so that a child process can be told to call it."""
+    """Make the worker's function; module-level, so that a child process can import it."""
     if not isinstance(key_frame, str):
         return Finder(key_frame, least_px)
     return Finder(None if key_frame == ANNOTATED else ObjectCounter(load_proposer(key_frame)), least_px)
@@ -185,7 +185,7 @@ NO_TRACKS = "proposer_has_no_tracks"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order(Indivisible):
-    """What to make of an instance."""
+    """The masks to make of one instance."""
 
     instance: Instance
     protocol: MqaProtocol
@@ -197,7 +197,7 @@ class Order(Indivisible):
 
     @property
     def made_for(self) -> str:
-        """What the masks are drawn for: another frame has other masks."""
+        """The key of the masks' random draws: another frame has other masks."""
         return f"{self.instance.id}/{self.numbers[0]:05d}" if self.several else self.instance.id
 
     @property
@@ -213,7 +213,7 @@ class MadeMask:
     name: str  # unique within the instance and moment: erode_hard, merge_1
     kind: str  # the stressor's bare name; the defect, of the standard generator
     rank: int  # 1 is the hardest of its kind
-    index: int  # its moment's place in the order
+    index: int  # of its moment among those of the order
     made: StressedMask
 
 
@@ -227,7 +227,7 @@ class Builder:
     making: Mapping[str, str] = field(default_factory=dict)  # how instances and frames were chosen, for every line
 
     def __call__(self, order: Order) -> Result:
-        """Make an order; an instance that cannot be read costs itself."""
+        """Make an order; an instance that cannot be read is an error row."""
         try:
             opened = [open_moment(order.instance.moments[index]) for index in order.moments]
             digest = digest_of(order.instance, order.moments)
@@ -331,7 +331,7 @@ class Builder:
 def make_builder(
     negatives: str | MaskProposer, *, seed: int, generator: str = STANDARD, making: Mapping[str, str] | None = None
 ) -> Builder:
-    """Make the worker's function; module-level, so that a child process can be told to call it."""
+    """Make the worker's function; module-level, so that a child process can import it."""
     own = None if negatives == OWN else negatives
     proposer = load_proposer(own) if isinstance(own, str) else own
     return Builder(seed=seed, proposer=proposer, generator=generator, making=making or {})

@@ -53,7 +53,7 @@ def _true_ious(block: Block, name: str) -> Figure:
 
 
 def _reliability(results: BlockResults, name: str) -> Figure:
-    """Rows that say the same of everything have one point and no line."""
+    """Rows with one constant answer have one point and no line."""
     curves = {
         judge: _points(curve) for judge, curve in results.curves.items() if judge not in BASELINES or judge == RANDOM
     }
@@ -143,7 +143,7 @@ def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
 def draw_examples(
     run: RunFolder, chosen: Sequence[Pick], *, items: Mapping[str, Item], judges: Mapping[str, Answers]
 ) -> list[Example]:
-    """Draw what was picked and keep it in the record; one whose files cannot be read is left out."""
+    """Draw the picked examples into the record; one whose files cannot be read is left out."""
     examples = []
     for title, candidate in chosen:
         item, name = items[candidate.id], f"pictures/{safe_name(candidate.id)}.jpg"
@@ -170,7 +170,7 @@ def _drawn(item: Item) -> bytes:
 
 
 def _view(frame: Frame, mask: Mask, truth: Mask | None) -> tuple[Frame, Mask, Mask | None]:
-    """The part of the frame around candidate and truth, with as much again around it."""
+    """The part of the frame around candidate and truth, with a margin of half their size."""
     shown = union_box(box_of(mask), None if truth is None else box_of(truth))
     if shown is None:
         return frame, mask, truth

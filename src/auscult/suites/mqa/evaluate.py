@@ -31,13 +31,13 @@ A track is one kind of mask over the frames of a clip: its true type is the same
 slowly. With s_t the estimated and g_t the true IoU of frame t, over the steps between neighbouring frames that
 both have an answer:
 
-- ``excess_change``: mean of |s_t - s_(t-1)| minus mean of |g_t - g_(t-1)|. 0 is best: the judge moves as much as the
-  mask does. Above 0 it is restless, below 0 it does not follow.
-- ``step_error``: mean of |(s_t - s_(t-1)) - (g_t - g_(t-1))|, 0 or more, lower is better: a judge that moves as much
-  but at other times is found here.
-- ``agreement``: share of the frames whose told type is the track's most frequent one (of equally frequent ones any).
-  0..1, higher is better. It asks for one mind, not for the right one.
-- ``flicker``: share of the steps at which the told type changes, 0..1, lower is better.
+- ``excess_change``: mean of |s_t - s_(t-1)| minus mean of |g_t - g_(t-1)|. 0 is best: the estimate changes as much as
+  the true IoU. Above 0 it changes too much, below 0 too little.
+- ``step_error``: mean of |(s_t - s_(t-1)) - (g_t - g_(t-1))|, 0 or more, lower is better: it also counts changes of
+  the right size at the wrong time.
+- ``agreement``: share of the frames whose predicted type is the track's most frequent one (of equally frequent ones
+  any). 0..1, higher is better. It measures consistency, not correctness.
+- ``flicker``: share of the steps at which the predicted type changes, 0..1, lower is better.
 
 Each is computed per track and averaged over the tracks; intervals draw whole clips. A track with fewer than two
 answered neighbours has no steps and enters ``agreement`` only.
@@ -80,7 +80,7 @@ NO_ITEMS = "no masks of this column"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: the masks of one true type, and of one difficulty or rank where it asks for one."""
+    """One column: the masks of one true type, and of one difficulty or rank where it has one."""
 
     key: str  # in files
     title: str
@@ -89,7 +89,7 @@ class Column:
     rank: int | None = None  # the only rank that counts; None for any
 
     def holds(self, candidate: Candidate) -> bool:
-        """Whether a candidate belongs into the column."""
+        """Whether a candidate belongs to the column."""
         if candidate.defect != self.defect:
             return False
         if self.difficulty is not None:
@@ -98,7 +98,7 @@ class Column:
         return self.rank is None or candidate.rank in {None, self.rank}
 
     def of(self, block: Block) -> list[Candidate]:
-        """The candidates of a block that belong into the column."""
+        """The candidates of a block that belong to the column."""
         return [one for one in block.candidates if self.holds(one)]
 
 
@@ -204,7 +204,7 @@ MEASURES: Final[Mapping[MqaProtocol, Mapping[str, Callable[..., Measured]]]] = {
 def measured_by(
     metric: str, pairs: Sequence[AnsweredCandidate], *, protocol: MqaProtocol, unparsed: Unparsed = "wrong"
 ) -> Measured:
-    """A metric over some pairs; ``f2_m`` is for those of one true type."""
+    """A metric over pairs; ``f2_m`` is for pairs of one true type."""
     return MEASURES[protocol][metric](*judge_columns(pairs), unparsed=unparsed)
 
 
@@ -232,7 +232,7 @@ TRAIN = "train"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Block:
-    """The candidates of one protocol and one part of the benchmark: what one table is about."""
+    """The candidates of one protocol and one part of the benchmark, which one table is about."""
 
     protocol: MqaProtocol
     part: str  # ``seen``, ``unseen``, or ``all`` where the source has no such splits
@@ -241,12 +241,12 @@ class Block:
 
     @property
     def name(self) -> str:
-        """What its files are called."""
+        """The prefix of its files."""
         return f"{self.protocol}_{self.part}"
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name on pages and in tables."""
         return f"{self.protocol.capitalize()} protocol" + ("" if self.part == ALL else f", {self.part}")
 
 
@@ -260,7 +260,7 @@ class TableNumber(SuiteNumber):
     protocol: MqaProtocol
     part: str
     judge: str
-    metric: str  # of ``METRICS`` or ``OVERALL``, or what tells how far to trust a judge
+    metric: str  # of ``METRICS`` or ``OVERALL``, or a measure of how far a judge can be trusted
     column: str  # key of the column, ``avg`` for their mean, ``all`` for all masks at once
     outcome: Scored[float] | Undefined  # the number; with interval where there are two clusters or more
     n: int  # items, or tracks, that it is over; of an average the columns
@@ -271,7 +271,7 @@ class TableNumber(SuiteNumber):
 
 
 def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
-    """Part candidates by protocol, and seen from unseen where the source says so; else all but the training part."""
+    """Split candidates by protocol, and into seen and unseen where the source does; else all but the training part."""
     found = []
     for protocol in PROTOCOLS:
         own = [one for one in candidates if one.protocol == protocol]
@@ -292,13 +292,13 @@ def _block(protocol: MqaProtocol, part: str, candidates: Sequence[Candidate]) ->
 
 
 def training_of(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The training part, where it is not what is evaluated."""
+    """The training part of the image protocol."""
     return [one for one in candidates if one.split == TRAIN and one.protocol == "image"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedBlock:
-    """What one judge answered in one block, and the cells that follow."""
+    """One judge's answers in one block, and the cells computed from them."""
 
     block: Block
     judge: str
@@ -386,7 +386,7 @@ def _joined(cells: Sequence[TableNumber], *, column: str, outcome: Scored[float]
     """Several cells as one, with the counts of all and draw by draw their mean, undefined where one of them is."""
     counts = {name: sum(getattr(cell, name) for cell in cells) for name in TableNumber.COUNTED}
     drawn = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
-    whole = drawn and all(draws.size for draws in drawn)  # a part of one clip is not drawn: nor is a mean over it
+    whole = drawn and all(draws.size for draws in drawn)  # a part with one clip has no draws, nor has a mean over it
     draws = np.stack(drawn).mean(axis=0) if whole else np.empty(0)
     return replace(cells[0], column=column, outcome=outcome, draws=draws, **counts)
 

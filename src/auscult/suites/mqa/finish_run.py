@@ -2,11 +2,11 @@
 
 ::
 
-    DIR/candidates.jsonl           every mask that was judged: where it stands in the benchmark, its true IoU and defect
-    DIR/basis.json                 judges in their order, what the constant row says, how many masks are not listed
-    DIR/judges/<judge>/            what each judge said
+    DIR/candidates.jsonl           every judged mask: its protocol, split and frame, its true IoU and defect
+    DIR/basis.json                 judges in their order, the constant row's answer, how many masks are not listed
+    DIR/judges/<judge>/            the record of each judge
 
-With these alone the tables are computed anew: no mask and no data set is opened.
+The tables are computed from these alone: no mask and no data set is opened.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _AGAIN: Final = "repeat the `auscult run` command that made the record: it judge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What is beside the candidates."""
+    """What the tables need besides the candidates."""
 
     judges: tuple[Annotated[str, Meta(pattern=r"\S")], ...]  # in the order of the tables
-    constant: Constant  # what the constant row says
-    unlisted: Count  # candidates that could not be listed; each is a failure of every judge
+    constant: Constant  # the constant row's answer
+    unlisted: Count  # candidates that could not be listed; each counts as failed for every judge
 
 
 def write_basis(run: RunFolder, candidates: tuple[Candidate, ...], basis: Basis) -> None:
@@ -78,7 +78,7 @@ def read_candidates(folder: Path) -> tuple[Candidate, ...]:
 
 
 def read_basis(folder: Path) -> Basis:
-    """What is beside the candidates of a record."""
+    """The ``Basis`` of a record."""
     return read_file(
         Basis,
         folder / BASIS,
@@ -96,7 +96,7 @@ _SHOWN = ("overall", "rmse", "f2_m", "f2_a")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a run came to."""
+    """The results of a run."""
 
     command: str
     candidates: tuple[Candidate, ...]  # with true IoUs
@@ -104,7 +104,7 @@ class RunOutcome:
     basis: Basis
     by_action: Mapping[str, int]  # verdicts of all judges
     by_defect: Mapping[str, int]
-    results: MqaResults  # of the judges and the rows that look at nothing, in the order of the tables
+    results: MqaResults  # of the judges and the baselines, in the order of the tables
 
     def summary(self) -> Summary:
         """Counts are verdicts: one per judge and candidate."""
@@ -126,7 +126,7 @@ class RunOutcome:
 def outcome_of(
     command: str, candidates: Sequence[Candidate], runs: Mapping[str, Run | None], *, basis: Basis, policy: Policy
 ) -> RunOutcome:
-    """What the judges' records say of the candidates, beside rows that look at nothing; without a record all failed."""
+    """The results of the judges and the baselines; for a judge without a record every candidate failed."""
     wanted = {one.id for one in candidates}
     by_judge = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
     judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in by_judge.items()}
@@ -144,7 +144,7 @@ def outcome_of(
 
 
 def write_results(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> SuiteRun:
-    """Write everything that follows from the answers."""
+    """Write all files that depend on the answers."""
     write_basis(run, outcome.candidates, outcome.basis)
     page, results = _page(run, outcome, _cases(run, outcome, items)), outcome.results
     return write_run(run, page, tables=results.tables, numbers=results.cells, summary=outcome.summary())
@@ -215,7 +215,7 @@ def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
 
 
 def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
-    """What is over all masks, and the three blocks of Table 2 or 3."""
+    """The tables over all masks, and the three blocks of Table 2 or 3."""
     return tuple(table for name, table in tables.items() if name.endswith(_SHOWN) and "ablation" not in name)
 
 

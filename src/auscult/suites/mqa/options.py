@@ -1,4 +1,4 @@
-"""What the building of the benchmark asks for: targets, protocols, key frames, negatives and makers of defects."""
+"""Options of building the benchmark: targets, protocols, key frames, negatives and generators of defects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNLISTED: Final = "in no split"
 """The split of instances that a file of splits does not name."""
 
 LEFT_OUT: Final = frozenset({"val", "test_n", UNLISTED})
-"""Splits that are taken only when they are asked for: held back for choosing models, null expressions, unnamed."""
+"""Splits that are used only when named: for model selection, null expressions, and unlisted instances."""
 
 STANDARD: Final = "standard"
 FREEHAND: Final = "freehand"
@@ -34,7 +34,7 @@ GENERATORS: Final[Mapping[str, tuple[str, ...]]] = {
     STANDARD: DEFECTS,
     FREEHAND: tuple(f"freehand_{kind}" if kind in {"cutout", "dilate", "erode"} else kind for kind in DEFECTS),
 }
-"""Makers of defects: name to its stressors, in the order of the taxonomy."""
+"""Generators of defects: name to stressors, in the order of the taxonomy."""
 
 SAMPLE: Final = "sample"
 EVERYTHING: Final = "all"
@@ -46,7 +46,7 @@ _MOST: Final = 1 << 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """How much of a split is wanted; a source that has less gives what it has."""
+    """How much of a split is wanted; of a smaller source, all."""
 
     clips: int  # videos or photographs
     instances: int  # referring expressions
@@ -82,7 +82,7 @@ OTHER_TARGET: Final = Target(clips=534, instances=740, videos=100)
 
 @dataclass(frozen=True, kw_only=True)
 class Making:
-    """How instances and frames of a benchmark are chosen, and who makes its defects.
+    """How instances and frames of a benchmark are chosen, and what generates its defects.
 
     From Python ``negatives`` may be a proposer itself; it goes to worker processes, so it must be picklable.
 
@@ -150,12 +150,12 @@ class BuildOptions(InputOptions, Making):
 
     @property
     def step(self) -> int:
-        """Each how many frames one is taken; 0 for the key frame alone."""
+        """The step between frames that are used; 0 for the key frame alone."""
         return 0 if self.take == KEY else 1 if self.take == EVERYTHING else int(self.take.removeprefix(_STEP))
 
     @property
     def making(self) -> dict[str, str]:
-        """What was asked for beside the paper's own way of choosing instances and frames."""
+        """Choices of instances and frames that differ from the paper's."""
         plain = {"take": KEY, "objects": SAMPLE, "least_px": 0}
         return {name: str(getattr(self, name)) for name, value in plain.items() if getattr(self, name) != value}
 

@@ -1,6 +1,6 @@
-"""Candidates of the benchmark, and what a judge said of each.
+"""Candidates of the benchmark, and a judge's answer to each.
 
-A candidate is an item whose truth names a defect; the key ``mqa`` of its line says where in the benchmark it stands.
+A candidate is an item whose truth names a defect; the key ``mqa`` of its line has its position in the benchmark.
 Lines without that key, as ``auscult stress masks`` writes them, are candidates of the image protocol without split.
 """
 
@@ -24,7 +24,7 @@ FrameCount: TypeAlias = Annotated[int, Meta(ge=0, lt=1 << 31)]
 
 KEY = "mqa"
 TRUTH = ("iou", "defect", "difficulty", "action")
-"""What the truth of a line tells beside its mask."""
+"""The fields of a line's truth besides its mask."""
 
 MAKING: tuple[MakingName, ...] = ("take", "objects", "least_px", "splits_file")
 
@@ -48,17 +48,17 @@ class Candidate:
     track: str = ""  # the mask over the frames of a clip that this one belongs to
     category: str = ""  # the target's category; empty where not known
     area: Share | None = None  # share of the frame that the target covers, 0..1; None where not known
-    iou: Share | None = None  # true IoU, 0..1; None where it cannot be had
+    iou: Share | None = None  # true IoU, 0..1; None where it is unknown
     defect: Defect = "perfect"  # true defect; ``empty`` where nothing is segmented, which is in no score
     difficulty: Difficulty | None = None  # how visible the defect is
     action: Action | None = None  # the right action
-    generator: str = ""  # who made the mask; empty for the standard generator, and where it is not known
-    making: tuple[tuple[MakingName, str], ...] = ()  # how it was chosen, where not in the paper's way: of ``MAKING``
+    generator: str = ""  # generator of the mask; empty for the standard one, and where it is unknown
+    making: tuple[tuple[MakingName, str], ...] = ()  # how it was chosen, where not as in the paper: of ``MAKING``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Position:
-    """The key ``mqa`` of a line: where in the benchmark it stands; as in ``Candidate``, where all may be missing."""
+    """The key ``mqa`` of a line: its position in the benchmark, with fields as in ``Candidate``; any may be missing."""
 
     uid: str | None = None
     vid: str | None = None
@@ -77,18 +77,18 @@ class _Position:
 
 
 _SAME = ("split", "protocol", "frame", "rank", "category", "area", "generator")
-"""What a candidate takes from its place as it is; what is missing there has the candidate's own default."""
+"""The fields that a candidate takes from its position unchanged; a missing one has the candidate's default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswer:
-    """What a judge said of a candidate; None where its reply held no answer."""
+    """A judge's answer to a candidate; a field is None where the reply did not have it."""
 
     iou: float | None = None  # estimated IoU, 0..1
     low: float | None = None  # lower end of its 90 % interval
     high: float | None = None  # upper end
-    defect: str | None = None  # one of the six; None also for ``empty``, which is no answer on a mask that is not
-    action: str | None = None  # what the policy decided
+    defect: str | None = None  # one of the six; None also for ``empty``, which no mask in the scores is
+    action: str | None = None  # the policy's decision
 
 
 Answers: TypeAlias = Mapping[str, JudgeAnswer]
@@ -97,7 +97,7 @@ Answers: TypeAlias = Mapping[str, JudgeAnswer]
 def candidates_of(
     items: Iterable[Item], *, films: Collection[str] | None = None
 ) -> tuple[list[Candidate], list[tuple[str, ErrorRecord]]]:
-    """The candidates among items in their order, and id and error of those without a usable place or truth."""
+    """The candidates among items in their order, and id and error of those without a valid position or truth."""
     found: list[Candidate] = []
     errors: list[tuple[str, ErrorRecord]] = []
     known = list(items)
@@ -156,7 +156,7 @@ def answers_of(verdicts: Iterable[Verdict]) -> dict[str, JudgeAnswer]:
 
 
 def bin_of(iou: float, bins: int) -> int:
-    """Which of some even bins of 0..1 an IoU is in; the last one holds 1 itself."""
+    """The index of the bin of an IoU, of ``bins`` equal bins of 0..1; the last one includes 1."""
     return min(bins - 1, max(0, int(iou * bins + 1e-9)))
 
 

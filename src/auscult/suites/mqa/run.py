@@ -1,6 +1,6 @@
-"""``auscult run mqa``: the benchmark made, judged by each judge, and told in tables, charts and one page.
+"""``auscult run mqa``: make the benchmark, judge it with each judge, write tables, charts and a page.
 
-Beside the files that ``core.finish`` names::
+Besides the files of ``core.finish``::
 
     DIR/scenes/            generated scenes, where they are the source
     DIR/input/             the benchmark, where it is built here
@@ -10,8 +10,8 @@ Beside the files that ``core.finish`` names::
     DIR/pictures/          the examples
     DIR/errors.jsonl       what failed
 
-The same command again computes nothing that is done. Another judge is added to those that the folder has; a judge that
-cannot be loaded, or that crashes, costs its own cells.
+The same command again repeats no work. Another judge is added to those of the folder; a judge that cannot be loaded,
+or that crashes, fails alone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from auscult.types import Item, MaskRef
 
 FILE: Final = "items.jsonl"
 FRAME_LIMIT_S: Final = 120.0
-"""Limit for the masks of one frame together, where no other is given."""
+"""Default time limit for the masks of one frame together."""
 
 
 # --- the benchmark of a run, made here or given ---
@@ -71,7 +71,7 @@ class Benchmark:
 def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
     """Find the benchmark, or build it into ``input/`` of the output folder.
 
-    A source whose items already say where they stand in a benchmark is used as it is: an INPUT of
+    A source whose items already have a position in a benchmark is used as it is: an INPUT of
     ``auscult stress masks --suite mqa``, or a released MQ-RAVSBench folder. So is what plain ``auscult stress masks``
     made, whose truths name defects. Anything else with true masks is what a benchmark is built from.
     """
@@ -86,7 +86,7 @@ def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
 
 
 def _refuse_making(options: MqaOptions, source: Path) -> None:
-    """Refuse to say how masks are made where they are made already."""
+    """Refuse options of making masks where the masks are made already."""
     for name in ("generator", *MAKING):
         if getattr(options, name) != getattr(Making, name):
             raise UsageError(
@@ -98,7 +98,7 @@ def _refuse_making(options: MqaOptions, source: Path) -> None:
 
 
 def _listed(source: Path, options: MqaOptions) -> Listing | None:
-    """The items of a source; None where it has no such layout, which the builder may still know."""
+    """The items of a source; None where it has no layout of items (the builder knows further layouts)."""
     try:
         return list_items(source, ListOptions(images=options.images))
     except (NothingToDo, UsageError):
@@ -106,7 +106,7 @@ def _listed(source: Path, options: MqaOptions) -> Listing | None:
 
 
 def _stands(item: Item) -> bool:
-    """Whether an item says where in a benchmark it stands, or that it was made by ``auscult stress masks``."""
+    """Whether an item has a position in a benchmark, or was made by ``auscult stress masks``."""
     return KEY in item.extra or ("stress" in item.extra and item.truth is not None and item.truth.defect is not None)
 
 
@@ -134,7 +134,7 @@ def _scenes(options: MqaOptions, progress: Progress) -> Path:
     return scenes_of(options, progress)
 
 
-# --- what the judges are shown ---
+# --- the input of the judges ---
 
 
 def with_measured(
@@ -208,11 +208,11 @@ def _paths(item: Item) -> list[Path]:
     return [item.frame, *sound, *(ref.path for ref in masks if ref is not None and ref.path is not None)]
 
 
-# --- the whole ---
+# --- the run ---
 
 
 def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
-    """Run the benchmark: what was judged before is not judged again."""
+    """Run the benchmark; masks that were judged before are not judged again."""
     listener = progress or Silent()
     judges = _judges(options)
     refuse_idle(options, {})
@@ -279,7 +279,7 @@ def _tested(candidates: Sequence[Candidate], options: MqaOptions, benchmark: Ben
 
 
 def _write_items(run: RunFolder, benchmark: Benchmark, tested: Sequence[Candidate]) -> dict[str, Item]:
-    """Write the INPUT of the judges; gives its items by id, as the benchmark lists them."""
+    """Write the INPUT of the judges; returns its items by id."""
     by_id = {item.id: item for item in benchmark.listing.items}
     chosen = {one.id: by_id[one.id] for one in tested}
     run.remove(FILE)

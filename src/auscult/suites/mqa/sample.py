@@ -1,9 +1,9 @@
-"""Which instances the benchmark takes: few expressions per clip, balanced over clips, templates and categories.
+"""The sample of a benchmark: few expressions per clip, balanced over clips, templates and categories.
 
 A training clip gives one expression. A test clip gives one, and a second one for as many clips as it takes to reach the
 target, of another object where the clip has one. At each step the expression comes next whose category and template
-have been taken least so far; ties are broken by a draw of their own per expression, so that the order of the listing
-has no say.
+have been taken least so far; ties are broken by a random draw per expression, so that the order of the listing has no
+effect.
 
 Source: MQ-RAVSBench, Sec. 3.1 and 3.3, Table 1. The paper says that clips, templates and categories are balanced and
 not how; the rule above is ours.
@@ -30,7 +30,7 @@ LEAST_MOMENTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledInstances:
-    """What was chosen."""
+    """The sampled instances."""
 
     image: Mapping[str, tuple[Instance, ...]]  # split to its instances, in the order of the listing
     video: Mapping[str, tuple[Instance, ...]]  # a part of them; no key for a split that has no video target
@@ -83,7 +83,7 @@ def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Ma
 
 
 def refused(instance: Instance, splits: Collection[str]) -> str:
-    """Why an instance cannot be taken, as far as it shows without opening a file; empty when it can."""
+    """Why an instance cannot be taken, as far as is known without opening a file; empty when it can."""
     if instance.absent:
         return "null_expression"
     if split_of(instance) not in splits:
@@ -94,7 +94,7 @@ def refused(instance: Instance, splits: Collection[str]) -> str:
 
 
 def with_photographs(instances: Sequence[Instance]) -> tuple[Instance, ...]:
-    """Give every photograph of a folder a name of its own, where the folder stands as one clip and is none.
+    """Give every photograph of a folder its own clip name, where the folder is listed as one clip and is not one.
 
     A plain folder does not say whether its pictures are a clip. Where no object of it is annotated in two of its
     pictures, they are photographs: each is a cluster by itself, ``<clip>/<stem>``.
@@ -120,7 +120,7 @@ def is_clip(instance: Instance) -> bool:
 
 
 class _Draw:
-    """Takes instances from a pool, and knows how often each category and template was taken; a seed breaks ties."""
+    """Draws instances from a pool, balanced over categories and templates; a seed breaks ties."""
 
     def __init__(self, pool: Sequence[Instance], seed: int) -> None:
         self.pool = pool
@@ -178,12 +178,12 @@ class _Draw:
 
 
 def _object_of(instance: Instance) -> list[object]:
-    """What tells one object of a clip from another: where its masks are."""
+    """What identifies an object of a clip: its mask files."""
     return [moment.target for moment in instance.moments]
 
 
 def split_remarks(instances: Sequence[Instance]) -> tuple[str, ...]:
-    """What does not fit the words seen and unseen: categories of ``test_s`` without training, of ``test_u`` with it."""
+    """Categories that contradict seen and unseen: of ``test_s`` without training instances, of ``test_u`` with some."""
     categories: dict[str, set[str]] = defaultdict(set)
     for instance in instances:
         if instance.category and not instance.absent:

@@ -1,6 +1,6 @@
-"""What a benchmark that was made consists of: tables and a figure, counted from ``items.jsonl`` and ``targets.jsonl``.
+"""Tables and a figure that describe a benchmark, counted from ``items.jsonl`` and ``targets.jsonl``.
 
-Nothing is estimated: a type that has no mask has an empty cell, not a zero share.
+A type that has no mask has an empty cell, not a zero share.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REASON_WORDS: Final[Mapping[str, str]] = {
 
 
 def statistics(items: Sequence[JsonRow], targets: Sequence[JsonRow]) -> dict[str, Table]:
-    """The tables of a benchmark that was made."""
+    """The tables that describe a benchmark."""
     return {
         "masks": masks_table(items),
         "types": types_table(items),

@@ -1,4 +1,4 @@
-"""Cells to tables: the forms of the paper's Tables 2, 3 and 4, what stands beside them, and all tables of a run.
+"""Cells to tables: the forms of the paper's Tables 2, 3 and 4, further tables, and all tables of a run.
 
 A cell without a number is a dash. RMSE has three decimals, F2 is in percent with two, as in the paper. ``cells.json``
 and ``cells.csv`` hold every cell with interval, counts, reason and signature.
@@ -147,7 +147,7 @@ def ablation_table(metric: str, parts: Sequence[str], cells: CellRows) -> Table:
 
 
 def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]], remark: str) -> Table:
-    """What is over all masks of a block, the headline of the benchmark; a remark stands at the end of its note."""
+    """The metrics over all masks of a block, the headline of the benchmark; ``remark`` ends its note."""
     header = {
         "rmse": "RMSE",
         "f2_confusion_m": "F2-confusion M",
@@ -182,12 +182,12 @@ def _counted(row: Mapping[str, TableNumber]) -> tuple[str, str]:
 
 
 def _left_words(counts: Mapping[str, str]) -> str:
-    """What is not in a row, or only by a rule: ``0`` where that is nothing, so that the row stays narrow."""
+    """Counts of what is left out of a row; ``0`` where all are zero, so that the row stays narrow."""
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count != "0") or "0"
 
 
 def answers_table(block: Block, judges: Sequence[JudgedBlock]) -> Table:
-    """What became of the candidates of a block, per judge: judged, failed, undefined, without an answer."""
+    """Counts of a block's candidates per judge: judged, failed, undefined, without an answer."""
     without = "a reply without IoU counts as 0"
     if block.protocol == "video":
         without = "a reply without IoU leaves the mean of its track, a track without any counts as 0"
@@ -263,7 +263,7 @@ def consistency_table(block: Block, cells: CellRows) -> Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockResults:
-    """What one block came to."""
+    """The results of one block."""
 
     block: Block
     cells: CellRows
@@ -274,7 +274,7 @@ class BlockResults:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MqaResults:
-    """What the benchmark came to."""
+    """The results of the benchmark."""
 
     blocks: tuple[BlockResults, ...]  # one per protocol and part
     ablation: Mapping[str, Table]  # over several blocks
@@ -282,13 +282,13 @@ class MqaResults:
 
     @property
     def tables(self) -> dict[str, Table]:
-        """Every table by file name: block by block, then what is over several."""
+        """Every table by file name: block by block, then those over several."""
         parts = (*(one.tables for one in self.blocks), self.ablation)
         return {name: table for part in parts for name, table in part.items()}
 
 
 def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers], *, remark: str = "") -> MqaResults:
-    """Everything that follows from the candidates, training part or not, and the rows in the order of the tables."""
+    """All results from the candidates, training part included, and the answers in the order of the tables."""
     blocks = tuple(_block(block, judges, remark) for block in blocks_of(candidates))
     cells = [cell for one in blocks for row in one.cells.values() for cell in row]
     tables: dict[str, Table] = {}
@@ -303,7 +303,7 @@ def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers], *
 
 
 def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
-    """Who made the defects and how instances and frames were chosen, where not in the paper's way."""
+    """The generator of the defects and the choice of instances and frames, where not as in the paper."""
     found: dict[str, set[str]] = {"generator": {candidate.generator for candidate in candidates} - {""}}
     for candidate in candidates:
         for name, value in candidate.making:
@@ -320,7 +320,7 @@ def _signed(cell: TableNumber, making: tuple[tuple[str, str], ...]) -> TableNumb
 
 
 def summary_metrics(cells: Sequence[TableNumber]) -> dict[str, dict[str, Any]]:
-    """The averages and what is over all masks, for ``summary.json``: ``image/seen/rmse/avg/masks.cues.v1``."""
+    """The averages, and the metrics over all masks, for ``summary.json``: ``image/seen/rmse/avg/masks.cues.v1``."""
     return {
         "/".join((cell.protocol, cell.part, cell.metric, cell.column, cell.judge)): metric_json(cell)
         for cell in cells
@@ -360,13 +360,13 @@ def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockRes
 
 
 def _headline(cells: Sequence[TableNumber]) -> dict[str, TableNumber]:
-    """Metric to what stands for all masks: itself over all of them, or else the average of its columns."""
+    """Metric to its cell over all masks, or else the average of its columns."""
     averages = {cell.metric: cell for cell in cells if cell.column == "avg"}
     return averages | {cell.metric: cell for cell in cells if cell.column == ALL}
 
 
 def _skipped(block: Block, judges: Sequence[JudgedBlock]) -> dict[str, Table]:
-    """The tables once more with replies without an answer left out, where there are any."""
+    """The tables again, without replies that lack an answer, where there are such replies."""
     cells = {one.judge: block_cells(one, unparsed="skip") for one in judges if any(one.unanswered())}
     tables = {metric: paper_table(block, metric, _rows(cells, metric)) for metric in METRICS if cells}
     return {
