@@ -71,7 +71,7 @@ def _made(options: MasksOptions, progress: Progress) -> tuple[Summary, list[Tabl
 
 def _only(kind: type[O], options: MasksOptions) -> O:
     """The options of one of the two commands."""
-    return kind(**{one.name: getattr(options, one.name) for one in fields(kind)})
+    return kind(**{field.name: getattr(options, field.name) for field in fields(kind)})
 
 
 def _next(suite: str | None, out: Path) -> str:

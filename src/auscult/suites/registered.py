@@ -66,7 +66,7 @@ def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
     """The options of a suite from keyword arguments; a string may stand for a tuple of one, and for a path."""
     kind = suite.options()
     hints = get_type_hints(kind)
-    known = {one.name for one in fields(kind)}
+    known = {field.name for field in fields(kind)}
     foreign = [name for name in given if name not in known]
     if foreign:
         raise UsageError(

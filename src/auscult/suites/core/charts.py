@@ -49,7 +49,7 @@ def _curves(index: Index) -> Iterator[Figure]:
             yield Figure(
                 name=part_name("curve", *mix),
                 caption=f"{title} With 95 % intervals over clips."
-                + _HALF * any(one is not None and (one.value, one.low) != (None, None) for one in breaks),
+                + _HALF * any(point is not None and (point.value, point.low) != (None, None) for point in breaks),
                 drawing=robustness_lines(lines, words),
             )
 

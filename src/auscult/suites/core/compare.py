@@ -201,9 +201,9 @@ def records_table(sets: Sequence[DataSet]) -> Table:
 
 def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
     """The change of every model on every data set and over all; the clean scores where there is no mix."""
-    mixes = dict.fromkeys(mix for one in found.values() for mix in one.view.grid.groups() if is_mix(mix[0]))
+    mixes = dict.fromkeys(mix for results in found.values() for mix in results.view.grid.groups() if is_mix(mix[0]))
     rows, task = [], next(iter(found.values())).view.grid.task
-    for name, numbers in (*((name, one.numbers) for name, one in found.items()), (ALL, overall.numbers)):
+    for name, numbers in (*((name, results.numbers) for name, results in found.items()), (ALL, overall.numbers)):
         index = Index(numbers, task)
         for model in index.models():
             for metric in index.metrics():
@@ -217,7 +217,7 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
                         model,
                         task.metric_name(metric),
                         number_text(clean, interval=True),
-                        *(number_text(one, points=True, interval=True) for one in changes),
+                        *(number_text(change, points=True, interval=True) for change in changes),
                         cases_text([clean, *changes], counts=_counts),
                     )
                 )
@@ -287,11 +287,11 @@ def metrics_of(
 ) -> dict[str, Mapping[str, Any]]:
     """The numbers of ``--json``: of every data set and over all, with their name before theirs; and means."""
     metrics: dict[str, Mapping[str, Any]] = {}
-    every = [(f"{name}/" if len(found) > 1 else "", one.numbers, one.ranks) for name, one in found.items()]
+    every = [(f"{name}/" if len(found) > 1 else "", results.numbers, results.ranks) for name, results in found.items()]
     for before, numbers, ranks in (*every, (f"{ALL}/", overall.numbers, overall.ranks)):
         mine = dict(summary_metrics(numbers)) | dict(_differences(numbers)) | dict(_ranks(ranks))
         metrics |= {f"{before}{key}": value for key, value in mine.items()}
-    wanted = [one for one in means if one.measure == "apc" and (len(found) == 1 or one.model == ALL)]
+    wanted = [mean for mean in means if mean.measure == "apc" and (len(found) == 1 or mean.model == ALL)]
     for mean in wanted:
         name = _joined("mean", mean.group, "apc", mean.metric, "" if mean.part == "all" else mean.part)
         metrics[name] = _metric(mean)
@@ -375,15 +375,15 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
     """Compare the models of two or more records of one task; a damaged one is left out and named."""
     records, broken = _records(folders, suite)
     sets, dropped = data_sets(records)
-    found = {one.name: results_of(one.view) for one in sets}
+    found = {data.name: results_of(data.view) for data in sets}
     task = sets[0].grid.task
     means, overall = kind_means(sets, task.main), models_over(sets, task.main)
     joint = _joint(sets, found, means=means, overall=overall)
-    named = {name: _renamed(name, one) for name, one in found.items()} if len(found) > 1 else found
-    own = {key: table for one in named.values() for key, table in one.tables.items()}
+    named = {name: _renamed(name, results) for name, results in found.items()} if len(found) > 1 else found
+    own = {key: table for results in named.values() for key, table in results.tables.items()}
     last = records_table(sets)
     tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
-    counts = [questions(one.grid) for one in sets]
+    counts = [questions(data.grid) for data in sets]
     requested, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
     return SuiteComparison(
         sets=sets,
@@ -396,7 +396,7 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
             metrics=metrics_of(found, means, overall) | pearson_metrics(joint.correlations),
         ),
         notes=notes_of(sets, found, overall, dropped=dropped, broken=broken),
-        numbers=(*_all_numbers(found), *(_of_set(ALL, one) for one in overall.numbers), *means),
+        numbers=(*_all_numbers(found), *(_of_set(ALL, number) for number in overall.numbers), *means),
         tables=tables,
         shown=tuple(_shown(tables, joint.tables)),
         sections=(*_sections(named, joint), Section(name="records", title="What was compared", tables=(last,))),
@@ -445,7 +445,7 @@ def _joint(
 ) -> _Joint:
     """Results over data sets; of a single one only the means over its models, since its own tables have the rest."""
     task = sets[0].grid.task
-    correlations = correlations_over({one.name: one.view for one in sets}, task.main)
+    correlations = correlations_over({data.name: data.view for data in sets}, task.main)
     tables: dict[str, Table] = {}
     charts: list[Figure] = []
     drawn = charts_of(Index(means, task), correlations=correlations, ranks=(), splits=()) if means else []
@@ -456,16 +456,16 @@ def _joint(
         over = ", over all data sets, each of which counts alike."
         charts += [replace(one, name=f"joined_{one.name}", caption=one.caption[:-1] + over) for one in ranks]
         tables |= {
-            f"correlation_{room}": joined_table(room, one, strengths_text([each.view for each in sets], room))
-            for room, one in correlations.items()
+            f"correlation_{room}": joined_table(room, matrix, strengths_text([each.view for each in sets], room))
+            for room, matrix in correlations.items()
         }
-        alike = [one for one in drawn if one.name.startswith("correlation")]
-        charts += [replace(one, caption=one.caption.replace("all models", OVER_ALL, 1)) for one in alike]
+        alike = [chart for chart in drawn if chart.name.startswith("correlation")]
+        charts += [replace(chart, caption=chart.caption.replace("all models", OVER_ALL, 1)) for chart in alike]
     by_kind = means_table(means, task)
     if by_kind is not None:
         tables["means_kinds"] = by_kind
         caption = f"Average change of {task.metric_name(task.main)} by kind, mean over models and the strengths."
-        charts += [replace(one, name="means_kinds", caption=caption) for one in drawn if one.name == "kinds"]
+        charts += [replace(chart, name="means_kinds", caption=caption) for chart in drawn if chart.name == "kinds"]
     return _Joint(tables=tables, charts=tuple(charts), correlations=correlations)
 
 
@@ -474,8 +474,8 @@ def _renamed(name: str, found: SuiteResults) -> SuiteResults:
     before = f"{safe_name(name)}__"
     return replace(
         found,
-        tables={before + key: replace(one, title=f"{name}: {one.title}") for key, one in found.tables.items()},
-        charts=tuple(replace(one, name=before + one.name) for one in found.charts),
+        tables={before + key: replace(table, title=f"{name}: {table.title}") for key, table in found.tables.items()},
+        charts=tuple(replace(chart, name=before + chart.name) for chart in found.charts),
     )
 
 

@@ -92,7 +92,7 @@ def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
     for record in records:
         signed = _signed(record.grid)
         for group in found:
-            shared = {name: one for name, one in group.common.items() if record.digests.get(name) == one}
+            shared = {name: digest for name, digest in group.common.items() if record.digests.get(name) == digest}
             if shared and all(group.signed.get(metric, fields) == fields for metric, fields in signed.items()):
                 group.records.append(record)
                 group.common = shared
@@ -140,7 +140,7 @@ def _bases(record: SuiteRecord) -> dict[str, tuple[str, str]]:
 
 def _name(identity: tuple[str, str, str], first: Mapping[tuple[str, str, str], tuple[str, str]]) -> str:
     """The plain name where it means one model everywhere; else that of its first folder, with the folder's."""
-    others = [one for one in first if one[0] == identity[0]]
+    others = [other for other in first if other[0] == identity[0]]
     label, model = first[identity]
     return identity[0] if len(others) == 1 else f"{model} ({label})"
 
@@ -170,7 +170,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
             differing += _fill(cells.setdefault(key, Cell()), cell, group.common)
         for (model, condition), counted in record.grid.pixels.items():
             mine = pixels.setdefault((named[record.label, model], spelled[condition]), {})
-            mine.update({case: one for case, one in counted.items() if case in group.common and case not in mine})
+            mine.update({case: count for case, count in counted.items() if case in group.common and case not in mine})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
         for model, condition in _pairs_requested(record.grid):
             here = (named[record.label, model], spelled[condition])
@@ -246,7 +246,7 @@ def _fill(cell: Cell, other: Cell, common: Mapping[str, str]) -> int:
 
 def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tuple[Condition, ...]]:
     """Keys of the conditions that every model of their group has, and the other conditions."""
-    known = {one.key: one for grid in grids for one in grid.conditions}
+    known = {condition.key: condition for grid in grids for condition in grid.conditions}
     by_group: dict[tuple[str, str], list[set[str]]] = {}
     for grid in grids:
         for model in grid.models:
@@ -258,7 +258,7 @@ def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tup
     for (group, part), levels_of_each in by_group.items():
         kept |= {(group, level, part) for level in set.intersection(*levels_of_each)}
     unasked = {key for key in known if (key[0], key[2]) not in by_group}
-    dropped = tuple(one for key, one in known.items() if key not in kept | unasked)
+    dropped = tuple(condition for key, condition in known.items() if key not in kept | unasked)
     return frozenset(kept), dropped
 
 
@@ -272,12 +272,12 @@ MeanParts: TypeAlias = Mapping[str, Sequence[SampleValues]]
 
 def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
     """The level and the change of every group as means over models but baselines; none of one model on one set."""
-    series: dict[str, Sequence[DataSet]] = {one.name: [one] for one in sets}
+    series: dict[str, Sequence[DataSet]] = {data.name: [data] for data in sets}
     if len(sets) > 1:
         series[ALL] = sets
     elif len([model for model in sets[0].grid.models if not sets[0].grid.task.is_baseline(model)]) < 2:
         return ()
-    clusters = {one.name: one.grid.cases for one in sets}
+    clusters = {data.name: data.grid.cases for data in sets}
     rng = partial(sets[0].view.rng, "joined")
     return tuple(
         Number(
@@ -299,7 +299,7 @@ def _columns(
     sets: Sequence[DataSet], metric: str
 ) -> Iterator[tuple[tuple[str, str, str, str], dict[str, list[SampleValues]]]]:
     """(measure, group, level, part) with the values of every model that was asked."""
-    for key in dict.fromkeys(one.key for part in sets for one in part.grid.conditions):
+    for key in dict.fromkeys(condition.key for part in sets for condition in part.grid.conditions):
         levels = {part.name: _levels(part.view, key, metric) for part in sets}
         if any(levels.values()):
             yield ("level", *key), {name: found for name, found in levels.items() if found}
@@ -317,11 +317,11 @@ def _strengths(sets: Sequence[DataSet], group: tuple[str, str]) -> str:
 
 def _levels(view: GridColumns, key: tuple[str, str, str], metric: str) -> list[SampleValues]:
     return [
-        view.values(model, one.name, metric)
-        for one in view.grid.conditions
-        if one.key == key
+        view.values(model, condition.name, metric)
+        for condition in view.grid.conditions
+        if condition.key == key
         for model in view.grid.models
-        if view.grid.is_complete(model, one.name) and not view.grid.task.is_baseline(model)
+        if view.grid.is_complete(model, condition.name) and not view.grid.task.is_baseline(model)
     ]
 
 
@@ -362,7 +362,7 @@ def mean_over(
         "over": f"{len(means)} pairs of model and data set, each alike",
         "data_sets": len(draws),
     }
-    known = [one for one in draws if one is not None]
+    known = [draw for draw in draws if draw is not None]
     return with_draws(
         value,
         counts,
@@ -414,14 +414,14 @@ def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
     """Put the models that were asked on every data set side by side."""
     if len(sets) < 2:
         return Overall()
-    joined = _ModelsOver({one.name: one.view for one in sets}, metric)
-    every = dict.fromkeys(model for one in sets for model in one.grid.models)
+    joined = _ModelsOver({data.name: data.view for data in sets}, metric)
+    every = dict.fromkeys(model for data in sets for model in data.grid.models)
     return Overall(
         numbers=tuple(joined.numbers()),
         ranks=tuple(joined.ranks()),
         apart=tuple(model for model in every if model not in joined.models and not joined.task.is_baseline(model)),
         without=tuple(dict.fromkeys(joined.without())),
-        lone=tuple(one.name for one in sets if len(set(one.grid.cases.values())) < 2),
+        lone=tuple(data.name for data in sets if len(set(data.grid.cases.values())) < 2),
     )
 
 
@@ -434,7 +434,7 @@ class _ModelsOver:
         self.task = first.grid.task
         shared = [model for model in first.grid.models if all(model in view.grid.models for view in others)]
         self.models = tuple(sorted((model for model in shared if self._clean(model)), key=self.task.is_baseline))
-        names = [{one.key: one.name for one in view.grid.conditions} for view in views.values()]
+        names = [{condition.key: condition.name for condition in view.grid.conditions} for view in views.values()]
         self.conditions = tuple(one for one in first.grid.conditions if all(one.key in known for known in names))
         self._names = dict(zip(views, names, strict=True))
         self.groups = tuple(group for group in first.grid.groups() if all(group in v.grid.groups() for v in others))
@@ -458,7 +458,7 @@ class _ModelsOver:
                 for name in self.views
             }
             yield Ranks(name="clean", title=f"clean {label}", ranking=rank_by_score_over(sets))
-        for mix in (one for one in self.groups if is_mix(one[0])):
+        for mix in (group for group in self.groups if is_mix(group[0])):
             stressed = [model for model in models if self._static(model, mix)]
             shared = self._common(stressed, mix)
             stressed = [model for model in stressed if self._scored(model, shared)]
@@ -468,7 +468,7 @@ class _ModelsOver:
                 name: self._set(name, {model: self._scores(name, model, shared) for model in stressed})
                 for name in self.views
             }
-            only = levels_only([one.level for one in shared], PAPER_LEVELS)
+            only = levels_only([condition.level for condition in shared], PAPER_LEVELS)
             yield Ranks(
                 name=part_name("loss", *mix),
                 title=f"least {label} lost, {self.task.group_name(*mix)}{only}",
@@ -477,7 +477,7 @@ class _ModelsOver:
 
     def without(self) -> Iterator[str]:
         """Models with the conditions of a ranking that have no score under them on some data set."""
-        for mix in (None, *(one for one in self.groups if is_mix(one[0]))):
+        for mix in (None, *(group for group in self.groups if is_mix(group[0]))):
             tested = [model for model in self.models if mix is None or self._static(model, mix)]
             shared = () if mix is None else self._common(tested, mix)
             yield from (model for model in tested if not self._scored(model, shared))
@@ -535,7 +535,7 @@ class _ModelsOver:
         return self.views[name].values(model, self._names[name][condition.key], self.metric)
 
     def _scores(self, name: str, model: str, shared: Sequence[Condition]) -> Scores:
-        here = [replace(one, name=self._names[name][one.key]) for one in shared]
+        here = [replace(condition, name=self._names[name][condition.key]) for condition in shared]
         return self.views[name].scores(model, here, self.metric)
 
     def _is_complete(self, model: str, condition: Condition) -> bool:
@@ -544,7 +544,7 @@ class _ModelsOver:
     def _scored(self, model: str, shared: Sequence[Condition]) -> bool:
         """Whether a model has a score on every data set: without one, no case is common to all models."""
         return all(
-            common([self._values(name, model, one) for one in (self.conditions[0], *shared)]).samples
+            common([self._values(name, model, condition) for condition in (self.conditions[0], *shared)]).samples
             for name in self.views
         )
 
@@ -574,9 +574,9 @@ class _ModelsOver:
 def _change_outcome(
     strata: Mapping[str, Stratum], fields: Mapping[str, object], *, pair: bool, change: bool = False
 ) -> Outcome[float]:
-    empty = [name for name, one in strata.items() if not one.samples]
+    empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
-        return added([one.counts for one in strata.values()]).none(f"no sample is scored on {empty[0]}")
+        return added([stratum.counts for stratum in strata.values()]).none(f"no sample is scored on {empty[0]}")
 
     def of(sums: Doubles) -> Doubles:
         found = changes_of(sums, "difference") if change else sums[:, :1] / sums[:, 1:]

@@ -42,15 +42,15 @@ def write_run(
 ) -> SuiteRun:
     """Write all files that depend on the results of a run, and finish it; tables and remarks by importance."""
     write_tables(run, tables)
-    run.write_json("cells.json", [one.row() for one in numbers])
+    run.write_json("cells.json", [number.row() for number in numbers])
     run.write_text("cells.csv", cells_csv(numbers))
     run.write_json("summary.json", summary.as_json())
     figures = [figure for section in page.sections for figure in section.figures]
-    write_charts(run, ((one.name, one.drawing) for one in figures))
+    write_charts(run, ((figure.name, figure.drawing) for figure in figures))
     write_page(run, page, tables)
     written = {f"tables/{name}{end}" for name in tables for end in _TABLE}
-    written |= {f"figures/{one.name}{end}" for one in figures for end in _CHART}
-    remove_stale(run, written | {one.file for section in page.sections for one in section.examples})
+    written |= {f"figures/{figure.name}{end}" for figure in figures for end in _CHART}
+    remove_stale(run, written | {example.file for section in page.sections for example in section.examples})
     run.finish()
     return SuiteRun(out=run.path, summary=summary, tables=tables, shown=page.shown, remarks=remarks)
 
@@ -60,7 +60,7 @@ def cells_csv(numbers: Sequence[SuiteNumber]) -> str:
     file = io.StringIO()
     writer = csv.DictWriter(file, (type(numbers[0]) if numbers else Number).keys(), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(one.row() for one in numbers)
+    writer.writerows(number.row() for number in numbers)
     return file.getvalue()
 
 

@@ -117,7 +117,7 @@ class Grid:
 
     def of_group(self, group: str, part: str = "all") -> tuple[Condition, ...]:
         """The conditions of a group, mildest first, dynamic last."""
-        mine = [one for one in self.conditions if one.group == group and one.part == part]
+        mine = [condition for condition in self.conditions if condition.group == group and condition.part == part]
         return tuple(sorted(mine, key=lambda one: 99.0 if one.strength is None else one.strength))
 
 

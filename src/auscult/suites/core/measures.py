@@ -80,14 +80,14 @@ def _pooled(view: GridColumns, model: str) -> Iterator[Number]:
 def static_of(view: GridColumns, model: str, group: GridCell) -> tuple[Condition, ...]:
     """The conditions of constant strength that a model was asked under: the paper's three, or what there is."""
     curve = _curve(view, model, group)
-    printed = [one for one in curve if one.level in PAPER_LEVELS]
+    printed = [condition for condition in curve if condition.level in PAPER_LEVELS]
     return tuple(printed or curve)
 
 
 def _curve(view: GridColumns, model: str, group: GridCell) -> list[Condition]:
     """All conditions of constant strength that a model was asked under."""
-    found = (one for one in view.grid.of_group(*group) if one.strength is not None)
-    return [one for one in found if view.grid.is_complete(model, one.name)]
+    found = (condition for condition in view.grid.of_group(*group) if condition.strength is not None)
+    return [condition for condition in found if view.grid.is_complete(model, condition.name)]
 
 
 def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> dict[str, float]:
@@ -121,8 +121,8 @@ def _parts(view: GridColumns, model: str, condition: str, *, metric: str) -> _Pa
 
 def dynamic_of(view: GridColumns, model: str, group: GridCell) -> Condition | None:
     """The dynamic condition of a group, where a model was asked under it."""
-    found = (one for one in view.grid.of_group(*group) if one.strength is None)
-    return next((one for one in found if view.grid.is_complete(model, one.name)), None)
+    found = (condition for condition in view.grid.of_group(*group) if condition.strength is None)
+    return next((condition for condition in found if view.grid.is_complete(model, condition.name)), None)
 
 
 def _changes(view: GridColumns, model: str, metric: str, *, group: GridCell) -> Iterator[Number]:
@@ -148,9 +148,9 @@ def _gap(
     view: GridColumns, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition
 ) -> dict[str, Outcome[float]]:
     """The difference, and both sides of it over the very cases that it is of."""
-    if {one.level for one in static} != set(PAPER_LEVELS):  # the mean of other strengths is not as strong
+    if {condition.level for condition in static} != set(PAPER_LEVELS):  # the mean of other strengths is not as strong
         return {"dynamic_gap": Undefined(NOT_ALL_LEVELS)}
-    columns = [view.values(model, one.name, metric) for one in (view.grid.conditions[0], *static, dynamic)]
+    columns = [view.values(model, condition.name, metric) for condition in (view.grid.conditions[0], *static, dynamic)]
     cases = [case for case in view.cases if all(case in column for column in columns)]
     means: ValueMap = {case: mean_value([column[case] for column in columns]) for case in cases}
     lost = {case: value for case, value in means.items() if isinstance(value, Failed | Undefined)}
@@ -256,14 +256,14 @@ def rankings_of(view: GridColumns, metric: str) -> list[Ranks]:
         # first those without any: they may have been asked at fewer levels than the others share
         stressed = _scored(view, metric, {model: (*clean, *static) for model, static in met.items()})
         shared = [
-            one
-            for one in (met[stressed[0]] if stressed else ())
-            if all(view.grid.is_complete(model, one.name) for model in stressed)
+            condition
+            for condition in (met[stressed[0]] if stressed else ())
+            if all(view.grid.is_complete(model, condition.name) for model in stressed)
         ]
         if len(stressed) < 2 or not shared:
             continue
         scores = {model: view.scores(model, shared, metric) for model in stressed}
-        only = levels_only([one.level for one in shared], PAPER_LEVELS)
+        only = levels_only([condition.level for condition in shared], PAPER_LEVELS)
         found.append(
             Ranks(
                 name=part_name("loss", *group),
@@ -280,7 +280,7 @@ def _scored(view: GridColumns, metric: str, conditions: Mapping[str, Sequence[Co
     return [
         model
         for model, mine in conditions.items()
-        if common([view.values(model, one.name, metric) for one in mine]).samples
+        if common([view.values(model, condition.name, metric) for condition in mine]).samples
     ]
 
 

@@ -187,9 +187,9 @@ class GridColumns:
 
     def scores(self, model: str, conditions: Sequence[Condition], metric: str) -> Scores:
         """The scores of clean and of the conditions, by level."""
-        levels = {one.level: self.values(model, one.name, metric) for one in conditions}
+        levels = {condition.level: self.values(model, condition.name, metric) for condition in conditions}
         return Scores(
-            clean=self.values(model, CLEAN, metric), levels={_level(name): one for name, one in levels.items()}
+            clean=self.values(model, CLEAN, metric), levels={_level(name): column for name, column in levels.items()}
         )
 
     def number(self, measure: str, condition: Condition | GridCell, *, model: str, metric: str, **more: Any) -> Number:
@@ -264,7 +264,7 @@ def number_text(number: Number | None, *, points: bool = False, interval: bool =
 def averaged(levels: Iterable[str]) -> tuple[str, ...]:
     """The levels that an average is over: those of the paper, or what there is; mildest first."""
     found = sorted(set(levels), key=strength_of)
-    return tuple(one for one in found if one in PAPER_LEVELS) or tuple(found)
+    return tuple(level for level in found if level in PAPER_LEVELS) or tuple(found)
 
 
 def levels_only(levels: Sequence[str], usual: Sequence[str]) -> str:

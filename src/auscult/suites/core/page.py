@@ -51,12 +51,12 @@ class SuiteResults:
 def results_of(view: GridColumns) -> SuiteResults:
     """Everything that follows from the scores."""
     # Other splits of a source, such as train and test, say nothing of what a model has seen.
-    splits = tuple(one for one in SPLITS if one in view.grid.splits.values())
+    splits = tuple(split for split in SPLITS if split in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()
     numbers = numbers_of(view)
     for split in parts:
         mine = numbers_of(GridColumns(grid=view.grid, seed=view.seed, split=split))
-        numbers += tuple(one for one in mine if one.measure in _BY_SPLIT)
+        numbers += tuple(number for number in mine if number.measure in _BY_SPLIT)
     index, metric = Index(numbers, view.grid.task), view.grid.task.main
     correlations, ranks = correlations_over({"": view}, metric), rankings_of(view, metric)
     tables = tables_of(index, splits=parts)
@@ -98,8 +98,8 @@ def sections_of(tables: Mapping[str, Table], charts: Sequence[Figure], *, before
     found = []
     for name, title, lead, table_names, chart_names in _PARTS:
         mine = [left_tables.pop(one) for one in list(left_tables) if one.removeprefix(before).startswith(table_names)]
-        drawn = [one for one in left_charts if one.name.removeprefix(before).startswith(chart_names)]
-        left_charts = [one for one in left_charts if one not in drawn]
+        drawn = [chart for chart in left_charts if chart.name.removeprefix(before).startswith(chart_names)]
+        left_charts = [chart for chart in left_charts if chart not in drawn]
         if mine or drawn:
             found.append(Section(name=name, title=title, lead=lead, figures=tuple(drawn), tables=tuple(mine)))
     return tuple(found)
@@ -178,15 +178,15 @@ def answers_table(
     rows = [
         (
             model,
-            f"{one.requested:,}",
-            f"{one.answered:,}",
-            f"{one.failed:,}",
+            f"{answer.requested:,}",
+            f"{answer.answered:,}",
+            f"{answer.failed:,}",
             *((f"{left[model]:,}",) if more else ()),
-            f"{one.frames:,}",
-            *([f"{value:.1f}" for value in one.times_ms] or ["–"] * 3),
-            "–" if one.peak_mb is None else f"{one.peak_mb:,}",
+            f"{answer.frames:,}",
+            *([f"{value:.1f}" for value in answer.times_ms] or ["–"] * 3),
+            "–" if answer.peak_mb is None else f"{answer.peak_mb:,}",
         )
-        for model, one in answers.items()
+        for model, answer in answers.items()
     ]
     return Table(
         title="What became of the questions",
@@ -248,8 +248,8 @@ def summary_of(
     command: str, grid: Grid, answers: Mapping[str, Answers], *, numbers: Iterable[Number], unlisted: int
 ) -> Summary:
     """Counts are requests: one per model, case and condition; an instance that cannot be made a case fails for each."""
-    requested = sum(one.requested for one in answers.values())
-    failed = sum(one.failed for one in answers.values())
+    requested = sum(answer.requested for answer in answers.values())
+    failed = sum(answer.failed for answer in answers.values())
     lost = unlisted * len(answers)
     _, _, undefined = questions(grid)
     return Summary(

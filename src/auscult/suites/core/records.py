@@ -161,7 +161,7 @@ def _cases(path: Path) -> Iterator[StoredCase]:
     for number, row in numbered_lines(path):
         fields: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "digest")}
         fields |= {key: row.get(key, "") for key in ("split", "truth")}
-        if not all(isinstance(one, str) for one in fields.values()) or row["id"] in seen:
+        if not all(isinstance(field, str) for field in fields.values()) or row["id"] in seen:
             raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
         seen.add(row["id"])
         yield StoredCase(**fields)
@@ -184,7 +184,7 @@ def _is_score(row: Mapping[str, Any]) -> bool:
     if not isinstance(row.get("metric"), str):
         return False
     pixels = [row[name] for name in ("both_px", "either_px") if name in row]
-    if len(pixels) == 1 or any(type(one) is not int or one < 0 for one in pixels):
+    if len(pixels) == 1 or any(type(count) is not int or count < 0 for count in pixels):
         return False
     if row.get("outcome") != "scored":
         return row.get("outcome") == "undefined"
@@ -219,7 +219,7 @@ def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
         sound = (
             isinstance(row.get("key"), str)
             and isinstance(row.get("counts"), list)
-            and all(_is_number(one) for one in times)
+            and all(_is_number(seconds) for seconds in times)
             and all(one is None or _is_number(one) for one in optional)
         )
         if not sound:

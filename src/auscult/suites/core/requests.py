@@ -107,9 +107,9 @@ def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
             continue
         if models.get(model) != row["revision"]:
             by_model[model] = {}  # requests to the old code do not bind changed code
-        conditions = [Condition(**one) for one in row["conditions"]]
-        by_model[model].update(dict.fromkeys(one.name for one in conditions))
-        known |= {one.name: one for one in conditions if one.name not in known}
+        conditions = [Condition(**entry) for entry in row["conditions"]]
+        by_model[model].update(dict.fromkeys(condition.name for condition in conditions))
+        known |= {condition.name: condition for condition in conditions if condition.name not in known}
         models[model], sources[model] = row["revision"], row["source"]
         last[model] = (-row["command"], number)
     order = sorted(models, key=last.__getitem__)
@@ -142,7 +142,7 @@ def _checked(path: Path) -> Iterator[Mapping[str, Any]]:
                 line=number,
                 hint=_AGAIN,
             ) from error
-        yield {**row, "conditions": [one.as_json() for one in conditions]}
+        yield {**row, "conditions": [condition.as_json() for condition in conditions]}
 
 
 def _conditions(row: Mapping[str, Any]) -> tuple[Condition, ...]:
@@ -164,7 +164,7 @@ def _condition(row: Mapping[str, Any]) -> Condition:
 def require_log(folder: Path) -> RequestLog:
     """The requests of a record; an error where it does not list them."""
     log = load_log(folder)
-    if CLEAN not in [one.name for one in log.conditions[:1]]:
+    if CLEAN not in [condition.name for condition in log.conditions[:1]]:
         raise RecordError(
             f"the record does not say what was asked: {FILE} is missing or empty",
             path=folder / FILE,
@@ -179,14 +179,14 @@ def command_rows(
 ) -> list[dict[str, Any]]:
     """The lines of a command: its models, and the baselines, which are asked about clean input."""
     number = max((row["command"] for row in log.rows), default=0) + 1
-    pairs = [(one, conditions_for(one, conditions, log)) for one in models] + [(one, (NOTHING,)) for one in floor]
+    pairs = [(model, conditions_for(model, conditions, log)) for model in models] + [(one, (NOTHING,)) for one in floor]
     return [
         {
             "command": number,
             "model": model.name,
             "revision": model.revision,
             "source": _source(model),
-            "conditions": [one.as_json() for one in mine],
+            "conditions": [condition.as_json() for condition in mine],
         }
         for model, mine in pairs
     ]

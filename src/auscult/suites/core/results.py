@@ -84,7 +84,7 @@ def standing(
             failed[key] = row["error"]
         else:
             found.setdefault(key, set()).add(str(row["metric"]))
-            unread.update((str(one), one) for one in row.get("unread", ()))
+            unread.update((str(entry), entry) for entry in row.get("unread", ()))
     scored = frozenset(key for key, mine in found.items() if mine >= set(metrics))
     return Standing(
         scored=scored,

@@ -166,7 +166,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     def _ask(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
         """Make the requests whose answers are not stored yet."""
         stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        requests = [one for one in self._requests(model, conditions) if one.key not in stored]
+        requests = [request for request in self._requests(model, conditions) if request.key not in stored]
         self.progress.stage(f"ask {model.name}", len(requests))
         replied: set[str] = set()
         try:
@@ -201,7 +201,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
         waiting = stored & requests.keys() - self._standing(requests).scored
         self.progress.stage("score", len(waiting))
-        tasks = self._to_score(waiting, requests, {one.name: one for one in conditions})
+        tasks = self._to_score(waiting, requests, {condition.name: condition for condition in conditions})
         for result in run_tasks(self.scorer, tasks, workers=self.how.workers, stage="score"):
             if isinstance(result.outcome, Failed):
                 self._keep_failure(result.key, requests[result.key], result.outcome.error, stage="score")

@@ -62,21 +62,21 @@ class Index:
 
     def of(self, measure: str) -> tuple[Number, ...]:
         """All of a measure, in their order, but those that are undefined for lack of levels."""
-        found = (one for one in self.numbers if one.measure == measure)
-        return tuple(one for one in found if getattr(one.outcome, "reason", "") != NOT_ALL_LEVELS)
+        found = (number for number in self.numbers if number.measure == measure)
+        return tuple(number for number in found if getattr(number.outcome, "reason", "") != NOT_ALL_LEVELS)
 
     def models(self) -> tuple[str, ...]:
         """The models, in their order."""
-        return tuple(dict.fromkeys(one.model for one in self.of("level")))
+        return tuple(dict.fromkeys(number.model for number in self.of("level")))
 
     def stressed(self) -> tuple[str, ...]:
         """The models that have a result under a perturbation."""
-        found = {one.model for one in self.of("level") if one.group != "clean"}
+        found = {number.model for number in self.of("level") if number.group != "clean"}
         return tuple(model for model in self.models() if model in found)
 
     def metrics(self) -> tuple[str, ...]:
         """The metrics, in their order."""
-        return tuple(dict.fromkeys(one.metric for one in self.of("level")))
+        return tuple(dict.fromkeys(number.metric for number in self.of("level")))
 
     def mixes(self) -> list[GridCell]:
         """The mixes with their part."""
@@ -108,9 +108,9 @@ class Index:
 
 def general_table(index: Index, group: str, part: str, *, split: str = "") -> Table:
     """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked for; perturbed models."""
-    mine = [one for one in index.of("level") if (one.group, one.part, one.split) == (group, part, split)]
-    levels = sorted({one.level for one in mine if one.level != DYNAMIC}, key=strength_of)
-    moves = any(one.level == DYNAMIC for one in mine)
+    mine = [number for number in index.of("level") if (number.group, number.part, number.split) == (group, part, split)]
+    levels = sorted({number.level for number in mine if number.level != DYNAMIC}, key=strength_of)
+    moves = any(number.level == DYNAMIC for number in mine)
     over = averaged(levels)
     rows, apart = [], False
     for model in index.stressed() or index.models()[:1]:
@@ -123,13 +123,13 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
             change, moving, gap = get("apc"), get("level", level=DYNAMIC), get("apc_dynamic")
             alike = {} if change is None else change.columns
             apart = apart or (change is not None and not alike)
-            still = [get("level", level=one) for one in levels]
+            still = [get("level", level=level) for level in levels]
             rows.append(
                 (
                     model,
                     index.task.metric_name(metric),
                     _column(clean, alike, "clean"),
-                    *(_column(one, alike, level) for one, level in zip(still, levels, strict=True)),
+                    *(_column(number, alike, level) for number, level in zip(still, levels, strict=True)),
                     number_text(change, points=True, interval=True) + (only if change is not None else ""),
                     *((number_text(moving), number_text(gap, points=True, interval=True)) if moves else ()),
                     _counts(change or clean),
@@ -179,7 +179,7 @@ def cases_text(numbers: Sequence[Number | None], *, counts: Callable[[Number | N
 def difference_table(index: Index) -> Table | None:
     """Differences of every two models: of the clean scores, and of the changes."""
     stressed, mixes = index.stressed(), index.mixes()
-    every = dict.fromkeys(one.model for one in index.of("difference"))
+    every = dict.fromkeys(number.model for number in index.of("difference"))
     pairs = [pair for pair in every if all(model in stressed for model in pair.split(" - "))]
     if not pairs:
         return None
@@ -241,7 +241,7 @@ def uninformative(index: Index) -> tuple[str, ...]:
         if index.task.is_baseline(model) or not floors or model in without:
             continue
         ends = [None if (one := over(index, model, floor)) is None else one.ends for floor in floors]
-        if any(one is None or one[0] <= 0 for one in ends):
+        if any(end is None or end[0] <= 0 for end in ends):
             found.append(model)
     return tuple(found)
 
@@ -249,7 +249,7 @@ def uninformative(index: Index) -> tuple[str, ...]:
 def unscored(index: Index) -> tuple[str, ...]:
     """Models without a clean score."""
     clean = {model: index.get("level", model) for model in index.models()}
-    return tuple(model for model, one in clean.items() if one is not None and one.value is None)
+    return tuple(model for model, number in clean.items() if number is not None and number.value is None)
 
 
 KindChange: TypeAlias = tuple[GridCell, list[Number | None], list[str]]
@@ -264,9 +264,9 @@ def kind_changes(index: Index, models: Sequence[str]) -> tuple[tuple[str, ...], 
     for kind in kinds:
         cells = [index.get("apc", model, kind) for model in models]
         texts = [
-            number_text(one, points=True, interval=True)
-            + (levels_only(index.levels(model, *kind), over) if one is not None else "")
-            for model, one in zip(models, cells, strict=True)
+            number_text(number, points=True, interval=True)
+            + (levels_only(index.levels(model, *kind), over) if number is not None else "")
+            for model, number in zip(models, cells, strict=True)
         ]
         found.append((kind, cells, texts))
     return over, found
@@ -380,7 +380,7 @@ def waiting_notes(grid: Grid) -> list[str]:
         number = sum(map(len, mine.values()))
         about = few(sorted(set().union(*mine.values())))
         out = [one for one in grid.conditions if grid.known(model, one.name) and not grid.is_complete(model, one.name)]
-        named = few([f"{one.label} {one.level}" for one in out])
+        named = few([f"{condition.label} {condition.level}" for condition in out])
         kept_out = f" Until then its answers under {named} are in no table." if out else ""
         found.append(
             f"{model}: {counted(number, 'question')} of an earlier command about {about} "
@@ -423,12 +423,12 @@ def strengths_text(views: Iterable[GridColumns], room: str) -> str:
     for view in views:
         for group in view.grid.groups():
             models = (
-                [one for one in view.grid.models if not view.grid.task.is_baseline(one)]
+                [model for model in view.grid.models if not view.grid.task.is_baseline(model)]
                 if room_of(group[0]) == room
                 else []
             )
             for model in models:
-                levels = ", ".join(one.level for one in static_of(view, model, group))
+                levels = ", ".join(condition.level for condition in static_of(view, model, group))
                 by_levels.setdefault(levels, {})[view.grid.task.group_name(*group)] = None
     each = [(levels, ", ".join(kinds)) for levels, kinds in by_levels.items() if levels]
     if len(each) < 2:

@@ -69,9 +69,9 @@ def baseline_answers(
     action, _ = action_of(policy, defect=constant.defect, iou=constant.iou, identity=True)
     fixed = JudgeAnswer(iou=constant.iou, defect=constant.defect, action=action)
     return {
-        ALWAYS_PERFECT: {one.id: perfect for one in candidates},
-        CONSTANT: {one.id: fixed for one in candidates},
-        RANDOM: {one.id: _drawn(one.id, seed) for one in candidates},
+        ALWAYS_PERFECT: {candidate.id: perfect for candidate in candidates},
+        CONSTANT: {candidate.id: fixed for candidate in candidates},
+        RANDOM: {candidate.id: _drawn(candidate.id, seed) for candidate in candidates},
     }
 
 

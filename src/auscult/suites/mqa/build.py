@@ -144,8 +144,8 @@ def orders_of(
             several=protocol == "image" and options.step > 0,
         )
 
-    images = [order(one, "image", [index]) for one in sample.instances for index in taken[one.id]]
-    videos = [order(one, "video", _annotated(one)) for chosen in sample.video.values() for one in chosen]
+    images = [order(instance, "image", [index]) for instance in sample.instances for index in taken[instance.id]]
+    videos = [order(instance, "video", _annotated(instance)) for chosen in sample.video.values() for instance in chosen]
     by_protocol = {"image": images, "video": videos}
     return [one for protocol in PROTOCOLS if protocol in options.protocols for one in by_protocol[protocol]]
 

@@ -40,7 +40,7 @@ def figures_of(results: BlockResults) -> tuple[Figure, ...]:
 
 
 def _true_ious(block: Block, name: str) -> Figure:
-    known = [one.iou for one in block.candidates if one.iou is not None]
+    known = [candidate.iou for candidate in block.candidates if candidate.iou is not None]
     counts = Counter(bin_of(iou, _BINS) for iou in known)
     bars = [(f"IoU {index / _BINS:.2f} to {(index + 1) / _BINS:.2f}", counts[index]) for index in range(_BINS)]
     drawing = bars_drawing(

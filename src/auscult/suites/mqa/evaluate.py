@@ -99,7 +99,7 @@ class Column:
 
     def of(self, block: Block) -> list[Candidate]:
         """The candidates of a block that belong to the column."""
-        return [one for one in block.candidates if self.holds(one)]
+        return [candidate for candidate in block.candidates if self.holds(candidate)]
 
 
 def _columns(rank: int | None) -> tuple[Column, ...]:
@@ -274,17 +274,17 @@ def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
     """Split candidates by protocol, and into seen and unseen where the source does; else all but the training part."""
     found = []
     for protocol in PROTOCOLS:
-        own = [one for one in candidates if one.protocol == protocol]
+        own = [candidate for candidate in candidates if candidate.protocol == protocol]
         tested = {name: [one for one in own if one.split == split] for split, name in TEST_SPLITS.items()}
         if not any(tested.values()):
-            tested = {ALL: [one for one in own if one.split != TRAIN] or own}
-        found += [_block(protocol, part, ones) for part, ones in tested.items() if ones]
+            tested = {ALL: [candidate for candidate in own if candidate.split != TRAIN] or own}
+        found += [_block(protocol, part, members) for part, members in tested.items() if members]
     return found
 
 
 def _block(protocol: MqaProtocol, part: str, candidates: Sequence[Candidate]) -> Block:
     draws = ClusterDraws.of(
-        (one.clip for one in candidates),
+        (candidate.clip for candidate in candidates),
         rng=partial(generator, 0, "mqa", "bootstrap", protocol, part),
         replicates=REPLICATES,
     )
@@ -293,7 +293,7 @@ def _block(protocol: MqaProtocol, part: str, candidates: Sequence[Candidate]) ->
 
 def training_of(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The training part of the image protocol."""
-    return [one for one in candidates if one.split == TRAIN and one.protocol == "image"]
+    return [candidate for candidate in candidates if candidate.split == TRAIN and candidate.protocol == "image"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -306,13 +306,13 @@ class JudgedBlock:
 
     def pairs(self, metric: str, members: Sequence[Candidate] | None = None) -> list[AnsweredCandidate]:
         """The candidates, all or some, that were answered and have the quantity that a metric compares with."""
-        ones = self.block.candidates if members is None else members
-        return [(one, self.answers[one.id]) for one in ones if one.id in self.answers and is_defined(one, metric)]
+        candidates = self.block.candidates if members is None else members
+        return [(one, self.answers[one.id]) for one in candidates if one.id in self.answers and is_defined(one, metric)]
 
     def unanswered(self) -> tuple[int, int, int]:
         """How many replies about masks that are not empty hold no IoU, no type and no action."""
-        ones = [one for one in self.block.candidates if one.defect != "empty"]
-        answers = [self.answers[one.id] for one in ones if one.id in self.answers]
+        candidates = [candidate for candidate in self.block.candidates if candidate.defect != "empty"]
+        answers = [self.answers[candidate.id] for candidate in candidates if candidate.id in self.answers]
         parts = ("iou", "defect", "action")
         iou, defect, action = (sum(getattr(answer, part) is None for answer in answers) for part in parts)
         return iou, defect, action
@@ -327,9 +327,9 @@ class JudgedBlock:
         draws: ClusterDraws | None = None,
     ) -> TableNumber:
         """A quantity of all candidates or of some as a cell; its interval is by the draws of the block or by others."""
-        ones = self.block.candidates if members is None else members
+        candidates = self.block.candidates if members is None else members
         drawn = (draws or self.block.draws).values(measured)
-        answered = [one for one in ones if one.id in self.answers]
+        answered = [candidate for candidate in candidates if candidate.id in self.answers]
         return TableNumber(
             protocol=self.block.protocol,
             part=self.block.part,
@@ -338,8 +338,8 @@ class JudgedBlock:
             column=column,
             outcome=with_interval(measured.outcome, drawn, clusters=len(set(measured.clusters)), drawn="clips"),
             n=measured.n,
-            failed=len(ones) - len(answered),
-            undefined=sum(not is_defined(one, metric) for one in answered),
+            failed=len(candidates) - len(answered),
+            undefined=sum(not is_defined(candidate, metric) for candidate in answered),
             unparsed=measured.unparsed,
             draws=drawn,
         )
@@ -431,9 +431,9 @@ def of_size(block: Block, bounds: tuple[float, float]) -> list[Candidate]:
     """The candidates whose object has such a share of the frame; in video frame by frame."""
     low, high = bounds
     return [
-        one
-        for one in block.candidates
-        if one.area is not None and (low <= one.area < high or (high >= 1 and one.area >= low))
+        candidate
+        for candidate in block.candidates
+        if candidate.area is not None and (low <= candidate.area < high or (high >= 1 and candidate.area >= low))
     ]
 
 
@@ -466,7 +466,7 @@ def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
 
 def calibration_error(bins: Sequence[Bin]) -> Scored[float] | Undefined:
     """Mean absolute difference of estimated and true IoU over the bins, weighted by their masks; lower is better."""
-    total = sum(one.n for one in bins)
+    total = sum(bin_.n for bin_ in bins)
     if not total:
         return Undefined("no masks")
     value = sum(b.n * abs(b.estimated - b.true) for b in bins if b.estimated is not None and b.true is not None)

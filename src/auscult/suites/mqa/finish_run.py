@@ -59,7 +59,7 @@ class Basis:
 def write_basis(run: RunFolder, candidates: tuple[Candidate, ...], basis: Basis) -> None:
     """Write both files."""
     run.remove(CANDIDATES)
-    run.append_many(CANDIDATES, (asdict(one) for one in candidates))
+    run.append_many(CANDIDATES, (asdict(candidate) for candidate in candidates))
     run.write_json(BASIS, asdict(basis))
 
 
@@ -109,14 +109,14 @@ class RunOutcome:
     def summary(self) -> Summary:
         """Counts are verdicts: one per judge and candidate."""
         total = len(self.judges) * (len(self.candidates) + self.basis.unlisted)
-        names = {one.id for one in self.candidates}
+        names = {candidate.id for candidate in self.candidates}
         ok = sum(len(names & answers.keys()) for answers in self.judges.values())
         return Summary(
             command=self.command,
             n=total,
             ok=ok,
             failed=total - ok,
-            undefined=sum(one.defect == "empty" for one in self.candidates) * len(self.judges),
+            undefined=sum(candidate.defect == "empty" for candidate in self.candidates) * len(self.judges),
             by_action=self.by_action,
             by_defect=self.by_defect,
             metrics=summary_metrics(self.results.cells),
@@ -127,7 +127,7 @@ def outcome_of(
     command: str, candidates: Sequence[Candidate], runs: Mapping[str, Run | None], *, basis: Basis, policy: Policy
 ) -> RunOutcome:
     """The results of the judges and the baselines; for a judge without a record every candidate failed."""
-    wanted = {one.id for one in candidates}
+    wanted = {candidate.id for candidate in candidates}
     by_judge = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
     judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in by_judge.items()}
     verdicts = [verdict for mine in by_judge.values() for verdict in mine]
@@ -152,15 +152,15 @@ def write_results(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]
 
 def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page:
     results, constant, unlisted = outcome.results, outcome.basis.constant, outcome.basis.unlisted
-    judges, clips = list(outcome.judges), len({one.clip for one in outcome.candidates})
+    judges, clips = list(outcome.judges), len({candidate.clip for candidate in outcome.candidates})
     sections = [
         Section(
-            name=f"{one.block.protocol}-{one.block.part}",
-            title=one.block.title,
-            figures=figures_of(one),
-            tables=tuple(one.tables.values()),
+            name=f"{block.block.protocol}-{block.block.part}",
+            title=block.block.title,
+            figures=figures_of(block),
+            tables=tuple(block.tables.values()),
         )
-        for one in results.blocks
+        for block in results.blocks
     ]
     if results.ablation:
         lead = "Hard and medium are averaged first, then the six types of each part."
@@ -207,7 +207,7 @@ def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
     """How many cases each judge failed on, and the file that says why."""
     notes = []
     for judge, answers in outcome.judges.items():
-        count = sum(one.id not in answers for one in outcome.candidates)
+        count = sum(candidate.id not in answers for candidate in outcome.candidates)
         own = f"{JUDGES}/{judge}/errors.jsonl"
         path = own if (run.path / own).is_file() else "errors.jsonl"
         notes += [f"Failed cases of {judge}: {count:,}; see {path}."] if count else []

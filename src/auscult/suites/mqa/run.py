@@ -120,7 +120,7 @@ def _built(source: Path, options: MqaOptions, progress: Progress) -> Benchmark:
             workers=options.workers,
             timeout_s=options.limit_s(FRAME_LIMIT_S),
             overwrite=options.overwrite,
-            **{one.name: getattr(options, one.name) for one in fields(Making)},
+            **{field.name: getattr(options, field.name) for field in fields(Making)},
         ),
         progress,
     )
@@ -233,7 +233,7 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
         runs = _runs(run.path / JUDGES, judges, items, policy=policy, overwrite=options.overwrite)
         basis = Basis(
             judges=tuple(runs),
-            constant=constant_of([one for one in training_of(candidates) if one.id not in items]),
+            constant=constant_of([candidate for candidate in training_of(candidates) if candidate.id not in items]),
             unlisted=len(benchmark.listing.errors) + len(broken) + benchmark.lost,
         )
         measured = with_measured(tested, items, _true_ious(runs.values()))
@@ -264,10 +264,10 @@ def _manifest(options: MqaOptions, judges: Mapping[str, registry.Entry], policy:
 
 def _tested(candidates: Sequence[Candidate], options: MqaOptions, benchmark: Benchmark) -> list[Candidate]:
     """The candidates of the wanted protocols that are evaluated."""
-    wanted = [one for one in candidates if one.protocol in options.protocols]
+    wanted = [candidate for candidate in candidates if candidate.protocol in options.protocols]
     if options.splits and not benchmark.made:
-        wanted = [one for one in wanted if one.split in options.splits]
-    tested = [one for block in blocks_of(wanted) for one in block.candidates]
+        wanted = [candidate for candidate in wanted if candidate.split in options.splits]
+    tested = [candidate for block in blocks_of(wanted) for candidate in block.candidates]
     if not tested:
         raise NothingToDo(
             "the benchmark holds no candidate of the protocols and splits that were asked for",
@@ -281,7 +281,7 @@ def _tested(candidates: Sequence[Candidate], options: MqaOptions, benchmark: Ben
 def _write_items(run: RunFolder, benchmark: Benchmark, tested: Sequence[Candidate]) -> dict[str, Item]:
     """Write the INPUT of the judges; returns its items by id."""
     by_id = {item.id: item for item in benchmark.listing.items}
-    chosen = {one.id: by_id[one.id] for one in tested}
+    chosen = {candidate.id: by_id[candidate.id] for candidate in tested}
     run.remove(FILE)
     run.append_many(FILE, [line_of(item, run.path) for item in chosen.values()])
     return chosen

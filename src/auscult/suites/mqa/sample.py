@@ -126,8 +126,8 @@ class _Draw:
         self.pool = pool
         self._ranks = {one.id: float(randomness.generator(seed, "mqa", "sample", one.id).random()) for one in pool}
         # in shares of what an even spread would give
-        self._categories = dict.fromkeys((one.category for one in pool), 0)
-        self._templates = dict.fromkeys((one.template for one in pool), 0)
+        self._categories = dict.fromkeys((instance.category for instance in pool), 0)
+        self._templates = dict.fromkeys((instance.template for instance in pool), 0)
 
     def first(self, most: int) -> tuple[Instance, ...]:
         """Every instance, however many a clip has; of more than ``most`` those whose draws come first."""
@@ -138,13 +138,13 @@ class _Draw:
         first = self.balanced(self.pool, min(target.clips, target.instances))
         if not target.doubled:
             return self.in_order(first)
-        objects = {one.clip: _object_of(one) for one in first}
-        taken = {one.id for one in first}
-        rest = [one for one in self.pool if one.clip in objects and one.id not in taken]
-        of_another = [one for one in rest if _object_of(one) != objects[one.clip]]
+        objects = {instance.clip: _object_of(instance) for instance in first}
+        taken = {instance.id for instance in first}
+        rest = [instance for instance in self.pool if instance.clip in objects and instance.id not in taken]
+        of_another = [instance for instance in rest if _object_of(instance) != objects[instance.clip]]
         second = self.balanced(of_another, target.instances - len(first))
-        doubled = {one.clip for one in second}
-        rest = [one for one in rest if one.clip not in doubled]
+        doubled = {instance.clip for instance in second}
+        rest = [instance for instance in rest if instance.clip not in doubled]
         third = self.balanced(rest, target.instances - len(first) - len(second))
         return self.in_order([*first, *second, *third])
 
@@ -173,8 +173,8 @@ class _Draw:
 
     def in_order(self, chosen: Iterable[Instance]) -> tuple[Instance, ...]:
         """What was chosen, in the order of the pool."""
-        names = {one.id for one in chosen}
-        return tuple(one for one in self.pool if one.id in names)
+        names = {instance.id for instance in chosen}
+        return tuple(instance for instance in self.pool if instance.id in names)
 
 
 def _object_of(instance: Instance) -> list[object]:

@@ -84,9 +84,9 @@ def paper_table(block: Block, metric: str, cells: CellRows) -> Table:
     columns = COLUMNS[block.protocol]
     rows = [(judge, *_average_texts(row)) for judge, row in cells.items()]
     held = [column.of(block) for column in columns]
-    counts = {"n masks": [len(ones) for ones in held]}
+    counts = {"n masks": [len(members) for members in held]}
     if block.protocol == "video":
-        counts["n tracks"] = [_tracks(ones) for ones in held]
+        counts["n tracks"] = [_tracks(members) for members in held]
     rows += [(words, *map(str, (*each, sum(each))), "") for words, each in counts.items()]
     return Table(
         title=f"{block.title}: {TITLES[metric]} ({_FORM[block.protocol]})",
@@ -96,8 +96,8 @@ def paper_table(block: Block, metric: str, cells: CellRows) -> Table:
     )
 
 
-def _tracks(ones: Sequence[Candidate]) -> int:
-    return len({one.track for one in ones})
+def _tracks(candidates: Sequence[Candidate]) -> int:
+    return len({candidate.track for candidate in candidates})
 
 
 def _columns_note(block: Block, metric: str) -> str:
@@ -194,27 +194,27 @@ def answers_table(block: Block, judges: Sequence[JudgedBlock]) -> Table:
     return Table(
         title=f"{block.title}: answers",
         header=("judge", "masks", "judged", "failed", "undefined", "no IoU", "no type", "no action"),
-        rows=tuple((one.judge, *map(str, _answer_counts(one))) for one in judges),
+        rows=tuple((judged.judge, *map(str, _answer_counts(judged))) for judged in judges),
         note=f"failed and undefined are in no number; {without}; one without type or action is a miss, unless a table "
         "says otherwise",
     )
 
 
 def _answer_counts(judged: JudgedBlock) -> tuple[int, ...]:
-    ones = judged.block.candidates
-    answered = [one for one in ones if one.id in judged.answers]
-    undefined = sum(one.defect == "empty" or one.iou is None for one in answered)
-    return len(ones), len(answered), len(ones) - len(answered), undefined, *judged.unanswered()
+    candidates = judged.block.candidates
+    answered = [candidate for candidate in candidates if candidate.id in judged.answers]
+    undefined = sum(candidate.defect == "empty" or candidate.iou is None for candidate in answered)
+    return len(candidates), len(answered), len(candidates) - len(answered), undefined, *judged.unanswered()
 
 
 def size_table(block: Block, cells: CellRows) -> Table:
     """RMSE by size of the object."""
-    held = [[one for one in of_size(block, bounds) if one.defect != "empty"] for bounds in SIZES]
-    counts, over = [len(ones) for ones in held], "masks"
+    held = [[candidate for candidate in of_size(block, bounds) if candidate.defect != "empty"] for bounds in SIZES]
+    counts, over = [len(members) for members in held], "masks"
     if block.protocol == "video":
-        counts = [_tracks(ones) for ones in held]
+        counts = [_tracks(members) for members in held]
         over = "tracks, and a track whose object changes size is in several columns"
-    unknown = sum(one.area is None for one in block.candidates)
+    unknown = sum(candidate.area is None for candidate in block.candidates)
     notes = [f"Of unknown size and in no column: {unknown}."] if unknown else []
     notes.append(_failed({judge: sum(cell.failed for cell in row) for judge, row in cells.items()}))
     return Table(
@@ -235,7 +235,7 @@ def reliability_table(block: Block, curves: Mapping[str, Sequence[Bin]]) -> Tabl
     )
     return Table(
         title=f"{block.title}: reliability of the estimated IoU",
-        header=("judge", *(f"{one.low:.1f}" for one in bins), "error"),
+        header=("judge", *(f"{bin_.low:.1f}" for bin_ in bins), "error"),
         rows=rows,
         note="columns are bins of the estimated IoU from .0, .1, ... up; in each the mean true IoU and, in brackets, "
         "n. error: mean absolute difference of estimated and true IoU over the bins, weighted by n; lower is better. "
@@ -283,20 +283,20 @@ class MqaResults:
     @property
     def tables(self) -> dict[str, Table]:
         """Every table by file name: block by block, then those over several."""
-        parts = (*(one.tables for one in self.blocks), self.ablation)
+        parts = (*(block.tables for block in self.blocks), self.ablation)
         return {name: table for part in parts for name, table in part.items()}
 
 
 def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers], *, remark: str = "") -> MqaResults:
     """All results from the candidates, training part included, and the answers in the order of the tables."""
     blocks = tuple(_block(block, judges, remark) for block in blocks_of(candidates))
-    cells = [cell for one in blocks for row in one.cells.values() for cell in row]
+    cells = [cell for block in blocks for row in block.cells.values() for cell in row]
     tables: dict[str, Table] = {}
-    images = [one for one in blocks if one.block.protocol == "image"]
+    images = [block for block in blocks if block.block.protocol == "image"]
     for metric in METRICS if images else ():
-        columns = [_rows(one.cells, metric) for one in images]
+        columns = [_rows(block.cells, metric) for block in images]
         rows = {judge: ablation_cells(*(part[judge][:-1] for part in columns)) for judge in judges}
-        tables[f"image_ablation_{metric}"] = ablation_table(metric, [one.block.part for one in images], rows)
+        tables[f"image_ablation_{metric}"] = ablation_table(metric, [block.block.part for block in images], rows)
         cells += [cell for row in rows.values() for cell in row]
     making = _making(candidates)
     return MqaResults(blocks=blocks, ablation=tables, cells=tuple(_signed(cell, making) for cell in cells))
@@ -335,9 +335,9 @@ def _rows(cells: CellRows, metric: str) -> dict[str, list[TableNumber]]:
 
 def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockResults:
     each = [JudgedBlock(block=block, judge=judge, answers=answers) for judge, answers in judges.items()]
-    cells = {one.judge: [*block_cells(one), rank_cell(one)] for one in each}
-    sizes = {one.judge: size_cells(one) for one in each}
-    curves = {one.judge: reliability(one.pairs("rmse")) for one in each}
+    cells = {judged.judge: [*block_cells(judged), rank_cell(judged)] for judged in each}
+    sizes = {judged.judge: size_cells(judged) for judged in each}
+    curves = {judged.judge: reliability(judged.pairs("rmse")) for judged in each}
     tables = {
         "overall": overall_table(block, {judge: _headline(row) for judge, row in cells.items()}, remark),
         **{metric: paper_table(block, metric, _rows(cells, metric)) for metric in METRICS},
@@ -348,7 +348,7 @@ def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockRes
     }
     steady: CellRows = {}
     if block.protocol == "video":
-        steady = {one.judge: consistency_cells(one) for one in each}
+        steady = {judged.judge: consistency_cells(judged) for judged in each}
         tables["consistency"] = consistency_table(block, steady)
     return BlockResults(
         block=block,
@@ -367,7 +367,7 @@ def _headline(cells: Sequence[TableNumber]) -> dict[str, TableNumber]:
 
 def _skipped(block: Block, judges: Sequence[JudgedBlock]) -> dict[str, Table]:
     """The tables again, without replies that lack an answer, where there are such replies."""
-    cells = {one.judge: block_cells(one, unparsed="skip") for one in judges if any(one.unanswered())}
+    cells = {judged.judge: block_cells(judged, unparsed="skip") for judged in judges if any(judged.unanswered())}
     tables = {metric: paper_table(block, metric, _rows(cells, metric)) for metric in METRICS if cells}
     return {
         f"{metric}_skip": replace(table, title=f"{table.title}, replies without an answer left out")

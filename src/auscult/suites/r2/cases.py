@@ -79,8 +79,8 @@ _J_AND_F: Final[Mapping[str, tuple[str, ...]]] = {BOTH: ("J", "F")}
 
 TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
     {
-        one.name: one
-        for one in (
+        rules.name: rules
+        for rules in (
             TaskRules(
                 name="ris",
                 title="referring image segmentation",
@@ -130,7 +130,7 @@ _BY_LAYOUT: Final[Mapping[tuple[str, str], FrameRule]] = MappingProxyType(
 def task_rules(name: str) -> TaskRules:
     """A task by its name."""
     if name not in TASK_RULES:
-        tasks = ", ".join(f"{one.name} ({one.title})" for one in TASK_RULES.values())
+        tasks = ", ".join(f"{rules.name} ({rules.title})" for rules in TASK_RULES.values())
         raise UnknownName(f"there is no task {name!r:.40}", expected=f"one of: {tasks}", hint="--task vos, for example")
     return TASK_RULES[name]
 
@@ -372,12 +372,12 @@ def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> Insta
         _refuse_unknown(options.splits, SPLITS)
     source = scenes_of(options, progress) if options.data == SCENES else Path(options.data)
     listing = _listed(source, options, task)
-    _refuse_unknown(options.splits, dict.fromkeys(one.split for one in listing.instances))
+    _refuse_unknown(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
     return listing
 
 
 def _refuse_unknown(wanted: Iterable[str], known: Iterable[str]) -> None:
-    each = [one for one in known if one]
+    each = [split for split in known if split]
     for split in wanted:
         if split not in each:
             raise UsageError(
@@ -400,17 +400,17 @@ def _listed(source: Path, options: R2Options, task: TaskRules) -> InstanceListin
 def _shown(listing: InstanceListing, source: Path, options: R2Options, *, still: bool) -> InstanceListing:
     """The instances without generated scenes' sentences that need a modality the task lacks."""
     hidden = unshown(source, still=still) if options.texts is None else frozenset()
-    mine = [one for one in listing.instances if not options.splits or one.split in options.splits]
-    count = sum(one.id in hidden and not one.absent for one in mine)
+    mine = [instance for instance in listing.instances if not options.splits or instance.split in options.splits]
+    count = sum(instance.id in hidden and not instance.absent for instance in mine)
     if not count:
         return listing
-    there = sum(not one.absent for one in mine)
+    there = sum(not instance.absent for instance in mine)
     note = f"{counted(count, 'sentence')} of {there:,} left out: only what is heard" + (
         ", moves, or is hidden at another time tells whom they mean, and a photograph is silent and still."
         if still
         else " tells whom they mean, and no sound is given."
     )
-    kept = tuple(one for one in listing.instances if one.id not in hidden)
+    kept = tuple(instance for instance in listing.instances if instance.id not in hidden)
     return replace(listing, instances=kept, notes=(*listing.notes, note))
 
 

@@ -49,7 +49,7 @@ def conditions_of(
     """The conditions of a run, ``clean`` first; ``kinds`` may say ``all``: the paper's, of picture and guidance."""
     _check(task, mixes=mixes, levels=levels, parts=parts)
     # where the reference is a mask, mix and picture are the same, so one is enough
-    drawn = ["mix" if one == "picture" and task.guidance == "masks" else one for one in mixes]
+    drawn = ["mix" if mix == "picture" and task.guidance == "masks" else mix for mix in mixes]
     groups = [*dict.fromkeys(drawn), *dict.fromkeys(_full(task, kinds))]
     found = {CLEAN: NOTHING}
     for group in groups:
@@ -92,7 +92,7 @@ def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
     names: list[str] = []
     for kind in kinds:
         if kind == "all":
-            names += [full_name(one, ["vision"]) for one in PAPER["vision"]]
+            names += [full_name(base, ["vision"]) for base in PAPER["vision"]]
             names += _guiding(task)
         elif task.guidance == "masks" and (found := _mask_kind(kind)):
             names.append(found)
@@ -113,7 +113,7 @@ def _guiding(task: TaskRules) -> list[str]:
     """The paper's kinds of the guidance; it has none for masks, whose defects come with ``guidance``."""
     if task.guidance == "masks":
         return []
-    return [full_name(one, [task.guidance]) for one in PAPER[task.guidance]]
+    return [full_name(base, [task.guidance]) for base in PAPER[task.guidance]]
 
 
 def _mask_kind(kind: str) -> str:

@@ -155,7 +155,7 @@ def _manifest(setting: _Setting) -> dict[str, Any]:
         COMMAND,
         spelled=frozenset({"task", "model"}),
         task=setting.task.name,
-        model=[one.name for one in setting.models],
+        model=[model.name for model in setting.models],
         masks=None if options.masks is None else str(options.masks),
         count=options.count if options.data == SCENES else None,
         timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
@@ -164,7 +164,7 @@ def _manifest(setting: _Setting) -> dict[str, Any]:
 
 def _cases(listing: InstanceListing, setting: _Setting, progress: Progress) -> CaseList:
     wanted = setting.options.splits
-    instances = [one for one in listing.instances if not wanted or one.split in wanted]
+    instances = [instance for instance in listing.instances if not wanted or instance.split in wanted]
     progress.stage("cases", len(instances))
     return cases_of(
         instances,

@@ -43,7 +43,7 @@ class Scorer:
             "clip": case.clip, "split": case.split, "truth": case.truth
         }  # fmt: skip
         if unread:
-            about["unread"] = [error_to_json(None, ErrorRecord.of(_unscored(one), "truth")) for one in unread]
+            about["unread"] = [error_to_json(None, ErrorRecord.of(_unscored(error), "truth")) for error in unread]
         if not frames and unread:
             return Failed(ErrorRecord.of(unread[0], READ))
         if not frames:

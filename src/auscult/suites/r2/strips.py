@@ -110,10 +110,10 @@ def _orders(
     metric = grid.task.metrics[0]
     chosen = {group: _worst(view, model, metric, group=group) for group in grid.groups()}
     wanted = {
-        (one.name, case)
+        (condition.name, case)
         for group, case in chosen.items()
         if case
-        for one in (grid.conditions[0], *grid.of_group(*group))
+        for condition in (grid.conditions[0], *grid.of_group(*group))
     }
     stored: dict[tuple[str, str], Mapping[str, Any]] = {}
     for row in read_lines(predictions):
@@ -128,11 +128,11 @@ def _orders(
             ]
             rows = tuple(
                 (
-                    prepare(cases[case], one),
-                    stored.get((one.name, case)),
-                    grid.cell(model, one.name, metric).values.get(case),
+                    prepare(cases[case], condition),
+                    stored.get((condition.name, case)),
+                    grid.cell(model, condition.name, metric).values.get(case),
                 )
-                for one in conditions
+                for condition in conditions
             )
             name = conditions[-1].name.rpartition("_")[0] or group
             title = f"{grid.task.group_name(group, part)}: {model}"
