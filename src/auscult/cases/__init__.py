@@ -1,1 +1,1 @@
-"""Where cases come from: released layouts and a person's own folders, listed as items that nobody has opened yet."""
+"""Case sources: released dataset layouts and plain folders, listed as items without opening pictures."""

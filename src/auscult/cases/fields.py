@@ -1,4 +1,4 @@
-"""JSON and tables from strangers: finite numbers only, values of an object checked one by one; else an InputError."""
+"""Read untrusted JSON and CSV: finite numbers only, each value checked by type; else an InputError."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHUNK = 1 << 20
 def parse(data: bytes, *, path: Path, line: int | None = None) -> Any:
     """Read one JSON value: UTF-8, without a byte order mark, without NaN, infinity or half a surrogate pair.
 
-    ``line`` is its place in a file of JSON lines; None when ``data`` is a whole file.
+    ``line`` is its line number in a file of JSON lines; None when ``data`` is a whole file.
     """
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
@@ -108,7 +108,7 @@ MAX_TEXT_CHARS = 100_000
 
 
 def kind(value: object) -> str:
-    """What a JSON value is, in words."""
+    """The type of a JSON value, as messages name it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -161,7 +161,7 @@ def number(row: Mapping[str, Any], key: str, *, low: float | None = None, high: 
 
 
 def one_of(row: Mapping[str, Any], key: str, allowed: Sequence[str]) -> str | None:
-    """One of some words, or None where it is absent."""
+    """One of the ``allowed`` words, or None where it is absent."""
     value = row.get(key)
     if value is None:
         return None

@@ -85,7 +85,7 @@ def natural_key(name: str) -> NaturalKey:
 
 
 def group_by_frame(items: Iterable[Item]) -> list[list[Item]]:
-    """Items that share a frame, one another's other objects, together; frames and items keep their first order."""
+    """Group items by frame, since they are one another's other objects; the order of frames and items is kept."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(str(item.frame), []).append(item)

@@ -1,4 +1,4 @@
-"""What an INPUT refers to, with truth: the instances that a benchmark is made of.
+"""The referring instances of an INPUT, with ground truth, that a benchmark is made of.
 
 A data set that knows its expressions lists its instances itself (``Dataset.instances``). Of any other layout they are
 made from its items: an item with a true mask stands for that mask, a listing without any truth is taken as true itself.
@@ -7,7 +7,7 @@ frame; any other mask is an object of its own, and pictures side by side in a pl
 
 A frame of a video whose mask cannot be opened, or is not there, stays a moment, without a target: a clip has no holes.
 
-Nothing is opened: indices, names and texts decide.
+No picture is opened: only indices, names and texts are used.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Object:
 
 @dataclass(slots=True)
 class _ClipMasks:
-    """The frames of a clip in order of time, and what is seen on them; on those of ``gaps`` it is not known."""
+    """The frames of a clip in order of time, with their masks; frames in ``gaps`` have no known mask."""
 
     name: str
     gaps: set[Path] = field(default_factory=set)
@@ -167,7 +167,7 @@ def _clips(frame_masks: Iterable[_FrameMask], *, videos: bool, unmasked: Iterabl
 
 
 def _only_a_folder(item: Item) -> bool:
-    """Whether a line named no clip and no time: its clip is then the folder of its frame, perhaps of photographs."""
+    """Whether an item's clip is only the folder of its frame (no clip or time given), so maybe of photographs."""
     if item.clip is None:
         return True
     if item.line is None or item.source is None or item.time_s is not None:
@@ -431,7 +431,7 @@ def untrue(error: ErrorRecord) -> ErrorRecord:
 
 
 def _missing(kept: Sequence[Unmasked]) -> Iterator[ErrorRecord]:
-    """What is missing, once a folder of masks."""
+    """Missing masks, one record a folder."""
     folders: dict[Path, list[str]] = {}
     for gap in kept:
         if gap.error is None:

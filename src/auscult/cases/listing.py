@@ -57,7 +57,7 @@ def with_texts(
 
 
 def _texts_by_id(path: Path, items: Sequence[Item], problems: Problems) -> Mapping[str, str]:
-    """What a table says, by the id of an item; what it says of no item or twice is a problem of its row."""
+    """Texts of a table by item id; a row for no item, or a second one for an item, is a problem."""
     found: dict[str, str] = {}
     used: dict[str, int] = {}
     with required_file(path, option="--texts"):
@@ -109,7 +109,7 @@ def _text_columns(head: Sequence[str], path: Path) -> tuple[str, tuple[int, int]
 
 
 class _Near:
-    """Says what a name that is none of the input's may have meant."""
+    """Suggests known names for a misspelt one."""
 
     def __init__(self, items: Sequence[Item], known: Mapping[str, object], column: str) -> None:
         self._known = known
@@ -134,7 +134,7 @@ class _Near:
 
 
 def _names(items: Sequence[Item], column: str) -> dict[str, list[str]]:
-    """What a row may call an item, to the ids it means."""
+    """Names that a row may use for an item, each with the ids it stands for."""
     if column == "id":
         return {item.id: [item.id] for item in items}
     known: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What the files of a folder show or play: the name of the sub-folder, else a row of ``names.csv``; and which repeat.
+"""Names of what files show or play, from sub-folders or ``names.csv``; and a check for duplicate contents.
 
 A file that repeats an earlier one is refused: under two names the same picture or sound could come into training and
 into tests.
@@ -165,7 +165,7 @@ def noun(text: str, what: str, *, path: Path, line: int | None = None) -> str:
 
 
 class Contents:
-    """What the files of a folder hold, so that one that repeats an earlier one is found."""
+    """Hashes of file contents, to refuse duplicates."""
 
     def __init__(self) -> None:
         self._first: dict[bytes, str] = {}

@@ -38,7 +38,7 @@ class Pairing:
 
 @dataclass(slots=True)
 class Pairs:
-    """What came of one or more pairings."""
+    """The result of one or more pairings."""
 
     items: list[Item] = field(default_factory=list)  # in natural order of the frames
     problems: Problems = field(default_factory=Problems)
@@ -46,7 +46,7 @@ class Pairs:
     bare: list[Unmasked] = field(default_factory=list)  # frames without a mask, in pairings that are not whole
     lost: list[Item] = field(default_factory=list)  # masks that cannot be used, of which the frame is known
     ignored: list[str] = field(default_factory=list)  # names of files among the masks that are no masks
-    ambiguous: int = 0  # items whose truth does not say which object they are
+    ambiguous: int = 0  # items left without truth: the true mask may be of several objects
     unmasked: list[Unmasked] = field(default_factory=list)  # frames whose true mask is not known
 
     def notes(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class _Truths:
         return [candidate.unmasked(path, self._errors[path])]
 
     def of(self, candidate: _Candidate, ref: MaskRef, *, alone: bool) -> Truth | None:
-        """The true mask of a candidate, or None where it cannot be told which object it is."""
+        """The true mask of a candidate, or None where it is not clear which object it is."""
         path = self._path(candidate)
         if path is None:
             return None
@@ -204,7 +204,7 @@ class _Truths:
             return object_indices(path, labels=self._labels)
         except InputError as error:
             self._errors[path] = ErrorRecord.of(error, "truth")
-            return None  # the page on truth says what is wrong with it; judging goes on without
+            return None  # the report lists the error; judging goes on without truth
 
 
 def _frames(pairing: Pairing, into: Pairs) -> dict[str, Path]:

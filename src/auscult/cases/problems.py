@@ -1,4 +1,4 @@
-"""What cannot be used of an INPUT: a record each, with file and line, what was expected and what to do next."""
+"""Errors of an INPUT: one record each, with file and line, what was expected and the next step."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def few(names: Sequence[str]) -> str:
 
 
 def used_twice(name: str, first: str, *, path: Path | None, line: int | None = None) -> InputError:
-    """The error for an id that stands at two places, of which the first counts; ``first`` says where that is."""
+    """The error for an id that is used twice, of which the first counts; ``first`` says where that is."""
     return InputError(
         f"the id {shown(name)} is used twice; the first{first} is kept",
         expected="ids that are unique within the INPUT",

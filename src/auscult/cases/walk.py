@@ -1,4 +1,4 @@
-"""The files of a folder, in natural order, none of them outside it."""
+"""List the files of a folder in natural order, refusing links that lead out of it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Tree:
 
     Attributes:
         folder: The folder.
-        files: Name relative to the folder, with ``/``, to its path; hidden files are left out. Links that lead nowhere,
-            pipes and the like are among them, so that who opens one is told, and what it stands for is not forgotten.
+        files: Name relative to the folder, with ``/``, to its path; hidden files are left out. Broken
+            links, pipes and the like are included, so that opening one reports an error for its item.
         errors: What was refused: links that leave the folder, folders that cannot be opened, unwritable names.
     """
 

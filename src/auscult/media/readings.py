@@ -1,4 +1,4 @@
-"""From the values of an array to a mask: which values mean "object", and when nobody can tell."""
+"""From the values of an array to a mask: which values mean "object", and which arrays are ambiguous."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ def _every(path: Path, *, limits: Limits) -> Iterator[TimedFrame]:
 
 
 def _evenly(rate: Fraction, path: Path, limits: Limits) -> Iterator[Fraction]:
-    """Times without end; the limits hold back a file whose last frame is said to stay for years."""
+    """Times without end; the limits hold back a file whose last frame claims to last for years."""
     for index in count():
         if index > limits.max_frames:
             raise too_many(path, limits)

@@ -36,7 +36,7 @@ GUIDANCE: Final[dict[ModelTask, Guidance]] = {"ris": "text", "vos": "mask", "rvo
 
 
 class ModelInfo(Protocol):
-    """What is known of a model before it is asked."""
+    """What is known of a model before it is run."""
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class ModelInfo(Protocol):
 
     @property
     def tasks(self) -> tuple[ModelTask, ...]:
-        """What it can be asked."""
+        """The tasks it supports."""
         ...
 
 
@@ -96,7 +96,7 @@ class WeightedModel(ModelInfo, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Request:
-    """One question to a model: a case under one condition.
+    """One request to a model: a case under one condition.
 
     Attributes:
         id: The case.
@@ -129,7 +129,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answer:
-    """What a model said."""
+    """The reply of a model."""
 
     masks: Masks  # bool (T, H, W)
     seconds: float  # wall time of the model alone
@@ -137,14 +137,14 @@ class Answer:
 
 
 class Predictor(Protocol):
-    """A model ready to be asked, in one process."""
+    """A loaded model, in one process."""
 
     def __call__(self, request: Request) -> Answer:
-        """Answer; an ``InputError`` says that what the model gave is none, anything else is what the model raises."""
+        """Run the model; an ``InputError`` means an unusable reply, any other exception is the model's own."""
         ...
 
     def close(self) -> None:
-        """End what was started for it; a second call does nothing."""
+        """Release its resources; a second call does nothing."""
         ...
 
 

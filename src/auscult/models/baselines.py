@@ -36,7 +36,7 @@ class Still:
     tasks: tuple[ModelTask, ...] = TASKS
 
     def predict(self, frames: Frames, query: Query, **_: object) -> Masks:
-        """Give one mask for every frame, bool (T, H, W), that is not the first mask: no frame is right for free."""
+        """Give one mask for every frame, bool (T, H, W), that ignores the given first mask."""
         del query
         return np.repeat(self.mask_of(frames[0])[None], frames.shape[0], axis=0)
 

@@ -1,4 +1,4 @@
-"""From what a person writes to a model that can be asked.
+"""From a model name on the command line to a loaded model.
 
 =============================== =====================================================================
 ``flow``, ``classical.flow.v1`` a registered model
@@ -42,7 +42,7 @@ CodeHashes: TypeAlias = list[list[str | int]]
 
 
 def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> CodeHashes:
-    """What the code below a folder is, for a hash: each file's name below it and its hash.
+    """The code files below a folder, each with its relative name and hash, for a cache key.
 
     Hidden folders, ``__pycache__``, environments, those whose name cannot stand in an import, and what comes after
     2,000 folders are left out. After 400 files or 16 MiB, or where a file cannot be read, size and time of change stand
@@ -119,7 +119,7 @@ class ModelSpec:
     target: str  # registry name, ``FILE.py`` or module, folder, or command line
     function: str = ""  # the function's name, for a callable
     weights: Path | None = None  # a folder of weights, or None
-    revision: str = ""  # what its code or weights are, so that a changed model is asked again: a hash
+    revision: str = ""  # what its code or weights are, so that a changed model is run again: a hash
     tasks: tuple[ModelTask, ...] = TASKS  # what it can be asked
 
     def load(self) -> Predictor:
@@ -141,7 +141,7 @@ class ModelSpec:
 
 
 def model_spec(given: str) -> ModelSpec:
-    """Read what a person wrote; nothing of the model is loaded but its registration."""
+    """Parse a model name; nothing of the model is loaded but its registration."""
     text = given.strip()
     if text.startswith(PREDICTIONS):
         return _predictions(text)

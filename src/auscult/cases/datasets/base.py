@@ -1,6 +1,6 @@
-"""What the layouts of data sets share: whose INPUT it is, which options fit, and where the files of a clip stand.
+"""Base classes of the dataset layouts: recognising INPUT, checking options, finding the files of a clip.
 
-A layout declares what is special about it: its files, how its rows read, and what they refer to.
+A layout adds its own files, row format and references.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_NAME = 255
 
 
 class Layout(ABC):
-    """A layout of an INPUT; what ``auscult.cases.listing`` asks of one."""
+    """A layout of an INPUT, as ``auscult.cases.listing`` uses it."""
 
     name: str
     meta: Metadata
@@ -65,7 +65,7 @@ class Layout(ABC):
 
 
 class ListedPart(ABC):
-    """What is listed by itself of a data set, a split or all of it; ``notes`` and problems grow while it is listed."""
+    """A split of a data set, or all of it; ``notes`` and problems are filled while it is listed."""
 
     notes: list[str]
     videos: Videos | None = None
@@ -117,13 +117,13 @@ class ReferringLayout(Layout):
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Files below a data root, by names that strangers give: none leads out of ``base``, which links may reach."""
+    """Files below a data root, by untrusted names: none leads out of ``base``, which links may reach."""
 
     source: Path
     base: Path
 
     def path(self, name: str) -> Path:
-        """Where something stands, whether it is there or not; it may not lead out."""
+        """The path of a name, whether it exists or not; it may not leave ``base``."""
         return within(self.base, home=self.source, name=name)
 
     def tree(self, name: str) -> Tree:
@@ -141,7 +141,7 @@ def remarks(frames: Tree, masks: Tree) -> list[ErrorRecord]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Video:
-    """What is there of a video: pictures and mask files by stem, in natural order, and what cannot be used."""
+    """The files of a video: pictures and masks by stem, in natural order, and errors for unusable ones."""
 
     name: str
     frames: Mapping[str, Path]
@@ -180,11 +180,11 @@ class Videos:
         return self._drawn[path]
 
     def broken(self, path: Path) -> bool:
-        """Whether a mask file was looked into and cannot be opened; what is drawn on it is then not known."""
+        """Whether a mask file was tried and cannot be opened; its objects are then not known."""
         return path in self._broken
 
     def unopened(self) -> dict[Path, ErrorRecord]:
-        """Frames whose mask file was looked into and cannot be opened, to why."""
+        """Frames whose mask file was tried and cannot be opened, each with its error."""
         return {
             video.frames[stem]: self._broken[path]
             for video in self._known.values()
@@ -197,7 +197,7 @@ class Videos:
         return any(index in ((1,) if (found := self.drawn(path)) is None else found) for path in video.masks.values())
 
     def path_of(self, pattern: str, name: str) -> Path:
-        """Where something of a video stands, there or not; its name may be no path, nor lead out."""
+        """The path of a video's frames or masks, existing or not; the name must be a plain name."""
         return self.folders.path(pattern.replace("*", check_name(name)))
 
     def _read(self, name: str) -> Video:
@@ -245,12 +245,12 @@ def index_of(value: object) -> int:
 
 
 def missing(names: Iterable[str], there: Collection[str]) -> list[str]:
-    """The names that are not there, each once, in their order."""
+    """The names that are not in ``there``, each once, in their order."""
     return [name for name in dict.fromkeys(names) if name not in there]
 
 
 def with_text(item: Item, text: str | None) -> Item:
-    """An item that is asked by a sentence, where there is one."""
+    """The item with ``text`` as its referring expression; unchanged where ``text`` is None."""
     return item if text is None else replace(item, query=Query(text))
 
 

@@ -5,8 +5,8 @@ sequences that each hold ``frames/`` and ``masks/``, and one such sequence that 
 ``--masks`` picks the candidates: a folder of videos, or the name of a folder in each sequence. The annotations are then
 the truth, matched by object index; a truth of one object (DAVIS 2016) belongs to a candidate of one object.
 
-Every frame should have a mask: one that cannot be opened, or is missing, costs its item, and leaves its frame in the
-clip of whoever is shown the video (``cases.instances``).
+Every frame should have a mask: one that cannot be opened, or is missing, costs its item, but its frame stays in the
+clip (``cases.instances``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESOLUTIONS = ("480p", "Full-Resolution", "1080p")
 _ANNOTATIONS = ("Annotations", "Annotations_unsupervised")
 _PREDICTIONS = "pred"
 _OTHER_LAYOUTS = ("meta.json", "meta_expressions.json", "meta_expressions", "davis_text_annotations")
-"""What a layout that knows more of such a tree has beside it."""
+"""Files and folders that mark a more specific layout, which then reads the tree."""
 
 
 @dataclass(frozen=True, slots=True)

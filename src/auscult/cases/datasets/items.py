@@ -26,7 +26,7 @@ MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {
 _KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "audio", "truth"})
 _DIFFICULTIES: tuple[Difficulty, ...] = ("hard", "medium", "easy")
 _NOT_POSITION = frozenset({"mask", "text", "audio", "truth"})
-"""Keys that say nothing of where an item stands in a video."""
+"""Keys that do not locate an item in a video."""
 _NO_MASK: Mapping[str, Any] = {"size": [0, 0], "counts": ""}
 _MAX_INDEX = 65_535
 
@@ -118,7 +118,7 @@ def _truth(row: Mapping[str, Any], home: Home) -> Truth | None:
         return None
     try:
         return Truth(
-            # that an object is out of the picture is a truth like any other; of a candidate it would be a guess
+            # ground truth may say that the object is out of the picture; a candidate may not
             mask=replace(_mask(value, home), absent_ok=True) if value.get("mask") is not None else None,
             iou=fields.number(value, "iou", low=0.0, high=1.0),
             defect=cast("Defect | None", fields.one_of(value, "defect", (*DEFECTS, "empty"))),
@@ -204,12 +204,12 @@ def _id_of(row: object) -> str | None:
 
 
 def _lost_items(row: object, *, home: Home, line: int) -> list[Item]:
-    """The item of a line that cannot be used, where it names id and frame: a video in which it failed must say so."""
+    """The item of an unusable line, where it has id and frame, so that its video is reported as incomplete."""
     if not isinstance(row, dict):
         return []
     kept = {key: value for key, value in row.items() if key not in _NOT_POSITION}
     mask = row.get("mask")
-    index = mask.get("index") if isinstance(mask, dict) else None  # says of which object's track it is
+    index = mask.get("index") if isinstance(mask, dict) else None  # identifies the object's track
     try:
         item = item_of({**kept, "mask": _NO_MASK}, home=home, line=line)
     except InputError:

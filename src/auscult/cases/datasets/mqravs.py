@@ -181,7 +181,7 @@ _MERGES: Mapping[Action | None, Difficulty] = {"minor_revision": "hard", "major_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Context:
-    """Where an entry stands: its file, and what the names in it are relative to."""
+    """The file of an entry, and the folder that the names in it are relative to."""
 
     file: Path
     root: Path

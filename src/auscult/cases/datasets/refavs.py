@@ -2,9 +2,9 @@
 
 A row is an expression of one object (``fid``) of one clip. As instances, each has its ten true masks and, as others,
 the clip's other objects, referred to or not. As items, every object of every frame is listed once, its true mask as the
-candidate, asked by the first expression that refers to it. Rows marked ``TODO`` are left out; a uid that stands on
+candidate, with the first expression that refers to it. Rows marked ``TODO`` are left out; a uid that stands on
 several rows, as eleven do in the release, is kept as it is on the first and gets ``#2``, ``#3`` on the further ones.
-Missing files are told once a clip. Frame ``k`` is the picture at second ``k``.
+Missing files are reported once a clip. Frame ``k`` is the picture at second ``k``.
 
 The families of its expressions are exact where the classes of ``template_of`` are guessed from words, and every object
 has a category, referred to or not. A line that cannot be read costs only that.
@@ -68,7 +68,7 @@ class Clips:
         """Note what is missing of a clip: one record for all its frames, one for all masks of the objects ``fids``."""
         clip = self.clip(folder)
         if any(error.stage == "read" for error in clip.errors):
-            return  # it is said already why there is nothing
+            return  # the error is reported already
         masks = {fid: clip.masks.get(fid, {}) for fid in sorted(set(fids))}
         drawn = {number for by_number in masks.values() for number in by_number}
         numbers = sorted({*range(self._length()), *clip.frames, *drawn})
@@ -86,7 +86,7 @@ class Clips:
             problems.miss(path, unmasked, noun="mask", of=len(numbers) * len(masks), stage=stage)
 
     def _length(self) -> int:
-        """How many frames most clips have; ten where there is none to tell."""
+        """How many frames most clips have; ten where no clip has frames."""
         if self._usual is None:
             counts = Counter(1 + max(clip.frames) for clip in self._known.values() if clip.frames)
             self._usual = max(counts, key=lambda length: (counts[length], length), default=FRAMES)
@@ -344,7 +344,7 @@ class _RefAvs(ListedPart):
                 words.setdefault(row.fid, row.word)
 
     def name(self, folder: str, fid: int) -> str:
-        """What an object is called; empty where nobody says it."""
+        """What an object is called; empty where it is not known."""
         return self.words.get(folder, {}).get(fid) or self.scenes.categories.get((folder, fid), "")
 
     def objects(self, folder: str) -> list[int]:

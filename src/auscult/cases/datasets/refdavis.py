@@ -199,7 +199,7 @@ MASKS: Final = ("Annotations", "Annotations_unsupervised")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefDavisFiles:
-    """Where the videos of an INPUT stand, the files of sentences that are read, and those that are left."""
+    """The folder of videos, the files of sentences that are read, and those that are left out."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -221,7 +221,7 @@ class RefDavisFiles:
 
 
 def find_files(source: Path) -> RefDavisFiles | None:
-    """Where sentences and videos stand; None where there are none."""
+    """Find the sentence files and videos of an INPUT; None where there are none."""
     if is_file(source):
         if source.name == FILE:
             return RefDavisFiles(folder=source.parent, files=(source,)) if _has_videos(source.parent) else None
@@ -270,7 +270,7 @@ _POSITIVE = "positive"  # the kind of a sentence that refers to something
 
 
 class _RefDavis(ListedPart):
-    """The videos, what is wrong with them (told once a video), and the objects that sentences name."""
+    """The videos, their problems (reported once a video), and the objects that sentences name."""
 
     def __init__(self, inputs: RefDavisFiles, options: ListOptions, problems: Problems) -> None:
         frames, masks = patterns(inputs.folder)
@@ -348,7 +348,7 @@ class _RefDavis(ListedPart):
         )
 
     def _video(self, name: str) -> Video:
-        """A video; what is missing of it is told the first time."""
+        """A video; missing files are reported the first time."""
         video = self.videos.video(name)
         if name not in self._reported:
             self._reported.add(name)
@@ -385,7 +385,7 @@ class _RefDavis(ListedPart):
     def _objects_of(self, video: Video) -> list[int] | None:
         """The objects of a video: those of its first mask, and those that sentences name; None for files of one.
 
-        Where the first mask cannot be opened the next one tells.
+        Where the first mask cannot be opened, the next one is used.
         """
         if video.name not in self._objects:
             drawn: tuple[int, ...] | None = ()

@@ -84,7 +84,7 @@ class _VideoObjects:
         video, videos = self.video, self.videos
         problems.take(video.errors)
         if any(error.stage == "read" for error in video.errors):
-            return  # it is said already why there is nothing
+            return  # the error is reported already
         bare = missing(self._named or video.masks, video.frames)
         if bare or not video.frames:
             path = videos.path_of(videos.frames, video.name)

@@ -22,7 +22,7 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoObject:
-    """An object of a video: its index in the palette masks, from 1, and, where told, its category and frames."""
+    """An object of a video: its index in the palette masks, from 1, and, where known, its category and frames."""
 
     index: int
     category: str = ""
@@ -40,7 +40,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoSentences:
-    """The expressions about a video, and the names of its frames where the file tells them."""
+    """The expressions about a video, and the names of its frames where the file lists them."""
 
     video: str
     sentences: tuple[Sentence, ...]
@@ -208,7 +208,7 @@ def _sentence_split(source: Path, folder: Path) -> SplitFolder | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Categories:
-    """Which categories training videos show, or which a list names as unseen, and what says so; None is not known."""
+    """Categories of the training videos, or unseen ones from a list, and the source file; None where not known."""
 
     seen: frozenset[str] | None = None
     unseen: frozenset[str] | None = None
@@ -227,7 +227,7 @@ class Categories:
 
 
 def categories_of(part: SplitFolder, *, source: Path, problems: Problems) -> Categories:
-    """Read what tells seen from unseen: a list of the unseen, else the ``meta.json`` of the training videos."""
+    """Read which categories are seen: from a list of the unseen, else the ``meta.json`` of the training videos."""
     for folder in dict.fromkeys((part.folder, source)):
         if is_file(folder / UNSEEN):
             return _listed(folder / UNSEEN, problems)

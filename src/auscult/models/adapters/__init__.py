@@ -1,1 +1,1 @@
-"""Ways to ask what is no registered model: a Python function, a program, a folder of masks predicted elsewhere."""
+"""Adapters for models that are not registered: a Python function, a program, a folder of stored predictions."""

@@ -82,7 +82,7 @@ def _callable(found: Any, where: str) -> Callable[..., Any]:
                 expected="a class without arguments, an object or a function",
                 hint="make the object in the file and name it",
             ) from error
-        except ValueError:  # a class written in C that tells no signature
+        except ValueError:  # a class written in C, without a signature
             pass
         found = found()
     predict = getattr(found, "predict", None)
@@ -137,7 +137,7 @@ def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...], bool
     """Whether a function takes the query in the second place; what it takes by name; and whether that is any name."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # written in C, which tells no signature
+    except (TypeError, ValueError):  # written in C, without a signature
         return True, _KEYWORDS, False
     parameters = signature.parameters.values()
     positional = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]

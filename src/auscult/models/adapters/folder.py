@@ -216,7 +216,7 @@ class FolderOfPredictions:
         """Do nothing: no file stays open."""
 
     def unasked(self, requests: Iterable[Request]) -> tuple[str, ...]:
-        """Files of the folder, relative to it, that no question asks for: of other cases or frames, or misnamed."""
+        """Files of the folder, relative to it, that no request needs: of other cases or frames, or misnamed."""
         requested = {path for request in requests for paths in self._tried(request) for path in paths}
         return tuple(sorted(name for name in _files(self._folder) if self._folder / name not in requested))
 
@@ -237,11 +237,11 @@ class FolderOfPredictions:
     def _tried(self, request: Request) -> Iterator[tuple[Path, ...]]:
         try:
             yield from self._paths(request)
-        except InputError:  # its id names no place, so it asks for no file
+        except InputError:  # its id is no valid path, so it needs no file
             return
 
     def _paths(self, request: Request) -> Iterator[tuple[Path, ...]]:
-        """Where each frame's mask may lie."""
+        """The possible paths of each frame's mask."""
         condition = inside(self._folder, request.condition)
         whole = [inside(condition, request.id + suffix) for suffix in SUFFIXES] if len(request.names) == 1 else []
         for name in request.names:

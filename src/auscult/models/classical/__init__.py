@@ -1,1 +1,1 @@
-"""Segmenters that need no weights: weak by today's measure, but real, with errors that nobody designed."""
+"""Segmenters that need no weights: weak by today's measure, but with real rather than designed errors."""

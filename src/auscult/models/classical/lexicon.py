@@ -105,7 +105,7 @@ def _more(first: Values, second: Values, margin: float) -> Values:
 
 
 def _fit(things: Things, cue: Cue, motions: Motions | None) -> Values:
-    """How well each region fits a word, 0..1; where nothing can be told, a half."""
+    """How well each region fits a word, 0..1; one half where it is not known."""
     if cue.kind == "colour":
         return np.minimum(1.0, things.colours[:, COLOURS.index(cue.word)] / 0.55)
     if cue.kind == "motion":

@@ -242,7 +242,7 @@ def _worded(form: Form, meaning: Meaning) -> Iterator[tuple[str, Meaning]]:
 
 
 MOST_THINGS: Final = 3
-"""Things that one sentence may lead to, one after the other; what is said of more is not read."""
+"""Objects that one sentence may relate in a chain; further ones are not read."""
 
 _CUE_KINDS: Final[frozenset[WordKind]] = frozenset(
     {"colour", "light", "place", "size", "shape", "texture", "motion", "most"}
@@ -251,7 +251,7 @@ _CUE_KINDS: Final[frozenset[WordKind]] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One thing said."""
+    """One cue of a referring expression."""
 
     kind: WordKind
     word: str
@@ -261,21 +261,21 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """What a sentence says of one thing."""
+    """What a referring expression says of one object."""
 
-    cues: tuple[Cue, ...] = ()  # each once, in the order they are said
-    how: str = ""  # how it stands to another thing; empty for no other
+    cues: tuple[Cue, ...] = ()  # each once, in the order of the sentence
+    how: str = ""  # the relation to another object; empty for none
     denied: bool = False
-    other: ParsedQuery | None = None  # the other thing, or None
+    other: ParsedQuery | None = None  # the other object, or None
 
     @property
     def empty(self) -> bool:
-        """Whether nothing known is said."""
+        """Whether no known word was found."""
         return not self.cues and self.other is None
 
     @property
     def moving(self) -> bool:
-        """Whether anything is said of motion."""
+        """Whether any cue is of motion."""
         own = any(cue.kind == "motion" or cue.word in {"fast", "slow"} for cue in self.cues)
         return own or self.how == "same_motion" or (self.other is not None and self.other.moving)
 
@@ -301,7 +301,7 @@ def _meanings(tokens: Sequence[str]) -> Iterator[Meaning]:
 
 @dataclass(slots=True)
 class _ReadThing:
-    """What is said of one thing, while it is read; ``how`` and ``denied`` are how it leads to the next."""
+    """The cues of one object while parsing; ``how`` and ``denied`` are its relation to the next object."""
 
     cues: dict[Cue, None]
     how: str = ""
