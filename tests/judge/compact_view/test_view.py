@@ -21,7 +21,6 @@ from auscult.judge.masks.compact.view import (
     box_round,
     inputs,
     look,
-    read_along,
     scaled,
 )
 from auscult.judge.masks.cues.model import CUES
@@ -75,11 +74,9 @@ def test_the_strip_changes_colour_in_the_middle_of_a_right_outline() -> None:
 def test_the_strip_shows_how_far_the_outline_lies_off() -> None:
     truth = disc((300, 400), (200, 150), 60)
     small = disc((300, 400), (200, 150), 54)
-    view = look(picture(truth), small)
-    assert view.points is not None
-    inside = (read_along(view.points, truth) >= 128).sum(0)
-    off_px = (np.median(inside) - DEPTH / 2) * view.points.step_px
-    assert off_px == pytest.approx(6, abs=1.5)
+    strip = look(picture(truth), small).strip
+    coloured = (strip[0] >= 120).sum(0)  # steps across the outline, one pixel of the frame each at this size
+    assert np.median(coloured) - DEPTH / 2 == pytest.approx(6, abs=1.5)
 
 
 def test_outlines_of_holes_are_marked() -> None:

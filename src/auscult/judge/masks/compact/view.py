@@ -206,25 +206,11 @@ _LEAST_OUTLINE_PX: Final = 12
 _MOST_OUTLINES: Final = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Strip:
-    """A strip and where it was read.
+def strip_of(frame: Frame, mask: Mask, box: Box) -> Bytes:
+    """Unroll the outlines of a mask, not empty, that lies whole inside ``box``, the crop's in pixels of the frame.
 
-    Attributes:
-        bytes: (5, 24, 256): red, green, blue, share inside the mask, 255 on outer outlines and 0 on those of holes.
-        x: Columns of the frame that were read, float32 (24, 256), in pixels.
-        y: Rows, likewise.
-        step_px: Pixels of the frame between two steps across the outline.
+    (5, 24, 256): red, green, blue, share inside the mask, 255 on outer outlines and 0 on those of holes.
     """
-
-    bytes: Bytes
-    x: Floats
-    y: Floats
-    step_px: float
-
-
-def strip_of(frame: Frame, mask: Mask, box: Box) -> Strip:
-    """Unroll the outlines of a mask, not empty, that lies whole inside ``box``, the crop's in pixels of the frame."""
     height, width = mask.shape
     x0, y0, x1, y1 = max(box[0], 0), max(box[1], 0), min(box[2], width), min(box[3], height)
     inner = mask[y0:y1, x0:x1]
@@ -232,8 +218,8 @@ def strip_of(frame: Frame, mask: Mask, box: Box) -> Strip:
     scale = min(_SIZE_PX / size, _MOST_PX / max(inner.shape), _MOST_ZOOM)
     columns, rows = max(round((x1 - x0) * scale), 4), max(round((y1 - y0) * scale), 4)
     picture, inside = (
-        resized(one, (columns, rows), shrinks=scale < 1)
-        for one in (frame[y0:y1, x0:x1], np.multiply(inner, np.uint8(255), dtype=np.uint8))
+        resized(source, (columns, rows), shrinks=scale < 1)
+        for source in (frame[y0:y1, x0:x1], np.multiply(inner, np.uint8(255), dtype=np.uint8))
     )
     patch = cv2.merge([picture, inside])
     points, normals, outer = _outline(inside)
@@ -242,25 +228,7 @@ def strip_of(frame: Frame, mask: Mask, box: Box) -> Strip:
     y = points[None, :, 1] + across * normals[None, :, 1]
     read = cv2.remap(patch, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=(_GREY,) * 3 + (0,))
     flags = np.broadcast_to(outer, (DEPTH, LENGTH))
-    made = np.concatenate([np.asarray(read, dtype=np.uint8).transpose(2, 0, 1), flags[None]])
-    return Strip(
-        bytes=made,
-        x=((x + 0.5) * ((x1 - x0) / columns) - 0.5 + x0).astype(np.float32),
-        y=((y + 0.5) * ((y1 - y0) / rows) - 0.5 + y0).astype(np.float32),
-        step_px=(x1 - x0) / columns,
-    )
-
-
-def read_along(strip: Strip, mask: Mask) -> Bytes:
-    """What another mask holds where a strip was read, (24, 256), 255 inside."""
-    found = cv2.remap(
-        np.multiply(mask, np.uint8(255), dtype=np.uint8),
-        strip.x,
-        strip.y,
-        cv2.INTER_LINEAR,
-        borderMode=cv2.BORDER_CONSTANT,
-    )
-    return np.asarray(found, dtype=np.uint8)
+    return np.concatenate([np.asarray(read, dtype=np.uint8).transpose(2, 0, 1), flags[None]])
 
 
 def _outline(inside: Bytes) -> tuple[Floats, Floats, Bytes]:
@@ -317,7 +285,6 @@ class View:
             likeness.
         cues: (169,), float32: those of `masks.cues.v1` in their order and units, then the strip's measures.
         box: The crop's box in pixels of the frame; square, may reach beyond the frame.
-        points: Where the strip was read, for sampling other masks alike; None where the mask has no outline to follow.
     """
 
     crop: Bytes
@@ -325,7 +292,6 @@ class View:
     strip: Bytes
     cues: Floats
     box: Box
-    points: Strip | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -347,7 +313,7 @@ def outline_of(frame: Frame, mask: Mask) -> Outline:
     """Measure along the outline of a mask; arguments and errors as of ``look``."""
     found = _measured(frame, mask)
     box, crop, strip, likeness = _outlined(frame, mask)
-    line = np.concatenate([strip.bytes, likeness(strip.bytes[:3])[None]])
+    line = np.concatenate([strip, likeness(strip[:3])[None]])
     return Outline(strip=line, cues=_cues(found, line), inside=crop[3], box=box)
 
 
@@ -366,9 +332,9 @@ def look(frame: Frame, mask: Mask) -> View:
     x0, y0, x1, y1 = box
     wide = square((x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) * WIDER)
     context = channels(cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
-    context, line = (np.concatenate([one, likeness(one[:3])[None]]) for one in (context, strip.bytes))
+    context, line = (np.concatenate([part, likeness(part[:3])[None]]) for part in (context, strip))
     crop = np.concatenate([crop, likeness.own[None]])
-    return View(crop=crop, context=context, strip=line, cues=_cues(found, line), box=box, points=strip)
+    return View(crop=crop, context=context, strip=line, cues=_cues(found, line), box=box)
 
 
 def _measured(frame: Frame, mask: Mask) -> Findings:
@@ -385,10 +351,10 @@ def _cues(found: Findings, line: Bytes) -> Floats:
 def strip_along(frame: Frame, mask: Mask) -> Bytes:
     """The strip of ``look`` alone, (6, 24, 256)."""
     _, _, strip, likeness = _outlined(frame, mask)
-    return np.concatenate([strip.bytes, likeness(strip.bytes[:3])[None]])
+    return np.concatenate([strip, likeness(strip[:3])[None]])
 
 
-def _outlined(frame: Frame, mask: Mask) -> tuple[Box, Bytes, Strip, Likeness]:
+def _outlined(frame: Frame, mask: Mask) -> tuple[Box, Bytes, Bytes, Likeness]:
     """The crop's box, the crop without its likeness, the strip, and what gives the likeness of either."""
     box = box_round(mask)
     crop = channels(cut(frame, box, CROP_PX), coverage(mask, box, CROP_PX))
