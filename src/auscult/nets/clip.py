@@ -2,7 +2,7 @@
 
 Radford et al. 2021, as ``transformers`` has it. The folder is what ``save_pretrained`` of a CLIP model and of its
 tokenizer writes: ``config.json``, ``model.safetensors``, and ``tokenizer.json`` or ``vocab.json`` with ``merges.txt``.
-It is looked at and loaded as every folder of weights is (``hf_folder``).
+It is checked and loaded as every folder of weights (``hf_folder``).
 Pictures are prepared here, with OpenCV, by the means and deviations of ``preprocessor_config.json`` where there is one:
 resampling differs a little from the release's.
 """
@@ -35,7 +35,7 @@ _BATCH: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class ClipFolder:
-    """A folder that was looked at and may be loaded."""
+    """A folder that was checked and may be loaded."""
 
     weights: Folder
     mean: tuple[float, ...] = _MEAN  # mean of each channel, 0..1, that pictures are prepared with
@@ -96,7 +96,7 @@ class ClipModel:
 
 
 def check_folder(path: Path) -> ClipFolder:
-    """Look at a folder of weights without loading them; a ``UsageError`` says what is wrong, as in ``hf_folder``."""
+    """Check a folder of weights without loading them; a ``UsageError`` says what is wrong, as in ``hf_folder``."""
     weights = check_weights(path, CLIP)
     prepared = path / PREPARED
     try:

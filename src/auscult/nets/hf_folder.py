@@ -1,8 +1,8 @@
-"""Folders of Hugging Face weights: looked at first with bounds, then loaded, offline. Nothing in them is executed.
+"""Folders of Hugging Face weights: checked first, within bounds, then loaded, offline. Nothing in them is executed.
 
 A folder is what ``save_pretrained`` writes: ``config.json``, ``model.safetensors`` and, for models that read, the
-tokenizer's files. Weights are read from ``model.safetensors`` only, since other formats can run code. Of the settings
-those are taken that the library's class declares itself, whole numbers and lists within bounds; ways of loading, code,
+tokenizer's files. Weights are read from ``model.safetensors`` only, since other formats can run code. Only
+settings that the library's class declares are read, whole numbers and lists within bounds; ways of loading, code,
 other files and downloads are refused or left out. What is still too much meets the limits of the worker that loads it.
 """
 
@@ -48,12 +48,12 @@ _BOUNDS: Final = (
 )
 _MOST_LISTED: Final = 128
 _DEEPEST: Final = 8
-# What may run code, fetch something, or read other weights, wherever it stands in the file.
+# What may run code, fetch something, or read other weights, at any depth of the file.
 _REFUSED: Final = frozenset(
     {"auto_map", "custom_pipelines", "quantization_config", "use_timm_backbone", "use_pretrained_backbone", "backbone"}
 )
 # What a class reads without declaring it: old names that the library turns into new ones, and which layers of a
-# backbone are looked at.
+# backbone give features.
 _UNDECLARED: Final = frozenset({"rope_theta", "memory_attention_rope_theta", "out_features", "out_indices"})
 
 
@@ -64,8 +64,10 @@ class Family:
     title: str
     model: str
     types: tuple[str, ...]  # what ``model_type`` may be
-    parts: Mapping[str, str] = field(default_factory=dict)  # classes of tables whose kind is left to the file
-    inside: Mapping[str, str] = field(default_factory=dict)  # where its table stands in a larger model's, by its type
+    parts: Mapping[str, str] = field(default_factory=dict)  # classes of sub-tables whose type the file decides
+    inside: Mapping[str, str] = field(
+        default_factory=dict
+    )  # key of its table in a larger model's, by that model's type
     reader: str = ""
     extra: str = "hf"
 
@@ -78,7 +80,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A folder that was looked at and may be loaded."""
+    """A folder that was checked and may be loaded."""
 
     path: Path
     family: Family
@@ -110,7 +112,7 @@ def read_table(path: Path) -> Mapping[str, Any]:
 def check_folder(path: Path, family: Family) -> Folder:
     """Look at a folder of weights without loading them.
 
-    Refused is what is missing, damaged or too large, of another model, out of bounds, code, or an adapter.
+    Refused are missing, damaged and too large files, other models, values out of bounds, code, and adapters.
     """
     if find_spec("transformers") is None or find_spec("torch") is None:
         raise UsageError(
@@ -133,7 +135,7 @@ def check_folder(path: Path, family: Family) -> Folder:
 
 
 def own_settings(table: Mapping[str, Any], family: Family) -> Mapping[str, Any]:
-    """The model's own table of a ``config.json``, which may be a larger model's; nothing in it is to be refused."""
+    """The model's own table of a ``config.json``, which may be a larger model's; checks all values."""
     _check_values(table)
     if table.get("transformers_weights") not in (WEIGHTS, None):
         raise InputError(f"{CONFIG} names another file of weights, {str(table['transformers_weights'])[:60]!r}")
@@ -153,13 +155,13 @@ def _check_values(value: Any, key: str = "", depth: int = 0) -> None:
     if key in _REFUSED and value:
         raise InputError(f"{CONFIG} holds {key!r}: code, downloads and other weights are never used")
     if isinstance(value, dict):
-        for name, one in value.items():
-            _check_values(one, name, depth + 1)
+        for name, inner in value.items():
+            _check_values(inner, name, depth + 1)
     elif isinstance(value, list):
         if len(value) > _MOST_LISTED:
             raise InputError(f"{key!r} in {CONFIG} lists {len(value)} values, more than {_MOST_LISTED}")
-        for one in value:
-            _check_values(one, key, depth + 1)
+        for item in value:
+            _check_values(item, key, depth + 1)
     elif isinstance(value, int):
         least, most = next(bounds for pattern, *bounds in _BOUNDS if pattern.search(key))
         if not least <= value <= most:
@@ -254,7 +256,7 @@ def _model(folder: Folder) -> tuple[Any, list[str]]:
         ignore_mismatched_sizes=True,  # they are reported, and refused by name
         dtype="float32",
     )
-    wrong = (one[0] if isinstance(one, tuple) else one for one in report.get("mismatched_keys", ()))
+    wrong = (mismatch[0] if isinstance(mismatch, tuple) else mismatch for mismatch in report.get("mismatched_keys", ()))
     return model.eval(), sorted(map(str, (*report.get("missing_keys", ()), *wrong)))
 
 
@@ -280,7 +282,7 @@ def build_settings(table: Mapping[str, Any], kind: Any, parts: Mapping[str, str]
 
 
 def finite(found: Any, folder: Folder) -> Any:
-    """Give back a tensor of a model; weights that make it give what is no number are the user's error."""
+    """Give back a tensor of a model; a value that is not finite is an error of the user's weights."""
     import torch
 
     if not bool(torch.isfinite(found).all()):
@@ -292,7 +294,7 @@ def finite(found: Any, folder: Folder) -> Any:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars and no notes of transformers on stderr; its settings are put back."""
+    """Keep progress bars and messages of transformers off stderr; its settings are restored afterwards."""
     from transformers.utils import logging
 
     notes: Any = logging

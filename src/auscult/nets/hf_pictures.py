@@ -113,10 +113,10 @@ def _three(table: Mapping[str, Any], key: str, usual: tuple[float, ...]) -> tupl
     value = table.get(key)
     if value is None:
         return usual
-    numbers = isinstance(value, list) and len(value) == 3 and all(type(one) in {int, float} for one in value)
-    if not numbers or not all(0 <= one <= 1 for one in value) or (key == "image_std" and min(value) < 1e-3):
+    valid = isinstance(value, list) and len(value) == 3 and all(type(number) in {int, float} for number in value)
+    if not valid or not all(0 <= number <= 1 for number in value) or (key == "image_std" and min(value) < 1e-3):
         raise InputError(f"{key!r} is {str(value)[:60]}, not three numbers from 0 to 1")
-    return tuple(float(one) for one in value)
+    return tuple(float(number) for number in value)
 
 
 def _cubic(table: Mapping[str, Any], usual: Preparation) -> bool:

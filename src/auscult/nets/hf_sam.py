@@ -8,7 +8,7 @@ Carion et al. 2025, as ``transformers`` has it (``Sam3Model``); the released fol
 its detector is loaded.
 
 Ravi et al. 2024, as ``transformers`` has it (``Sam2VideoModel``). Its own session holds every prepared frame and every
-past output; here frames are prepared when they are looked at, and what the model looks back at no more is dropped, so
+past output; here frames are prepared on request, and outputs that the model no longer looks back at are dropped, so
 that memory does not grow with the clip.
 """
 
@@ -58,12 +58,12 @@ class Sam3:
 
         found = np.zeros(frames.shape[:3], np.bool_)
         with torch.inference_mode():
-            tokens = self._asked(text)
+            tokens = self._tokens_of(text)
             words = self._net.model.get_text_features(**tokens)
-            for place in range(len(frames)):  # one by one: a frame takes gigabytes in the released model
-                pixels = self._prepared(frames[place : place + 1]).to(self._net.device)
+            for index in range(len(frames)):  # one by one: a frame takes gigabytes in the released model
+                pixels = self._prepared(frames[index : index + 1]).to(self._net.device)
                 out = self._net.model(pixel_values=pixels, text_embeds=words, attention_mask=tokens["attention_mask"])
-                found[place] = self._best(out, frames.shape[1:3])
+                found[index] = self._best(out, frames.shape[1:3])
         return found
 
     def _best(self, out: Any, size: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -78,7 +78,7 @@ class Sam3:
         large = interpolate(soft, size=size, mode="bilinear", align_corners=False)
         return np.asarray((large > CUT_SHARE)[0, 0].cpu().numpy(), np.bool_)
 
-    def _asked(self, text: str) -> dict[str, Any]:
+    def _tokens_of(self, text: str) -> dict[str, Any]:
         most = self._net.model.config.text_config.max_position_embeddings
         tokens = self._net.tokens([text], padding="max_length", truncation=True, max_length=most, return_tensors="pt")
         return {name: tokens[name].to(self._net.device) for name in ("input_ids", "attention_mask")}
@@ -119,9 +119,9 @@ class BoxSegmenter:
 
         found = np.zeros(frames.shape[:3], np.bool_)
         with torch.inference_mode():
-            for place, box in enumerate(boxes):
+            for index, box in enumerate(boxes):
                 if box is not None:
-                    found[place] = self._mask(frames[place : place + 1], box)
+                    found[index] = self._mask(frames[index : index + 1], box)
         return found
 
     def _mask(self, frame: Frames, box: FloatBox) -> NDArray[np.bool_]:
@@ -150,7 +150,7 @@ class BoxSegmenter:
 
 
 def load_sam(path: Path) -> BoxSegmenter:
-    """Load whichever of the three a folder holds."""
+    """Load SAM, SAM 2 or SAM 3, whichever the folder holds."""
     found = _type_of(path)
     if found in SAM.types:
         return _loaded(path, SAM, Preparation(), padded=True)
@@ -174,7 +174,7 @@ def _type_of(path: Path) -> Any:
     try:
         return read_table(path / CONFIG).get("model_type")
     except AuscultError:
-        return None  # what is wrong is said by the look at the folder
+        return None  # check_folder reports what is wrong
 
 
 def to_frame(logits: Any, size: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -206,11 +206,11 @@ class Sam2Video:
             return found
         session = self._session(frames, first)
         with torch.inference_mode():
-            for place in range(len(frames)):
-                logits = self._net.model(session, frame_idx=place).pred_masks
-                if place:
-                    found[place] = to_frame(finite(logits, self._net.folder), frames.shape[1:3])
-                self._forget(session, place)
+            for index in range(len(frames)):
+                logits = self._net.model(session, frame_idx=index).pred_masks
+                if index:
+                    found[index] = to_frame(finite(logits, self._net.folder), frames.shape[1:3])
+                self._forget(session, index)
         return found
 
     def _session(self, frames: Frames, first: Mask) -> Any:
@@ -240,16 +240,16 @@ class Sam2Video:
         size = self._prepared.size
         return (interpolate(mask, size=size, mode="bilinear", align_corners=False, antialias=True) >= 0.5).float()
 
-    def _forget(self, session: Any, place: int) -> None:
+    def _forget(self, session: Any, index: int) -> None:
         config = self._net.model.config
-        oldest = place - max(config.num_maskmem, config.max_object_pointers_in_encoder)
+        oldest = index - max(config.num_maskmem, config.max_object_pointers_in_encoder)
         past = session.output_dict_per_obj[0]["non_cond_frame_outputs"]
-        for index in [index for index in past if index <= oldest]:
-            del past[index]
+        for old in [old for old in past if old <= oldest]:
+            del past[old]
 
 
 class _Frames:
-    """A clip's frames, prepared when they are asked for; stands where a session keeps a dictionary of them."""
+    """A clip's frames, prepared on request; takes the place of a session's dictionary of frames."""
 
     def __init__(self, frames: Frames, prepared: Preparation) -> None:
         self._frames = frames
@@ -258,8 +258,8 @@ class _Frames:
     def __len__(self) -> int:
         return len(self._frames)
 
-    def __getitem__(self, place: int) -> Any:
-        return self._prepared(self._frames[place : place + 1])[0]
+    def __getitem__(self, index: int) -> Any:
+        return self._prepared(self._frames[index : index + 1])[0]
 
 
 def load_sam2_video(path: Path) -> Sam2Video:

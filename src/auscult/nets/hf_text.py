@@ -113,22 +113,22 @@ class Grounding:
         """
         import torch
 
-        tokens = self._asked(text)
+        tokens = self._tokens_of(text)
         found: list[FloatBox | None] = []
         with torch.inference_mode():
             for batch in batches(frames, _BATCH):
                 pixels = self._prepared(batch).to(self._net.device)
-                asked = {name: values.expand(len(batch), -1) for name, values in tokens.items()}
+                inputs = {name: values.expand(len(batch), -1) for name, values in tokens.items()}
                 mask = torch.ones((len(batch), *pixels.shape[-2:]), dtype=torch.int64, device=pixels.device)
-                out = self._net.model(pixel_values=pixels, pixel_mask=mask, **asked)
+                out = self._net.model(pixel_values=pixels, pixel_mask=mask, **inputs)
                 # Words that are not there have logits of minus infinity; NaN never passes the threshold.
                 scores = torch.sigmoid(out.logits).amax(-1).cpu()
                 found += [
-                    _box(one, boxes, frames.shape[1:3]) for one, boxes in zip(scores, out.pred_boxes.cpu(), strict=True)
+                    _box(row, boxes, frames.shape[1:3]) for row, boxes in zip(scores, out.pred_boxes.cpu(), strict=True)
                 ]
         return found
 
-    def _asked(self, text: str) -> dict[str, Any]:
+    def _tokens_of(self, text: str) -> dict[str, Any]:
         most = self._net.model.config.max_text_len
         tokens = self._net.tokens([sentence(text)], truncation=True, max_length=most, return_tensors="pt")
         return {name: tokens[name].to(self._net.device) for name in ("input_ids", "token_type_ids", "attention_mask")}

@@ -1,4 +1,4 @@
-"""The networks of `identity.scenes.v1`: one looks for the things of a whole frame, one names what a mask holds.
+"""The networks of `identity.scenes.v1`: one detects the objects of a whole frame, one names what a mask holds.
 
 Neither reads text. The looker is a small detector without boxes, after CenterNet (Zhou, Wang, Kraehenbuehl 2019,
 "Objects as Points"): a heat map of centres, and at each centre the thing's size and what it is called. The namer sees a

@@ -137,7 +137,7 @@ class MobileNetV2(nn.Module):
 
 
 class Context(nn.Module):
-    """DeepLab's head: each place, and the mean of all places, projected together. (n, 320, h, w) -> (n, 256, h, w)."""
+    """DeepLab's head: each position and the mean of all, projected together. (n, 320, h, w) -> (n, 256, h, w)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,5 +150,7 @@ class Context(nn.Module):
         here = functional.relu6(self.local(given))
         mean = functional.relu6(self.whole(given.mean(dim=(2, 3), keepdim=True)))
         weight = self.project.weight
-        wide = functional.conv2d(mean, weight[:, :CONTEXT])  # one place for all: cheaper than a map of copies
+        wide = functional.conv2d(
+            mean, weight[:, :CONTEXT]
+        )  # one vector for all positions: cheaper than a map of copies
         return functional.relu6(wide + functional.conv2d(here, weight[:, CONTEXT:], self.project.bias))

@@ -1,9 +1,9 @@
 """The network of `masks.prompted.v1`: what would a segmenter draw here, and how good is the candidate beside it?
 
-A backbone with pretrained knowledge of objects looks at a crop. The decoder is told what is meant by a prompt (the
-candidate mask, a box, or points inside and outside), and answers with a mask. Two heads compare the candidate with the
-answer, with features where the two agree and where they differ, with the strip along the candidate's outline and with
-its shape: one gives a histogram of the IoU, the other the type of defect.
+A backbone with pretrained knowledge of objects looks at a crop. A prompt (the candidate mask, a box, or points inside
+and outside) tells the decoder which object is meant, and it answers with a mask. Two heads compare the candidate with
+the answer, with features where the two agree and where they differ, with the strip along the candidate's outline and
+with its shape: one gives a histogram of the IoU, the other the type of defect.
 
 Related: Kirillov et al. 2023 (promptable segmentation); Huang et al. 2019, Mask Scoring R-CNN (a head for the IoU).
 """
@@ -83,7 +83,7 @@ class PromptCode(nn.Module):
 
 
 class Likeness(nn.Module):
-    """How like the prompted region, and how like what is round it, each place is: 2 x 8 channels."""
+    """How like the prompted region, and how like what is round it, each position is: 2 x 8 channels."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,12 +97,12 @@ class Likeness(nn.Module):
             region: (n, 1, h, w), 0..1.
         """
         n, _, high, wide = features.shape
-        places = self.embed(features).reshape(n, _HEADS, _EACH, high * wide)
-        ones = torch.ones(1, _EACH, dtype=places.dtype, device=places.device)
-        places = places / torch.matmul(ones, places * places).clamp(min=_TINY).sqrt()
+        vectors = self.embed(features).reshape(n, _HEADS, _EACH, high * wide)
+        ones = torch.ones(1, _EACH, dtype=vectors.dtype, device=vectors.device)
+        vectors = vectors / torch.matmul(ones, vectors * vectors).clamp(min=_TINY).sqrt()
         weights = torch.cat([region, 1 - region], dim=1).reshape(n, 1, 2, high * wide) + 1e-4
-        means = torch.matmul(places, weights.transpose(2, 3)) / weights.sum(dim=3).unsqueeze(2)
-        alike = torch.matmul(means.transpose(2, 3), places)
+        means = torch.matmul(vectors, weights.transpose(2, 3)) / weights.sum(dim=3).unsqueeze(2)
+        alike = torch.matmul(means.transpose(2, 3), vectors)
         return alike.reshape(n, 2 * _HEADS, high, wide)
 
 
@@ -282,7 +282,7 @@ def numbers(answer: Tensor, candidate: Tensor) -> Tensor:
 
 
 def dilate_5x5(mask: Tensor) -> Tensor:
-    """The largest of the 5 x 5 places about each, (n, c, h, w); column by column, then row by row, which is cheaper."""
+    """The maximum over 5 x 5 cells about each, (n, c, h, w); column by column, then row by row, which is cheaper."""
     columns = functional.max_pool2d(mask, (5, 1), stride=1, padding=(2, 0))
     return functional.max_pool2d(columns, (1, 5), stride=1, padding=(0, 2))
 
@@ -309,9 +309,9 @@ def _up(given: Tensor) -> Tensor:
 
 
 class DefectClassifier(nn.Module):
-    """Tells the type of a defect from cues measured along the outline and from the mask's shape.
+    """Classifies the type of a defect from cues measured along the outline and from the mask's shape.
 
-    A few perceptrons apart from one another; the answer is the mean of their log shares.
+    An ensemble of perceptrons; the output is the mean of their log shares.
 
     Args:
         cues: How many cues there are.
@@ -346,8 +346,8 @@ class DefectClassifier(nn.Module):
     def members_of(self, cues: Tensor, shape: Tensor, *, noise: float = 0.0) -> list[Tensor]:
         """Logits by each member, (n, 6); ``noise`` is added to what it sees, in deviations."""
         seen = ((torch.cat([cues, shape], dim=1) - self.centre) / self.spread).clamp(-5, 5)
-        return [one(seen + noise * torch.randn_like(seen) if noise else seen) for one in self.members]
+        return [member(seen + noise * torch.randn_like(seen) if noise else seen) for member in self.members]
 
     def forward(self, cues: Tensor, shape: Tensor) -> Tensor:
         """Mean log shares of the six types, (n, 6)."""
-        return torch.stack([one.log_softmax(dim=1) for one in self.members_of(cues, shape)]).mean(dim=0)
+        return torch.stack([logits.log_softmax(dim=1) for logits in self.members_of(cues, shape)]).mean(dim=0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.identity.clip import MOST_LETTERS, NOUNS, asked_for, photo_of, prompts, singular
+from auscult.judge.identity.clip import MOST_LETTERS, NOUNS, parse_expression, photo_of, prompts, singular
 from auscult.language.grammar import phrase
 from auscult.language.morphology import plural
 from auscult.rng import generator
@@ -35,14 +35,14 @@ TABLE = [
 
 @pytest.mark.parametrize(("text", "words", "noun", "places"), TABLE)
 def test_what_is_asked_for(text: str, words: str, noun: str | None, places: tuple[str, ...]) -> None:
-    found = asked_for(text)
+    found = parse_expression(text)
     assert found is not None
     assert (found.phrase, found.noun, found.places) == (words, noun, places)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "...", "the", "the of a", ","])
 def test_words_that_name_nothing_ask_for_nothing(text: str) -> None:
-    assert asked_for(text) is None
+    assert parse_expression(text) is None
     assert prompts(text) == ()
 
 
@@ -57,7 +57,7 @@ def test_words_that_name_nothing_ask_for_nothing(text: str) -> None:
     ],
 )
 def test_words_of_sound_are_noticed(text: str, *, heard: bool) -> None:
-    found = asked_for(text)
+    found = parse_expression(text)
     assert found is not None
     assert found.heard is heard
 
@@ -65,7 +65,7 @@ def test_words_of_sound_are_noticed(text: str, *, heard: bool) -> None:
 @settings(max_examples=80, deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_gives_short_phrases_or_nothing(text: str) -> None:
-    found = asked_for(text)
+    found = parse_expression(text)
     if found is None:
         return
     assert 0 < len(found.phrase) <= MOST_LETTERS
@@ -74,7 +74,7 @@ def test_any_text_gives_short_phrases_or_nothing(text: str) -> None:
 
 
 def test_a_very_long_text_is_cut_and_does_not_take_long() -> None:
-    found = asked_for("the " + "very " * 100_000 + "long car")
+    found = parse_expression("the " + "very " * 100_000 + "long car")
     assert found is not None
     assert len(found.phrase) <= MOST_LETTERS
 
@@ -95,7 +95,7 @@ def test_the_head_of_our_own_sentences_is_found() -> None:
             form = {"op": "and", "of": [{"op": "category", "word": noun}, more]}
             for again in range(6):
                 said = phrase(generator(again, noun, number), form).text
-                found = asked_for(said)
+                found = parse_expression(said)
                 total += 1
                 right += found is not None and found.noun == noun
     assert right == total == 120
@@ -107,7 +107,7 @@ def test_every_noun_of_the_list_is_one_and_is_found_from_many() -> None:
         assert noun == noun.lower().strip()
         assert singular(noun) == noun
         assert singular(plural(noun)) == noun
-        found = asked_for(f"the {noun} on the right")
+        found = parse_expression(f"the {noun} on the right")
         assert found is not None
         assert found.noun == noun
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.identity.scenes import FoundThing, Peak, named, others, parts, peaks, place
+from auscult.judge.identity.scenes import FoundThing, Peak, centre_and_share, named, others, parts, peaks
 from auscult.judge.identity.scenes_text import Reader, Reading, Vocabulary
 
 WORDS = Vocabulary(categories=("bell", "dog", "drum"), colours=("blue", "red"), textures=("plain", "striped"))
@@ -154,4 +154,4 @@ def test_the_thing_under_a_mask_is_no_other_thing() -> None:
 def test_a_place_is_in_shares_of_the_picture() -> None:
     mask = np.zeros((100, 200), bool)
     mask[0:50, 100:200] = True
-    assert place(mask) == pytest.approx((0.75, 0.25, 0.25))
+    assert centre_and_share(mask) == pytest.approx((0.75, 0.25, 0.25))

@@ -71,7 +71,7 @@ class Card:
     seed: int  # seed of the measured masks and of the intervals
     not_for: tuple[str, ...]  # what the judge must not be used for, one line each
     results: tuple[Result, ...]
-    # what baselines that say one number say: by source of masks, then by row; may be empty
+    # the constant baselines' IoU: by source of masks, then by row; may be empty
     constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:

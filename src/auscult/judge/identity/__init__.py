@@ -1,4 +1,4 @@
-"""Checks of identity: is this mask on the object that was asked for? Evidence of its own, beside a judge's.
+"""Checks of identity: does this mask lie on the referred object? Evidence of its own, beside a judge's.
 
 A check is registered under the kind ``identity`` and is a ``types.IdentityCheck``. ``combine`` joins what it finds with
 a verdict; without a check a verdict says that identity was not checked.
@@ -26,7 +26,7 @@ class NeedsWeights(Protocol):
     """A check whose weights the user brings."""
 
     def using(self, folder: Path | None) -> IdentityCheck:
-        """The same check with the weights of a folder; None for the place that its own environment variable names.
+        """The same check with the weights of a folder; None for the one that its environment variable names.
 
         A UsageError where there is none, a file is missing, or an extra is not installed. Nothing is loaded yet.
         """

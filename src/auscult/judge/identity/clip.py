@@ -5,14 +5,14 @@ the mean of the two. ``match`` is the candidate's share of a softmax over all re
 times the model's own scale; what is left of the frame without the candidate is always one of the regions. Choosing
 among regions by CLIP's score of their crops is the baseline of ReCLIP (Subramanian et al. 2022).
 
-A crop does not show where in the frame it comes from, so places and relations between things weigh little here. Words
-that speak of sound and name no kind of thing are not answered. Nothing is calibrated: ``match`` is a softmax, no
+A crop does not show where in the frame it comes from, so positions and relations weigh little here. An
+expression that speaks of sound and names no category is not checked. Nothing is calibrated: ``match`` is a softmax, no
 measured probability.
 
-A list of everyday English nouns, ours; it is no vocabulary of any data set.
+The nouns are our own list of everyday English, not the vocabulary of a data set.
 
-This reads English word by word, with short lists and no grammar: it serves names in a report and prompts for a matcher,
-never a decision. What it cannot split it gives back whole, shortened.
+Expressions are parsed word by word, with short lists and no grammar: good enough for names in a report and prompts for
+a matcher, not for a decision. What cannot be split is returned whole, shortened.
 
 Regions are made here, from colours alone, so that a check has something to compare with where nothing else is known:
 the picture is cut into pieces, and the smallest is joined to the neighbour across its weakest border until few are
@@ -124,7 +124,7 @@ class ParsedExpression:
     heard: bool = False  # whether it speaks of sound
 
 
-def asked_for(text: str) -> ParsedExpression | None:
+def parse_expression(text: str) -> ParsedExpression | None:
     """Read an expression, of its first 2,000 characters; None where no word of it could name something.
 
     Example:
@@ -145,15 +145,15 @@ def asked_for(text: str) -> ParsedExpression | None:
 
 def prompts(text: str) -> tuple[str, ...]:
     """One to three sentences to compare with a picture, the expression first; none where it names nothing."""
-    asked = asked_for(text)
-    if asked is None:
+    parsed = parse_expression(text)
+    if parsed is None:
         return ()
     whole = " ".join(text[:_MOST_READ].split())
-    said = [whole]
-    if asked.noun is not None:
-        said.append(f"a photo of {asked.phrase if is_plural(asked.phrase) else article(asked.phrase)}")
-        said.append(photo_of(asked.noun))
-    return tuple(dict.fromkeys(said))
+    sentences = [whole]
+    if parsed.noun is not None:
+        sentences.append(f"a photo of {parsed.phrase if is_plural(parsed.phrase) else article(parsed.phrase)}")
+        sentences.append(photo_of(parsed.noun))
+    return tuple(dict.fromkeys(sentences))
 
 
 def photo_of(noun: str) -> str:
@@ -162,19 +162,19 @@ def photo_of(noun: str) -> str:
 
 
 def singular(noun: str) -> str:
-    """One of it: ``car`` for ``cars``; a word that is not in the list loses an -s that makes it a plural."""
+    """The singular: ``car`` for ``cars``; a word that is not in the list loses an -s that makes it a plural."""
     if noun in _SINGULAR:
         return _SINGULAR[noun]
     if noun in NOUNS or not is_plural(noun):
         return noun
-    for ending, one in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
+    for ending, new in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
         if noun.endswith(ending) and len(noun) > len(ending) + 2:
-            return noun.removesuffix(ending) + one
+            return noun.removesuffix(ending) + new
     return noun
 
 
 def _noun_phrase(words: Sequence[str]) -> list[str]:
-    """The first phrase that names a kind, of a group ("the largest of the cats") the group, as one of it."""
+    """The first phrase that names a category; for a group ("the largest of the cats") the singular of its noun."""
     rest, grouped = list(words), bool(words) and words[0] in _GROUPS
     first: list[str] = []
     while rest:
@@ -191,7 +191,7 @@ def _noun_phrase(words: Sequence[str]) -> list[str]:
 
 
 def _next_phrase(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words up to where a phrase ends, without articles; and what follows, never as long as what was given."""
+    """The next phrase without articles, and the words after it, always fewer than were given."""
     start = 0
     while start < len(words) and words[start] in _OPENERS | _OPENERS_TOO | _GROUPS | {","}:
         start += 1
@@ -201,29 +201,29 @@ def _next_phrase(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return list(words[start:end]), list(words[end if end > 0 else 1 :]) if end > start else list(words[start + 1 :])
 
 
-def _ends(words: Sequence[str], place: int, *, start: int) -> bool:
-    word = words[place]
+def _ends(words: Sequence[str], index: int, *, start: int) -> bool:
+    word = words[index]
     if word == "," or word in _OPENERS | _GROUPS:
         return True
     if word not in _ENDS:
         return False
-    before = words[start:place]
-    follows = words[place + 1] if place + 1 < len(words) else ""
-    open_still = all(one in _MEASURES for one in before) and word in _FIRST_TOO
+    before = words[start:index]
+    follows = words[index + 1] if index + 1 < len(words) else ""
+    open_still = all(earlier in _MEASURES for earlier in before) and word in _FIRST_TOO
     return not (open_still and follows not in _ENDS | _GROUPS | _OPENERS | {"", ","})
 
 
 def _named(kept: Sequence[str]) -> str | None:
-    """The head: a noun of the list that the phrase ends with, of two words where there is one, else its last word."""
+    """The head noun: a listed noun at the end of the phrase, of two words if possible, else its last word."""
     for tail in (" ".join(kept[-2:]), kept[-1]):
         if singular(tail) in NOUNS:
             return singular(tail)
-    said = [word for word in kept if word not in _MEASURES]
-    return singular(said[-1]) if said else None
+    words = [word for word in kept if word not in _MEASURES]
+    return singular(words[-1]) if words else None
 
 
 def _short(kept: Sequence[str]) -> str:
-    """As many words as fit, from the end."""
+    """The last words that fit into ``MOST_LETTERS``."""
     text = " ".join(kept)
     while len(text) > MOST_LETTERS and " " in text:
         text = text.partition(" ")[2]
@@ -252,19 +252,19 @@ def rivals(
     """At most ``most`` regions that the expression could mean instead of the candidate, bool (H, W) each, none empty.
 
     Masks of other objects come first, the largest before the rest, then the frame's regions of even colour, which
-    ``coloured`` gives to who keeps them; none is much the same as the candidate or as another.
+    ``coloured`` may take from a cache; none is much the same as the candidate or as another.
     """
-    given = sorted((one for one in others if one.any()), key=lambda one: -int(np.count_nonzero(one)))
+    largest_first = sorted((other for other in others if other.any()), key=lambda other: -int(np.count_nonzero(other)))
     found: list[Mask] = []
-    for one in given:
-        if len(found) < most and all(_differ(one, known) for known in (mask, *found)):
-            found.append(one)
+    for region in largest_first:
+        if len(found) < most and all(_differ(region, earlier) for earlier in (mask, *found)):
+            found.append(region)
     if len(found) == most:
         return tuple(found)
-    for one in (coloured or coloured_regions)(frame):
-        held = float(np.count_nonzero(one & mask)) / float(np.count_nonzero(one))
-        if len(found) < most and held <= _HELD and all(_differ(one, known) for known in (mask, *found)):
-            found.append(one)
+    for region in (coloured or coloured_regions)(frame):
+        held = float(np.count_nonzero(region & mask)) / float(np.count_nonzero(region))
+        if len(found) < most and held <= _HELD and all(_differ(region, earlier) for earlier in (mask, *found)):
+            found.append(region)
     return tuple(found)
 
 
@@ -284,7 +284,7 @@ def coloured_regions(frame: Frame) -> tuple[Mask, ...]:
         region: Mask = whole == label
         if _LEAST <= share <= _MOST and region.any():
             found.append((_stands_out(labels == label, strength), region))
-    return tuple(region for _, region in sorted(found, key=lambda one: -one[0]))
+    return tuple(region for _, region in sorted(found, key=lambda pair: -pair[0]))
 
 
 def _joined(labels: NDArray[np.int32], strength: NDArray[np.float32]) -> NDArray[np.int32]:
@@ -333,9 +333,9 @@ VARIABLE: Final = "AUSCULT_CLIP"
 MOST_RIVALS: Final = 8
 NOTHING: Final = ("a photo of nothing", "a photo of an empty background", "a photo of some other thing")
 YES: Final = 0.75
-"""Share against the sentences of ``NOTHING`` from which on some region is held for the object asked for."""
+"""Least share against the sentences of ``NOTHING`` at which a region counts as the referred object."""
 NO: Final = 0.05
-"""Share below which in every region the object counts as absent. Both are chosen, not measured."""
+"""The object counts as absent if every region is below this share. Both thresholds are chosen, not measured."""
 
 _MARGIN: Final = 0.15  # of the box's longer side
 _GREY: Final = 127
@@ -349,7 +349,7 @@ _DOUBT: Final = 0.5
 class ClipIdentity:
     """CLIP as an identity check; its weights are loaded at the first candidate and kept by this object alone.
 
-    ``folder`` was looked at already, None for none yet; scores are divided by ``temperature`` before the softmax.
+    ``folder`` is checked already, or None; scores are divided by ``temperature`` before the softmax.
     """
 
     name = "identity.clip.v1"
@@ -387,10 +387,10 @@ class ClipIdentity:
         self._model()
 
     def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
-        """Compare one candidate; None without an expression that can be seen, and for a mask of nothing or of all."""
+        """Compare one candidate; None without an expression about what is visible, and for an empty or a full mask."""
         text = case.query.text or ""
-        asked = asked_for(text)
-        if asked is None or (asked.heard and asked.noun is None):
+        parsed = parse_expression(text)
+        if parsed is None or (parsed.heard and parsed.noun is None):
             return None
         if not prediction.mask.any() or prediction.mask.all():
             return None
@@ -409,8 +409,8 @@ class ClipIdentity:
         return Identity(
             match=match,
             exists=exists,
-            target=asked.phrase,
-            distractor=None if instead == asked.noun else instead,
+            target=parsed.phrase,
+            distractor=None if instead == parsed.noun else instead,
             note=_note(scores, match),
         )
 
@@ -474,9 +474,9 @@ def views(frame: Frame, region: Mask) -> tuple[Frame, Frame]:
     inside = np.zeros((side, side), bool)
     x0, y0 = max(left, 0), max(top, 0)
     x1, y1 = min(left + side, frame.shape[1]), min(top + side, frame.shape[0])
-    place = slice(y0 - top, y1 - top), slice(x0 - left, x1 - left)
-    plain[place] = frame[y0:y1, x0:x1]
-    inside[place] = region[y0:y1, x0:x1]
+    inner = slice(y0 - top, y1 - top), slice(x0 - left, x1 - left)
+    plain[inner] = frame[y0:y1, x0:x1]
+    inside[inner] = region[y0:y1, x0:x1]
     if side > _MOST_PX:
         side = _MOST_PX
         plain = np.asarray(cv2.resize(plain, (side, side), interpolation=cv2.INTER_AREA), dtype=np.uint8)
@@ -495,8 +495,8 @@ def _existence(scores: NDArray[np.float32], nothing: NDArray[np.float32]) -> Exi
 
 def _note(scores: NDArray[np.float32], match: float) -> str:
     rank = 1 + int(np.count_nonzero(scores[1:] > scores[0]))
-    place = "best" if rank == 1 else f"as number {rank}"
-    return f"of {len(scores)} regions this one fits the words {place}, with a share of {match:.2f} (not calibrated)"
+    fit = "best" if rank == 1 else f"as number {rank}"
+    return f"of {len(scores)} regions this one fits the words {fit}, with a share of {match:.2f} (not calibrated)"
 
 
 IDENTITY = ClipIdentity()

@@ -47,8 +47,8 @@ TAIL: Final = 0.05
 """What lies beyond each end of a 90 % interval."""
 
 UNCHECKED: Final = "Identity not checked"
-_EXISTENCE_SAID: Final = "; whether the target is in the frame was not checked."
-_SAID_BEFORE: Final = (
+_EXISTENCE_UNCHECKED: Final = "; whether the target is in the frame was not checked."
+_EARLIER_ENDINGS: Final = (
     "; whether it is the right object was not checked.",
     "; identity not checked.",
     "; identity was not checked.",
@@ -68,17 +68,17 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
     """Join a verdict without an action with what an identity check, by its full name, found.
 
     More ``match`` never lowers the estimate or an end of its interval, nor raises the probability of ``full_neg``. For
-    an empty mask only existence, words and evidence change. Where ``match`` or ``kept`` is not finite, it is the
-    verdict as it was, with the words that identity was not checked.
+    an empty mask only existence, words and evidence change. Where ``match`` or ``kept`` is not finite, the
+    verdict is unchanged, but says that identity was not checked.
     """
     if not all(math.isfinite(value) for value in (identity.match, identity.kept) if value is not None):
         return unchecked(verdict, f"{check} gave no number")
     evidence = replace(verdict.evidence, identity=True, sound=verdict.evidence.sound or identity.sound)
     exists = identity.exists if identity.exists != "unchecked" else verdict.target_exists
     before_it = verdict.rationale
-    if exists != "unchecked" and before_it.endswith(_EXISTENCE_SAID):
-        before_it = before_it.removesuffix(_EXISTENCE_SAID) + "."
-    told = replace(
+    if exists != "unchecked" and before_it.endswith(_EXISTENCE_UNCHECKED):
+        before_it = before_it.removesuffix(_EXISTENCE_UNCHECKED) + "."
+    joined = replace(
         verdict,
         evidence=evidence,
         target_exists=exists,
@@ -86,7 +86,7 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
         rationale=_with(before_it, _found(identity, check)),
     )
     if not verdict.defect_probs:
-        return told
+        return joined
     match = _bounded(identity.match)
     if exists == "no":
         match = min(match, NEVER)
@@ -98,9 +98,9 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
     probs["full_neg"] = wrong
     defect = max(DEFECTS, key=lambda name: probs[name])
     instead = identity.distractor if defect in {"full_neg", "merge"} else None
-    told = replace(told, defect=defect, defect_probs=probs, distractor=instead or verdict.distractor)
+    joined = replace(joined, defect=defect, defect_probs=probs, distractor=instead or verdict.distractor)
     if verdict.iou is None or verdict.iou_low is None or verdict.iou_high is None:
-        return told
+        return joined
     judged = _stretched(_Range(verdict.iou, verdict.iou_low, verdict.iou_high), among.get("merge", 0.0), kept)
     mixed = _mixed(judged, before["full_neg"], wrong)
     left = 1.0 - _added(before["full_neg"], wrong)
@@ -108,7 +108,7 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
         None if chance is None else left * _chance(chance, level, merge=among.get("merge", 0.0), kept=kept)
         for chance, level in ((verdict.prob_iou_80, 0.8), (verdict.prob_iou_50, 0.5))
     )
-    return replace(told, iou=mixed.iou, iou_low=mixed.low, iou_high=mixed.high, prob_iou_80=good, prob_iou_50=fair)
+    return replace(joined, iou=mixed.iou, iou_low=mixed.low, iou_high=mixed.high, prob_iou_80=good, prob_iou_50=fair)
 
 
 def unchecked(verdict: Verdict, why: str = "") -> Verdict:
@@ -197,9 +197,9 @@ def _found(identity: Identity, check: str) -> str:
 def _with(rationale: str, note: str) -> str:
     """A rationale with one sentence on identity, in place of an earlier one."""
     text = rationale.strip()
-    for told in _SAID_BEFORE:
-        if text.endswith(told):
-            text = text.removesuffix(told) + "."
+    for ending in _EARLIER_ENDINGS:
+        if text.endswith(ending):
+            text = text.removesuffix(ending) + "."
     start = text.find(f"{UNCHECKED}.")
     start = text.find(f"{UNCHECKED}:") if start < 0 else start
     text = text[:start].rstrip() if start >= 0 else text

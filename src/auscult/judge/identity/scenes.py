@@ -1,10 +1,10 @@
-"""`identity.scenes.v1`: is a mask on the object that was asked for? For what one frame and words can decide.
+"""`identity.scenes.v1`: does a mask lie on the object an expression refers to? Decided from one frame.
 
-Three steps: a sentence becomes a logical form (`scenes_text`), two small networks say what things the frame holds, and
-the form is proven over what they may be.
+Three steps: a sentence becomes a logical form (`scenes_text`), two small networks detect and name the
+frame's objects, and the form is evaluated over what they may be.
 
-What a thing is called is drawn from its probabilities, many times over. In each such world the sentence is proven with
-the language's own proof (`language.proof`), from sight alone; what is unclear there is shared among what it may be.
+The objects' names are sampled from their probabilities, many times. In each sampled world the form is evaluated from
+vision alone (`language.proof`); the weight of an unclear result is shared among the objects that it may be.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def crop(frame: Frame, mask: Mask) -> NDArray[np.uint8]:
 
 
 PEAK: Final = 0.3
-"""Height from which a place of the heat map is the centre of a thing."""
+"""Least height of the heat map at the centre of an object."""
 
 PART: Final = 0.1
 """Share of a mask from which a part of it counts as a thing by itself."""
@@ -145,8 +145,8 @@ def peaks(centres: Floats, seen: Floats) -> list[Peak]:
     )
     kept: list[Peak] = []
     for peak in found:
-        apart = (np.hypot((peak.x - one.x) * (width / height), peak.y - one.y) - _TWICE * _radius(one) for one in kept)
-        if all(away > 0 for away in apart):
+        gaps = (np.hypot((peak.x - top.x) * (width / height), peak.y - top.y) - _TWICE * _radius(top) for top in kept)
+        if all(gap > 0 for gap in gaps):
             kept.append(peak)
     return kept
 
@@ -160,7 +160,7 @@ def parts(mask: Mask, centres: Sequence[Peak]) -> list[Mask]:
     if len(inside) < 2 or together > _MORE * len(rows):
         return [mask]
     reach = [
-        np.hypot((columns / width - one.x) * width / height, rows / height - one.y) / _radius(one) for one in inside
+        np.hypot((columns / width - peak.x) * width / height, rows / height - peak.y) / _radius(peak) for peak in inside
     ]
     owner = np.argmin(np.stack(reach), axis=0)
     found = []
@@ -180,12 +180,12 @@ def others(masks: Sequence[Mask], centres: Sequence[Peak]) -> list[Peak]:
 
 def nearest_peak(mask: Mask, centres: Sequence[Peak]) -> Peak | None:
     """The centre that is a mask's own, if there is one."""
-    x, y, _ = place(mask)
+    x, y, _ = centre_and_share(mask)
     own = [peak for peak in centres if _is_of(mask, peak)]
     return min(own, key=lambda peak: np.hypot(peak.x - x, peak.y - y), default=None)
 
 
-def place(mask: Mask) -> tuple[float, float, float]:
+def centre_and_share(mask: Mask) -> tuple[float, float, float]:
     """Centre and share of a mask, each of the whole picture."""
     rows, columns = np.nonzero(mask)
     height, width = mask.shape
@@ -221,7 +221,7 @@ def _is_of(mask: Mask, peak: Peak) -> bool:
     """In the mask, or near its centre: a hollow or cut mask does not hold its own centre."""
     if _holds(mask, peak):
         return True
-    x, y, share = place(mask)
+    x, y, share = centre_and_share(mask)
     height, width = mask.shape
     return float(np.hypot((peak.x - x) * width / height, peak.y - y)) < _OWN * float(np.sqrt(share * width / height))
 
@@ -235,7 +235,7 @@ _ELSE: Final = "something else"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamingOdds:
-    """How likely a sentence names each thing."""
+    """How likely an expression refers to each object."""
 
     shares: tuple[float, ...]  # probability of each thing, in the order given
     nothing: float  # share of worlds in which it names nothing that was found
@@ -244,18 +244,18 @@ class NamingOdds:
     possible: tuple[float, ...]
 
 
-def named(reading: Reading, things: Sequence[FoundThing], words: Vocabulary, *, worlds: int = WORLDS) -> NamingOdds:
-    """Prove a sentence of at least one thing in many worlds, the same draws each time."""
-    rng = generator(0, "identity", "worlds", len(things))
-    asked = form_words(reading.form)
-    drawn = [_draws(rng, thing, words=words, asked=asked, worlds=worlds) for thing in things]
-    there = np.stack([rng.random(worlds) < thing.sure for thing in things])
+def named(reading: Reading, objects: Sequence[FoundThing], words: Vocabulary, *, worlds: int = WORLDS) -> NamingOdds:
+    """Evaluate an expression over one or more objects in many sampled worlds, the same draws each time."""
+    rng = generator(0, "identity", "worlds", len(objects))
+    kinds = form_words(reading.form)
+    drawn = [_draws(rng, obj, words=words, kinds=kinds, worlds=worlds) for obj in objects]
+    there = np.stack([rng.random(worlds) < obj.sure for obj in objects])
     seen: dict[tuple[_Draw | None, ...], NDArray[np.float64]] = {}
-    shares, possible, nothing, settled = np.zeros(len(things)), np.zeros(len(things)), 0.0, 0
+    shares, possible, nothing, settled = np.zeros(len(objects)), np.zeros(len(objects)), 0.0, 0
     for world in range(worlds):
-        key = tuple(drawn[at][world] if there[at, world] else None for at in range(len(things)))
+        key = tuple(drawn[at][world] if there[at, world] else None for at in range(len(objects)))
         if key not in seen:
-            seen[key] = _proven(reading, things, key)
+            seen[key] = _proven(reading, objects, key)
         values = seen[key]
         possible += values > 0
         total = values.sum()
@@ -278,19 +278,19 @@ _Draw: TypeAlias = tuple[str, str | None, str | None]
 
 
 def _draws(
-    rng: np.random.Generator, thing: FoundThing, *, words: Vocabulary, asked: frozenset[str], worlds: int
+    rng: np.random.Generator, obj: FoundThing, *, words: Vocabulary, kinds: frozenset[str], worlds: int
 ) -> list[_Draw]:
-    """What one thing is called in each world: only what the sentence speaks of is told apart."""
-    names = sorted(asked & set(words.categories))
-    chances = np.array([thing.categories[words.categories.index(name)] for name in names])
+    """The names of one object in each world; of the categories, only those that the expression mentions differ."""
+    names = sorted(kinds & set(words.categories))
+    chances = np.array([obj.categories[words.categories.index(name)] for name in names])
     options = [*names, _ELSE]
     weights = np.array([*chances, 0.0], np.float64)
     weights = weights / max(1.0, float(weights.sum()))
     weights[-1] = max(0.0, 1.0 - float(weights.sum()))
     steps = np.cumsum(weights / weights.sum())
     categories = np.searchsorted(steps, rng.random(worlds), side="right")
-    colours = _picked(rng, thing.colours, words.colours, worlds=worlds)
-    textures = _picked(rng, thing.textures, words.textures, worlds=worlds)
+    colours = _picked(rng, obj.colours, words.colours, worlds=worlds)
+    textures = _picked(rng, obj.textures, words.textures, worlds=worlds)
     named_so = [options[min(int(at), len(options) - 1)] for at in categories]
     return list(zip(named_so, colours, textures, strict=True))
 
@@ -303,10 +303,10 @@ def _picked(
     return [words[int(at)] for at in drawn]
 
 
-def _proven(reading: Reading, things: Sequence[FoundThing], world: Sequence[_Draw | None]) -> NDArray[np.float64]:
+def _proven(reading: Reading, objects: Sequence[FoundThing], world: Sequence[_Draw | None]) -> NDArray[np.float64]:
     """1 for each thing that the sentence is true of, 0 where it is false, between where it is unclear."""
-    there = {at: _thing(str(at), things[at], called) for at, called in enumerate(world) if called is not None}
-    values = np.zeros(len(things))
+    there = {at: _scene_object(str(at), objects[at], called) for at, called in enumerate(world) if called is not None}
+    values = np.zeros(len(objects))
     if not there:
         return values
     proof = Proof(Facts(things=tuple(there.values()), duration_s=_DURATION_S), frozenset({"sight"}))
@@ -315,7 +315,7 @@ def _proven(reading: Reading, things: Sequence[FoundThing], world: Sequence[_Dra
     return values
 
 
-def _thing(name: str, found: FoundThing, called: _Draw) -> SceneObject:
+def _scene_object(name: str, found: FoundThing, called: _Draw) -> SceneObject:
     category, colour, texture = called
     return SceneObject(
         id=name,
@@ -334,10 +334,10 @@ WEIGHTS: Final = Path(__file__).with_name("weights")
 NETWORK: Final = "scenes.onnx"
 WORDS: Final = "scenes.json"
 _FROM_CROP: Final = 0.65  # weight of the crop's words against the frame's
-_ABSENT: Final = 0.9  # share of worlds in which nothing is named, from which on it is said to be absent
+_ABSENT: Final = 0.9  # share of worlds in which nothing is named, at which it counts as absent
 _PRESENT: Final = 0.5
-_FALSE: Final = 0.2  # a match below this can be told although a part of the sentence was not looked at
-_NAMED: Final = 0.4  # probability from which on a thing is called by its name
+_FALSE: Final = 0.2  # a match below this is reported even if a part of the expression was not checked
+_NAMED: Final = 0.4  # least probability at which an object is reported by its category
 _HINT: Final = "`auscult train scenes-identity` makes both files; without --identity no check of identity is made"
 
 
@@ -358,7 +358,7 @@ class Eyes:
             raise UsageError(error.message, expected=error.expected, hint=_HINT, path=error.path) from error
         self.reader = Reader(self.words)
         known = len(self.words.categories) + len(self.words.colours) + len(self.words.textures)
-        given = {one.name: one.shape for one in self._session.get_outputs()}.get("names", [0])[-1]
+        given = {output.name: output.shape for output in self._session.get_outputs()}.get("names", [0])[-1]
         if isinstance(given, int) and given != known:
             raise UsageError(
                 f"the network of identity.scenes.v1 gives {given} words, and its vocabulary has {known}",
@@ -367,7 +367,7 @@ class Eyes:
                 path=folder / WORDS,
             )
 
-    def told(self, words: Vocabulary) -> Eyes:
+    def with_words(self, words: Vocabulary) -> Eyes:
         """The same networks with other numbers in the vocabulary."""
         other = copy(self)
         other.words = words
@@ -390,7 +390,7 @@ class Eyes:
 
 
 class ScenesIdentity:
-    """The check, with the networks of a folder, opened on first use, or with ``eyes`` that are open already."""
+    """The check, with the networks of a folder, opened on first use, or with ``eyes`` that are already loaded."""
 
     name = "identity.scenes.v1"
     meta = Metadata(
@@ -441,17 +441,17 @@ def _judged(eyes: Eyes, reading: Reading, *, frame: Frame, mask: Mask) -> Identi
     centres, names = eyes.look(frame, mask)
     masks = parts(mask, centres)
     words = [names] if len(masks) == 1 else eyes.name(frame, masks)
-    own = [_own(eyes.words, one, said, centres=centres) for one, said in zip(masks, words, strict=True)]
-    things = own + [
-        _found(eyes.words, peak.words, place=(peak.x, peak.y, peak.share), sure=peak.height)
+    own = [_own(eyes.words, part, part_words, centres=centres) for part, part_words in zip(masks, words, strict=True)]
+    objects = own + [
+        _found(eyes.words, peak.words, position=(peak.x, peak.y, peak.share), sure=peak.height)
         for peak in others(masks, centres)
     ]
-    found = named(reading, things, eyes.words)
+    found = named(reading, objects, eyes.words)
     raw = sum(found.shares[: len(own)])
     match = calibrated(raw, eyes.words)
     partly = _partly(reading)
     if partly and max(match, *found.possible[: len(own)]) >= _FALSE:
-        return None  # what was not looked at may only be passed over where the rest already says no
+        return None  # the unchecked part may only be ignored where the rest already rules the mask out
     return Identity(
         match=match,
         exists="unchecked" if reading.unknown else _exists(found),
@@ -469,21 +469,21 @@ def calibrated(raw: float, words: Vocabulary) -> float:
 
 
 def _own(known: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Sequence[Peak]) -> FoundThing:
-    """The thing under a mask: its place is the mask's, its words are those of crop and frame together."""
+    """The object under a mask: position and share are the mask's, the words those of crop and frame together."""
     peak = nearest_peak(mask, centres)
     words = crop_words if peak is None else _FROM_CROP * crop_words + (1 - _FROM_CROP) * peak.words
-    return _found(known, words, place=place(mask), sure=1.0)
+    return _found(known, words, position=centre_and_share(mask), sure=1.0)
 
 
-def _found(known: Vocabulary, words: Floats, *, place: tuple[float, float, float], sure: float) -> FoundThing:
+def _found(known: Vocabulary, words: Floats, *, position: tuple[float, float, float], sure: float) -> FoundThing:
     """A thing of a centre and share, from the logits of all words."""
     categories, colours, textures = probabilities(words, known)
-    x, y, share = place
+    x, y, share = position
     return FoundThing(x=x, y=y, share=share, sure=sure, categories=categories, colours=colours, textures=textures)
 
 
 def _partly(reading: Reading) -> str:
-    """What of a sentence was not looked at, in words; empty for nothing."""
+    """Which part of an expression was not checked, in words; empty if all of it was."""
     if reading.unknown:
         return f"'{min(reading.strange, default=reading.unknown[0])}' is not known"
     return "" if is_whole(reading.form) else "sound, motion and what hides a thing were not looked at"
@@ -503,9 +503,9 @@ def _target(reading: Reading) -> str | None:
     return next((str(part["word"]) for part in parts if part["op"] == "category"), None)
 
 
-def _called(words: Vocabulary, thing: FoundThing) -> str | None:
-    best = int(thing.categories.argmax())
-    return words.categories[best] if thing.categories[best] >= _NAMED else None
+def _called(words: Vocabulary, obj: FoundThing) -> str | None:
+    best = int(obj.categories.argmax())
+    return words.categories[best] if obj.categories[best] >= _NAMED else None
 
 
 def _kept(masks: Sequence[Mask], found: NamingOdds) -> float:

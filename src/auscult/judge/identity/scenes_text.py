@@ -1,10 +1,10 @@
-"""A sentence to a logical form: what our own grammar says, backwards, and plain ways in which people say the same.
+"""Parses an expression into a logical form: our own grammar backwards, and common paraphrases.
 
-What one frame cannot show (sounds, motion) becomes a form whose proof from sight is unclear, and so do words that fit
-nothing: they are reported, and a run of them where a noun must stand is the name of an unknown kind of thing.
+What one frame cannot show (sounds, motion) becomes a form that vision alone cannot decide, and so do unknown words:
+they are reported, and a run of them where a noun must stand is the name of an unknown category.
 
-The patterns are made from the very tables that our own sentences are written with (`language.words`), in the singular,
-the plural and denied, together with some more ways in which people say the same.
+The patterns come from the tables that our own expressions are generated from (`language.words`), in the singular, the
+plural and negated, together with some paraphrases.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from auscult.record import codec
 Tokens = tuple[str, ...]
 
 UNHEARD: Final[Form] = SOUNDS
-"""Stands for everything that one frame cannot show: its proof from sight alone is unclear."""
+"""Stands for everything that one frame cannot show: vision alone cannot decide it."""
 
 SUPERLATIVES: Final[Mapping[str, tuple[str, ...]]] = {
     "large": ("largest", "biggest", "is the largest", "is bigger than all the others", "tallest", "is the biggest"),
@@ -156,8 +156,8 @@ def plain_patterns(words: Vocabulary) -> dict[Tokens, Form]:
     for text in _MORE_UNHEARD:
         found[tokens(text)] = UNHEARD
         found[tokens(of_many(text))] = UNHEARD
-    for form, said in _unheard(words):
-        found.update(dict.fromkeys(said, form))
+    for form, surface_forms in _unheard(words):
+        found.update(dict.fromkeys(surface_forms, form))
     seen: list[Form] = [*places(), {"op": "hidden"}, no({"op": "hidden"})]
     seen += [{"op": "texture", "word": word} for word in words.textures]
     seen += [{"op": "motion", "word": word} for word in MOTIONS] + [no({"op": "motion", "word": "still"})]
@@ -171,7 +171,7 @@ def plain_patterns(words: Vocabulary) -> dict[Tokens, Form]:
 
 
 def _unheard(words: Vocabulary) -> Iterator[tuple[Form, set[Tokens]]]:
-    """What is heard: unclear from one frame, except where the sound says what makes it."""
+    """Audible properties: undecided from one frame, except where the sound names its source."""
     heard: list[Form] = [SOUNDS, no(SOUNDS), {"op": "throughout"}, no({"op": "throughout"})]
     heard += [{"op": "times", "count": count} for count in _COUNTS]
     for form in heard:
@@ -187,9 +187,9 @@ def _unheard(words: Vocabulary) -> Iterator[tuple[Form, set[Tokens]]]:
 
 
 def relation_patterns() -> dict[tuple[Tokens, Tokens], Form | None]:
-    """What stands before and after the thing that a relation goes to, and the relation; None for one that is heard.
+    """The words before and after the object of a relation, and the relation's form; None for an audible one.
 
-    The form has no ``to`` yet; a denied one is inside a ``not``.
+    The form has no ``to`` yet; a negated one is inside a ``not``.
     """
     found: dict[tuple[Tokens, Tokens], Form | None] = {}
     for how in (*SIGHT_RELATIONS, *SOUND_RELATIONS):
@@ -243,17 +243,17 @@ _OTHER_THAN: Final = (("something", "other", "than"), ("anything", "but"), ("not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a sentence was taken to say."""
+    """An expression as it was parsed."""
 
     form: Form  # its logical form
-    unknown: tuple[str, ...] = ()  # words that fit nothing, in order
-    # names of unknown kinds of things. The form says nothing of them: any thing may be called so
+    unknown: tuple[str, ...] = ()  # unknown words, in order
+    # names of unknown categories; the form leaves them open, since any object may have that name
     strange: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class _Notes:
-    """What does not fit, and how much deeper phrases may nest; phrases in phrases write into the same lists."""
+    """Unknown words and names, and how much deeper phrases may nest; nested phrases share them."""
 
     unknown: list[str] = field(default_factory=list)
     strange: set[str] = field(default_factory=set)
@@ -278,47 +278,47 @@ class Reader:
 
     def read(self, text: str) -> Reading | None:
         """Read a sentence; None for one that is empty or too long."""
-        said = tokens(text)
-        if not said or len(said) > MOST_TOKENS:
+        span = tokens(text)
+        if not span or len(span) > MOST_TOKENS:
             return None
         notes = _Notes()
-        form = self._phrase(said, notes)
+        form = self._phrase(span, notes)
         return Reading(form=form, unknown=tuple(notes.unknown), strange=frozenset(notes.strange))
 
-    def _phrase(self, said: Tokens, notes: _Notes) -> Form:
+    def _phrase(self, span: Tokens, notes: _Notes) -> Form:
         """A noun phrase with everything that hangs on it."""
-        said = _without_article(said)
-        if notes.depth <= 1 or not said:
+        span = _without_article(span)
+        if notes.depth <= 1 or not span:
             return UNHEARD
-        among = self._among(said, notes)
+        among = self._among(span, notes)
         if among is not None:
             return among
-        quality, length = self._leading(said)
+        quality, length = self._leading(span)
         if quality:
-            return self._most(quality, said[length:], notes)
-        split = self._relation(said)
+            return self._most(quality, span[length:], notes)
+        split = self._relation(span)
         if split is not None:
-            return self._related(said, split, notes)
-        return self._described(said, notes)
+            return self._related(span, split, notes)
+        return self._described(span, notes)
 
-    def _among(self, said: Tokens, notes: _Notes) -> Form | None:
-        """A choice among a group, said first: "among the bells, the one that is the largest"."""
-        if {said[0]} not in _AMONG or "," not in said:
+    def _among(self, span: Tokens, notes: _Notes) -> Form | None:
+        """A choice within a group that comes first: "among the bells, the one that is the largest"."""
+        if {span[0]} not in _AMONG or "," not in span:
             return None
-        comma = said.index(",")
-        group = said[1:comma] if said[0] != "out" else said[2:comma]
-        named = (self._superlatives.get(said[at:]) for at in range(comma, len(said)))
+        comma = span.index(",")
+        group = span[1:comma] if span[0] != "out" else span[2:comma]
+        named = (self._superlatives.get(span[at:]) for at in range(comma, len(span)))
         return self._of(next(filter(None, named), "loud"), self._phrase(group, notes.deeper()))
 
-    def _leading(self, said: Tokens) -> tuple[str, int]:
+    def _leading(self, span: Tokens) -> tuple[str, int]:
         """A superlative that a phrase begins with, and how many words it takes; else nothing."""
         for length in (2, 1):
-            quality = self._superlatives.get(said[:length])
+            quality = self._superlatives.get(span[:length])
             if quality is not None:
                 return quality, length
-        if said[0] in TWO and len(said) > 1 and (self._noun(said, 1) or said[1] in GENERIC | {"of", "among"}):
-            return TWO[said[0]], 1
-        if said[0] in ORDER_STARTS and any(said[-len(end) :] == end for end in self._ends):
+        if span[0] in TWO and len(span) > 1 and (self._noun(span, 1) or span[1] in GENERIC | {"of", "among"}):
+            return TWO[span[0]], 1
+        if span[0] in ORDER_STARTS and any(span[-len(end) :] == end for end in self._ends):
             return "early", 1
         return "", 0
 
@@ -332,46 +332,46 @@ class Reader:
         return self._of(quality, self._phrase(rest, notes.deeper()) if rest else {"op": "anything"})
 
     def _of(self, quality: str, group: Form) -> Form:
-        """The one that has most of a quality; of what is heard it is only known that it is one of the group."""
+        """The object with most of a quality; of an audible quality it is only known that it is one of the group."""
         return most(quality, group) if quality in SIGHT_QUALITIES else both(group, UNHEARD)
 
-    def _relation(self, said: Tokens) -> tuple[int, Tokens, Tokens, Form | None] | None:
-        """The first words that stand before what a relation goes to, the longest that fit there."""
+    def _relation(self, span: Tokens) -> tuple[int, Tokens, Tokens, Form | None] | None:
+        """The first relation: its index, the words before and after its object (the longest that fit), its form."""
         ahead = 0  # where a longer pattern ends that is complete in itself: "with something in front of it"
-        for at in range(len(said)):
-            plain = self._pattern(said, at)
+        for at in range(len(span)):
+            plain = self._pattern(span, at)
             for (before, after), form in self._relations:
                 end = at + len(before)
-                fits = before and said[at:end] == before and ahead < end < len(said)
-                if fits and (plain is None or plain[0] <= len(before)) and said[len(said) - len(after) :] == after:
+                fits = before and span[at:end] == before and ahead < end < len(span)
+                if fits and (plain is None or plain[0] <= len(before)) and span[len(span) - len(after) :] == after:
                     return at, before, after, form
             ahead = max(ahead, at + plain[0]) if plain is not None else ahead
         return None
 
-    def _related(self, said: Tokens, split: tuple[int, Tokens, Tokens, Form | None], notes: _Notes) -> Form:
+    def _related(self, span: Tokens, split: tuple[int, Tokens, Tokens, Form | None], notes: _Notes) -> Form:
         at, before, after, form = split
-        base = self._described(said[:at], notes) if said[:at] else {"op": "anything"}
-        goal = said[at + len(before) : len(said) - len(after)]
+        base = self._described(span[:at], notes) if span[:at] else {"op": "anything"}
+        goal = span[at + len(before) : len(span) - len(after)]
         if form is None:
             return both(base, UNHEARD)
         before_it = len(notes.unknown)
         goes_to = self._phrase(goal, notes.deeper())
         if len(notes.unknown) > before_it:
-            return both(base, UNHEARD)  # what is not known may be none of the things that were found
+            return both(base, UNHEARD)  # an unknown object may be none of those found
         inner = form["of"] if form["op"] == "not" else form
         stands = relation(inner["how"], goes_to)
         return both(base, no(stands) if form["op"] == "not" else stands)
 
-    def _described(self, said: Tokens, notes: _Notes) -> Form:
-        """A noun with what is said of it by itself, in any order."""
+    def _described(self, span: Tokens, notes: _Notes) -> Form:
+        """A noun with its attributes, in any order."""
         found: list[Form] = []
         run: list[str] = []
         strays: list[tuple[str, ...]] = []
         quality, at = "", 0
-        while at < len(said):
-            length, form, word = self._next(said, at)
+        while at < len(span):
+            length, form, word = self._next(span, at)
             if length == 0:
-                run.append(said[at])
+                run.append(span[at])
                 at += 1
                 continue
             if run:
@@ -385,55 +385,55 @@ class Reader:
         joined = both(*found[: MOST_NESTING - 2])
         return self._of(quality, joined) if quality and notes.depth > 2 else joined
 
-    def _next(self, said: Tokens, at: int) -> tuple[int, Form | None, str]:
-        """What begins at a word: how many words it takes, its form or superlative; 0 words for nothing known."""
+    def _next(self, span: Tokens, at: int) -> tuple[int, Form | None, str]:
+        """The pattern that begins at a word: its length in words (0 if none is known), its form or superlative."""
         for other in _OTHER_THAN:
             end = at + len(other)
-            noun = self._noun(said, end + (said[end : end + 1] in {("a",), ("an",)})) if said[at:end] == other else None
+            noun = self._noun(span, end + (span[end : end + 1] in {("a",), ("an",)})) if span[at:end] == other else None
             if noun:
-                extra = int(said[end : end + 1] in {("a",), ("an",)})
+                extra = int(span[end : end + 1] in {("a",), ("an",)})
                 return len(other) + extra + noun[0], no({"op": "category", "word": noun[1]}), ""
-        for length in range(min(8, len(said) - at), 1, -1):
-            quality = self._superlatives.get(said[at : at + length])
+        for length in range(min(8, len(span) - at), 1, -1):
+            quality = self._superlatives.get(span[at : at + length])
             if quality is not None:
                 return length, None, quality
-        noun = self._head(said, at)
-        pattern = self._pattern(said, at)
+        noun = self._head(span, at)
+        pattern = self._pattern(span, at)
         longest = 0 if pattern is None else pattern[0]
-        if noun and (noun[0] > longest or (noun[0] == longest and not self._is_colour(said, at))):
+        if noun and (noun[0] > longest or (noun[0] == longest and not self._is_colour(span, at))):
             return noun[0], {"op": "category", "word": noun[1]}, ""
         if pattern is not None:
             return pattern[0], pattern[1], ""
-        return (1, None, "") if said[at] in FILLERS or said[at] == "," else (0, None, "")
+        return (1, None, "") if span[at] in FILLERS or span[at] == "," else (0, None, "")
 
-    def _head(self, said: Tokens, at: int) -> tuple[int, str] | None:
-        """A noun, unless a word that fits nothing follows at once: a dog house is no dog."""
-        noun = self._noun(said, at)
-        follows = len(said) if noun is None else at + noun[0]
-        return noun if follows >= len(said) or self._next(said, follows)[0] else None
+    def _head(self, span: Tokens, at: int) -> tuple[int, str] | None:
+        """A noun, unless an unknown word follows at once: a dog house is no dog."""
+        noun = self._noun(span, at)
+        follows = len(span) if noun is None else at + noun[0]
+        return noun if follows >= len(span) or self._next(span, follows)[0] else None
 
-    def _is_colour(self, said: Tokens, at: int) -> bool:
-        """Whether "orange" is said of a thing that is named besides."""
-        if said[at] not in self._colours:
+    def _is_colour(self, span: Tokens, at: int) -> bool:
+        """Whether "orange" is a colour here, that is, whether a noun is named besides."""
+        if span[at] not in self._colours:
             return False
-        before = at > 0 and said[at - 1] in {"is", "are", "not"}
-        return before or (at + 1 < len(said) and (self._noun(said, at + 1) is not None or said[at + 1] in GENERIC))
+        before = at > 0 and span[at - 1] in {"is", "are", "not"}
+        return before or (at + 1 < len(span) and (self._noun(span, at + 1) is not None or span[at + 1] in GENERIC))
 
-    def _noun(self, said: Tokens, at: int) -> tuple[int, str] | None:
+    def _noun(self, span: Tokens, at: int) -> tuple[int, str] | None:
         for length in (3, 2, 1):
-            name = self._nouns.get(said[at : at + length]) if at + length <= len(said) else None
+            name = self._nouns.get(span[at : at + length]) if at + length <= len(span) else None
             if name is not None:
                 return length, name
         return None
 
-    def _pattern(self, said: Tokens, at: int) -> tuple[int, Form] | None:
-        for length, pattern, form in self._plain.get(said[at], ()):
-            if said[at : at + length] == pattern:
+    def _pattern(self, span: Tokens, at: int) -> tuple[int, Form] | None:
+        for length, pattern, form in self._plain.get(span[at], ()):
+            if span[at : at + length] == pattern:
                 return length, form
         return None
 
     def _stray(self, strays: Sequence[tuple[str, ...]], found: Sequence[Form], notes: _Notes) -> list[Form]:
-        """What to make of words that fit nothing: something unclear, and a strange noun where none is known."""
+        """The form of unknown words, undecided; without a known category, the first run is noted as an unknown noun."""
         notes.unknown.extend(word for run in strays for word in run)
         if not strays:
             return []
@@ -442,10 +442,10 @@ class Reader:
         return [UNHEARD]  # a puppy may well be what is known as a dog
 
 
-def _without_article(said: Tokens) -> Tokens:
-    while said and said[0] in {"the", "a", "an", "find", "segment", ","}:
-        said = said[1:]
-    return said
+def _without_article(span: Tokens) -> Tokens:
+    while span and span[0] in {"the", "a", "an", "find", "segment", ","}:
+        span = span[1:]
+    return span
 
 
 def _by_first(patterns: Mapping[Tokens, Form]) -> dict[str, list[tuple[int, Tokens, Form]]]:
@@ -474,7 +474,7 @@ def form_words(form: Form) -> frozenset[str]:
 
 
 def is_seen(form: Form) -> bool:
-    """Whether any part of a form is of what one frame can show."""
+    """Whether one frame can show any part of a form."""
     own = form["op"] in {"category", "colour", "texture", "place", "relation", "most"}
     return own or any(map(is_seen, _inside(form)))
 

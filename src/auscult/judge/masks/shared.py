@@ -1,4 +1,4 @@
-"""What all judges of masks have in common: what they insist on, what they can see, and words for places."""
+"""What all judges of masks have in common: input checks, what they can see, and words for positions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FULL_SHARE: Final = 0.95
 """A mask of a larger share of the frame has no outline to look at."""
 
 Remark: TypeAlias = tuple[str, Box | None]
-"""A sentence, and the box of the place it is about."""
+"""A sentence, and the box of the region it is about."""
 NOTHING_SEEN: Final[Mapping[Sight, str]] = {
     "tiny": "the mask is too small or too thin to judge by its picture",
     "full": "the mask fills the frame, so there is no outline to check",
@@ -37,7 +37,7 @@ _NEAR: Final = 0.38
 
 
 def check(case: Case, prediction: Prediction) -> None:
-    """Insist that frame and masks are arrays of the right type and of one size."""
+    """Check that frame and masks are arrays of the right type and of one size."""
     frame = case.frame
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
         raise InputError(

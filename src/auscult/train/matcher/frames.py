@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of
 from auscult.errors import InputError
-from auscult.judge.identity.scenes import crop_window, cut, place
+from auscult.judge.identity.scenes import centre_and_share, crop_window, cut
 from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import COLOURS
@@ -135,7 +135,7 @@ def draw_shard(source: AssetSource, number: int, *, seed: int, scenes: int, word
                 if np.count_nonzero(mask) < SHOWS * mask.size:
                     continue
                 things.append((len(frames), *_named(plan, index, words)))
-                places.append(place(mask))
+                places.append(centre_and_share(mask))
                 crops.append(_cropped(shot, index))
             height, width = options.size
             half = cv2.resize(shot.frame, (width // 2, height // 2), interpolation=cv2.INTER_AREA)

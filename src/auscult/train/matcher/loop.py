@@ -450,7 +450,9 @@ def calibrate(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, pro
     )
     write_vocabulary(words, options.out / WORDS)
     eyes = Eyes(options.out)
-    return measure.calibrated_words(words, pairs["calibration"], lambda other: ScenesIdentity(eyes=eyes.told(other)))
+    return measure.calibrated_words(
+        words, pairs["calibration"], lambda other: ScenesIdentity(eyes=eyes.with_words(other))
+    )
 
 
 def measured(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, progress: Progress) -> dict[str, Any]:
@@ -465,7 +467,7 @@ def measured(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, prog
         "generated, unseen categories": painted("test_u"),
     }
     pairs = _pairs(sources, amounts.pair_scenes, seed=options.seed + _TEST_SEED, progress=progress)
-    check = ScenesIdentity(eyes=Eyes(options.out).told(words))
+    check = ScenesIdentity(eyes=Eyes(options.out).with_words(words))
     progress.stage("measuring", len(pairs))
     sets = {}
     for name, of_set in pairs.items():

@@ -1,7 +1,7 @@
 """`masks.compact.v1`: judges a mask with a small network that looks at the picture along its outline.
 
 It estimates the true mask, the kind of defect and the IoU with an interval, and says where and how much is wrong. It
-does not know what was asked for, so identity is never checked, and its IoU is that of a mask on the right object; an
+does not see the expression, so identity is never checked, and its IoU is that of a mask on the right object; an
 identity check adds that (``judge/identity``). Runs on ONNX Runtime on one core. Measured in
 ``docs/cards/masks.compact.v1.md``.
 """

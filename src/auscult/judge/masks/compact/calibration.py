@@ -42,7 +42,7 @@ _LEAST: Final = 0.01  # of IoU: half a histogram's quantile distance is never ta
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spread:
-    """What histograms say by themselves, each (n,): the mean IoU, and the distances to the 5 % and 95 % quantiles."""
+    """Statistics of histograms, each (n,): the mean IoU, and the distances to the 5 % and 95 % quantiles."""
 
     mean: Doubles
     below: Doubles
@@ -149,7 +149,7 @@ _EXPECTED: Final = "the calibration.json that comes with auscult, beside its wei
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fitted:
-    """What the file holds as a calibration has it."""
+    """The fields that the file and a calibration share."""
 
     weights: Digest  # SHA-256 of the network's file, in hex; for other weights the numbers mean nothing
     temperature: Factor  # divides the logits of the five kinds of masks on an object, above 0
@@ -165,7 +165,7 @@ class _Fitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Calibration(_Fitted):
-    """What turns the network's numbers into a verdict's."""
+    """The parameters that map the network's outputs to a verdict."""
 
     reach: Mapping[str, float]  # quantile of the scores by group, 0 and more; has ``all``
     known: KnownFeatures  # the features of the calibration masks
@@ -173,7 +173,7 @@ class Calibration(_Fitted):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """What was measured of a group of masks: its reach, and photographs (or clips) and masks that this rests on."""
+    """A group of masks: its reach, and how many photographs (or clips) and masks it was measured on."""
 
     reach: Annotated[float, Meta(ge=0.0, le=1e6)]
     clusters: Count
@@ -210,7 +210,7 @@ class NoveltyFile:
 
 
 def ascending(distances: tuple[float, float, float]) -> None:
-    """Insist that what means novelty 0, 0.5 and 1 ascends."""
+    """Check that the distances that mean novelty 0, 0.5 and 1 ascend."""
     if not distances[0] < distances[1] < distances[2]:
         raise ValueError("distances do not ascend")
 
@@ -243,5 +243,5 @@ def load_calibration(path: Path = FILE) -> Calibration:
     """Read a calibration; the same file is read once."""
     found = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
     reach = {name: group.reach for name, group in found.groups.items()}
-    shared = {one.name: getattr(found, one.name) for one in fields(_Fitted)}
+    shared = {field.name: getattr(found, field.name) for field in fields(_Fitted)}
     return Calibration(**shared, reach=reach, known=found.novelty.known())

@@ -10,8 +10,8 @@ the estimate can reach 1.
 
 The network gives the IoU of a mask on an object, and apart from that how likely it is on none. With few objects to
 learn from it takes unknown things for background too readily; so that likelihood is calibrated by itself, for a
-share of 2 % of masks on no object, and then enters the estimate with IoU 0. Another real object is not told from the
-right one here: identity is not checked.
+share of 2 % of masks on no object, and then enters the estimate with IoU 0. Another real object cannot be distinguished
+from the right one: identity is not checked.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class OnnxNetwork:
 def check_outputs(
     outputs: Mapping[str, Floats], shapes: Mapping[str, tuple[int, ...]], *, count: int, hint: str, path: Path
 ) -> None:
-    """Insist that outputs are finite and of their shapes, batch first."""
+    """Check that outputs are finite and of their shapes, batch first."""
     for name, value in outputs.items():
         if value.shape != (count, *shapes[name]) or not np.isfinite(value).all():
             raise UsageError(
@@ -100,7 +100,7 @@ def load_network(path: Path = FILE) -> OnnxNetwork:
 def _opened(path: Path) -> OnnxNetwork:
     content = read_network(path)
     session = open_session(content, path)
-    takes = tuple(one.name for one in session.get_inputs())
+    takes = tuple(tensor.name for tensor in session.get_inputs())
     return OnnxNetwork(path=path, takes=takes, digest=hashlib.sha256(content).hexdigest(), session=session)
 
 

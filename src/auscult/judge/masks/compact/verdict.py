@@ -278,7 +278,7 @@ _ALSO: Final[Mapping[Defect, str]] = {
 }
 
 
-def say(
+def rationale_of(
     places: Places,
     *,
     defect: Defect,
@@ -287,14 +287,14 @@ def say(
     width: float,
     novelty: float,
 ) -> Remark:
-    """Put a verdict into one sentence, with the box of the worst place in pixels of the frame.
+    """Put a verdict into one sentence, with the box of the largest error in pixels of the frame.
 
-    The box is None where no place stands out; ``width`` is that of the interval of the IoU, 0..1.
+    The box is None where no region stands out; ``width`` is that of the interval of the IoU, 0..1.
     """
     if sight in NOTHING_SEEN:
         text, box = NOTHING_SEEN[sight], None
     else:
-        text, box = _SAYERS[defect](places)
+        text, box = _RATIONALES[defect](places)
         text += _doubts(defect, probs)
         if sight == "small":
             text += "; it is smaller than anything this judge was measured on"
@@ -365,7 +365,7 @@ def _full_neg(places: Places) -> Remark:
     return f"the mask lies on no object that stands out; about {percent(share)} of it is too much", _box(places.extra)
 
 
-_SAYERS: Final[Mapping[Defect, Callable[[Places], Remark]]] = {
+_RATIONALES: Final[Mapping[Defect, Callable[[Places], Remark]]] = {
     "perfect": _perfect,
     "cutout": _cutout,
     "dilate": _dilate,
@@ -410,7 +410,7 @@ _NEVER_ACCEPTED: Final = 0.89  # under every shipped policy's least IoU for acce
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What is said of a mask in numbers, as in a ``Verdict``; the IoU is that of a mask on the right object."""
+    """The numbers of a verdict, as in ``Verdict``; the IoU is that of a mask on the right object."""
 
     iou: float
     low: float
@@ -428,7 +428,7 @@ def verdict_of(
     height, width = mask.shape
     signed, inside = differences(found["truth"][0, 0], view, (height, width))
     defect = likeliest(estimate.probs)
-    sentence, region = say(
+    sentence, region = rationale_of(
         places_of(signed, inside, box=view.box, size=(height, width)),
         defect=defect,
         probs=estimate.probs,

@@ -101,11 +101,11 @@ MEASURES: Final = 102
 
 _BANDS: Final = ((0, 5), (5, 9), (9, 12), (12, 15), (15, 19), (19, 24))  # steps across the outline, from inside out
 _COLOUR_BANDS: Final = ((2, 6), (6, 10), (10, 12), (12, 14), (14, 18), (18, 22))
-_CALM: Final = 9  # places along the outline that are averaged
+_CALM: Final = 9  # positions along the outline that are averaged
 _CALM_COLOURS: Final = 5
 _MIDDLE: Final = 10.5
 _REACH_PX: Final = 11.0
-_NO_EDGE: Final = 0.5  # grey levels a step; where all is of one colour, no place is the strongest
+_NO_EDGE: Final = 0.5  # grey levels a step; where all is of one colour, no edge is the strongest
 
 
 def along(strip: Bytes) -> Floats:
@@ -148,9 +148,9 @@ def _strength(step: Floats) -> Floats:
 def _quantiles(values: Floats, shares: Sequence[float]) -> Floats:
     """Quantiles over the outline, by linear interpolation, row by row."""
     ordered = np.sort(values, axis=-1)
-    place = np.asarray(shares) * (ordered.shape[-1] - 1)
-    low = place.astype(np.intp)
-    part = (place - low).astype(np.float32)
+    position = np.asarray(shares) * (ordered.shape[-1] - 1)
+    low = position.astype(np.intp)
+    part = (position - low).astype(np.float32)
     high = np.minimum(low + 1, ordered.shape[-1] - 1)
     return np.asarray(ordered[..., low] * (1 - part) + ordered[..., high] * part).ravel()
 

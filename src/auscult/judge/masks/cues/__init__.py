@@ -1,6 +1,6 @@
 """`masks.cues.v1`: judges a mask by cues a person can check by eye.
 
-It looks at the mask's shape and at the picture along its outline. It does not know what was asked for, so identity is
+It looks at the mask's shape and at the picture along its outline. It does not see the expression, so identity is
 never checked, and its IoU is that of a mask on the right object. Where the picture shows nothing along the outline, it
 says so and claims nothing about the boundary. Measured in ``docs/cards/masks.cues.v1.md``.
 """
@@ -27,14 +27,14 @@ class CuesJudge:
         """Judge a mask, bool (H, W), on a frame, uint8 RGB (H, W, 3), without an action; an empty one by rule."""
         from auscult.judge.masks.cues.features import measure
         from auscult.judge.masks.cues.model import estimate, load_coefficients
-        from auscult.judge.masks.cues.words import say
+        from auscult.judge.masks.cues.words import rationale_of
 
         check(case, prediction)
         findings = measure(case.frame, prediction.mask, others=case.others)
         if findings is None:
             return nothing_segmented(case.id, self.name)
         found = estimate(findings.vector(), load_coefficients())
-        sentence, region = say(findings, found)
+        sentence, region = rationale_of(findings, found)
         return Verdict(
             id=case.id,
             iou=found.iou,

@@ -47,9 +47,9 @@ def shape_of(view: CueView) -> Measured:
         "thinness": float(np.log(view.area / view.thickness_px**2)),
     }
     boxes: dict[str, Box] = {}
-    for more, places in (_holes(view, filled), _parts(view), _notch(view, notches)):
-        cues |= more
-        boxes |= places
+    for part_cues, part_boxes in (_holes(view, filled), _parts(view), _notch(view, notches)):
+        cues |= part_cues
+        boxes |= part_boxes
     return cues, boxes
 
 

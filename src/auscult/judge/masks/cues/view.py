@@ -159,12 +159,12 @@ def tables_of(lab8: NDArray[np.uint8]) -> tuple[NDArray[np.int16], ...]:
     The picture is Lab as OpenCV keeps it, uint8 (h, w, 3).
     """
     found = []
-    place = LAB_BINS
+    stride = LAB_BINS
     for channel, bins, least in zip(cv2.split(lab8), _BINS, _LEAST_SPAN, strict=True):
         low, high, _, _ = cv2.minMaxLoc(channel)
         cell = (np.arange(256) - low) / max(high - low + 1, least) * bins
-        place //= bins
-        found.append(np.clip(cell, 0, bins - 1).astype(np.int16) * np.int16(place))
+        stride //= bins
+        found.append(np.clip(cell, 0, bins - 1).astype(np.int16) * np.int16(stride))
     return tuple(found)
 
 

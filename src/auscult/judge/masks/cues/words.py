@@ -1,4 +1,4 @@
-"""One plain sentence and one place per verdict, made only from what was measured."""
+"""One plain sentence and one box per verdict, made only from what was measured."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from auscult.types import Box, Defect
 
 _UNCHECKED: Final = "whether it is the right object was not checked"
 _OFF = 0.08
-_MOSTLY = 0.5  # share of the outline on an edge, below which the outline is not said to follow the picture
+_MOSTLY = (
+    0.5  # share of the outline on an edge, below which the sentence does not claim that the outline follows the picture
+)
 _OF_NOTE = 0.01  # of the area: smaller holes and notches are not given as the reason
 _GUESS = 0.9
 _DOUBT = 0.2  # probability of lying on no object
 
 
-def say(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | None]:
-    """Put the most probable defect into one sentence, with the box of the worst place in pixels of the frame.
+def rationale_of(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | None]:
+    """Put the most probable defect into one sentence, with the box of the worst region in pixels of the frame.
 
-    The box is None where no place stands out.
+    The box is None where no region stands out.
     """
     if estimate.sight in NOTHING_SEEN:
         text, box = _blind(findings, estimate)
     else:
-        text, box = _SAYERS[estimate.defect](findings)
+        text, box = _RATIONALES[estimate.defect](findings)
     if estimate.sight == "small":
         text = f"{text}; it is smaller than anything this judge was measured on"
     if estimate.arbitrary > _DOUBT and estimate.defect != "full_neg":
@@ -105,8 +107,8 @@ def _merge(findings: Findings) -> Remark:
     text, box = _second_part(findings)
     if text:
         return text, box
-    said = _coloured(findings, "inside")
-    return said or ("the shape is like that of masks that hold two objects, but no second part stands out", None)
+    remark = _coloured(findings, "inside")
+    return remark or ("the shape is like that of masks that hold two objects, but no second part stands out", None)
 
 
 def _second_part(findings: Findings) -> Remark:
@@ -126,7 +128,7 @@ def _full_neg(findings: Findings) -> Remark:
     return "the mask's outline and colours are unlike those of masks on an object, a weak sign", None
 
 
-_SAYERS: Final[dict[Defect, Callable[[Findings], Remark]]] = {
+_RATIONALES: Final[dict[Defect, Callable[[Findings], Remark]]] = {
     "perfect": _perfect,
     "cutout": _cutout,
     "dilate": _dilate,
@@ -149,8 +151,8 @@ def _shifted(findings: Findings, *, sign: int) -> Remark | None:
     side = "outside" if sign > 0 else "inside"
     amount = f"about {distance_px:.0f} px" if distance_px >= 1.5 else "about 1 px"
     share = float(off.sum()) / max(int(np.count_nonzero(~ribbon.inner)), 1)
-    place = _where(float(points[:, 0].mean()), float(points[:, 1].mean()), findings)
-    mostly = "in several places" if place == MIDDLE else f"mostly {place}"
+    position = _where(float(points[:, 0].mean()), float(points[:, 1].mean()), findings)
+    mostly = "in several places" if position == MIDDLE else f"mostly {position}"
     where = "all round" if share > 0.7 else f"on {percent(share)} of its length, {mostly}"
     return f"the edges of the picture run {amount} {side} the outline, {where}", view.to_frame(box)
 

@@ -2,7 +2,7 @@
 
 Two networks with pretrained knowledge of objects look at the candidate through different lenses. They answer with a
 mask of the object that the candidate means, with a histogram of the candidate's IoU and with the type of its defect.
-What was asked for they do not know, so identity is never checked, and the IoU is that of a mask on the right object.
+They do not see the expression, so identity is never checked, and the IoU is that of a mask on the right object.
 Runs on ONNX Runtime on one core. Measured on masks of real models in ``docs/cards/masks.prompted.v1.md``.
 """
 
@@ -28,7 +28,7 @@ class PromptedJudge:
     Args:
         members: The networks; the shipped ones by default, opened at the first mask.
         calibration: What their numbers mean; the shipped one by default. Give both or neither.
-        classifier: Tells the type of defect; the shipped one by default.
+        classifier: Classifies the defect; the shipped one by default.
         evidence: Another segmenter whose answers count instead of the networks' own; None for none.
     """
 
@@ -82,7 +82,7 @@ class PromptedJudge:
             predictions: The candidates.
 
         Raises:
-            InputError: Of one of them frame and mask are not arrays of one size and of the right type.
+            InputError: A frame and its mask are not arrays of one size and of the right type.
             UsageError: The files of weights or calibration are missing or broken, or do not belong together.
         """
         from auscult.judge.masks.prompted.verdict import verdicts_of

@@ -1,10 +1,10 @@
-"""What turns the networks' numbers into a verdict's: few numbers, fitted on calibration masks, in `calibration.json`.
+"""The few parameters that map the networks' outputs to a verdict, fitted on calibration masks, in `calibration.json`.
 
 Each network gives a histogram of the IoU; their mean p is bent by five numbers into q, one histogram that everything
 else is read off: ``log q(c) = sharp log p(c) + (slope + by_size z) c + bend c^2`` and a constant, where c is a bin's
 centre and z the log share of the frame that the candidate fills. Estimate, both probabilities and the ends of the
-interval are q's, so they cannot contradict one another. What is unlike the calibration masks has its q mixed with the
-histogram of all of them, and a mask that cannot be looked at has that alone.
+interval are q's, so they cannot contradict one another. The q of an out-of-distribution mask is mixed
+with the prior, the histogram of all calibration masks; a mask that cannot be judged by its picture has the prior alone.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Bent:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Head:
-    """What masks of a user's own taught: a slope of its own for each mask, linear in the networks' features.
+    """Fitted to a user's own masks: a slope of its own for each mask, linear in the networks' features.
 
     Attributes:
         centre: Mean of the features, all networks' one after the other, (k,).
@@ -120,7 +120,7 @@ class Calibration(Fitted):
 
     Attributes:
         known: The features of the calibration masks.
-        head: What masks of a user's own taught; None as shipped.
+        head: Fitted to a user's own masks; None as shipped.
     """
 
     known: KnownFeatures
@@ -221,7 +221,7 @@ def types_of(own: ArrayLike, classifier_log_probs: ArrayLike, calibration: Calib
 
 def log_shares(members: Sequence[ArrayLike]) -> Doubles:
     """Mean over networks of the log of their shares, (n, k)."""
-    return np.asarray(np.mean([np.log(softmax(one) + _LEAST) for one in members], axis=0), dtype=np.float64)
+    return np.asarray(np.mean([np.log(softmax(logits) + _LEAST) for logits in members], axis=0), dtype=np.float64)
 
 
 def load_calibration(path: Path = FILE) -> Calibration:
@@ -239,7 +239,7 @@ def load_calibration(path: Path = FILE) -> Calibration:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, _written: tuple[int, int]) -> Calibration:
-    """The file as it is now; when it was written and its size tell another one of the same name."""
+    """The file as it is now; its time and size are part of the cache key."""
     found = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
     shared = _shared(found) | {"prior": found.prior / found.prior.sum()}
     return Calibration(**shared, known=found.novelty.known(), head=found.head)
@@ -247,7 +247,7 @@ def _read(path: Path, _written: tuple[int, int]) -> Calibration:
 
 def _shared(fitted: Fitted) -> dict[str, Any]:
     """What the file and a calibration hold alike."""
-    return {one.name: getattr(fitted, one.name) for one in fields(Fitted)}
+    return {field.name: getattr(fitted, field.name) for field in fields(Fitted)}
 
 
 def save_calibration(calibration: Calibration, path: Path) -> Path:

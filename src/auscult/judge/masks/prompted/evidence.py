@@ -64,8 +64,8 @@ class Evidence:
         """
         drawn = [self._segmenter(case.frame, *prompt_of(mask)) for case, mask in zip(cases, masks, strict=True)]
         return [
-            np.stack([logits_of(mask, view.box, len(view.candidate)) for mask, view in zip(drawn, some, strict=True)])
-            for some in views
+            np.stack([logits_of(mask, view.box, len(view.candidate)) for mask, view in zip(drawn, seen, strict=True)])
+            for seen in views
         ]
 
 
@@ -87,7 +87,7 @@ class SamSegmenter:
         self._net = load_sam(folder)
 
     def __call__(self, frame: Frame, box: Box, points: Sequence[tuple[int, int]]) -> Mask:
-        """Segment by the box; it is told nothing else here."""
+        """Segment by the box alone; the points are not used."""
         del points
         x0, y0, x1, y1 = box
         found = self._net.masks(frame[None], [(float(x0), float(y0), float(x1), float(y1))])

@@ -96,7 +96,7 @@ def _member(path: Path, digest: str | None, _changed: tuple[int, int]) -> Member
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Classifier:
-    """The network that tells the type of defect.
+    """The network that classifies the type of defect.
 
     Attributes:
         path: The file it came from.
@@ -128,7 +128,7 @@ def load_classifier(path: Path, digest: str | None = None) -> Classifier:
 @lru_cache(maxsize=16)
 def _classifier(path: Path, digest: str | None, _changed: tuple[int, int]) -> Classifier:
     found, session = _opened(path, digest)
-    inputs = {one.name: tuple(one.shape[1:]) for one in session.get_inputs()}
+    inputs = {tensor.name: tuple(tensor.shape[1:]) for tensor in session.get_inputs()}
     wanted = {"cues": (CUE_COUNT,), "shape": (SHAPE,)}
     if inputs != wanted:
         raise UsageError(f"the network's inputs are {inputs}", expected=f"{wanted}", hint=_HINT, path=path)
@@ -169,7 +169,7 @@ def _lens(session: Any, path: Path) -> Lens:
         "given": (1, grid, grid),
         "counts": (1, 1, 1),
     }
-    found = {one.name: tuple(one.shape[1:]) for one in session.get_inputs()}
+    found = {tensor.name: tuple(tensor.shape[1:]) for tensor in session.get_inputs()}
     if found != wanted or not 32 <= lens.side <= 1024 or not 1.0 <= lens.margin <= 8.0:
         raise UsageError(f"the network's inputs are {found}", expected=f"{wanted}", hint=_HINT, path=path)
     return lens
@@ -178,6 +178,6 @@ def _lens(session: Any, path: Path) -> Lens:
 def run(
     members: Sequence[Member], inputs: Sequence[Mapping[str, Floats]], answers: Sequence[Floats] | None = None
 ) -> list[dict[str, Floats]]:
-    """Run each member on its own inputs, and on another segmenter's answers where there are some."""
+    """Run each member on its own inputs, and on another segmenter's answers if given."""
     given: Sequence[Floats | None] = answers or [None] * len(members)
-    return [member(one, answer) for member, one, answer in zip(members, inputs, given, strict=True)]
+    return [member(batch, answer) for member, batch, answer in zip(members, inputs, given, strict=True)]

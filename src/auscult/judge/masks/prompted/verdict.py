@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from auscult.arrays.error_map import error_map_of
 from auscult.judge.masks.compact.calibration import novelty_of
 from auscult.judge.masks.compact.network import likeliest
-from auscult.judge.masks.compact.verdict import in_frame, noted, places_of, say, sight_of
+from auscult.judge.masks.compact.verdict import in_frame, noted, places_of, rationale_of, sight_of
 from auscult.judge.masks.compact.view import outline_of
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import Calibration
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 MAP_SIDE: Final = 64
 MIXED_FROM: Final = 0.3
-"""Two defects that are both at least this likely are said to be mixed."""
+"""Two defects that are both at least this likely are reported as mixed."""
 _MOST: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimates:
-    """What is said of n masks in numbers, each (n,) but for ``types`` (n, 6).
+    """The estimates of n masks, each (n,) but for ``types`` (n, 6).
 
     Attributes:
         iou: Estimated IoU if it is the right object, 0..1.
@@ -119,17 +119,17 @@ def verdicts_of(
         cases: The frames.
         masks: The candidates, bool (H, W), none empty.
         members: The networks.
-        classifier: Tells the type of defect.
+        classifier: Classifies the type of defect.
         calibration: What their numbers mean.
         judge: The judge's name.
         evidence: Another segmenter whose answers count instead of the networks' own.
     """
     found: list[Verdict] = []
     for begin in range(0, len(cases), _MOST):
-        some = slice(begin, begin + _MOST)
+        batch = slice(begin, begin + _MOST)
         found += _batch(
-            cases[some],
-            masks[some],
+            cases[batch],
+            masks[batch],
             members=members,
             classifier=classifier,
             calibration=calibration,
@@ -155,26 +155,26 @@ def _batch(
         looks(case.frame, mask, lenses, outline=outline)
         for case, mask, outline in zip(cases, masks, outlines, strict=True)
     ]
-    by_member = [[one[at] for one in views] for at in range(len(members))]
-    said = run(
+    by_member = [[seen[at] for seen in views] for at in range(len(members))]
+    outputs = run(
         members,
-        [inputs(some) for some in by_member],
+        [inputs(batch) for batch in by_member],
         None if evidence is None else evidence.answers(cases, masks, by_member),
     )
-    seen = [sight_of(mask, four_channels(one[0]), one[0].box) for mask, one in zip(masks, views, strict=True)]
+    sights = [sight_of(mask, four_channels(seen[0]), seen[0].box) for mask, seen in zip(masks, views, strict=True)]
     estimates = estimates_of(
-        np.stack([one["ious"] for one in said], axis=1),
-        np.stack([one["types"] for one in said], axis=1),
-        classifier(np.stack([one.cues for one in outlines]), np.stack([one[0].shape for one in views])),
-        features=np.stack([one["features"] for one in said], axis=1),
-        size=np.array([one[0].shape[0] for one in views], dtype=np.float64),
+        np.stack([output["ious"] for output in outputs], axis=1),
+        np.stack([output["types"] for output in outputs], axis=1),
+        classifier(np.stack([outline.cues for outline in outlines]), np.stack([seen[0].shape for seen in views])),
+        features=np.stack([output["features"] for output in outputs], axis=1),
+        size=np.array([seen[0].shape[0] for seen in views], dtype=np.float64),
         calibration=calibration,
-        blind=np.array([sight in BLIND for sight in seen], dtype=np.bool_),
+        blind=np.array([sight in BLIND for sight in sights], dtype=np.bool_),
     )
     return [
         _verdict(
-            cases[at], masks[at], view=views[at][0], answer=said[0]["answer"][at, 0], estimates=estimates, at=at,
-            sight=seen[at], judge=judge,
+            cases[at], masks[at], view=views[at][0], answer=outputs[0]["answer"][at, 0], estimates=estimates, at=at,
+            sight=sights[at], judge=judge,
         )
         for at in range(len(cases))
     ]  # fmt: skip
@@ -198,7 +198,7 @@ def _verdict(
     }
     defect = likeliest(probs)
     low, high, novelty = (float(column[at]) for column in (estimates.low, estimates.high, estimates.novelty))
-    sentence, region = say(
+    sentence, region = rationale_of(
         places_of(signed, inside, box=view.box, size=size),
         defect=defect,
         probs=probs,
@@ -247,8 +247,8 @@ def differences(answer: Floats, view: View, size: tuple[int, int]) -> tuple[Floa
     """
     likely = 1.0 / (1.0 + np.exp(-np.clip(answer, -30.0, 30.0)))
     small, inside = (
-        np.asarray(cv2.resize(one.astype(np.float32), (MAP_SIDE, MAP_SIDE), interpolation=cv2.INTER_AREA))
-        for one in (likely, view.candidate / np.float32(255))
+        np.asarray(cv2.resize(values.astype(np.float32), (MAP_SIDE, MAP_SIDE), interpolation=cv2.INTER_AREA))
+        for values in (likely, view.candidate / np.float32(255))
     )
     signed = np.where(in_frame(view.box, size, MAP_SIDE), small - inside, np.float32(0))
     return signed.astype(np.float32), inside.astype(np.float32)

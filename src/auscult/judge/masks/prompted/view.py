@@ -19,7 +19,7 @@ from auscult.judge.masks.compact.view import CROP_PX, Outline, box_round, covera
 from auscult.types import Box, Floats, Frame, Mask
 
 SHAPE: Final = 10
-"""Numbers that describe the candidate's shape and place, see ``shape_of``."""
+"""Numbers that describe the candidate's shape and position, see ``shape_of``."""
 
 Bytes = NDArray[np.uint8]
 
@@ -107,7 +107,7 @@ def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, outline: Outlin
 
 
 def shape_of(mask: Mask) -> Floats:
-    """Size, place and outline of a mask, float32 (10,), each about -2..2.
+    """Size, position and outline of a mask, float32 (10,), each about -2..2.
 
     Log share of the frame, log area in pixels, log aspect, share of its box, share of its hull, roundness, log number
     of parts, share of the largest part, sides of the frame that its box touches, share of its box's rim that it fills.
