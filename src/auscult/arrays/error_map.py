@@ -29,31 +29,31 @@ def error_map_of(values: Signed, box: Box) -> ErrorMap:
     return ErrorMap(box=box, side=int(values.shape[0]), levels=levels.tobytes())
 
 
-def values_of(found: ErrorMap) -> Signed:
+def values_of(error_map: ErrorMap) -> Signed:
     """The grid's values, float32 (n, n) in [-1, 1]."""
-    levels = np.frombuffer(found.levels, dtype=np.int8).reshape(found.side, found.side)
+    levels = np.frombuffer(error_map.levels, dtype=np.int8).reshape(error_map.side, error_map.side)
     return (levels / np.float32(LEVELS)).astype(np.float32)
 
 
-def painted(found: ErrorMap, size: tuple[int, int]) -> Signed:
+def painted(error_map: ErrorMap, size: tuple[int, int]) -> Signed:
     """The map at the size (height, width) of its frame, float32 in [-1, 1], 0 outside the grid."""
     import cv2  # reading a record needs no pictures
 
     height, width = size
-    x0, y0, x1, y1 = found.box
-    scale_x, scale_y = (x1 - x0) / found.side, (y1 - y0) / found.side
+    x0, y0, x1, y1 = error_map.box
+    scale_x, scale_y = (x1 - x0) / error_map.side, (y1 - y0) / error_map.side
     matrix = np.array(
         [[scale_x, 0.0, x0 + scale_x / 2 - 0.5], [0.0, scale_y, y0 + scale_y / 2 - 0.5]], dtype=np.float64
     )
     return np.asarray(
-        cv2.warpAffine(values_of(found), matrix, (width, height), flags=cv2.INTER_LINEAR), dtype=np.float32
+        cv2.warpAffine(values_of(error_map), matrix, (width, height), flags=cv2.INTER_LINEAR), dtype=np.float32
     )
 
 
-def to_json(found: ErrorMap) -> dict[str, Any]:
+def to_json(error_map: ErrorMap) -> dict[str, Any]:
     """The map as JSON values, some hundred bytes."""
-    packed = base64.b64encode(zlib.compress(found.levels, 6)).decode("ascii")
-    return {"box": list(found.box), "side": found.side, "levels": packed}
+    packed = base64.b64encode(zlib.compress(error_map.levels, 6)).decode("ascii")
+    return {"box": list(error_map.box), "side": error_map.side, "levels": packed}
 
 
 def from_json(value: object) -> ErrorMap:

@@ -129,12 +129,12 @@ def carried(mask: SoftMask, step: FlowStep) -> SoftMask:
 def overlap(before: SoftMask, after: SoftMask, step: FlowStep) -> Overlap:
     """How much a mask, already ``carried``, and one of the later frame agree where the motion could be followed."""
     either, both = np.maximum(before, after), np.minimum(before, after)
-    whole, seen = float(either.sum()), float((either * step.followed).sum())
+    whole, followed = float(either.sum()), float((either * step.followed).sum())
     shared = float((both * step.followed).sum())
     smaller = min(float((before * step.followed).sum()), float((after * step.followed).sum()))
     return Overlap(
-        iou=shared / seen if seen > 0 else None,
-        followed=seen / whole if whole > 0 else 0.0,
+        iou=shared / followed if followed > 0 else None,
+        followed=followed / whole if whole > 0 else 0.0,
         everywhere=float(both.sum()) / whole if whole > 0 else None,
         within=shared / smaller if smaller > 0 else None,
     )
@@ -144,8 +144,8 @@ def moved(values: NDArray[Number], flow: Flow) -> NDArray[Number]:
     """The earlier picture, (h, w) or (h, w, 3), warped along the flow; 0 where the flow leads outside of it."""
     columns = flow[..., 0] + np.arange(flow.shape[1], dtype=np.float32)
     rows = flow[..., 1] + np.arange(flow.shape[0], dtype=np.float32)[:, None]
-    found = cv2.remap(values, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
-    return np.asarray(found, dtype=values.dtype)
+    warped = cv2.remap(values, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
+    return np.asarray(warped, dtype=values.dtype)
 
 
 def colour_bins(frame: Frame) -> NDArray[np.intp]:

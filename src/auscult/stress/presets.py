@@ -106,13 +106,13 @@ def _kind(full: str) -> str:
 
 def tags_of(place: str) -> frozenset[str]:
     """The tags of a place: itself and the wider places it belongs to; an UnknownName where it is not known."""
-    known = _rules().places
-    found: set[str] = set()
+    wider = _rules().places
+    tags: set[str] = set()
     for tag in (part.strip() for part in place.split("+")):
-        if tag not in known:
-            raise no_such("place", tag, known)
-        found |= {tag, *known[tag]}
-    return frozenset(found)
+        if tag not in wider:
+            raise no_such("place", tag, wider)
+        tags |= {tag, *wider[tag]}
+    return frozenset(tags)
 
 
 MOST: Final = 2

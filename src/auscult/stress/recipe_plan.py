@@ -457,20 +457,20 @@ def planned(
     named = load_stressors(step.name for step in recipe.steps)
     recipe = replace(recipe, steps=tuple(replace(step, name=named[step.name].name) for step in recipe.steps))
     stressors = {stressor.name: stressor for stressor in named.values()}
-    given = {"vision": shot, "sound": take, "sentences": sentence, "timing": reel}
+    inputs = {"vision": shot, "sound": take, "sentences": sentence, "timing": reel}
     for step in recipe.steps:
-        if given[step.room] is None:
+        if inputs[step.room] is None:
             raise UsageError(f"recipe {recipe.name} holds {step.name}, and there is no {_NEEDS[step.room]}")
     rng = generator(seed, "recipe", recipe.schedule.name, key, *sorted(stressors))
     text = None if sentence is None else checked(sentence)
     kept = () if text is None else spans_of(text, keep, head=keep_head)
     steps: list[tuple[str, Drawn]] = []
-    seen: Counter[str] = Counter()
+    repeats: Counter[str] = Counter()
     for step in _taken(recipe, stressors, rng=rng):
         stressor, strength = stressors[step.name], strength_of(step.strength)
-        again = (seen[step.name],) if seen[step.name] else ()  # the same perturbation a second time draws anew
+        again = (repeats[step.name],) if repeats[step.name] else ()  # the same perturbation a second time draws anew
         draws = generator(seed, "stress", step.name, key, *again)
-        seen[step.name] += 1
+        repeats[step.name] += 1
         if step.room != "vision":
             strength = recipe.schedule.whole(strength, rng)
         if text is not None and step.room == "sentences":
@@ -478,7 +478,7 @@ def planned(
             text, kept = edited(text, edits), followed(kept, edits)
             steps.append((step.name, Edits(strength=strength, edits=edits)))
         else:
-            steps.append((step.name, stressor.choose(draws, given[step.room], strength=strength)))
+            steps.append((step.name, stressor.choose(draws, inputs[step.room], strength=strength)))
     rooms = {step.room for step in recipe.steps}
     return Plan(
         recipe=recipe.name,

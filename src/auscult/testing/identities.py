@@ -54,41 +54,41 @@ def leaves_its_input_alone(check: IdentityCheck, case: Case, prediction: Predict
     sound = () if case.sound is None else (case.sound,)
     arrays = (case.frame, prediction.mask, *case.others, *sound)
     before = [array.tobytes() for array in arrays]
-    _found(check, case, prediction)
+    _identity(check, case, prediction)
     require([array.tobytes() for array in arrays] == before, "frame, masks and sound are unchanged")
 
 
 def says_the_same_twice(check: IdentityCheck, case: Case, prediction: Prediction) -> None:
     """The same input gives the same answer, whatever the case is called."""
-    first, second = _found(check, case, prediction), _found(check, case, prediction)
+    first, second = _identity(check, case, prediction), _identity(check, case, prediction)
     require(first == second, "the same input, the same answer")
-    renamed = _found(check, replace(case, id="full_neg_2"), prediction)
+    renamed = _identity(check, replace(case, id="full_neg_2"), prediction)
     require(first == renamed, "the answer does not depend on the case's id")
 
 
 def gives_a_probability(check: IdentityCheck, case: Case, prediction: Prediction) -> None:
     """Match and kept are 0..1, existence is one of its words, phrases are short; or None."""
-    found = _found(check, case, prediction)
-    if found is None:
+    identity = _identity(check, case, prediction)
+    if identity is None:
         return
-    require(math.isfinite(found.match) and 0 <= found.match <= 1, f"0 <= {found.match} <= 1")
-    require(found.kept is None or 0 <= found.kept <= 1, f"kept is 0..1 or None, not {found.kept}")
-    require(found.exists in {"yes", "no", "unchecked"}, "exists is yes, no or unchecked")
-    for phrase in (found.target, found.distractor):
+    require(math.isfinite(identity.match) and 0 <= identity.match <= 1, f"0 <= {identity.match} <= 1")
+    require(identity.kept is None or 0 <= identity.kept <= 1, f"kept is 0..1 or None, not {identity.kept}")
+    require(identity.exists in {"yes", "no", "unchecked"}, "exists is yes, no or unchecked")
+    for phrase in (identity.target, identity.distractor):
         require(phrase is None or 0 < len(phrase.strip()) <= LONGEST, f"a phrase has 1 to {LONGEST} letters")
-    require("\n" not in found.note, "the note is one line")
+    require("\n" not in identity.note, "the note is one line")
 
 
 def is_silent_without_words(check: IdentityCheck, case: Case, prediction: Prediction) -> None:
     """Without an expression there is nothing to check: None."""
     for text in (None, "", "   "):
-        require(_found(check, replace(case, query=Query(text)), prediction) is None, "without an expression, None")
+        require(_identity(check, replace(case, query=Query(text)), prediction) is None, "without an expression, None")
 
 
 def claims_no_sound_without_one(check: IdentityCheck, case: Case, prediction: Prediction) -> None:
     """It does not claim to have listened where there was nothing to listen to."""
-    found = _found(check, replace(case, sound=None, rate_hz=None), prediction)
-    require(found is None or not found.sound, "without sound, none was listened to")
+    identity = _identity(check, replace(case, sound=None, rate_hz=None), prediction)
+    require(identity is None or not identity.sound, "without sound, none was listened to")
 
 
 CHECKS: tuple[Callable[[IdentityCheck, Case, Prediction], None], ...] = (
@@ -101,7 +101,7 @@ CHECKS: tuple[Callable[[IdentityCheck, Case, Prediction], None], ...] = (
 )
 
 
-def _found(check: IdentityCheck, case: Case, prediction: Prediction) -> Identity | None:
-    found = check(case, prediction)
-    require(found is None or isinstance(found, Identity), "a check returns an Identity or None")
-    return found
+def _identity(check: IdentityCheck, case: Case, prediction: Prediction) -> Identity | None:
+    identity = check(case, prediction)
+    require(identity is None or isinstance(identity, Identity), "a check returns an Identity or None")
+    return identity

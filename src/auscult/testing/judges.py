@@ -154,8 +154,8 @@ def measured_on_generated(judge: MaskJudge, *, pictures: int = 24, seed: int = 0
     for number in range(pictures):
         target, other = _ellipse((60, 55), (25 + number % 12, 30)), _ellipse((60, 125), (20, 12 + number % 9))
         frame = _painted((target, other), seed + number)
-        made = masks.variants(MaskTarget(mask=target, others=(other,)), seed=seed, key=str(number))
-        for _, _, _, outcome in made:
+        outcomes = masks.variants(MaskTarget(mask=target, others=(other,)), seed=seed, key=str(number))
+        for _, _, _, outcome in outcomes:
             if isinstance(outcome, Scored) and outcome.value.truth.iou is not None:
                 verdict = judge(Case(id=str(number), frame=frame, others=(other,)), Prediction(outcome.value.output))
                 predicted.append(verdict.iou or 0.0)

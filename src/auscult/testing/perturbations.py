@@ -141,33 +141,34 @@ def _of_a_picture(name: str, example: Any) -> None:
 
 def _of_a_sound(name: str, example: Any) -> None:
     stressor = registry.load("stressor", name)
-    made = perturbed(name, example)
-    _is_silent(made.output, made.truth.silent_s)
+    result = perturbed(name, example)
+    _is_silent(result.output, result.truth.silent_s)
     if keeps_silence(stressor):
         nothing = np.zeros_like(example)
         require(not perturbed(name, nothing).output.any(), "silence stays silence, as keeps_silence says")
 
 
 def _of_a_sentence(name: str, example: Any) -> None:
-    made = perturbed(name, example)
+    result = perturbed(name, example)
     text, at = "", 0
-    for word in made.truth.words:
+    for word in result.truth.words:
         require(example[word.start :].startswith(word.before), f"{word.before!r} stands where the reported change says")
         text += example[at : word.start] + word.after
         at = word.start + len(word.before)
-    require(text + example[at:] == made.output, "the reported changes make the sentence")
+    require(text + example[at:] == result.output, "the reported changes make the sentence")
 
 
 def _of_a_film(name: str, example: Any) -> None:
     masks = _masks(example.clip.shape[:3])
-    made = perturbed(name, example, masks=masks)
-    shown = list(made.truth.frames)
-    require(np.array_equal(made.output.clip, example.clip[shown]), "the reported frames are shown")
-    pairs = zip(made.truth.masks, masks, strict=True)
+    result = perturbed(name, example, masks=masks)
+    shown = list(result.truth.frames)
+    require(np.array_equal(result.output.clip, example.clip[shown]), "the reported frames are shown")
+    pairs = zip(result.truth.masks, masks, strict=True)
     require(all(np.array_equal(after, before[shown]) for after, before in pairs), "masks follow their frames")
-    require(len(made.truth.offset_s) == len(shown) and np.isfinite(made.truth.offset_s).all(), "a lag for each frame")
+    lags_s = result.truth.offset_s
+    require(len(lags_s) == len(shown) and np.isfinite(lags_s).all(), "a lag for each frame")
     if example.sound is not None:
-        _is_silent(made.output.sound, made.truth.silent_s)
+        _is_silent(result.output.sound, result.truth.silent_s)
 
 
 def _masks(shape: tuple[int, ...]) -> list[Mask]:
@@ -215,20 +216,20 @@ def describes_itself(name: str, example: Any) -> None:
 
 def changes_nothing_at_strength_0(name: str, example: Any) -> None:
     """At strength 0 the output is the input, in a new array."""
-    made = perturbed(name, example, severity=0)
-    require(bytes_of(made.output) == bytes_of(example), "nothing changed")
-    pairs = zip(arrays_of(made.output), arrays_of(example), strict=True)
+    result = perturbed(name, example, severity=0)
+    require(bytes_of(result.output) == bytes_of(example), "nothing changed")
+    pairs = zip(arrays_of(result.output), arrays_of(example), strict=True)
     require(not any(np.shares_memory(*pair) for pair in pairs), "the output is a new array")
 
 
 def leaves_its_input_alone(name: str, example: Any) -> None:
     """The input is unchanged; the output has its shape and type, and may be written to."""
     before = bytes_of(example)
-    made = perturbed(name, example)
-    require(type(made.output) is type(example), f"what was given, {type(example).__name__}")
+    result = perturbed(name, example)
+    require(type(result.output) is type(example), f"what was given, {type(example).__name__}")
     require(bytes_of(example) == before, "the input is unchanged")
-    for after, given in zip(arrays_of(made.output), arrays_of(example), strict=True):
-        require(after.shape == given.shape and after.dtype == given.dtype, "the input's shape and type")
+    for after, original in zip(arrays_of(result.output), arrays_of(example), strict=True):
+        require(after.shape == original.shape and after.dtype == original.dtype, "the input's shape and type")
         require(after.flags.writeable, "the output may be written to")
 
 
@@ -270,10 +271,10 @@ def _rewords(name: str, example: str) -> None:
 def replays_from_json(name: str, example: Any) -> None:
     """Parameters are JSON, and render the same output again at every level and between levels."""
     for severity in (0.4, 1, 2, 2.5, 3, 4, 5):
-        made = perturbed(name, example, severity=severity)
-        text = json.dumps(made.params, allow_nan=False)
+        result = perturbed(name, example, severity=severity)
+        text = json.dumps(result.params, allow_nan=False)
         again = replayed(name, example, json.loads(text))
-        require(bytes_of(again) == bytes_of(made.output), f"strength {severity} replays")
+        require(bytes_of(again) == bytes_of(result.output), f"strength {severity} replays")
 
 
 def draws_do_not_depend_on_strength(name: str, example: Any) -> None:

@@ -16,7 +16,7 @@ from auscult.stress.sentences.tokens import Guard, words
 def faults(sentence: str, kind: str) -> set[str]:
     """The sentence with each single fault of a kind."""
     found = words(sentence)
-    view = SentenceWords(sentence=sentence, words=found, lows=[word.low for word in found], known=lexicon())
+    view = SentenceWords(sentence=sentence, words=found, lows=[word.low for word in found], lexicon=lexicon())
     return {edited(sentence, [fault.edit]) for fault in possible_faults(view, Guard.over(())) if fault.kind == kind}
 
 

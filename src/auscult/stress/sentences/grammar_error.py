@@ -67,7 +67,7 @@ class SentenceWords:
     sentence: str
     words: Sequence[Word]
     lows: Sequence[str]  # the words in small letters
-    known: Lexicon
+    lexicon: Lexicon
 
     def low(self, at: int) -> str:
         """A word in small letters; empty before the first, after the last, and across a mark or a line."""
@@ -97,9 +97,9 @@ class SentenceWords:
     def noun_like(self, at: int) -> bool:
         """Whether a word can be a noun: one of the lexicon's, or an unknown one of three letters or more."""
         low = self.low(at)
-        if low in self.known.nouns or self.known.singular(low) in self.known.nouns:
+        if low in self.lexicon.nouns or self.lexicon.singular(low) in self.lexicon.nouns:
             return True
-        return len(low) > 2 and low.isascii() and low.isalpha() and low not in self.known.known
+        return len(low) > 2 and low.isascii() and low.isalpha() and low not in self.lexicon.known
 
     def many(self, at: int) -> bool:
         """Whether a word is a noun of the plural."""
@@ -125,7 +125,7 @@ def articles(view: SentenceWords, at: int) -> Iterator[Fault]:
 
 def prepositions(view: SentenceWords, at: int) -> Iterator[Fault]:
     """Another preposition than the right one."""
-    infinitive = view.lows[at] == "to" and view.after(at) in view.known.verbs
+    infinitive = view.lows[at] == "to" and view.after(at) in view.lexicon.verbs
     if not infinitive:
         for other in tables().prepositions.get(view.lows[at], ()):
             yield from view.replaced("preposition", at, other)
@@ -137,7 +137,7 @@ def number(view: SentenceWords, at: int) -> Iterator[Fault]:
     if low == "this" or low in {"these", "those"}:
         yield from view.replaced("agreement", at, tables().numbers_of[low])
     digits = low.isdigit() and low not in {"0", "1"}
-    if not (low in _ONE or low in view.known.many or digits):
+    if not (low in _ONE or low in view.lexicon.many or digits):
         return
     noun = _noun_of(view, at)
     if noun is None:
@@ -145,21 +145,21 @@ def number(view: SentenceWords, at: int) -> Iterator[Fault]:
     name = view.lows[noun]
     singular_count = low in _ONE
     if singular_count != is_plural(name):
-        yield from view.replaced("agreement", noun, plural(name) if singular_count else view.known.singular(name))
+        yield from view.replaced("agreement", noun, plural(name) if singular_count else view.lexicon.singular(name))
 
 
 def _noun_of(view: SentenceWords, at: int) -> int | None:
     """The noun that a determiner belongs to, at most four words on: the last of those that follow one another."""
-    found = None
+    noun = None
     for near in range(at + 1, min(at + 5, len(view.lows))):
         if not view.joined(near - 1):
             break
         low = view.lows[near]
-        if view.noun_like(near) and low not in view.known.thirds:
-            found = near
-        elif found is not None or (low not in view.known.adjectives and low not in view.known.adverbs):
+        if view.noun_like(near) and low not in view.lexicon.thirds:
+            noun = near
+        elif noun is not None or (low not in view.lexicon.adjectives and low not in view.lexicon.adverbs):
             break
-    return found
+    return noun
 
 
 def order(view: SentenceWords, at: int) -> Iterator[Fault]:
@@ -168,7 +168,7 @@ def order(view: SentenceWords, at: int) -> Iterator[Fault]:
         return
     first, second = view.words[at], view.words[at + 1]
     pair = {view.lows[at], view.lows[at + 1]}
-    if pair & view.known.negations or pair <= view.known.adjectives or not (first.spelt and second.spelt):
+    if pair & view.lexicon.negations or pair <= view.lexicon.adjectives or not (first.spelt and second.spelt):
         return
     gap = view.sentence[first.end : second.start]
     left, right = second.text, first.text
@@ -191,13 +191,13 @@ _CLAUSE = ("that", "which", "who")
 def agreement(view: SentenceWords, at: int) -> Iterator[Fault]:
     """``dog bark``, ``dogs barks``, ``the dog are``."""
     low, before = view.lows[at], view.before(at)
-    if low in view.known.auxiliaries and low in tables().numbers_of:
-        after_to = before == "to" or (low in {"do", "have"} and before in view.known.auxiliaries)
+    if low in view.lexicon.auxiliaries and low in tables().numbers_of:
+        after_to = before == "to" or (low in {"do", "have"} and before in view.lexicon.auxiliaries)
         if not after_to:
             yield from view.replaced("agreement", at, tables().numbers_of[low])
-    elif low in view.known.thirds and (before in _CLAUSE or _subject(view, at - 1, many=False)):
-        yield from view.replaced("agreement", at, view.known.thirds[low])
-    elif low in view.known.verbs and _several_before(view, at):
+    elif low in view.lexicon.thirds and (before in _CLAUSE or _subject(view, at - 1, many=False)):
+        yield from view.replaced("agreement", at, view.lexicon.thirds[low])
+    elif low in view.lexicon.verbs and _several_before(view, at):
         yield from view.replaced("agreement", at, third(low))
 
 
@@ -213,41 +213,41 @@ def _several_before(view: SentenceWords, at: int) -> bool:
 
 def tense(view: SentenceWords, at: int) -> Iterator[Fault]:
     """``is bark``, ``is sang``, ``to made``, ``was hold``, ``holded``, ``the dog be``."""
-    low, known = view.lows[at], view.known
-    if low in tables().tenses and low in known.auxiliaries:
+    low, lexicon = view.lows[at], view.lexicon
+    if low in tables().tenses and low in lexicon.auxiliaries:
         yield from view.replaced("tense", at, tables().tenses[low])
-    elif low in known.ings:
+    elif low in lexicon.ings:
         yield from _of_ing(view, at)
-    elif low in known.participles or low in known.pasts:
+    elif low in lexicon.participles or low in lexicon.pasts:
         yield from _of_past(view, at)
-    elif low in known.verbs and view.before(at) == "to":
+    elif low in lexicon.verbs and view.before(at) == "to":
         yield from view.replaced("tense", at, ing(third(low)))
-        yield from view.replaced("tense", at, known.past_of[low] if low in known.past_of else regular_past(low))
-    elif low in known.thirds and view.before(at) in _CLAUSE:
+        yield from view.replaced("tense", at, lexicon.past_of[low] if low in lexicon.past_of else regular_past(low))
+    elif low in lexicon.thirds and view.before(at) in _CLAUSE:
         yield from view.replaced("tense", at, ing(low))
 
 
 def _of_ing(view: SentenceWords, at: int) -> Iterator[Fault]:
     """A participle after ``is`` or a noun, not one before a noun: "the barking dog"."""
     low, before = view.lows[at], view.before(at)
-    verb = view.known.ings[low]
-    modifies = not before or before in view.known.determiners or before in view.known.adjectives
-    if modifies or low in view.known.nouns:
+    verb = view.lexicon.ings[low]
+    modifies = not before or before in view.lexicon.determiners or before in view.lexicon.adjectives
+    if modifies or low in view.lexicon.nouns:
         return
     yield from view.replaced("tense", at, verb)
-    if before in _BE and verb in view.known.past_of:
-        yield from view.replaced("tense", at, view.known.past_of[verb])
+    if before in _BE and verb in view.lexicon.past_of:
+        yield from view.replaced("tense", at, view.lexicon.past_of[verb])
 
 
 def _of_past(view: SentenceWords, at: int) -> Iterator[Fault]:
     """A past or its participle: its base after ``is`` or a noun, and an irregular one made by rule."""
     low, before = view.lows[at], view.before(at)
-    verb = view.known.participles.get(low) or view.known.pasts[low]
-    if low in view.known.nouns or low in view.known.adjectives:
+    verb = view.lexicon.participles.get(low) or view.lexicon.pasts[low]
+    if low in view.lexicon.nouns or low in view.lexicon.adjectives:
         return
     if before in _BE or _subject(view, at - 1, many=False):
         yield from view.replaced("tense", at, verb)
-    if verb in view.known.irregular:
+    if verb in view.lexicon.irregular:
         yield from view.replaced("tense", at, regular_past(verb))
 
 
@@ -275,7 +275,7 @@ class GrammarError(Declared):
         share = self.share.at(strength)
         tokens = words(sentence)
         count = max(round(share * len(tokens)), 1 if strength >= 1.0 else 0)
-        view = SentenceWords(sentence=sentence, words=tokens, lows=[word.low for word in tokens], known=lexicon())
+        view = SentenceWords(sentence=sentence, words=tokens, lows=[word.low for word in tokens], lexicon=lexicon())
         faults = possible_faults(view, Guard.over(kept))
         chosen = _first_apart([faults[at] for at in _drawn_order(rng, faults)], count)
         return sorted((fault.edit for fault in chosen), key=lambda edit: (edit.start, edit.end))

@@ -63,7 +63,7 @@ def lexicon() -> Lexicon:
     forms = _verb_forms(classes["verbs"], raw["irregular_verbs"])
     nouns = classes["nouns"] | classes["groups"] | set(raw["irregular_plurals"])
     pasts, participles = forms["pasts"], forms["participles"]
-    listed = frozenset().union(*(found for name, found in classes.items() if name != "source"))
+    listed = frozenset().union(*(members for name, members in classes.items() if name != "source"))
     plurals = {plural(noun) for noun in nouns}
     known = listed.union(nouns, plurals, forms["thirds"], forms["ings"], pasts, participles)
     grammar = ("determiners", "pronouns", "relatives", "prepositions", "conjunctions", "auxiliaries", "adverbs")
@@ -87,13 +87,13 @@ def lexicon() -> Lexicon:
 
 
 def _verb_forms(verbs: frozenset[str], irregular: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, Any]] = {"thirds": {}, "ings": {}, "pasts": {}, "participles": {}}
+    forms: dict[str, dict[str, Any]] = {"thirds": {}, "ings": {}, "pasts": {}, "participles": {}}
     for verb in sorted(verbs):
         third_form = third(verb)
         past, participle = irregular[verb].split() if verb in irregular else (regular_past(verb),) * 2
-        for kind, form in zip(found, (third_form, ing(third_form), past, participle), strict=True):
-            found[kind].setdefault(form, verb)
-    return found
+        for kind, form in zip(forms, (third_form, ing(third_form), past, participle), strict=True):
+            forms[kind].setdefault(form, verb)
+    return forms
 
 
 def third(verb: str) -> str:

@@ -103,10 +103,10 @@ def _filter(channel: Samples, kernels: Samples, filtered: Samples, *, hop: int, 
             np.multiply(_inner(recent[0]), inner[0], out=summed)
             for part in range(1, len(inner)):
                 np.add(summed, np.multiply(_inner(recent[part]), inner[part], out=product), out=summed)
-        made = _turned(spectra, cv2.DFT_ROWS | cv2.DFT_INVERSE | cv2.DFT_SCALE)[:, size - hop :].reshape(-1)
+        output = _turned(spectra, cv2.DFT_ROWS | cv2.DFT_INVERSE | cv2.DFT_SCALE)[:, size - hop :].reshape(-1)
         start = first - lead
-        made = made[max(0, -start) : filtered.size - start]
-        filtered[max(0, start) :][: made.size] = made
+        output = output[max(0, -start) : filtered.size - start]
+        filtered[max(0, start) :][: output.size] = output
 
 
 def _inner(packed: Samples) -> Spectra:
@@ -135,8 +135,8 @@ def resampled(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
     turns = 2 * _smooth(ceil((samples / out_of + _RINGING / min(into, out_of)) / 2))
     kept = turns * min(into, out_of) // 2 + 1
     spectra = np.fft.rfft(sound, turns * out_of, axis=1)[:, :kept] * _fading(kept)
-    made = np.fft.irfft(spectra, turns * into, axis=1) * np.float32(into / out_of)
-    return np.ascontiguousarray(made[:, : ceil(samples * wanted_hz / rate_hz)], dtype=np.float32)
+    output = np.fft.irfft(spectra, turns * into, axis=1) * np.float32(into / out_of)
+    return np.ascontiguousarray(output[:, : ceil(samples * wanted_hz / rate_hz)], dtype=np.float32)
 
 
 def _smooth(least: int) -> int:

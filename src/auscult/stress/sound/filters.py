@@ -93,12 +93,12 @@ def filtered(sound: Samples, response: Response) -> Samples:
     step = block - 2 * response.reach
     count = -(-length // step)
     factors = _packed(response.gain(np.linspace(0.0, math.pi, block // 2 + 1)))
-    made = np.empty((sound.shape[0], count * step), dtype=np.float32)
+    output = np.empty((sound.shape[0], count * step), dtype=np.float32)
     around = (response.reach, response.reach + count * step - length)
-    for channel, target in zip(sound, made, strict=True):
+    for channel, target in zip(sound, output, strict=True):
         rows = np.lib.stride_tricks.sliding_window_view(np.pad(channel, around, mode="edge"), block)[::step]
         _fill(target.reshape(count, step), rows, factors, reach=response.reach)
-    return np.ascontiguousarray(made[:, :length])
+    return np.ascontiguousarray(output[:, :length])
 
 
 def mel_between(low_hz: float, high_hz: float, *, share: float) -> float:

@@ -47,9 +47,9 @@ class GaussianNoise(Perturbs[GaussianNoiseParams]):
         """The sound with the noise."""
         del rate_hz
         scale = self.deviation.within(params.strength, params.share)
-        made = noise.normal(params.stream("noise"), sound.shape, scale=scale)
-        np.add(made, sound, out=made)
-        return made
+        output = noise.normal(params.stream("noise"), sound.shape, scale=scale)
+        np.add(output, sound, out=output)
+        return output
 
 
 STRESSOR: SoundStressor[GaussianNoiseParams] = GaussianNoise()

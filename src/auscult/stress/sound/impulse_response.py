@@ -68,14 +68,14 @@ class ImpulseResponse(Perturbs[ResponseParams]):
         length_s, rt60_s = self.length.at(params.strength), self.rt60.at(params.strength)
         taps = max(2, ceil(length_s * rate_hz))
         gap = max(1, round((0.002 + 0.018 * params.gap) * rate_hz))
-        made = np.zeros(taps, dtype=np.float32)
-        made[gap:] = _tail(taps - gap, rt60_s, params=params, rate_hz=rate_hz)
-        _scale(made, 1.0 - _ECHO_SHARE)
-        made += _echoes(taps, gap, params=params, rate_hz=rate_hz)
-        _scale(made, 10.0 ** (self.wet.at(params.strength) / 10.0))
-        made[0] = 1.0
-        _scale(made, 1.0)
-        return made
+        response = np.zeros(taps, dtype=np.float32)
+        response[gap:] = _tail(taps - gap, rt60_s, params=params, rate_hz=rate_hz)
+        _scale(response, 1.0 - _ECHO_SHARE)
+        response += _echoes(taps, gap, params=params, rate_hz=rate_hz)
+        _scale(response, 10.0 ** (self.wet.at(params.strength) / 10.0))
+        response[0] = 1.0
+        _scale(response, 1.0)
+        return response
 
 
 def _tail(taps: int, rt60_s: float, *, params: ResponseParams, rate_hz: int) -> Samples:
@@ -107,11 +107,11 @@ def _echoes(taps: int, gap: int, *, params: ResponseParams, rate_hz: int) -> Sam
     return echoes
 
 
-def _scale(made: Samples, energy: float) -> None:
+def _scale(response: Samples, energy: float) -> None:
     """Give a response an energy, in place."""
-    has = float(np.dot(made, made))
+    has = float(np.dot(response, response))
     if has > 0.0:
-        made *= np.float32(np.sqrt(energy / has))
+        response *= np.float32(np.sqrt(energy / has))
 
 
 STRESSOR: SoundStressor[ResponseParams] = ImpulseResponse()

@@ -54,10 +54,10 @@ def apply(
         >>> apply("gain", tone, rate_hz=8000, severity=2, seed=7).shape
         (8000,)
     """
-    stressor, given = loaded("sound", name), opened(sound)
-    take = _take(given, rate_hz)
+    stressor, samples = loaded("sound", name), opened(sound)
+    take = _take(samples, rate_hz)
     params = chosen(stressor, take, severity=severity, seed=seed, key=key)
-    return rendered(stressor, given, params, rate_hz=take.rate_hz, noise=noise).reshape(sound.shape)
+    return rendered(stressor, samples, params, rate_hz=take.rate_hz, noise=noise).reshape(sound.shape)
 
 
 def perturb(
@@ -75,10 +75,10 @@ def perturb(
     Returns:
         What was made, its parameters, and the spans that were silenced.
     """
-    stressor, given = loaded("sound", name), opened(sound)
-    take = _take(given, rate_hz)
+    stressor, samples = loaded("sound", name), opened(sound)
+    take = _take(samples, rate_hz)
     params = chosen(stressor, take, severity=severity, seed=seed, key=key)
-    output = rendered(stressor, given, params, rate_hz=take.rate_hz, noise=noise)
+    output = rendered(stressor, samples, params, rate_hz=take.rate_hz, noise=noise)
     silent: tuple[tuple[float, float], ...] = ()
     if silences(stressor) and params.strength > 0.0:
         silent = stressor.silent(params, take)
@@ -102,8 +102,8 @@ def render(
     """
     stressor = loaded("sound", name)
     params = stressor.params.from_json(params_json)
-    made = rendered(stressor, opened(sound), params, rate_hz=rate_of(rate_hz), noise=noise)
-    return made.reshape(np.shape(sound))
+    output = rendered(stressor, opened(sound), params, rate_hz=rate_of(rate_hz), noise=noise)
+    return output.reshape(np.shape(sound))
 
 
 def rendered(
@@ -119,10 +119,10 @@ def rendered(
     return _checked(stressor, stressor.render(sound, params, rate_hz=rate_hz), sound)
 
 
-def _checked(stressor: Any, made: object, sound: Samples) -> Samples:
-    if not isinstance(made, np.ndarray) or made.shape != sound.shape or made.dtype != np.float32:
-        raise at_fault(stressor, f"made {kind_of(made)}", expected=f"float32 {sound.shape}")
-    return made
+def _checked(stressor: Any, output: object, sound: Samples) -> Samples:
+    if not isinstance(output, np.ndarray) or output.shape != sound.shape or output.dtype != np.float32:
+        raise at_fault(stressor, f"made {kind_of(output)}", expected=f"float32 {sound.shape}")
+    return output
 
 
 def opened(sound: object) -> Samples:

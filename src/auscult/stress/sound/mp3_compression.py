@@ -90,8 +90,8 @@ def _coded(pair: Samples, kbps: float, *, rate_hz: int) -> Samples:
     bitrate = nearest_bitrate(kbps, coded_hz)
     if coded_hz == rate_hz or rate_hz < RATES_HZ[0]:
         return through_mp3(pair, rate_hz=coded_hz, kbps=bitrate)
-    made = through_mp3(resampled(pair, rate_hz=rate_hz, wanted_hz=coded_hz), rate_hz=coded_hz, kbps=bitrate)
-    return np.ascontiguousarray(resampled(made, rate_hz=coded_hz, wanted_hz=rate_hz)[:, : pair.shape[1]])
+    output = through_mp3(resampled(pair, rate_hz=rate_hz, wanted_hz=coded_hz), rate_hz=coded_hz, kbps=bitrate)
+    return np.ascontiguousarray(resampled(output, rate_hz=coded_hz, wanted_hz=rate_hz)[:, : pair.shape[1]])
 
 
 STRESSOR: SoundStressor[Mp3Params] = Mp3Compression()

@@ -33,9 +33,9 @@ def make(kind: str, samples: int, *, rate_hz: int, rng: np.random.Generator) -> 
     It is at least as long as needed, or ``LONGEST_S``.
     """
     period = min(max(samples, round(_SHORTEST_S * rate_hz)), round(LONGEST_S * rate_hz))
-    made = MAKERS[kind](power_of_two(max(period, 64)), rate_hz, rng)
-    loud = float(np.sqrt(np.dot(made, made) / made.size))
-    return made / np.float32(loud) if loud > 0.0 else made
+    output = MAKERS[kind](power_of_two(max(period, 64)), rate_hz, rng)
+    loud = float(np.sqrt(np.dot(output, output) / output.size))
+    return output / np.float32(loud) if loud > 0.0 else output
 
 
 def quarter_turns(rng: np.random.Generator, shape: tuple[int, ...]) -> Spectrum:
@@ -60,10 +60,10 @@ def moving(magnitudes: NDArray[np.float32], rng: np.random.Generator) -> Samples
     spectra *= magnitudes
     pieces = sounds_of(spectra)
     pieces *= np.sin(np.pi * (np.arange(2 * hop) + 0.5) / (2 * hop)).astype(np.float32)
-    made = pieces[:, :hop]
-    made[1:] += pieces[:-1, hop:]
-    made[0] += pieces[-1, hop:]
-    return np.ascontiguousarray(made).reshape(-1)
+    output = pieces[:, :hop]
+    output[1:] += pieces[:-1, hop:]
+    output[0] += pieces[-1, hop:]
+    return np.ascontiguousarray(output).reshape(-1)
 
 
 def _frequencies(period: int, rate_hz: int) -> NDArray[np.float32]:

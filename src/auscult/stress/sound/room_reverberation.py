@@ -94,11 +94,11 @@ def response(room: Room, *, samples: int, rate_hz: int, rng: np.random.Generator
     reach_m = (3.0 * _MOST_IMAGES * room.volume / (4.0 * pi)) ** (1.0 / 3.0)
     distances, heights = _images(room, min(reach_m, room.direct_m + (taps - 2 * LEAD) / rate_hz * SPEED_OF_SOUND))
     heights *= np.cos(0.5 * pi * _into_noise(distances, reach_m))
-    made = _placed((distances - room.direct_m) * (rate_hz / SPEED_OF_SOUND), heights, taps)
-    made += _late(room, reach_m, taps=taps, rate_hz=rate_hz, rng=rng)
-    made = _high_passed(made, rate_hz)
-    made[LEAD] += 1.0
-    return made.astype(np.float32)
+    response = _placed((distances - room.direct_m) * (rate_hz / SPEED_OF_SOUND), heights, taps)
+    response += _late(room, reach_m, taps=taps, rate_hz=rate_hz, rng=rng)
+    response = _high_passed(response, rate_hz)
+    response[LEAD] += 1.0
+    return response.astype(np.float32)
 
 
 def _images(room: Room, reach_m: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -152,13 +152,13 @@ def _late(room: Room, reach_m: float, *, taps: int, rate_hz: int, rng: np.random
     return np.asarray(rising * fading * whole[:taps], dtype=np.float64)
 
 
-def _high_passed(made: NDArray[np.float64], rate_hz: int) -> NDArray[np.float64]:
+def _high_passed(response: NDArray[np.float64], rate_hz: int) -> NDArray[np.float64]:
     """Echoes without the pressure that a closed box with rigid walls keeps: all images push the same way."""
     decay = exp(-2.0 * pi * _HIGH_PASS_HZ / rate_hz)
-    size = 2 ** ceil(np.log2(made.size + 8.0 / (1.0 - decay)))
+    size = 2 ** ceil(np.log2(response.size + 8.0 / (1.0 - decay)))
     turn = np.exp(-2j * pi * np.arange(size // 2 + 1) / size)
-    passed: NDArray[np.float64] = np.fft.irfft(np.fft.rfft(made, size) * (1.0 - turn) / (1.0 - decay * turn), size)
-    return passed[: made.size]
+    passed: NDArray[np.float64] = np.fft.irfft(np.fft.rfft(response, size) * (1.0 - turn) / (1.0 - decay * turn), size)
+    return passed[: response.size]
 
 
 _MARGIN_M: Final = 0.1

@@ -52,15 +52,15 @@ class TanhDistortion(Perturbs[TanhParams]):
         del rate_hz
         share = self.share.at(params.strength)
         threshold = quantile(sound, 1.0 - 0.99 * self.amount.within(params.strength, params.amount_share))
-        made = sound * np.float32(0.5 / (threshold + 1e-6))
-        np.tanh(made, out=made)
-        before, after = _rms(sound), _rms(made)
+        output = sound * np.float32(0.5 / (threshold + 1e-6))
+        np.tanh(output, out=output)
+        before, after = _rms(sound), _rms(output)
         if before == 0.0 or after == 0.0:
             return sound.copy()
-        made *= np.float32(share * before / after)
+        output *= np.float32(share * before / after)
         if share < 1.0:
-            made += np.float32(1.0 - share) * sound
-        return made
+            output += np.float32(1.0 - share) * sound
+        return output
 
 
 def quantile(sound: Samples, share: float) -> float:

@@ -45,16 +45,16 @@ class TimeMask(Perturbs[TimeMaskParams]):
     def render(self, sound: Samples, params: TimeMaskParams, *, rate_hz: int) -> Samples:
         """The sound with its pause."""
         start, end, fade = self._span(params, samples=sound.shape[1], rate_hz=rate_hz)
-        made = np.empty_like(sound)
-        made[:, :start] = sound[:, :start]
-        made[:, start:end] = 0.0
-        made[:, end:] = sound[:, end:]
+        output = np.empty_like(sound)
+        output[:, :start] = sound[:, :start]
+        output[:, start:end] = 0.0
+        output[:, end:] = sound[:, end:]
         if fade:
             falling, rising = slice(start, start + fade), slice(end - fade, end)
             slope = np.linspace(1.0, 0.0, fade, dtype=np.float32)
-            np.multiply(sound[:, falling], slope, out=made[:, falling])
-            np.multiply(sound[:, rising], slope[::-1], out=made[:, rising])
-        return made
+            np.multiply(sound[:, falling], slope, out=output[:, falling])
+            np.multiply(sound[:, rising], slope[::-1], out=output[:, rising])
+        return output
 
     def silent(self, params: TimeMaskParams, take: AudioInfo) -> tuple[tuple[float, float], ...]:
         """The span in which every sample is 0, without its fades; none where the sound is too short for one."""

@@ -95,7 +95,7 @@ def perturb(
     stressor, reel = loaded("timing", name), reel_of(clip, rate_fps)
     params = chosen(stressor, reel, severity=severity, seed=seed, key=key)
     numbers = numbers_of(stressor, params, reel)
-    made = _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
+    footage = _footage(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
     times = np.arange(reel.frames) / reel.rate_fps
     heard = partial(heard_by, stressor, params)
     truth = Effect(
@@ -104,7 +104,7 @@ def perturb(
         silent_s=() if sound is None else unheard(heard, duration_s=np.shape(sound)[-1] / rate_of(rate_hz)),
         offset_s=tuple((numbers / reel.rate_fps - heard(times)).tolist()),
     )
-    return Stressed(output=made, params=params.as_json(), truth=truth)
+    return Stressed(output=footage, params=params.as_json(), truth=truth)
 
 
 def render(
@@ -126,7 +126,7 @@ def render(
     stressor, reel = loaded("timing", name), reel_of(clip, rate_fps)
     params = stressor.params.from_json(params_json)
     numbers = numbers_of(stressor, params, reel)
-    return _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
+    return _footage(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
 
 
 def numbers_of(stressor: AnyTimingStressor, params: Params, reel: TimingInfo) -> Numbers:
@@ -163,7 +163,7 @@ def reel_of(clip: object, rate_fps: object) -> TimingInfo:
     return TimingInfo(frames=len(clip), rate_fps=float(rate_fps))  # type: ignore[arg-type]
 
 
-def _made(
+def _footage(
     stressor: AnyTimingStressor,
     params: Params,
     *,
@@ -174,8 +174,8 @@ def _made(
 ) -> Footage:
     if sound is None:
         return Footage(clip=clip[numbers])
-    given = sound_opened(sound)
+    samples = sound_opened(sound)
     if params.strength == 0.0:
-        return Footage(clip=clip[numbers], sound=given.copy().reshape(np.shape(sound)))
-    made = retimed(given, partial(heard_by, stressor, params), rate_hz=rate_of(rate_hz))
-    return Footage(clip=clip[numbers], sound=made.reshape(np.shape(sound)))
+        return Footage(clip=clip[numbers], sound=samples.copy().reshape(np.shape(sound)))
+    output = retimed(samples, partial(heard_by, stressor, params), rate_hz=rate_of(rate_hz))
+    return Footage(clip=clip[numbers], sound=output.reshape(np.shape(sound)))

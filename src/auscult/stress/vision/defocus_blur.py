@@ -39,12 +39,12 @@ def disc_mean(padded: Frame, radius_px: int, *, gain: float = 1.0) -> Frame:
     From uint8 (H + 2 radius, W + 2 radius, 3) to uint8 (H, W, 3).
     """
     height, width = (side - 2 * radius_px for side in padded.shape[:2])
-    made = np.empty((height, width, 3), dtype=np.uint8)
+    output = np.empty((height, width, 3), dtype=np.uint8)
     for top in range(0, height, _ROWS):
         rows = min(_ROWS, height - top)
         strip = padded[top : top + rows + 2 * radius_px].astype(np.uint16).reshape(rows + 2 * radius_px, -1)
-        made[top : top + rows] = _strip_mean(strip, radius_px, gain)[:, : 3 * width].reshape(rows, width, 3)
-    return made
+        output[top : top + rows] = _strip_mean(strip, radius_px, gain)[:, : 3 * width].reshape(rows, width, 3)
+    return output
 
 
 def _strip_mean(strip: NDArray[np.uint16], radius_px: int, gain: float) -> NDArray[np.uint8]:
@@ -103,11 +103,11 @@ class DefocusBlur(Fixed):
         radius_px, rim_px = self.radius.at(params.strength), self.rim.at(params.strength)
         smaller = math.floor(radius_px)
         share = radius_px - smaller
-        made = _defocused(frame, smaller, rim_px)
+        output = _defocused(frame, smaller, rim_px)
         if share == 0.0:
-            return made
+            return output
         larger = _defocused(frame, smaller + 1, rim_px)
-        return np.asarray(cv2.addWeighted(made, 1.0 - share, larger, share, 0.0), dtype=np.uint8)
+        return np.asarray(cv2.addWeighted(output, 1.0 - share, larger, share, 0.0), dtype=np.uint8)
 
 
 def _defocused(frame: Frame, radius_px: int, rim_px: float) -> Frame:

@@ -22,15 +22,15 @@ def by_planes(frame: Frame, change: Callable[[Planes], Planes]) -> Frame:
 
     ``change`` gets red, green and blue of some pixels, each uint8 (1, n), which it may overwrite, and gives new ones.
     """
-    made = np.empty_like(frame)
-    pixels, changed = frame.reshape(1, -1, 3), made.reshape(1, -1, 3)
+    output = np.empty_like(frame)
+    pixels, changed = frame.reshape(1, -1, 3), output.reshape(1, -1, 3)
     room = [np.empty((1, min(_AT_ONCE, pixels.shape[1])), dtype=np.uint8) for _ in range(3)]
     for start in range(0, pixels.shape[1], _AT_ONCE):
         chunk = pixels[:, start : start + _AT_ONCE]
         red, green, blue = (plane[:, : chunk.shape[1]] for plane in room)
         cv2.split(chunk, [red, green, blue])
         cv2.merge(change((red, green, blue)), changed[:, start : start + _AT_ONCE])
-    return made
+    return output
 
 
 def greatest(planes: Planes) -> Plane:

@@ -168,10 +168,10 @@ class ElasticTransform(Seeded):
             raise UsageError(f"a frame of {picture.shape[0]} x {picture.shape[1]}", expected=f"up to {MOST_PIXELS}")
         strength = params.strength
         bend = Bend(height=self.height.at(strength), blur=self.blur.at(strength), corners=self.corners.at(strength))
-        made = np.empty_like(picture)
+        output = np.empty_like(picture)
         for rows, x, y in maps(params.seed, bend, picture.shape[:2], most=max(self.corners.values)):
-            made[rows] = cv2.remap(picture, x, y, sampling, borderMode=beyond).reshape(made[rows].shape)
-        return made
+            output[rows] = cv2.remap(picture, x, y, sampling, borderMode=beyond).reshape(output[rows].shape)
+        return output
 
 
 STRESSOR: VisionStressor[SeedParams] = ElasticTransform()

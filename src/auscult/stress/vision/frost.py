@@ -58,9 +58,9 @@ def texture(number: int) -> NDArray[np.uint8]:
     cloudy = weather_fractal.piece(clouds, at=(0, 0), shape=(HEIGHT, WIDTH))
     grain = cv2.GaussianBlur(noise.normal(rng, (HEIGHT, WIDTH)), (5, 5), 0.9)
     ice = (0.35 + cloudy) * (0.7 * haze + 0.75 * feathers + 0.6 * relief) + (0.9 + 0.25 * grain) * cloudy
-    made = _coloured(ice)
-    made.setflags(write=False)
-    return made
+    output = _coloured(ice)
+    output.setflags(write=False)
+    return output
 
 
 _LIGHT = np.array([[-1, -1, 0], [-1, 0, 1], [0, 1, 1]], dtype=np.float32)
@@ -141,12 +141,12 @@ def _sprouts(
     rng: np.random.Generator, bases: NDArray[np.float64], heading: NDArray[np.float64], *, reach: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Straight sprouts on both sides of a stem, (n, 2, 2): base and tip of each as (x, y)."""
-    made = []
+    output = []
     for side in (-1.0, 1.0):
         angles = heading + side * (math.pi / 3 + rng.normal(0.0, 0.06, len(bases)))
         lengths = reach * rng.uniform(0.55, 1.0, len(bases))
-        made.append(np.stack([bases, bases + lengths[:, None] * _towards(angles)], axis=1))
-    return np.concatenate(made)
+        output.append(np.stack([bases, bases + lengths[:, None] * _towards(angles)], axis=1))
+    return np.concatenate(output)
 
 
 def _sprouts_of(rng: np.random.Generator, branches: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -43,8 +43,8 @@ def _direct(frame: Frame, sigma_px: float) -> Frame:
     if reach == 0:
         return frame.copy()
     size = 2 * reach + 1
-    made = cv2.GaussianBlur(frame, (size, size), sigma_px, borderType=cv2.BORDER_REPLICATE)
-    return np.asarray(made, dtype=np.uint8)
+    output = cv2.GaussianBlur(frame, (size, size), sigma_px, borderType=cv2.BORDER_REPLICATE)
+    return np.asarray(output, dtype=np.uint8)
 
 
 class GaussianBlur(Fixed):

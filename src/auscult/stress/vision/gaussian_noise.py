@@ -34,11 +34,11 @@ class GaussianNoise(Seeded):
         # A whole number and noise, the fraction dropped, are that number and the noise's floor.
         floors = np.floor(noise.normal_table() * np.float32(255.0 * deviation)).astype(np.int16)
         rng = params.of_frame(index)
-        made = np.empty_like(frame)
+        output = np.empty_like(frame)
         for rows in noise.strips(frame):
             drawn = np.take(floors, noise.words(rng, frame[rows].shape))
-            made[rows] = cv2.add(frame[rows], drawn, dtype=cv2.CV_8U).reshape(drawn.shape)
-        return made
+            output[rows] = cv2.add(frame[rows], drawn, dtype=cv2.CV_8U).reshape(drawn.shape)
+        return output
 
 
 STRESSOR: VisionStressor[SeedParams] = GaussianNoise()

@@ -31,14 +31,14 @@ class ImpulseNoise(Seeded):
         """The frame with a share of its values replaced, each channel for itself."""
         threshold = round(self.share.at(params.strength) * 32768.0)  # of 65,536 words, for either
         rng = params.of_frame(index)
-        made = np.empty_like(frame)
+        output = np.empty_like(frame)
         for rows in noise.strips(frame):
             drawn = noise.words(rng, frame[rows].shape)
             white = np.negative((drawn < threshold).view(np.uint8))  # 255 where true
             stays = np.negative((drawn < 65536 - threshold).view(np.uint8))
-            np.bitwise_or(frame[rows], white, out=made[rows])
-            np.bitwise_and(made[rows], stays, out=made[rows])
-        return made
+            np.bitwise_or(frame[rows], white, out=output[rows])
+            np.bitwise_and(output[rows], stays, out=output[rows])
+        return output
 
 
 STRESSOR: VisionStressor[SeedParams] = ImpulseNoise()

@@ -106,10 +106,10 @@ def frame_of(stressor: AnyVisionStressor, frame: Frame, params: Params, *, index
     """One frame, perturbed; a copy at strength 0; a UsageError where the stressor gave no frame of the same size."""
     if params.strength == 0.0:
         return frame.copy()
-    made: object = stressor.render(frame, params, index=index)
-    if not isinstance(made, np.ndarray) or made.shape != frame.shape or made.dtype != np.uint8:
-        raise at_fault(stressor, f"made {kind_of(made)}", expected=f"uint8 {frame.shape}")
-    return made
+    output: object = stressor.render(frame, params, index=index)
+    if not isinstance(output, np.ndarray) or output.shape != frame.shape or output.dtype != np.uint8:
+        raise at_fault(stressor, f"made {kind_of(output)}", expected=f"uint8 {frame.shape}")
+    return output
 
 
 def moved(

@@ -72,15 +72,15 @@ def weighted_mean(frame: Frame, taps: Sequence[Tap]) -> Frame:
     around = max(max(abs(tap.down), abs(tap.right)) for tap in taps)
     padded = as_bytes(cv2.copyMakeBorder(frame, around, around, around, around, cv2.BORDER_REPLICATE))
     kernels = [kernel_of(taps[start : start + PIECE]) for start in range(0, len(taps), PIECE)]
-    made = np.empty_like(frame)
+    output = np.empty_like(frame)
     for top in range(0, height, _ROWS):
         rows = min(_ROWS, height - top)
         total: NDArray[np.int16] = np.full((rows, width, 3), _HALF_STEPS, dtype=np.int16)
         for kernel in kernels:
             total += summed(padded, kernel, at=(top + around, around), size=(rows, width))
         total >>= BITS
-        made[top : top + rows] = total
-    return made
+        output[top : top + rows] = total
+    return output
 
 
 def kernel_of(taps: Sequence[Tap]) -> Kernel:
@@ -97,8 +97,8 @@ def summed(padded: Frame, kernel: Kernel, *, at: tuple[int, int], size: tuple[in
     """Weighted sums, in 128ths of a grey level, for the pixels of a size (H, W) that begin ``at`` (y, x)."""
     tall, wide = kernel.weights.shape
     region = padded[at[0] + kernel.down :, at[1] + kernel.right :][: size[0] + tall - 1, : size[1] + wide - 1]
-    made = cv2.filter2D(region, cv2.CV_16S, kernel.weights, anchor=(0, 0))
-    return np.asarray(made, dtype=np.int16)[: size[0], : size[1]]
+    output = cv2.filter2D(region, cv2.CV_16S, kernel.weights, anchor=(0, 0))
+    return np.asarray(output, dtype=np.int16)[: size[0], : size[1]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

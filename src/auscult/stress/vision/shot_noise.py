@@ -80,13 +80,13 @@ class ShotNoise(Seeded):
         grain = self.grain.at(params.strength)
         table = brightness_table(1.0 / max(grain, _LEAST)).ravel()
         rng = params.of_frame(index)
-        made = np.empty_like(frame)
+        output = np.empty_like(frame)
         for rows in noise.strips(frame):
             indices = frame[rows].astype(np.int32)
             indices <<= WORD_BITS
             indices |= noise.words(rng, indices.shape) >> (16 - WORD_BITS)
-            np.take(table, indices, out=made[rows], mode="wrap")
-        return made
+            np.take(table, indices, out=output[rows], mode="wrap")
+        return output
 
 
 STRESSOR: VisionStressor[SeedParams] = ShotNoise()

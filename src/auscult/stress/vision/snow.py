@@ -203,10 +203,10 @@ class Snow(Perturbs[SnowParams]):
             angle_deg=params.angle_deg,
         )
         fallen = index * params.speed
-        made = layer(flakes, params.seed, size, fallen=fallen)
+        output = layer(flakes, params.seed, size, fallen=fallen)
         # what is turned by half falls when its original rises
-        other = layer(flakes, params.seed, size, fallen=-fallen) if index else made
-        return as_bytes(cv2.add(made, cv2.rotate(other, cv2.ROTATE_180)))
+        other = layer(flakes, params.seed, size, fallen=-fallen) if index else output
+        return as_bytes(cv2.add(output, cv2.rotate(other, cv2.ROTATE_180)))
 
     def zoom(self, zoom: float, size: tuple[int, int]) -> tuple[float, float]:
         """Pixels to a cell, (y, x), where whole cells are enlarged from the middle of the first to that of the last."""

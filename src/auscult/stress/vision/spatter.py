@@ -64,8 +64,8 @@ class Spatter(Seeded):
         drawn = np.frombuffer(params.of_frame(0).bytes(frame.shape[0] * frame.shape[1]), dtype=np.uint8)
         scale = deviation / _BYTE_DEVIATION
         liquid = _smoothed(drawn.reshape(frame.shape[:2]), smooth_px, scale=scale, offset=mean - _BYTE_MEAN * scale)
-        made = frame if mud == 0 else _muddy(frame, liquid, threshold=threshold, opacity=mud)
-        return made if shine == 0 else _wet(made, liquid, threshold=threshold, shine=shine)
+        output = frame if mud == 0 else _muddy(frame, liquid, threshold=threshold, opacity=mud)
+        return output if shine == 0 else _wet(output, liquid, threshold=threshold, shine=shine)
 
 
 def _wet(frame: Frame, liquid: NDArray[np.float32], *, threshold: float, shine: float) -> Frame:
@@ -76,8 +76,8 @@ def _wet(frame: Frame, liquid: NDArray[np.float32], *, threshold: float, shine: 
     brightest = max(1.0, float(light.max()))
     # half a grey level less: rounding then drops the fraction, as the release does
     red, green = (cv2.convertScaleAbs(light, alpha=shine * value / brightest, beta=-0.5) for value in _TURQUOISE)
-    made = cv2.merge([red, green, green])
-    return as_bytes(cv2.add(frame, made, dst=made))
+    output = cv2.merge([red, green, green])
+    return as_bytes(cv2.add(frame, output, dst=output))
 
 
 def _relief(drops: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -104,19 +104,19 @@ def _muddy(frame: Frame, liquid: NDArray[np.float32], *, threshold: float, opaci
     splashed = (liquid > np.float32(threshold)).view(np.uint8)
     thick = _smoothed(splashed, _MUD_EDGE_PX, scale=1.0)
     cv2.threshold(thick, _OPAQUE, 0.0, cv2.THRESH_TOZERO, dst=thick)
-    made = cv2.cvtColor(cv2.convertScaleAbs(thick, alpha=-255.0 * opacity, beta=255.0), cv2.COLOR_GRAY2RGB)
-    cv2.multiply(frame, made, dst=made, scale=1.0 / 255.0)
+    output = cv2.cvtColor(cv2.convertScaleAbs(thick, alpha=-255.0 * opacity, beta=255.0), cv2.COLOR_GRAY2RGB)
+    cv2.multiply(frame, output, dst=output, scale=1.0 / 255.0)
     brown = cv2.merge([cv2.convertScaleAbs(thick, alpha=opacity * value) for value in _MUD])
-    return as_bytes(cv2.add(made, brown, dst=made))
+    return as_bytes(cv2.add(output, brown, dst=output))
 
 
 def _smoothed(image: NDArray[np.uint8], spread_px: float, *, scale: float, offset: float = 0.0) -> NDArray[np.float32]:
     """A Gaussian blur cut off at four deviations, the edge repeated; ``scale`` times that, plus ``offset``."""
     taps = cv2.getGaussianKernel(2 * int(4.0 * spread_px + 0.5) + 1, spread_px, cv2.CV_32F)
-    made = cv2.sepFilter2D(
+    output = cv2.sepFilter2D(
         image, cv2.CV_32F, taps, taps * np.float32(scale), delta=offset, borderType=cv2.BORDER_REPLICATE
     )
-    return np.asarray(made, dtype=np.float32)
+    return np.asarray(output, dtype=np.float32)
 
 
 STRESSOR: VisionStressor[SeedParams] = Spatter()

@@ -35,12 +35,12 @@ class SpeckleNoise(Seeded):
         deviation = self.deviation.at(params.strength)
         factors = np.maximum(noise.normal_table() * np.float32(deviation) + np.float32(1.0), np.float32(0.0))
         rng = params.of_frame(index)
-        made = np.empty_like(frame)
+        output = np.empty_like(frame)
         for rows in noise.strips(frame):
             drawn = np.take(factors, noise.words(rng, frame[rows].shape))
             product = cv2.multiply(frame[rows], drawn, scale=float(1 << _BITS), dtype=cv2.CV_16S)
-            made[rows] = np.right_shift(product, _BITS).reshape(drawn.shape)
-        return made
+            output[rows] = np.right_shift(product, _BITS).reshape(drawn.shape)
+        return output
 
 
 STRESSOR: VisionStressor[SeedParams] = SpeckleNoise()

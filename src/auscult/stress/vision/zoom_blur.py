@@ -58,8 +58,8 @@ def enlarged(frame: Frame, factor: float) -> Frame:
     tall, wide = math.ceil(height / factor), math.ceil(width / factor)
     top, left = (height - tall) // 2, (width - wide) // 2
     size = round(wide * factor), round(tall * factor)
-    made = cv2.resize(frame[top : top + tall, left : left + wide], size, interpolation=cv2.INTER_LINEAR)
-    return np.asarray(made[:height, :width], dtype=np.uint8)
+    output = cv2.resize(frame[top : top + tall, left : left + wide], size, interpolation=cv2.INTER_LINEAR)
+    return np.asarray(output[:height, :width], dtype=np.uint8)
 
 
 STRESSOR: VisionStressor[NoDraws] = ZoomBlur()
