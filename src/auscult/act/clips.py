@@ -76,7 +76,7 @@ def clip_verdict(verdicts: Sequence[Verdict], policy: Policy, *, failed: int = 0
 
 
 def _estimate(verdict: Verdict) -> tuple[float | None, float, float] | None:
-    """IoU with the ends of its interval; None where the judge gave neither and the mask is not empty."""
+    """IoU with the ends of its interval; None where the judge gave no estimate and the mask is not empty."""
     if verdict.defect == "empty":
         if verdict.target_exists == "unchecked":
             return None, 0.0, 1.0
@@ -92,17 +92,17 @@ def _estimate(verdict: Verdict) -> tuple[float | None, float, float] | None:
 def _probability(verdicts: Sequence[Verdict]) -> float | None:
     """Mean probability of an IoU of .8 or more; None where a frame with a mask has none.
 
-    An empty frame counts with what its IoU is known to be, and not at all where that is not known.
+    An empty frame counts with its known IoU (0 or 1); where existence is unchecked it is left out.
     """
-    told: list[float] = []
+    probabilities: list[float] = []
     for verdict in verdicts:
         if verdict.defect != "empty":
             if verdict.prob_iou_80 is None:
                 return None
-            told.append(verdict.prob_iou_80)
+            probabilities.append(verdict.prob_iou_80)
         elif verdict.target_exists != "unchecked":
-            told.append(float(verdict.target_exists == "no"))
-    return _mean(told)
+            probabilities.append(float(verdict.target_exists == "no"))
+    return _mean(probabilities)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -111,17 +111,17 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _defect(verdicts: Sequence[Verdict]) -> tuple[Defect, dict[str, float]]:
-    told = [verdict for verdict in verdicts if verdict.defect != "empty"]
-    sums: dict[str, float] = {name: sum(verdict.defect_probs.get(name, 0.0) for verdict in told) for name in DEFECTS}
+    masks = [verdict for verdict in verdicts if verdict.defect != "empty"]
+    sums: dict[str, float] = {name: sum(verdict.defect_probs.get(name, 0.0) for verdict in masks) for name in DEFECTS}
     total = sum(sums.values())
     probs = {name: value / total for name, value in sums.items()} if total > 0 else {}
-    if 2 * len(told) < len(verdicts):
+    if 2 * len(masks) < len(verdicts):
         return "empty", probs
     if not probs:
-        return Counter(verdict.defect for verdict in told).most_common(1)[0][0], {}
+        return Counter(verdict.defect for verdict in masks).most_common(1)[0][0], {}
     return max(DEFECTS, key=lambda name: sums[name]), probs
 
 
 def _exists(verdicts: Sequence[Verdict]) -> Existence:
-    said = {verdict.target_exists for verdict in verdicts}
-    return "yes" if "yes" in said else "no" if said == {"no"} else "unchecked"
+    answers = {verdict.target_exists for verdict in verdicts}
+    return "yes" if "yes" in answers else "no" if answers == {"no"} else "unchecked"

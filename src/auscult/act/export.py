@@ -43,7 +43,7 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     r"""Write rows of a record as CSV, one line each, safe to open in a spreadsheet.
 
     A text cell that begins with ``= + - @``, a tab, a carriage return or an apostrophe gets an apostrophe in front, so
-    that no program takes it for a formula. What a row does not have is an empty cell, and so is an empty text; keys
+    that no program takes it for a formula. Missing values and empty texts are empty cells; keys
     that are neither in ``COLUMNS`` nor in ``OPTIONAL_COLUMNS`` are left out. Lines end in ``\r\n`` (RFC 4180).
     """
     out = io.StringIO(newline="")

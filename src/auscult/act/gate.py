@@ -6,8 +6,8 @@ test of "the share of bad masks from here up is above what may be accepted"; the
 the search. So there is one chance to accept too much, at the first threshold that truly is too low, and its
 probability is at most 1 - confidence.
 
-Which thresholds there are, where the search begins, and which mask of a photograph speaks for it, follow from scores,
-names and counts. None of it looks at a true IoU, or the bound would not hold.
+Which thresholds there are, where the search begins, and which mask of a photograph is tested, depends on scores, names
+and counts alone. None of it looks at a true IoU, or the bound would not hold.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ def score_of(row: Any, by: str) -> float | None:
 
 
 def search(known: Sequence[KnownMask], *, accept_error: float, clusters: Clusters, bound: Bound) -> Search:
-    """Try the thresholds of ``GRID``; with ``one`` one mask a cluster speaks, drawn by name, with ``bound`` all do."""
+    """Try the thresholds of ``GRID``; ``one`` tests one mask a cluster, drawn by name, ``bound`` tests all."""
     if not 0 < accept_error < 1:
         raise UsageError(f"the accepted error is {accept_error:g}", expected="a number between 0 and 1, such as 0.05")
-    counted = _counted(known, one=clusters == "one")
+    counted = _counted(known, single=clusters == "one")
     if not counted:
         return Search(steps=(), chosen=None, usable=0, needed=0)
-    steps = [_step(one, bound) for one in counted]
+    steps = [_step(row, bound) for row in counted]
     begin = _begin(counted, accept_error, bound)
     tried = _walked(steps, begin, accept_error)
     passed = [step for step in tried if step.passed]
@@ -129,17 +129,17 @@ class _Table:
     """The masks with a score, cluster by cluster, within a cluster in an order that was drawn by name."""
 
     def __init__(self, known: Sequence[KnownMask]) -> None:
-        kept = sorted((one for one in known if one.score is not None), key=lambda one: (one.cluster, one.id))
+        kept = sorted((mask for mask in known if mask.score is not None), key=lambda mask: (mask.cluster, mask.id))
         numbers: dict[str, int] = {}
-        cluster = np.array([numbers.setdefault(one.cluster, len(numbers)) for one in kept], dtype=np.int64)
+        cluster = np.array([numbers.setdefault(mask.cluster, len(numbers)) for mask in kept], dtype=np.int64)
         sizes = np.bincount(cluster)
         drawn = [_drawn(kept[end - size].cluster, size) for size, end in _ends(sizes)]
         order = np.lexsort((np.concatenate(drawn) if drawn else np.zeros(0), cluster))
         self._cluster = cluster[order]
-        self._score = np.array([one.score for one in kept], dtype=np.float64)[order]
-        self._bad = np.array([one.bad for one in kept], dtype=np.int64)[order]
+        self._score = np.array([mask.score for mask in kept], dtype=np.float64)[order]
+        self._bad = np.array([mask.bad for mask in kept], dtype=np.int64)[order]
 
-    def above(self, threshold: float, *, one: bool) -> _Counted | None:
+    def above(self, threshold: float, *, single: bool) -> _Counted | None:
         """Counts from a threshold up; None where there is no mask."""
         reached = self._score >= threshold
         if not reached.any():
@@ -149,26 +149,26 @@ class _Table:
         sizes = np.diff(first, append=cluster.size)
         return _Counted(
             threshold=threshold,
-            accepted=np.ones_like(sizes) if one else sizes,
-            bad=bad[first] if one else np.add.reduceat(bad, first),
+            accepted=np.ones_like(sizes) if single else sizes,
+            bad=bad[first] if single else np.add.reduceat(bad, first),
             masks=int(bad.size),
             masks_bad=int(bad.sum()),
         )
 
 
-def _counted(known: Sequence[KnownMask], *, one: bool) -> list[_Counted]:
+def _counted(known: Sequence[KnownMask], *, single: bool) -> list[_Counted]:
     """Counts at each threshold that reaches further masks: below the lowest score seen, nothing is known."""
     table = _Table(known)
     found: list[_Counted] = []
     for threshold in GRID:
-        counted = table.above(threshold, one=one)
+        counted = table.above(threshold, single=single)
         if counted is not None and (not found or counted.masks > found[-1].masks):
             found.append(counted)
     return found
 
 
 def _drawn(cluster: str, size: int) -> Counts:
-    """An order of the masks of a photograph; of one mask there is none to draw."""
+    """A random order of the masks of a photograph."""
     return generator(_SEED, "gate", cluster).permutation(size) if size > 1 else np.zeros(1, dtype=np.int64)
 
 
@@ -191,17 +191,17 @@ def _step(counted: _Counted, bound: Bound) -> GateStep:
 def _begin(counted: Sequence[_Counted], accept_error: float, bound: Bound) -> int:
     """Where the search begins: enough clusters to pass where no mask is bad, and a share of all of them."""
     least = _BEGIN * counted[-1].accepted.size
-    for number, one in enumerate(counted):
-        if one.accepted.size >= least and bound.upper(one.accepted, np.zeros_like(one.bad)) <= accept_error:
-            return number
+    for index, row in enumerate(counted):
+        if row.accepted.size >= least and bound.upper(row.accepted, np.zeros_like(row.bad)) <= accept_error:
+            return index
     return len(counted)
 
 
 def _walked(steps: Sequence[GateStep], begin: int, accept_error: float) -> list[GateStep]:
     """The steps that were tried, the first failure last.
 
-    A step must also hold over all its masks as they were counted. That promises nothing by itself, but where crowded
-    photographs are the worse ones it keeps one mask a photograph from telling too good a story.
+    A step must also hold over all its masks as they were counted. That guarantees nothing by itself, but where crowded
+    photographs are the worse ones, testing one mask a photograph alone would be too optimistic.
     """
     tried: list[GateStep] = []
     for step in steps[begin:]:

@@ -104,7 +104,7 @@ class Policy:
     shape: tuple[Threshold, ...] = ()  # for cutout, dilate and erode, and errors of both sides
     merge: tuple[Threshold, ...] = ()  # for masks that hold something else besides the target
     full_neg: tuple[Threshold, ...] = ()  # for masks of something else
-    good: Good | None = None  # accept by probability, before the groups are asked; None where the groups alone decide
+    good: Good | None = None  # accept by probability, before the groups decide; None where the groups alone decide
     require_identity: bool = False  # turn an accept into ``minor_revision`` where the judge did not check identity
     summary: str = field(default="", compare=False)
 
@@ -157,8 +157,8 @@ def _read(path: Path) -> Policy:
         raise UsageError(error.message, expected=error.expected, hint=error.hint or _CORRECT, path=path) from error
     except (ValueError, RecursionError) as error:  # a table of TOML may nest too deeply
         kind = path.suffix[1:].upper()
-        told = f"broken {kind}: {str(error)[:120]}"
-        raise UsageError(told, expected=f"a policy in {kind}", hint=_CORRECT, path=path) from error
+        message = f"broken {kind}: {str(error)[:120]}"
+        raise UsageError(message, expected=f"a policy in {kind}", hint=_CORRECT, path=path) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +250,7 @@ _NOTES = (UNCHECKED_EMPTY, UNCHECKED_IDENTITY, NO_ESTIMATE)
 def decide(verdict: Verdict, policy: Policy = DEFAULT) -> Verdict:
     """Set a verdict's action.
 
-    Deciding again, by the same or another policy, starts from what the judge said: the action is replaced, and a note
+    Deciding again, by the same or another policy, starts from the judge's verdict: the action is replaced, and a note
     that an earlier decision added to the rationale is taken back.
     """
     action, note = action_of(
@@ -275,8 +275,8 @@ def action_of(
 ) -> tuple[Action, str]:
     """What a policy does about one estimate, and a sentence on what was not checked (empty for none).
 
-    IoU and probability are taken to the six decimals that a record keeps, so that a later decision is the same; None or
-    NaN is none.
+    IoU and probability are taken to the six decimals that a record keeps, so that a later decision is the same; NaN
+    counts as None.
     """
     if defect == "empty":
         if target_exists == "no":
@@ -296,14 +296,14 @@ def action_of(
 
 def _good(policy: Policy, group: Group, probability: float | None) -> bool | None:
     """Whether a mask is accepted by its probability; None where the policy or the judge leaves that to the groups."""
-    other = group in {"full_neg", "merge"}  # it holds another thing, however well it is drawn
+    other = group in {"full_neg", "merge"}  # it holds another object, however well that is drawn
     if policy.good is None or other or probability is None or math.isnan(probability):
         return None
     return policy.good.reached(round(probability, DECIMALS))
 
 
 def _by_iou(policy: Policy, group: Group, iou: float | None) -> tuple[Action, str]:
-    """What a group's thresholds say of an estimated IoU, and a sentence where there is none."""
+    """The action of a group's thresholds for an estimated IoU, and a note where there is no estimate."""
     thresholds: tuple[Threshold, ...] = getattr(policy, group)
     if iou is None or math.isnan(iou):
         return "reject", NO_ESTIMATE if thresholds else ""

@@ -12,15 +12,15 @@ A format is a frozen dataclass, and its annotations are its rules: no converter 
     row = to_json(Threshold(iou=0.8, action="accept"))
     from_json(Threshold, row, path=file, line=3)
 
-- A field without default must be there. Keys that are no field are passed over, or refused with ``exact=True``.
+- A field without default must be there. Keys that are not fields are ignored, or refused with ``exact=True``.
 - Numbers are finite and at most 1e300; ``true`` is no number; a whole number will do for a float, never the reverse.
 - ``Share`` and ``Count``, and any ``Annotated[float, Meta(ge=..., le=...)]``, are bounds.
 - Arrays (``NDArray[np.float64]``) are nested lists. Rules that tie fields together stand in ``__post_init__`` and
   raise ValueError.
 - What is wrong becomes one of our errors: key and value, what was expected, hint, path and line.
 
-msgspec does the checking. Text is written and read by the standard library, whose bytes are what records hold and which
-knows half surrogate pairs, as in file names that are no UTF-8.
+msgspec does the checking. Text is written and read by the standard library: its bytes are what records hold, and it
+handles lone surrogates, as in file names that are not UTF-8.
 
 ``record`` and every room above it may import this; ``work`` and ``nets`` beside it, and the rooms below, may not.
 """
@@ -82,7 +82,7 @@ def from_json(
     hint: str = "",
     exact: bool = False,
 ) -> T:
-    """Read JSON values as a type; what is wrong raises ``error``, and ``exact`` refuses keys that are no field."""
+    """Read JSON values as a type; what is wrong raises ``error``, and ``exact`` refuses keys that are not fields."""
     try:
         known = _known(kind, value)
         if not _sound(known):
@@ -213,7 +213,7 @@ def _explained(kind: Any, value: object, complaint: str) -> tuple[str, str]:
 
 
 def _refuse_unknown(kind: Any, value: object, label: str) -> None:
-    """Insist that every key is a field, in the parts as well."""
+    """Insist that every key is a field, in nested values as well."""
     kind = _holder(kind, value)
     if is_dataclass(kind) and isinstance(value, Mapping):
         names = [field.name for field in fields(kind)]
@@ -231,7 +231,7 @@ def _refuse_unknown(kind: Any, value: object, label: str) -> None:
 
 
 def _holder(kind: Any, value: object) -> Any:
-    """The type among alternatives that holds values like this one, without its bounds."""
+    """The member of a union that can hold a value like this one, without its bounds."""
     if get_origin(kind) is Annotated:
         return _holder(get_args(kind)[0], value)
     if get_origin(kind) in {Union, types.UnionType}:
@@ -243,7 +243,7 @@ def _holder(kind: Any, value: object) -> Any:
 
 
 def _part(kind: Any, step: Any) -> Any:
-    """The type of what a type holds under a key or at an index; Any where it says nothing."""
+    """The type of a field, key or index of a type; Any where it is not declared."""
     origin, parts = get_origin(kind) or kind, _parts(kind)
     if is_dataclass(kind):
         return get_type_hints(kind, include_extras=True).get(str(step), Any)
@@ -262,7 +262,7 @@ def _parts(kind: Any) -> tuple[Any, ...]:
 
 
 def _is_fixed(origin: Any, parts: tuple[Any, ...]) -> bool:
-    """Whether a tuple has a type for each of its items, not one for as many as there are."""
+    """Whether a tuple type has a fixed length, unlike ``tuple[int, ...]``."""
     return isinstance(origin, type) and issubclass(origin, tuple) and bool(parts) and parts[-1] is not ...
 
 
@@ -297,14 +297,14 @@ def _fits(kind: Any, value: object) -> bool:
 
 
 def _known(kind: Any, value: object) -> object:
-    """A value without the keys that are no field: what a stranger keeps there is none of ours."""
+    """A value without the keys that are not fields, which other programs may keep there."""
     if not is_dataclass(kind) or not isinstance(value, Mapping):
         return value
     return {field.name: value[field.name] for field in fields(kind) if field.name in value}
 
 
 def _sound(value: object) -> bool:
-    """Whether all numbers are finite and none too large; asked of every line, so it is quick and names none."""
+    """Whether all numbers are finite and none too large; called for every line, so kept quick."""
     if isinstance(value, str):
         return True
     if isinstance(value, (int, float)):
@@ -314,7 +314,7 @@ def _sound(value: object) -> bool:
 
 
 def _unsound(value: object, label: str) -> str:
-    """The first number that is too large or none, and where it is; empty where there is none such."""
+    """The first number that is NaN or too large, and where it is; empty where there is none."""
     if isinstance(value, (int, float)) and not _sound(value):
         return f"{repr(label) if label else 'it'} is {_shown(value)}"
     found = (_unsound(part, f"{label}.{key}" if label else str(key)) for key, part in _items(value))
@@ -322,7 +322,7 @@ def _unsound(value: object, label: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as it stands in JSON, text in single quotes, the beginning of it."""
+    """The beginning of a value as JSON, text in single quotes."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) <= LARGEST:
         return "no number" if value != value else "too large"  # noqa: PLR0124 - NaN alone differs from itself
     try:
@@ -333,7 +333,7 @@ def _shown(value: object) -> str:
 
 
 def _builtin(value: Any) -> Any:
-    """What msgspec does not know as what it knows: numpy's numbers and arrays, and mappings of any kind."""
+    """Values that msgspec does not know as builtins: numpy's numbers and arrays, and mappings of any kind."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -356,7 +356,7 @@ def _lists(value: Any, decimals: int | None, digits: int | None) -> Any:
 
 
 def _array(kind: Any, value: object) -> Any:
-    """Nested lists as an array; every other type that msgspec does not know is a mistake of ours."""
+    """Nested lists as an array; any other type that msgspec does not know is a bug in the declaration."""
     if not _is_array(kind):
         raise TypeError(f"{kind} is no type that JSON is read as")
     (numbers,) = get_args(get_args(kind)[1]) or (np.float64,)

@@ -23,7 +23,7 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr
 
 
 def failed(error: OSError, folder: Path, doing: str) -> OutputError:
-    """Say what went wrong with a folder in our words."""
+    """Turn an OSError on a folder into an OutputError."""
     return OutputError(
         f"{doing}: {error.strerror or error}",
         expected="a folder on a disk with space that may be written to",
@@ -57,7 +57,7 @@ class Files:
         return path
 
     def locate(self, name: str) -> Path:
-        """Where a file of this folder is, by a name or a path of at most eight parts; nothing outside the folder is."""
+        """Path of a file of this folder, from a name or a relative path of at most eight parts; never outside it."""
         parts = PurePosixPath(name).parts
         plain = 0 < len(parts) <= _MAX_DEPTH and "/".join(parts) == name and "\\" not in name and "\0" not in name
         if not plain or any(part.startswith((".", "/")) for part in parts):
@@ -111,7 +111,7 @@ class Files:
     def clear(self, names: Iterable[str], *, last: str) -> None:
         """Remove what was noted and ``names``; then the notes, then ``last``.
 
-        Noted names that a hand has altered to leave the folder, and folders of such a name, are left alone.
+        Noted names that were edited so that they leave the folder, and folders of such a name, are left alone.
         """
         for name in sorted((self._noted | set(names)) - {last}):
             try:

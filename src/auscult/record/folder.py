@@ -38,7 +38,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _take(descriptor: int) -> None:
-        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # far behind the text, which others must be able to read
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # far behind the text, which other processes must be able to read
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         os.lseek(descriptor, 0, os.SEEK_SET)
 
@@ -148,7 +148,7 @@ def open_run(
         new: dict[str, Any] = load(dump(run))
         opened = RunFolder(held, folder, new)
         if old is not None:
-            # a run that ended before it made anything, as with a mistyped argument, is nothing to go on with
+            # a run that wrote no results, as with a mistyped argument, is not resumed
             barren = set(os.listdir(folder)) <= {*_OURS, MANIFEST, "errors.jsonl"}  # noqa: PTH208 - names alone
             if overwrite or (barren and any(manifest.differences(old, new, ignore))):
                 opened.clear(WELL_KNOWN, last=MANIFEST)
@@ -281,9 +281,9 @@ def require_own_folder(folder: Path) -> None:
     if (folder / INPUT / MANIFEST).is_file():
         names.discard(INPUT)
     if names and MANIFEST not in names:
-        some = ", ".join(sorted(names)[:3])
+        examples = ", ".join(sorted(names)[:3])
         raise RecordError(
-            f"the folder holds other files ({some}) and no auscult run",
+            f"the folder holds other files ({examples}) and no auscult run",
             expected="a new or empty folder, or one that auscult made",
             hint="choose another --out; auscult never removes files it did not write, with --overwrite either",
             path=folder,
@@ -291,7 +291,7 @@ def require_own_folder(folder: Path) -> None:
 
 
 def _resumed(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The old manifest with the input as it is now and a note of who goes on; it is unfinished until finished again."""
+    """The old manifest with the current input and a note of the resumption; unfinished until ``finish``."""
     before = old.get("resumed")
     again = [*(before if isinstance(before, list) else []), {"time": manifest.now(), "versions": new.get("versions")}]
     kept = {key: value for key, value in old.items() if key != "finished"}

@@ -29,7 +29,7 @@ _SECRET_WORDS = frozenset(
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _LOGIN = re.compile(r"(?<=://)[^/@\s]+@")
 _GIT_LIMIT_S = 3.0
-_DIGEST = re.compile(r"[0-9a-f]{32,128}")  # two of them tell a person nothing but that they differ
+_DIGEST = re.compile(r"[0-9a-f]{32,128}")  # two of them only show that they differ, so they are not printed
 
 
 def build(
@@ -75,7 +75,7 @@ def versions() -> dict[str, str | None]:
 def check_same(
     old: Mapping[str, Any], new: Mapping[str, Any], *, ignore: frozenset[str] = IGNORED, path: Path | None = None
 ) -> None:
-    """Insist that two manifests describe the same run, but for what does not change a result."""
+    """Insist that two manifests describe the same run, except for what does not change a result."""
     differing = list(differences(old, new, ignore))
     if differing:
         raise Mismatch(
@@ -87,7 +87,7 @@ def check_same(
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozenset[str]) -> Iterator[str]:
-    """What two manifests say otherwise, but for what does not change a result."""
+    """The differences between two manifests, in words, except those that do not change a result."""
     if old.get("command") != new.get("command"):
         yield f"the command was {old.get('command')}, now {new.get('command')}"
         return  # the arguments of another command say nothing more
@@ -96,23 +96,23 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozense
         yield f"auscult was {was}, now {is_now}"
     for words, old_values, new_values in (
         ("--{}", _arguments(old), _arguments(new)),
-        ("seed {}", _unasked(old), _unasked(new)),
+        ("seed {}", _other_seeds(old), _other_seeds(new)),
         ("input {}", _section(old, "inputs"), _section(new, "inputs")),
     ):
         for name in dict.fromkeys((*old_values, *new_values)):
             before, after = old_values.get(name), new_values.get(name)
             if name not in ignore and before != after:
                 shown = words.format(name.replace("_", "-") if words.startswith("--") else name)
-                digests = all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in (before, after))
+                digests = all(isinstance(value, str) and _DIGEST.fullmatch(value) for value in (before, after))
                 was, is_now = _shown(before), _shown(after)
-                told = "has changed" if digests or was == is_now else f"was {was}, now {is_now}"
-                yield f"{shown} {told}"
+                change = "has changed" if digests or was == is_now else f"was {was}, now {is_now}"
+                yield f"{shown} {change}"
 
 
-def _unasked(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Seeds that are no argument of the command: those that are have been compared as such."""
-    asked = _arguments(manifest)
-    return {name: seed for name, seed in _section(manifest, "seeds").items() if name not in asked}
+def _other_seeds(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Seeds that are not arguments of the command; those that are, are compared as arguments."""
+    arguments = _arguments(manifest)
+    return {name: seed for name, seed in _section(manifest, "seeds").items() if name not in arguments}
 
 
 def _section(manifest: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -121,7 +121,7 @@ def _section(manifest: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def argument(manifest: Mapping[str, Any], name: str) -> Any:
-    """An argument of the command, given or defaulted; None where the manifest has none such."""
+    """An argument of the command, given or defaulted; None where the manifest does not have it."""
     return _arguments(manifest).get(name)
 
 
@@ -175,7 +175,7 @@ def _checkout() -> tuple[str | None, bool | None]:
     """Commit and dirty flag of auscult's own checkout; None, None for an installed package.
 
     An installed package may lie inside somebody's repository (an environment in a project folder); that repository
-    says nothing about auscult and is never asked.
+    is not auscult's and is never read.
     """
     package = Path(__file__).resolve().parents[1]
     root = package.parents[1]

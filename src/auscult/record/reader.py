@@ -50,8 +50,8 @@ class Run:
     @property
     def remarks(self) -> tuple[Mapping[str, Any], ...]:
         """The errors that cost no case, each once: rows of stages in ``REMARKS``, not of truths read since."""
-        told = {str(row.get("id")) for row in self.scores if row.get("outcome") != "failed"}
-        rows = (row for row in self.errors if _is_remark(row) and str(row.get("id")) not in told)
+        done = {str(row.get("id")) for row in self.scores if row.get("outcome") != "failed"}
+        rows = (row for row in self.errors if _is_remark(row) and str(row.get("id")) not in done)
         return tuple({json.dumps(row, sort_keys=True): row for row in rows}.values())
 
     def thumbnails(self) -> Iterator[dict[str, Any]]:
@@ -177,8 +177,8 @@ def _judged(folder: Path, verdicts: Verdicts) -> int:
         if isinstance(known, int):
             return known
     # a mask is written before its verdict or error; as text: a file that was edited may hold anything
-    told = {verdict.id for verdict, _ in verdicts} | {str(row.get("id")) for row in read_lines(folder / "errors.jsonl")}
-    return len(verdicts) + len({str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - told)
+    done = {verdict.id for verdict, _ in verdicts} | {str(row.get("id")) for row in read_lines(folder / "errors.jsonl")}
+    return len(verdicts) + len({str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - done)
 
 
 def read_verdicts(folder: Path) -> Verdicts:

@@ -1,4 +1,4 @@
-"""What the lines of a record look like: the types that ``codec`` writes and reads, and where a line is no plain type.
+"""What the lines of a record look like: the types that ``codec`` writes and reads, and the lines that need more.
 
 ``SCHEMA`` counts up when a reader of an older version would misread a line; new keys alone do not count.
 """

@@ -1,4 +1,4 @@
-"""Exceptions, deaths and time-outs in words: the making of ``Failed``."""
+"""``Failed`` records for exceptions, crashed workers and time-outs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODEL_SETUP = "run it by hand to see why: this is the model's own code or weigh
 
 
 def of_exception(error: BaseException, stage: str) -> Failed:
-    """Keep what an exception says: its own fields if it is ours, else its class, text and place."""
+    """The fields of our own exceptions; class, text and source location of all others."""
     if isinstance(error, AuscultError):
         return Failed(ErrorRecord.of(error, stage))
     if isinstance(error, MemoryError):
@@ -106,7 +106,7 @@ def of_setup_timeout(limit_s: float, stage: str) -> AuscultError:
 
 
 def _limit(option: str, stage: str) -> str:
-    """What the limit is called: elsewhere it may be no option of a command."""
+    """Name of the limit in messages: an option of the command line only where a model is asked."""
     return option if stage == MODEL_STAGE else "the limit"
 
 
@@ -120,10 +120,10 @@ def _how(code: int) -> str:
 
 
 def described(error: BaseException) -> str:
-    """Class, text and place of an exception, on one line."""
+    """Class, text and source location of an exception, on one line."""
     text = " ".join(_text(error).split())[:_MAX_TEXT]
-    place = _place(error.__traceback__)
-    return type(error).__name__ + (f": {text}" if text else "") + (f" (at {place})" if place else "")
+    location = _location(error.__traceback__)
+    return type(error).__name__ + (f": {text}" if text else "") + (f" (at {location})" if location else "")
 
 
 def _text(error: BaseException) -> str:
@@ -133,9 +133,9 @@ def _text(error: BaseException) -> str:
         return ""
 
 
-def _place(trace: TracebackType | None) -> str:
+def _location(trace: TracebackType | None) -> str:
     """File and line of the innermost frame that is auscult's or a plug-in's, not a library's."""
-    place = ""
+    location = ""
     while trace is not None:
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
         package = module.partition(".")[0]
@@ -143,6 +143,6 @@ def _place(trace: TracebackType | None) -> str:
             file = PurePath(trace.tb_frame.f_code.co_filename)
             depth = module.count(".") + 1 + (file.name == "__init__.py")
             parts = file.parts[-depth:]
-            place = f"{'/'.join(parts)}:{trace.tb_lineno}"
+            location = f"{'/'.join(parts)}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return place
+    return location

@@ -78,8 +78,8 @@ def run_tasks(
     become free; with 0 ``workers`` all are done in this process, without isolation or limits. A worker that exceeds
     ``timeout_s`` at one task is killed and replaced; ``setup_s`` is for starting a worker and making the function in
     it, None for ten minutes, or for ``timeout_s`` where that is more. ``memory_mb`` bounds the resident memory of a
-    worker with the processes it starts, in mebibytes, looked at ten times a second where Linux tells it; one that its
-    tasks made grow over 80 % of it is replaced between two tasks, which costs neither. An exception, a crash, a
+    worker with the processes it starts, in mebibytes, checked ten times a second on Linux; a worker that its tasks
+    made grow over 80 % of it is replaced between two tasks, without loss. An exception, a crash, a
     time-out or a result that cannot be sent is a ``Failed``. Where no worker can make the function, an error of ours is
     raised as it is, any other as ``UsageError``; where one has made it, those that cannot cost nothing but themselves.
     """
@@ -121,17 +121,17 @@ def _in_this_process(
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What a worker may take, None for no limit; when it has grown too large to be given another task."""
+    """Limits of a worker, None for no limit; and when it has grown too large to get another task."""
 
     timeout_s: float | None
     setup_s: float | None
     memory_mb: int | None
 
     def is_grown(self, ready_mb: float, now_mb: float) -> bool:
-        """Whether a worker that took so much when it was ready has grown too large since."""
+        """Whether a worker has grown too large since it was ready."""
         if self.memory_mb is None:
             return False
-        # One that is large from the start is not replaced after every task: its model would be loaded each time.
+        # A worker that is large from the start is not replaced after every task: its model would be loaded each time.
         return now_mb > _FULL * self.memory_mb and now_mb - ready_mb > (1 - _FULL) / 2 * self.memory_mb
 
 
@@ -241,7 +241,7 @@ class _Pool:
                 self._leaving.remove(event.worker)
             return
         worker = self._workers[event.worker]
-        if event.kind == "said":
+        if event.kind == "message":
             self._hear(worker, event)
             return
         del self._workers[event.worker]
@@ -277,8 +277,8 @@ class _Pool:
     def _lose(self, worker: _Worker, error: AuscultError) -> None:
         """Go on without a worker that did not become ready; it had its task, but was not sent it.
 
-        As many as there are go on: what it lacks may be what they hold. The last one, where it was ready before, is
-        tried once more: a lock or a device may not have been free yet.
+        The remaining workers go on: they may hold the resource that it lacks. If none remain and one was ready before,
+        it is tried once more: a lock or a device may not have been free yet.
         """
         if self._workers:
             self._limit = len(self._workers)

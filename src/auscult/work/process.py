@@ -52,9 +52,9 @@ class ProcessTree:
         self._looked_at = -_LOOK_AGAIN_S
 
     def members(self) -> list[int]:
-        """Their process ids, looked up twice a second at most: who belongs to it changes less often than what it takes.
+        """Process ids of the members, looked up at most twice a second: membership changes less often than memory use.
 
-        Empty where all have ended or the system does not tell.
+        Empty where all have ended or the system has no /proc.
         """
         now = time.monotonic()
         if now - self._looked_at >= _LOOK_AGAIN_S:
@@ -92,13 +92,13 @@ class ProcessTree:
 
 
 def _processes() -> list[int]:
-    if not _PROC.joinpath("self", "statm").exists():  # this system does not tell of other processes
+    if not _PROC.joinpath("self", "statm").exists():  # no /proc on this system
         return []
     return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 - names alone, in half the time
 
 
 def _has_mark(process: int, mark: bytes) -> bool | None:
-    """Whether the environment that a process began with holds a name; None where it shows none at present."""
+    """Whether the initial environment of a process contains ``mark``; None where it cannot be seen at present."""
     try:
         environment = _PROC.joinpath(str(process), "environ").read_bytes()
     except OSError:  # another user's, or it has ended since
@@ -110,10 +110,10 @@ _MB = 1 << 20
 
 
 def resident_mb(tree: ProcessTree, limit_mb: float) -> float:
-    """What they take now, in mebibytes; 0 where they have ended or the system does not tell.
+    """Resident memory of all processes in a tree, in mebibytes; 0 where all have ended or the system has no /proc.
 
-    Pages that several of them share, as after a fork, are counted once for each; only where that passes the limit are
-    shared pages divided among those who share them, which takes the kernel longer to tell.
+    Pages shared by several processes, as after a fork, are counted once for each; only where the sum is over the limit
+    are they divided among the processes that share them, which takes the kernel longer to compute.
     """
     members = tree.members()
     resident = sum(_resident(member) for member in members)
@@ -148,8 +148,8 @@ _NAME = re.compile(_PREFIX + r"([1-9][0-9]{0,9})-.+")
 def own_folder() -> Iterator[str]:
     """A new folder for a worker's temporary files, which is removed with all in it.
 
-    Its name tells the process that made it, and a lock that this process lives: process ids repeat, and are not the
-    same in every container that shares the folder.
+    Its name holds the process id of its owner. A lock shows that the owner is alive: process ids repeat, and are not
+    the same in every container that shares the folder.
     """
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         lock = _locked(Path(folder))
@@ -161,7 +161,7 @@ def own_folder() -> Iterator[str]:
 
 
 def remove_leftovers() -> None:
-    """Remove the folders of this user's processes that were killed; what cannot be removed stays."""
+    """Remove folders left by killed processes of this user; what cannot be removed stays."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
@@ -214,20 +214,20 @@ def _locked(folder: Path) -> int | None:
 
 _MOST_BYTES = 1 << 16
 _BLOCK = 1 << 16
-_MOST_BLOCKS = 64  # of a pipe that somebody fills faster than it is read
+_MOST_BLOCKS = 64  # per call, for a pipe that is filled faster than it is read
 
 
 class StderrRelay:
-    """Passes on what comes through a pipe, given by the descriptor of its end to read from; it never waits for it."""
+    """Copies a worker's stderr, given by the file descriptor of the pipe's read end, to ours without blocking."""
 
     def __init__(self, pipe: int) -> None:
         os.set_blocking(pipe, False)
         self._pipe = pipe
-        self._told = 0
+        self._passed = 0
         self._left_out = 0
 
     def pass_on(self) -> bool:
-        """Pass on what is there; False when nobody can write any more."""
+        """Copy what is there; False when the pipe is closed."""
         for _ in range(_MOST_BLOCKS):
             try:
                 block = os.read(self._pipe, _BLOCK)
@@ -237,21 +237,23 @@ class StderrRelay:
                 return False
             if not block:
                 return False
-            shown = block[: _MOST_BYTES - self._told]
-            self._told += len(shown)
+            shown = block[: _MOST_BYTES - self._passed]
+            self._passed += len(shown)
             self._left_out += len(block) - len(shown)
-            _say(shown)
+            _write_stderr(shown)
         return True
 
     def end_task(self) -> None:
-        """Pass on the rest of a task's output, and say how much of it was left out."""
+        """Copy the rest of a task's output, and report how much of it was left out."""
         self.pass_on()
         if self._left_out:
-            _say(b"\nauscult: %.1f MB more that was printed at one case are left out\n" % (self._left_out / 1e6))
-        self._told = self._left_out = 0
+            _write_stderr(
+                b"\nauscult: %.1f MB more that was printed at one case are left out\n" % (self._left_out / 1e6)
+            )
+        self._passed = self._left_out = 0
 
 
-def _say(text: bytes) -> None:
+def _write_stderr(text: bytes) -> None:
     if sys.stderr is None:  # its descriptor may belong to another file
         return
     with contextlib.suppress(OSError):
@@ -276,21 +278,21 @@ _TICK_S = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """What a worker process did: it said something, it died, or it could not be started."""
+    """What happened to a worker process: it sent a message, died, or could not be started."""
 
     worker: Process
-    kind: Literal["said", "died", "unstarted"]
+    kind: Literal["message", "died", "unstarted"]
     body: bytes = b""
     code: int = 0  # its exit status, negative for a signal
     error: OSError | None = None
-    memory_mb: float = 0.0  # what it took when it spoke, where its memory is limited
+    memory_mb: float = 0.0  # resident memory when it sent the message, where memory is limited
     over_memory: bool = False  # it was stopped because it took more than its limit
 
 
 class Process:
-    """Starts a worker process with a packed message that tells it what to make; what it does arrives in ``events``.
+    """Starts a worker process; ``first`` is the packed setup message, events of the process go to ``events``.
 
-    What it and all that it started take together stays below ``memory_mb``, where that is given.
+    Memory of the process and all its children together is limited to ``memory_mb``, where that is given.
     """
 
     def __init__(self, first: bytes, events: SimpleQueue[Event], *, memory_mb: int | None = None) -> None:
@@ -305,7 +307,7 @@ class Process:
         self._thread.start()
 
     def send(self, message: bytes) -> bool:
-        """Send one packed message; False if the process has died, which an event tells too."""
+        """Send one packed message; False if the process has died, which is also reported as an event."""
         process = self._process
         if process is None or process.stdin is None:
             return False
@@ -351,7 +353,7 @@ class Process:
             if process is None:
                 self._events.put(Event(self, "unstarted", error=error))
         finally:
-            if process is not None:  # whatever went wrong here, nobody waits for it in vain
+            if process is not None:  # always reported, so that the pool never waits for a process that has ended
                 self._events.put(Event(self, "died", code=code, over_memory=self._over_memory))
 
     def _follow(self, process: subprocess.Popen[bytes], first: bytes, tree: ProcessTree) -> None:
@@ -365,7 +367,7 @@ class Process:
             while (body := frames.read(listener)) is not None:
                 listener.end_task()
                 taken = 0.0 if self._memory_mb is None else resident_mb(tree, self._memory_mb)
-                self._events.put(Event(self, "said", body=body, memory_mb=taken))
+                self._events.put(Event(self, "message", body=body, memory_mb=taken))
             listener.end_task()
         limit = time.monotonic() + _GRACE_S
         while not self._has_ended(process) and time.monotonic() < limit:
@@ -378,7 +380,7 @@ class Process:
             return process.wait()
 
     def _goes_on(self, process: subprocess.Popen[bytes], tree: ProcessTree) -> bool:
-        """Look after it while it says nothing; False when it has ended."""
+        """Enforce its limits while no message arrives; False when it has ended."""
         if self._memory_mb is not None and resident_mb(tree, self._memory_mb) > self._memory_mb:
             self._over_memory = True
             self.kill()
@@ -387,7 +389,7 @@ class Process:
         return not self._has_ended(process)
 
     def _has_ended(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it has; then nothing that it started goes on, or holds its pipe open."""
+        """Whether it has; if so, its process group is killed, so that no child goes on or holds its pipe open."""
         with self._guard:
             if process.poll() is None:
                 return False
@@ -396,7 +398,7 @@ class Process:
 
 
 class _Listener:
-    """What a process writes, while somebody looks after it: a pipe stays open as long as anybody holds it."""
+    """Reads a process's messages, and checks on it while it waits: any child that holds the pipe keeps it open."""
 
     def __init__(self, process: subprocess.Popen[bytes], goes_on: Callable[[], bool]) -> None:
         assert process.stdout is not None  # noqa: S101 - asked for with PIPE
@@ -420,7 +422,7 @@ class _Listener:
 
     def read(self, size: int) -> bytes:
         """Read up to so many bytes; none at the end."""
-        while self._selector is not None and not self._has_said(self._selector):
+        while self._selector is not None and not self._has_message(self._selector):
             if time.monotonic() - self._looked_at >= _TICK_S:
                 if not self._goes_on():
                     return b""
@@ -428,19 +430,19 @@ class _Listener:
         return os.read(self._pipe, size)
 
     def end_task(self) -> None:
-        """Pass on what it printed at the task that it has answered."""
+        """Copy what it printed during the task that it has answered."""
         if self._relay is not None:
             self._relay.end_task()
 
-    def _has_said(self, selector: selectors.BaseSelector) -> bool:
-        """Wait a little for a message, and pass on what it prints meanwhile."""
-        said = False
+    def _has_message(self, selector: selectors.BaseSelector) -> bool:
+        """Wait ``_TICK_S`` for a message, and copy what it prints meanwhile; True when a message has arrived."""
+        arrived = False
         for key, _ in selector.select(_TICK_S):
             if not isinstance(key.data, StderrRelay):
-                said = True
+                arrived = True
             elif not key.data.pass_on():
                 selector.unregister(key.fileobj)
-        return said
+        return arrived
 
 
 def _start(folder: str) -> subprocess.Popen[bytes]:
@@ -456,11 +458,11 @@ def _start(folder: str) -> subprocess.Popen[bytes]:
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Stop a process and all of its group; the group's number is not given to another while anybody is left in it."""
+    """Stop a process and all of its group; the group id is not reused while a member is left."""
     try:
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-    except (ProcessLookupError, PermissionError):  # macOS says the latter where only zombies are left
+    except (ProcessLookupError, PermissionError):  # macOS raises the latter where only zombies are left
         return

@@ -1,8 +1,8 @@
-"""The other end: what runs inside a worker process.
+"""What runs inside a worker process.
 
 The process reads tasks from what was its standard input and answers on what was its standard output. Both are moved
 away before a judge or plug-in is imported, so that one that prints or reads disturbs nobody. A process that a task
-forks has neither, and ends where the task does: one process was asked, one answers.
+forks has neither, and ends where the task does: only the process that got the task answers.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def dying_with(parent: int) -> Callable[[], None]:
         return _nothing
     try:
         call = ctypes.CDLL(None).prctl
-    except (OSError, AttributeError):  # the end of its pipe is seen all the same
+    except (OSError, AttributeError):  # it still ends when its pipe is closed
         return _nothing
-    return partial(_ask, call, parent)
+    return partial(_request_signal, call, parent)
 
 
-def _ask(call: Callable[..., int], parent: int) -> None:
+def _request_signal(call: Callable[..., int], parent: int) -> None:
     call(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
@@ -82,7 +82,7 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _leave(*pipes: BinaryIO) -> None:
-    """Close the pipes in a forked process: while it holds them, the parent hears no end, and it must never answer."""
+    """Close the pipes in a forked process: it must never answer, and its copies would hide the end of the pipe."""
     for pipe in pipes:
         with contextlib.suppress(OSError):
             pipe.close()
@@ -145,7 +145,7 @@ def _return_to(folder: str | None) -> None:
 def _unready(error: AuscultError) -> bytes:
     try:
         return frames.pack(("unready", error))
-    except Exception:  # an error class of a plug-in that cannot be sent: its words can
+    except Exception:  # an error class of a plug-in that cannot be pickled: send its text
         return frames.pack(("unready", UsageError(error.message, expected=error.expected, hint=error.hint)))
 
 
