@@ -240,7 +240,7 @@ def test_objects_of_a_clip_are_told_apart_by_what_their_ids_share(tmp_path: Path
     (clip,) = tracks_of(list_items(write_lines(tmp_path / "items.jsonl", *lines)))
     assert [track.name for track in clip.tracks] == ["v1/f*/m1", "v1/f*/m2"]
     assert clip.times_s == (1.0, 2.0, 9.0, 10.0)
-    assert [one.id for one in clip.tracks[1].places.values()] == ["v1/f1/m2", "v1/f2/m2", "v1/f9/m2", "v1/f10/m2"]
+    assert [one.id for one in clip.tracks[1].items.values()] == ["v1/f1/m2", "v1/f2/m2", "v1/f9/m2", "v1/f10/m2"]
 
 
 def test_a_number_that_names_the_frame_may_stand_elsewhere_in_the_id(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_number_that_names_the_frame_may_stand_elsewhere_in_the_id(tmp_path: P
         for mask in (1, 2)
     ]
     (clip,) = tracks_of(list_items(write_lines(tmp_path / "items.jsonl", *lines)))
-    assert [(track.name, len(track.places)) for track in clip.tracks] == [("v1/f*/m1", 4), ("v1/f*/m2", 4)]
+    assert [(track.name, len(track.items)) for track in clip.tracks] == [("v1/f*/m1", 4), ("v1/f*/m2", 4)]
 
 
 def test_tracks_that_lines_name_are_not_put_together(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_tracks_that_lines_name_are_not_put_together(tmp_path: Path) -> None:
     assert tracks_of(list_items(write_lines(tmp_path / "items.jsonl", *lines))) == []
     plain = [{key: value for key, value in line.items() if key != "track"} for line in lines]
     (clip,) = tracks_of(list_items(write_lines(tmp_path / "items.jsonl", *plain)))
-    assert [(track.name, len(track.places)) for track in clip.tracks] == [("", 3)]
+    assert [(track.name, len(track.items)) for track in clip.tracks] == [("", 3)]
 
 
 def test_a_flat_folder_is_photographs_whatever_it_is_called(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_a_candidate_that_failed_counts_for_its_own_track(tmp_path: Path) -> Non
     (tmp_path / "masks" / "dog" / "00002" / "a.png").write_bytes(b"")
     (clip,) = tracks_of(list_items(tmp_path))
     listed = {one.id for one in list_items(tmp_path).items}
-    failed = {track.name: [one.id for one in track.places.values() if one.id not in listed] for track in clip.tracks}
+    failed = {track.name: [one.id for one in track.items.values() if one.id not in listed] for track in clip.tracks}
     assert failed == {"dog/*/a": ["dog/00002/a"], "dog/*/b": []}
 
 
@@ -440,7 +440,7 @@ def test_true_masks_of_real_videos_do_not_switch(data: Path, tmp_path: Path) -> 
     clips = {clip.clip: clip for clip in tracks_of(list_items(data / "video" / "davis2016"))}
     for name in ("camel", "dog", "car-shadow"):
         clip = clips[name]
-        true = [read_mask(clip.tracks[0].places[number].mask).mask for number in range(len(clip.frames))]
+        true = [read_mask(clip.tracks[0].items[number].mask).mask for number in range(len(clip.frames))]
         other = [np.roll(mask, (mask.shape[0] // 2, mask.shape[1] // 2), (0, 1)) for mask in true]
         for masks, bad in ((true, set()), ([*true[:8], *other[8:12], *true[12:]], {8, 12})):
             parts = stretches(clip.frames, {"": [encode(mask) for mask in masks]})

@@ -107,7 +107,7 @@ def asked(folder: Path, function: str, texts: Mapping[str, str | None], **option
     for key, text in texts.items():
         path = folder / f"{key}.png"
         write_frame(path, frame)
-        requests.append(QueuedRequest(key=key, id=key, condition="clean", source=path, asked=Asked(path, text)))
+        requests.append(QueuedRequest(key=key, id=key, condition="clean", source=path, prepared=Asked(path, text)))
     told, counting = Told({}, {}, 0), Counting()
     listener: Progress = counting
     predict(
@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_read_is_no_fault_of_the_model(tmp_path: Path, wor
     write_frame(good, np.zeros((*SIZE, 3), np.uint8))
     bad.write_bytes(good.read_bytes()[:40])
     requests = [
-        QueuedRequest(key=name, id=name, condition="clean", source=file, asked=Asked(file, text))
+        QueuedRequest(key=name, id=name, condition="clean", source=file, prepared=Asked(file, text))
         for name, file, text in (("good", good, None), ("bad", bad, None), ("wrong", good, "type"), ("again", bad, ""))
     ]
     kept: list[str] = []

@@ -69,7 +69,7 @@ def coco(candidates: Iterable[ExportedMask]) -> dict[str, Any]:
     """Make COCO instances of masks.
 
     An annotation's ``score`` is the estimated IoU (absent where there is none); ``item`` is the id it was judged under,
-    and ``defect``, ``action``, ``rationale`` and ``text`` say what the verdict says. ``bbox`` is x, y, width, height in
+    and ``defect``, ``action``, ``rationale`` and ``text`` are the verdict's. ``bbox`` is x, y, width, height in
     pixels, ``area`` pixels, ``segmentation`` compressed RLE. All are of one category, ``object``.
     """
     images: dict[str, dict[str, Any]] = {}

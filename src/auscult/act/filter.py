@@ -1,6 +1,6 @@
 """Pick verdicts, and decide again by another policy, from what is on record: nothing is judged.
 
-A row is a line of ``verdicts.jsonl``: the verdict's keys, and whatever else the record says of the item.
+A row is a line of ``verdicts.jsonl``: the verdict's keys, and further keys of the item.
 """
 
 from __future__ import annotations

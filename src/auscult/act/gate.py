@@ -84,10 +84,10 @@ class Search:
 
 
 def score_of(row: Any, by: str) -> float | None:
-    """What a line of ``verdicts.jsonl`` is accepted by; None for what is never accepted.
+    """The score of a line of ``verdicts.jsonl``; None where the mask is never accepted.
 
-    Never accepted are masks called ``full_neg`` or ``empty``, those whose target is said not to be in the frame, and
-    those without an estimate.
+    That is the case for the defects ``full_neg`` and ``empty``, where the target is not in the frame, and without an
+    estimate.
     """
     value = row.get(by)
     never = row.get("defect") in _NEVER or row.get("target_exists") == "no"

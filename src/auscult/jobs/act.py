@@ -25,7 +25,7 @@ ANOTHER_OUT: Final = "choose another --out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered:
-    """What was picked."""
+    """The selected items."""
 
     ids: tuple[str, ...]  # the items, in natural order
     total: int
@@ -79,7 +79,7 @@ def judged_rows(folder: Path) -> tuple[Run, list[dict[str, Any]]]:
 
 
 def list_files(rows: Sequence[Mapping[str, Any]], run: Run) -> dict[str, str]:
-    """Some masks of a record for other tools: names and contents of files."""
+    """Selected masks of a record as files for other tools: names and contents."""
     segmentations = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     return {
         "ids.txt": "".join(f"{row['id']}\n" for row in rows),

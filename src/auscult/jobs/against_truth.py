@@ -1,4 +1,4 @@
-"""Judge against truth: pairs of verdict and truth, and what the verdicts were worth by IoU, defect and action."""
+"""Verdicts against ground truth: pairs of both, and the accuracy of verdicts by IoU, defect and action."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ FILE, SCORES = "truth.jsonl", "scores.jsonl"
 
 
 def collect_truth(writer: ResultWriter, listing: Listing, *, verdicts: Verdicts, workers: int) -> None:
-    """Write a row of truth for each judged item that has some, and its score; earlier ones are replaced.
+    """Write a row of truth for each judged item that has ground truth, and its score; earlier rows are replaced.
 
-    Truth may be corrected between two runs without judging again, so that it is compared anew each time.
+    Truth may be corrected between two runs without judging again, so it is compared anew each time.
     """
     writer.run.remove(FILE)
     writer.run.remove(SCORES)
@@ -69,7 +69,7 @@ def clusters_of(items: Sequence[Item], *, films: Collection[str] | None = None) 
 
 
 def _opened(ref: MaskRef, truths: dict[MaskRef, LoadedMask]) -> LoadedMask:
-    """Read a truth, one that several items of a frame share only once; what is written inline is not kept."""
+    """Read a true mask; files are cached, since items of one frame may share them, inline masks are not."""
     if ref.segmentation is not None:
         return read_mask(ref)
     if ref not in truths:
@@ -83,9 +83,9 @@ class _Comparer:
 
     def __call__(self, group: FrameGroup) -> list[Result]:
         truths: dict[MaskRef, LoadedMask] = {}
-        return [self._one(item, truths) for item in group.items if item.id in group.wanted]
+        return [self._result(item, truths) for item in group.items if item.id in group.wanted]
 
-    def _one(self, item: Item, truths: dict[MaskRef, LoadedMask]) -> Result:
+    def _result(self, item: Item, truths: dict[MaskRef, LoadedMask]) -> Result:
         truth = item.truth
         if truth is None:
             return Result(id=item.id)
@@ -93,11 +93,11 @@ class _Comparer:
         if truth.mask is not None:
             try:
                 true = _opened(truth.mask, truths)
-                told = read_mask(item.mask, size=(true.mask.shape[0], true.mask.shape[1]))
+                candidate = read_mask(item.mask, size=(true.mask.shape[0], true.mask.shape[1]))
             except AuscultError as error:
                 return Result(id=item.id, errors=[failed_row(item, error, "truth")])
-            value = iou(told.mask, true.mask)
-            signature = Signature.of(metric="iou", empty="1", prediction=told.reading, truth=true.reading)
+            value = iou(candidate.mask, true.mask)
+            signature = Signature.of(metric="iou", empty="1", prediction=candidate.reading, truth=true.reading)
         row: dict[str, Any] = {"id": item.id, "iou": value, "defect": truth.defect, "difficulty": truth.difficulty}
         row |= {"action": truth.action, "cluster": self._clusters[item.id]}
         scores = [] if value is None else [score_to_json(item.id, "masks.iou.v1", Scored(value, signature))]
@@ -110,7 +110,7 @@ Metrics: TypeAlias = dict[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPair:
-    """A verdict and what is known to be right about its item."""
+    """A verdict and the ground truth of its item."""
 
     verdict: Verdict
     iou: float | None
@@ -120,16 +120,16 @@ class JudgedPair:
 
     @property
     def values(self) -> tuple[float, float] | None:
-        """Estimated and true IoU; None where one of them is missing, which is in no mean."""
+        """Estimated and true IoU; None where one of them is missing; such pairs are in no mean."""
         if self.verdict.iou is None or self.iou is None:
             return None
         return self.verdict.iou, self.iou
 
 
 def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -> list[JudgedPair]:
-    """Match verdicts with rows of ``truth.jsonl``, in the order of their ids, whichever worker was done first.
+    """Match verdicts with rows of ``truth.jsonl``, sorted by id, whatever the order of the workers.
 
-    What was not segmented at all is left out, as in F2 and RMSE.
+    Empty masks are left out, as in F2 and RMSE.
     """
     by_id = {row["id"]: row for row in truths}
     return [
@@ -148,12 +148,12 @@ def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -
 def columns_of(pairs: Sequence[JudgedPair]) -> tuple[JudgeColumns, TruthColumns]:
     """Verdicts and truths as columns."""
     verdicts = [pair.verdict for pair in pairs]
-    said = JudgeColumns(
-        iou=reals(one.iou for one in verdicts),
-        low=reals(one.iou_low for one in verdicts),
-        high=reals(one.iou_high for one in verdicts),
-        defect=texts([one.defect for one in verdicts]),
-        action=texts([one.action for one in verdicts]),
+    predicted = JudgeColumns(
+        iou=reals(verdict.iou for verdict in verdicts),
+        low=reals(verdict.iou_low for verdict in verdicts),
+        high=reals(verdict.iou_high for verdict in verdicts),
+        defect=texts([verdict.defect for verdict in verdicts]),
+        action=texts([verdict.action for verdict in verdicts]),
     )
     true = TruthColumns(
         iou=reals(pair.iou for pair in pairs),
@@ -161,7 +161,7 @@ def columns_of(pairs: Sequence[JudgedPair]) -> tuple[JudgeColumns, TruthColumns]
         defect=texts([pair.defect for pair in pairs]),
         action=texts([pair.action for pair in pairs]),
     )
-    return said, true
+    return predicted, true
 
 
 def _draws(true: TruthColumns) -> ClusterDraws:
@@ -201,27 +201,27 @@ def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
 
     Source: MQA-RefAVS, Table 2 for the two F2-tables columns (its F2-M and F2-A), Eq. 11 for F2-confusion.
     """
-    said, true = columns_of(pairs)
+    predicted, true = columns_of(pairs)
     types = [str(name) for name in true.defect] if true.defect is not None else []
     measured = {
-        "f2_tables_defect": measures.f2_tables(said, true),
-        "f2_tables_action": measures.f2_tables(said, true, label="action", columns=types),
-        "f2_confusion_defect": measures.f2_confusion(said, true),
+        "f2_tables_defect": measures.f2_tables(predicted, true),
+        "f2_tables_action": measures.f2_tables(predicted, true, label="action", columns=types),
+        "f2_confusion_defect": measures.f2_confusion(predicted, true),
     }
-    named, acted, whole = (one.outcome for one in measured.values())
+    named, acted, whole = (measure.outcome for measure in measured.values())
     rows: list[tuple[str, ...]] = []
     for name in DEFECTS:
         columns = [outcome.columns.get(name) if isinstance(outcome, F2Tables) else None for outcome in (named, acted)]
         part = whole.parts[name] if isinstance(whole, F2Macro) else None
-        cells = (percent(one or Undefined("no items")) for one in (*columns, part))
+        cells = (percent(outcome or Undefined("no items")) for outcome in (*columns, part))
         rows.append((name, str(types.count(name)), *cells))
     rows.append(("mean", str(len(types)), percent(named), percent(acted), percent(whole)))
     best = ["perfect"] * len(types)
     always = (f2_tables(best, types, DEFECTS), Undefined("names no action"), f2_confusion(best, types, DEFECTS))
     rows.append(("always perfect", str(len(types)), *map(percent, always)))
     draws = _draws(true)
-    for key, one in measured.items():
-        keep(metrics, key, _bootstrapped(one, draws), n=len(pairs))
+    for key, measure in measured.items():
+        keep(metrics, key, _bootstrapped(measure, draws), n=len(pairs))
     return Table(
         title="defects against truth",
         header=("true defect", "n", "F2-tables", "F2-tables of actions", "F2-confusion"),
@@ -233,9 +233,9 @@ def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
 
 def action_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     """Actions, one row per right action."""
-    said, true = columns_of(pairs)
+    predicted, true = columns_of(pairs)
     right = [str(pair.action) for pair in pairs]
-    measured = measures.f2_confusion(said, true, label="action")
+    measured = measures.f2_confusion(predicted, true, label="action")
     whole = measured.outcome
     rows: list[tuple[str, ...]] = []
     for name in ACTIONS:
@@ -253,19 +253,19 @@ def action_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
 
 
 def confusion_table(pairs: Sequence[JudgedPair]) -> Table:
-    """How often each true defect was told as what."""
+    """Confusion matrix of the defects: counts of true against predicted."""
     rows = tuple(
-        (true, *(str(sum(pair.defect == true and pair.verdict.defect == told for pair in pairs)) for told in DEFECTS))
+        (true, *(str(sum(pair.defect == true and pair.verdict.defect == name for pair in pairs)) for name in DEFECTS))
         for true in DEFECTS
     )
     return Table(
-        title="confusion of defects", header=("true \\ told", *DEFECTS), rows=rows, note="counts; rows are true"
+        title="confusion of defects", header=("true \\ verdict", *DEFECTS), rows=rows, note="counts; rows are true"
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstTruth:
-    """Tables for people and metrics for programs."""
+    """Tables for the report and metrics for ``summary.json``."""
 
     tables: Mapping[str, Table]
     metrics: Mapping[str, Mapping[str, Any]]
@@ -299,12 +299,12 @@ def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int
     rows: list[tuple[str, ...]] = []
     for words, group in groups.items():
         name = words.replace(", full_neg apart", "_without_full_neg")
-        said, true = columns_of(group)
+        predicted, true = columns_of(group)
         draws = _draws(true)
-        order = _bootstrapped(measures.spearman(said, true), draws)
-        held = measures.coverage(said, true)
+        order = _bootstrapped(measures.spearman(predicted, true), draws)
+        held = measures.coverage(predicted, true)
         rows += _iou_rows(group, words, order)
-        keep(metrics, f"rmse{name}", _bootstrapped(measures.rmse(said, true), draws), n=len(group))
+        keep(metrics, f"rmse{name}", _bootstrapped(measures.rmse(predicted, true), draws), n=len(group))
         keep(metrics, f"spearman{name}", order, n=len(group))
         keep(metrics, f"coverage{name}", held.outcome, n=held.n)
     return Table(
@@ -320,11 +320,11 @@ def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int
 
 
 def _iou_rows(pairs: Sequence[JudgedPair], words: str, order: Scored[float] | Undefined) -> list[tuple[str, ...]]:
-    said, true = columns_of(pairs)
+    predicted, true = columns_of(pairs)
     draws = _draws(true)
-    own = cell(order), cell(measures.coverage(said, true).outcome), cell(measures.width(said, true).outcome)
+    own = cell(order), cell(measures.coverage(predicted, true).outcome), cell(measures.width(predicted, true).outcome)
     constants = {"always perfect": 1.0, "constant (mean of this truth)": float(true.iou.mean())}
-    rivals = {pairs[0].verdict.judge: (said, own)}
+    rivals = {pairs[0].verdict.judge: (predicted, own)}
     rivals |= {name: (JudgeColumns(iou=np.full(len(true), iou)), ("", "", "")) for name, iou in constants.items()}
     return [
         (f"{name}{words}", str(len(pairs)), cell(_bootstrapped(measures.rmse(row, true), draws)), *cells)

@@ -44,13 +44,13 @@ class Audit(FrameVerb[Summary]):
         super().__init__(options)
 
     def arguments(self) -> dict[str, Any]:
-        """What it was asked for, as it was understood; what was not asked for is left out."""
+        """The resolved arguments, for the manifest; options that are not set are left out."""
         options, judge = self.options, self._judge
-        told = {name: value for name, value in arguments_of(options).items() if value not in (None, False)}
-        told |= {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(self._policy)}
+        arguments = {name: value for name, value in arguments_of(options).items() if value not in (None, False)}
+        arguments |= {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(self._policy)}
         if self._fitted is not None:
-            told["judge_fitted"] = digest_file(self._fitted / "calibration.json")
-        return told | identity_arguments(options.identity, options.identity_weights)
+            arguments["judge_fitted"] = digest_file(self._fitted / "calibration.json")
+        return arguments | identity_arguments(options.identity, options.identity_weights)
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
         """Insist that what was judged before is the same, and the model's own score of it."""
@@ -84,8 +84,8 @@ class Audit(FrameVerb[Summary]):
         )
 
     def finish(self, writer: ResultWriter) -> Summary:
-        """Write what follows from the verdicts, which are read once."""
-        # imported now, since a person waits for the first verdict
+        """Write everything that is computed from the verdicts, which are read once."""
+        # imported late, so that the first verdict comes sooner
         from auscult.jobs.against_truth import collect_truth
         from auscult.jobs.clips import write_clips
         from auscult.jobs.finish import draw_worst, finish_run

@@ -1,16 +1,16 @@
 """Which items are one object over the frames of a video: the tracks of an INPUT.
 
-A clip is a video where something says so: the layout (DAVIS, Ref-AVSBench), a line of ``items.jsonl`` that names
+A clip counts as a video where INPUT says so: by the layout (DAVIS, Ref-AVSBench), a line of ``items.jsonl`` that names
 ``clip``, ``video`` or ``time_s``, or a folder ``frames/<clip>/``. Pictures that merely stand in one folder are
 photographs, and have no tracks.
 
 Within a clip, items belong to one track when they agree in the first of these that they have: the key ``track`` of the
 line; the benchmark's own track (``mqa``); the object's index in its mask file; the id without the part that counts the
 frames. Where a clip has one item a frame, they are one track. Two items of one track on one frame are candidates of
-the same moment, and that track is none.
+the same moment, so that track is dropped.
 
-An item whose line names none has the folder of its frame for a clip, which may be a folder of photographs; and a line
-may name a clip that is called like its folder. The line alone tells the two apart.
+An item whose line names no clip gets the folder of its frame as clip, which may be a folder of photographs; and a line
+may name a clip that is called like its folder. Only the line tells the two apart.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEAST_FRAMES = 2
 _VIDEO_LAYOUTS = frozenset({"datasets.davis.v1", "datasets.refavs.v1"})
 _PHOTO_LAYOUTS = frozenset({"datasets.coco.v1", "datasets.refcoco.v1"})
 LOOSE = "loose"
-"""The key, within `stress`, of an item that was made of a picture of no video."""
+"""The key, within `stress`, that marks an item made from a picture that is not part of a video."""
 
 _LINES = "datasets.items.v1"
 _FOLDER = "datasets.folder.v1"
@@ -43,10 +43,10 @@ class ObjectTrack:
     """One object over the frames of a video."""
 
     clip: str
-    name: str  # what tells it from the clip's other tracks; empty where it is the only one
-    # its items by the number of the frame in ``ClipTracks.frames``, those among them that failed already while INPUT
-    # was listed; these have no verdict
-    places: Mapping[int, Item]
+    name: str  # unique among the clip's tracks; empty where it is the only one
+    # its items by the index of the frame in ``ClipTracks.frames``, including those that failed while INPUT was listed,
+    # which have no verdict
+    items: Mapping[int, Item]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,9 @@ def tracks_of(listing: Listing) -> list[ClipTracks]:
     clips = _by_clip(listing.items, listing.layout)
     lost = _by_clip(listing.lost, listing.layout)
     bare: dict[str | None, list[Path]] = {}
-    for one in (*listing.unmasked, *listing.bare):
-        if one.error is None:
-            bare.setdefault(one.clip, []).append(one.frame)
+    for frame in (*listing.unmasked, *listing.bare):
+        if frame.error is None:
+            bare.setdefault(frame.clip, []).append(frame.frame)
     found = [_clip(name, items, lost=lost.get(name, ()), bare=bare.get(name, ())) for name, items in clips.items()]
     return [clip for clip in found if clip.tracks]
 
@@ -81,10 +81,9 @@ def _by_clip(items: Iterable[Item], layout: str) -> dict[str, list[Item]]:
 
 
 def filmed(listing: Listing) -> frozenset[str]:
-    """Ids of the items that are of a film or of a clip of a benchmark: those of one clip resemble one another.
+    """Ids of the items of a video or of a benchmark's clip: those of one clip resemble one another.
 
-    In the image protocol of a benchmark a clip gives single frames. They have no tracks, and are of one clip all the
-    same.
+    In the image protocol of a benchmark, items are single frames of a clip: they have no tracks, but share the clip.
     """
     return frozenset(
         item.id
@@ -97,10 +96,10 @@ def _is_video(item: Item, layout: str) -> bool:
     made = item.extra.get("stress")
     if isinstance(made, Mapping) and made.get(LOOSE) is True:
         return False
-    place = item.extra.get("mqa")
-    if isinstance(place, Mapping) and place.get("protocol") != "video":
+    benchmark = item.extra.get("mqa")
+    if isinstance(benchmark, Mapping) and benchmark.get("protocol") != "video":
         return False
-    if layout in _VIDEO_LAYOUTS or item.time_s is not None or place is not None:
+    if layout in _VIDEO_LAYOUTS or item.time_s is not None or benchmark is not None:
         return True
     if layout == _LINES:
         return item.in_video
@@ -115,21 +114,21 @@ def _clip(name: str, items: Sequence[Item], *, lost: Sequence[Item], bare: Seque
     for item in (*items, *lost):
         first.setdefault(item.frame, item)
     times = {frame: item.time_s for frame, item in first.items()}
-    told = {time for time in times.values() if time is not None}
-    timed = len(told) == len(times)
-    # of a frame that nobody names no time is known
+    known = {time for time in times.values() if time is not None}
+    timed = len(known) == len(times)
+    # the time of a frame that no item names is not known
     frames = sorted(times, key=lambda frame: (times[frame] or 0.0, _order(frame))) if timed else _between(times, bare)
-    number = {frame: place for place, frame in enumerate(frames)}
+    index_of = {frame: index for index, frame in enumerate(frames)}
     grouped = _grouped(items)
     failed = _failed(lost, items, grouped)
     tracks = []
     for key in sorted(grouped, key=natural_key):
-        places = {number[item.frame]: item for item in grouped[key]}
-        if len(places) < len(grouped[key]):
+        own = {index_of[item.frame]: item for item in grouped[key]}
+        if len(own) < len(grouped[key]):
             continue  # several candidates of one moment
-        places = {number[item.frame]: item for item in failed[key]} | places
-        if len(places) >= LEAST_FRAMES:
-            tracks.append(ObjectTrack(clip=name, name=key, places=dict(sorted(places.items()))))
+        own = {index_of[item.frame]: item for item in failed[key]} | own
+        if len(own) >= LEAST_FRAMES:
+            tracks.append(ObjectTrack(clip=name, name=key, items=dict(sorted(own.items()))))
     return ClipTracks(
         clip=name,
         frames=tuple(frames),
@@ -143,37 +142,37 @@ def _order(frame: Path) -> NaturalKey:
 
 
 def _between(frames: Collection[Path], bare: Iterable[Path]) -> list[Path]:
-    """The frames of a clip with those in between that have no mask.
+    """The frames of a clip, including those in between without a mask.
 
-    Where masks were made of every fifth frame, say, none is missing: unless most steps from a frame with a mask lead to
-    the very next frame, the clip is the frames that have one.
+    Where masks were made for every fifth frame, say, none is missing: unless most frames with a mask are followed by
+    another one, only frames with a mask count.
     """
     every = sorted({*frames, *bare}, key=_order)
-    places = [place for place, frame in enumerate(every) if frame in frames]
-    next_to = sum(second == first + 1 for first, second in pairwise(places))
-    if 2 * next_to <= len(places) - 1:
-        return [every[place] for place in places]
-    return every[places[0] : places[-1] + 1]
+    indexes = [index for index, frame in enumerate(every) if frame in frames]
+    next_to = sum(second == first + 1 for first, second in pairwise(indexes))
+    if 2 * next_to <= len(indexes) - 1:
+        return [every[index] for index in indexes]
+    return every[indexes[0] : indexes[-1] + 1]
 
 
 def _failed(
     lost: Sequence[Item], items: Sequence[Item], grouped: Mapping[str, Sequence[Item]]
 ) -> dict[str, list[Item]]:
-    """What failed while INPUT was listed, by track.
+    """Items that failed while INPUT was listed, by track.
 
-    Where nothing says whose it is, as for a file of several objects, it counts for every track.
+    Where the track is not known, as for a file of several objects, the item counts for every track.
     """
     found: dict[str, list[Item]] = {name: [] for name in grouped}
     patterns = _patterns((*items, *lost)) if lost else {}
-    told = {name: {_told(item) for item in group} for name, group in grouped.items()}
-    for one in lost:
-        if _told(one):
-            own = [name for name, names in told.items() if _told(one) in names]
+    declared = {name: {_declared_track(item) for item in group} for name, group in grouped.items()}
+    for item in lost:
+        if track := _declared_track(item):
+            tracks = [name for name, names in declared.items() if track in names]
         else:
-            named = _name(one, patterns)
-            own = [named] if named in grouped else list(grouped)
-        for name in own:
-            found[name].append(one)
+            named = _name(item, patterns)
+            tracks = [named] if named in grouped else list(grouped)
+        for name in tracks:
+            found[name].append(item)
     return found
 
 
@@ -185,8 +184,8 @@ def _grouped(items: Sequence[Item]) -> dict[str, list[Item]]:
     alone = len({item.frame for item in items}) == len(items)
     numbered = {name for name, group in grouped.items() if group[0].mask.index is not None}
     bare = [item for name, group in grouped.items() if name not in numbered for item in group]
-    untold = len(grouped) == len(items) and not _names_tracks(items)
-    if alone and (len(grouped) == 1 or untold or (len(numbered) == 1 and not _names_tracks(bare))):
+    unnamed = len(grouped) == len(items) and not _names_tracks(items)
+    if alone and (len(grouped) == 1 or unnamed or (len(numbered) == 1 and not _names_tracks(bare))):
         return {"": list(items)}  # a palette on which nothing is drawn belongs to the one object of its clip
     return grouped
 
@@ -196,29 +195,29 @@ def _names_tracks(items: Iterable[Item]) -> bool:
 
 
 def _name(item: Item, patterns: Mapping[str, str]) -> str:
-    if told := _told(item):
-        return told
+    if declared := _declared_track(item):
+        return declared
     if item.mask.index is not None:
         return f"#{item.mask.index}"
     return patterns[item.id]
 
 
-def _told(item: Item) -> str:
+def _declared_track(item: Item) -> str:
     """The track that the item's line or its benchmark names; empty where neither does."""
-    told = item.extra.get("track")
-    if isinstance(told, str | int) and not isinstance(told, bool):
-        return str(told)
-    place = item.extra.get("mqa")
-    parts = [place.get(key) for key in ("uid", "track")] if isinstance(place, Mapping) else [None]
+    track = item.extra.get("track")
+    if isinstance(track, str | int) and not isinstance(track, bool):
+        return str(track)
+    benchmark = item.extra.get("mqa")
+    parts = [benchmark.get(key) for key in ("uid", "track")] if isinstance(benchmark, Mapping) else [None]
     return "/".join(str(part) for part in parts) if all(isinstance(part, str) and part for part in parts) else ""
 
 
 def _patterns(items: Iterable[Item]) -> dict[str, str]:
-    """Ids with a star for what counts the frames.
+    """Ids with a star in place of the frame number.
 
-    That is the stem of the frame where the id holds it. Where it does not, or where the stem is a number, which may
-    stand in the id for other things too, it is among ids that differ in numbers only the place whose number always is
-    the last one in the name of the frame.
+    That is the stem of the frame where the id holds it. Otherwise, or where the stem is a number, which may have other
+    meanings in the id: among ids that differ in numbers only, the part whose number always equals the last number in
+    the name of the frame.
     """
     found: dict[str, str] = {}
     shapes: dict[str, list[Item]] = {}
@@ -230,22 +229,22 @@ def _patterns(items: Iterable[Item]) -> dict[str, str]:
         else:
             shapes.setdefault(_DIGITS.sub("0", item.id), []).append(item)
     for alike in shapes.values():
-        place = _counting_place(alike)
+        index = _counter_index(alike)
         for item in alike:
             parts = _DIGITS.split(item.id)
-            if place is not None:
-                parts[place] = "*"
+            if index is not None:
+                parts[index] = "*"
             found[item.id] = "".join(parts)
     return found
 
 
-def _counting_place(items: Sequence[Item]) -> int | None:
+def _counter_index(items: Sequence[Item]) -> int | None:
     hits: Counter[int] = Counter()
     for item in items:
         numbers = _DIGITS.findall(item.frame.stem)
         if numbers:
             last = numbers[-1].lstrip("0")
             parts = _DIGITS.split(item.id)
-            hits.update(place for place in range(1, len(parts), 2) if parts[place].lstrip("0") == last)
+            hits.update(index for index in range(1, len(parts), 2) if parts[index].lstrip("0") == last)
     best = max(hits.values(), default=0)
-    return min(place for place in hits if hits[place] == best) if best == len(items) else None
+    return min(index for index in hits if hits[index] == best) if best == len(items) else None

@@ -1,15 +1,15 @@
-"""Writes ``clips.jsonl``: what the verdicts and masks of an INPUT's videos come to, one row for each track.
+"""Writes ``clips.jsonl``: verdicts and masks of videos aggregated over time, one row for each track.
 
-It follows from the verdicts, the masks on record and the frames, and is made anew each time, like the comparison with
-truth. The frames are read again, in worker processes; one that cannot be read costs the numbers that need it. So does a
-stretch of frames whose worker ends or takes too long, and ``errors.jsonl`` says so.
+It is computed from the verdicts, the recorded masks and the frames, and made anew each time, like the comparison with
+truth. The frames are read again, in worker processes; numbers that need an unreadable frame are left out. So are those
+of a stretch of frames whose worker crashes or takes too long, which ``errors.jsonl`` reports.
 
 Following a clip: frames are read and shrunk one after the other; no more than two are held. Masks come from the record,
-as RLE. What cannot be read leaves a gap, and costs nothing else.
+as RLE. A frame or mask that cannot be read leaves a gap in the series.
 
 A row of a track: its series runs over the frames of its video from its first item to its last. A frame without an item
 of the track counts as one where the mask is missing, unless the track has items on fewer than half of these frames:
-then it was looked at now and then only, and its own frames are the series.
+then it was sampled, and its own frames are the series.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Colours: TypeAlias = NDArray[np.float32]
 
 LONGEST = 48
 LEAST_CELLS = 16.0
-"""Cells of the small frame that a mask must cover before its colours say anything."""
+"""Cells of the small frame that a mask must cover for its colours to be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +60,13 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """What was seen of one track in a stretch."""
+    """Areas, steps and colours of one track in a stretch."""
 
     # share of the frame that the mask covers, 0..1, of each frame; None where there is no mask
     areas: tuple[float | None, ...]
-    # the step to each frame but the first; None where a frame or mask could not be had
+    # the step to each frame but the first; None where a frame or mask is missing
     steps: tuple[MaskStep | None, ...]
-    # place of the first frame on which the mask's colours are known, and the colours; None where on none
+    # index of the first frame on which the mask's colours are known, and the colours; None where on none
     first: tuple[int, Colours] | None = field(default=None, compare=False)
     # the colours under the mask where they are known last; None where on no frame
     last: Colours | None = field(default=None, compare=False)
@@ -85,24 +85,24 @@ class Follower:
     """Follows the masks of a stretch."""
 
     def __call__(self, stretch: Stretch) -> dict[str, Followed]:
-        """Go through the frames and give what was seen of each track."""
+        """Go through the frames; the result of each track by name."""
         areas: dict[str, list[float | None]] = {name: [] for name in stretch.masks}
         steps: dict[str, list[MaskStep | None]] = {name: [] for name in stretch.masks}
         last: Frame | None = None
         before: dict[str, _SmallMask | None] = {}
         shown: dict[str, Colours] = {}
         first: dict[str, tuple[int, Colours]] = {}
-        for place, path in enumerate(stretch.frames):
+        for index, path in enumerate(stretch.frames):
             frame = _small(path)
-            now = {name: _seen(frame, masks[place]) for name, masks in stretch.masks.items()}
-            between = _between(last, frame) if place else None
+            now = {name: _seen(frame, masks[index]) for name, masks in stretch.masks.items()}
+            between = _between(last, frame) if index else None
             for name, seen in now.items():
                 areas[name].append(None if seen is None else seen.area)
-                if place:
+                if index:
                     steps[name].append(_step(before[name], seen, between, last=shown.get(name)))
                 if seen is not None and seen.colours is not None:
                     shown[name] = seen.colours
-                    first.setdefault(name, (place, seen.colours))
+                    first.setdefault(name, (index, seen.colours))
             last, before = frame, now
         return {
             name: Followed(
@@ -124,7 +124,7 @@ def stretches(frames: Sequence[Path], masks: Mapping[str, Sequence[Mapping[str, 
 
 
 def joined(parts: Sequence[Mapping[str, Followed]]) -> dict[str, Followed]:
-    """What was seen in the stretches of a video, in order, as one: each begins with the frame the last ended with."""
+    """Join the results of consecutive stretches; each begins with the last frame of the one before."""
     return {name: _joined([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -141,17 +141,17 @@ def _joined(parts: Sequence[Followed]) -> Followed:
 
 
 def _known_before(part: Followed, last: Colours | None) -> tuple[MaskStep | None, ...]:
-    """The steps of a stretch in which a mask comes back that was there in a stretch before, with these colours."""
-    place = 0 if part.first is None else part.first[0]
-    step = part.steps[place - 1] if place else None
+    """The steps of a stretch; where the mask reappears, colours are compared with ``last``, of an earlier stretch."""
+    index = 0 if part.first is None else part.first[0]
+    step = part.steps[index - 1] if index else None
     if part.first is None or last is None or step is None:
         return part.steps
     back = replace(step, colours=motion.colour_distance(last, part.first[1]))
-    return (*part.steps[: place - 1], back, *part.steps[place:])
+    return (*part.steps[: index - 1], back, *part.steps[index:])
 
 
 def unseen(stretch: Stretch) -> dict[str, Followed]:
-    """A stretch of which nothing could be seen."""
+    """The result of a stretch that could not be followed: all values None."""
     count = len(stretch.frames)
     return {name: Followed(areas=(None,) * count, steps=(None,) * (count - 1)) for name in stretch.masks}
 
@@ -255,13 +255,13 @@ class _Frames:
 def clip_row(
     clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], seen: Followed, policy: Policy
 ) -> ClipRow | None:
-    """Say what there is to say of a track; None where no frame of it has a verdict."""
+    """The row of a track; None where no frame of it has a verdict."""
     frames = _frames(clip, track, verdicts=verdicts, seen=seen)
-    told = [verdict for verdict in frames.verdicts if verdict is not None]
-    if not told:
+    judged = [verdict for verdict in frames.verdicts if verdict is not None]
+    if not judged:
         return None
-    failed = len(track.places) - len(told)
-    verdict = clip_verdict(told, policy, failed=failed)
+    failed = len(track.items) - len(judged)
+    verdict = clip_verdict(judged, policy, failed=failed)
     times = frames.times or tuple(map(float, frames.numbers))
     known = [
         (one.iou, time)
@@ -270,13 +270,13 @@ def clip_row(
     ]
     drift = theil_sen([iou for iou, _ in known], [time for _, time in known])
     unrest = flicker(frames.steps[1:])
-    reasons = {"flicker": unrest, "drift": drift}
+    outcomes = {"flicker": unrest, "drift": drift}
     scores, odd = _odd(frames)
     return ClipRow(
         clip=clip.clip,
         track=track.name,
-        judge=told[0].judge,
-        n=len(track.places),
+        judge=judged[0].judge,
+        n=len(track.items),
         failed=failed,
         missing=sum(item is None for item in frames.items),
         **{one.name: getattr(verdict, one.name) for one in fields(verdict) if one.name != "signature"},
@@ -285,8 +285,8 @@ def clip_row(
         drift_low=drift.low if isinstance(drift, Trend) else None,
         drift_high=drift.high if isinstance(drift, Trend) else None,
         switches=tuple(
-            _mark(frames, place, kind="switch", why=_switch_words(step))
-            for place, step in enumerate(frames.steps)
+            _mark(frames, index, kind="switch", why=_switch_words(step))
+            for index, step in enumerate(frames.steps)
             if step is not None and is_switch(step)
         ),
         odd=odd,
@@ -294,19 +294,19 @@ def clip_row(
         times_s=frames.times,
         overlaps=tuple(frames.overlaps),
         oddness=tuple(scores),
-        undefined={name: outcome.reason for name, outcome in reasons.items() if isinstance(outcome, Undefined)},
+        undefined={name: outcome.reason for name, outcome in outcomes.items() if isinstance(outcome, Undefined)},
         signatures={
             "iou": str(verdict.signature),
-            **{name: str(one.signature) for name, one in reasons.items() if not isinstance(one, Undefined)},
+            **{key: str(made.signature) for key, made in outcomes.items() if not isinstance(made, Undefined)},
         },
     )
 
 
 def _frames(clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], seen: Followed) -> _Frames:
-    own = sorted(track.places)
+    own = sorted(track.items)
     span = range(own[0], own[-1] + 1)
     numbers = tuple(span) if 2 * len(own) >= len(span) else tuple(own)
-    items = tuple(track.places.get(number) for number in numbers)
+    items = tuple(track.items.get(number) for number in numbers)
     follows = [False, *(second == first + 1 for first, second in pairwise(numbers))]
     return _Frames(
         numbers=numbers,
@@ -330,7 +330,7 @@ def _switch_words(step: MaskStep) -> str:
 
 
 def _odd(frames: _Frames) -> tuple[Series, tuple[Mark, ...]]:
-    """How odd each frame is, and those that are."""
+    """The oddness of each frame, and marks on the odd ones."""
     ious: Series = [None if verdict is None else verdict.iou for verdict in frames.verdicts]
     logs: Series = [None if area is None else math.log(max(area, _LEAST_AREA)) for area in frames.areas]
     shapes = _shapes(frames.overlaps)
@@ -342,21 +342,21 @@ def _odd(frames: _Frames) -> tuple[Series, tuple[Mark, ...]]:
     }
     scores: Series = []
     marks = []
-    for place in range(len(frames.numbers)):
-        found = {kind: abs(score) for kind, (values, _) in kinds.items() if (score := values[place]) is not None}
+    for index in range(len(frames.numbers)):
+        found = {kind: abs(score) for kind, (values, _) in kinds.items() if (score := values[index]) is not None}
         most = max(found.values(), default=None)
         scores.append(None if most is None else min(most, MOST_ODD))
         if most is not None and most >= 1:
             kind = max(found, key=lambda name: found[name])
-            words = "; ".join(kinds[name][1][place] for name in kinds if found.get(name, 0.0) >= 1)
-            marks.append(_mark(frames, place, kind=_kind(frames, place, kind), why=f"{words}."))
+            words = "; ".join(kinds[name][1][index] for name in kinds if found.get(name, 0.0) >= 1)
+            marks.append(_mark(frames, index, kind=_kind(frames, index, kind), why=f"{words}."))
     return scores, tuple(marks)
 
 
-def _kind(frames: _Frames, place: int, kind: str) -> str:
-    if kind != "area" or frames.areas[place] != 0:
+def _kind(frames: _Frames, index: int, kind: str) -> str:
+    if kind != "area" or frames.areas[index] != 0:
         return kind
-    return "missing" if frames.items[place] is None else "empty"
+    return "missing" if frames.items[index] is None else "empty"
 
 
 def _shapes(overlaps: Sequence[float | None]) -> Series:
@@ -390,13 +390,13 @@ def _percent(share: float | None) -> str:
     return f"{100 * (share or 0.0):.2g} %"
 
 
-def _mark(frames: _Frames, place: int, *, kind: str, why: str) -> Mark:
-    item = frames.items[place]
+def _mark(frames: _Frames, index: int, *, kind: str, why: str) -> Mark:
+    item = frames.items[index]
     return Mark(
         id=None if item is None else item.id,
-        number=frames.numbers[place],
-        frame=frames.names[place],
-        time_s=frames.times[place] if frames.times else None,
+        number=frames.numbers[index],
+        frame=frames.names[index],
+        time_s=frames.times[index] if frames.times else None,
         kind=kind,
         why=why[0].upper() + why[1:],
     )
@@ -414,7 +414,7 @@ def write_clips(writer: ResultWriter, listing: Listing, *, verdicts: Verdicts, p
     clips = tracks_of(listing)
     if not clips:
         return
-    wanted = {item.id for clip in clips for track in clip.tracks for item in track.places.values()}
+    wanted = {item.id for clip in clips for track in clip.tracks for item in track.items.values()}
     judged = {verdict.id: verdict for verdict, _ in verdicts if verdict.id in wanted}
     masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     writer.progress.stage("following clips", sum(len(clip.frames) for clip in clips))
@@ -434,43 +434,41 @@ def _rows(
 def _followed(
     clips: Sequence[ClipTracks], masks: Mapping[str, Any], *, workers: int, errors: ErrorLog
 ) -> Iterator[tuple[ClipTracks, dict[str, Followed]]]:
-    """Each video with what was seen of its tracks, in the order of the videos, as soon as all before are done."""
+    """Each video with the results of its tracks, in the order of the videos, as soon as all before are done."""
     parts = [stretches(clip.frames, _masks(clip, masks)) for clip in clips]
-    tasks = (
-        Task(f"{number}/{place}", stretch) for number, cut in enumerate(parts) for place, stretch in enumerate(cut)
-    )
+    tasks = (Task(f"{number}/{part}", stretch) for number, cut in enumerate(parts) for part, stretch in enumerate(cut))
     found: dict[tuple[int, int], Mapping[str, Followed]] = {}
     turn = 0
     for result in run_tasks(Follower, tasks, workers=workers, timeout_s=_TIMEOUT_S, stage="clips"):
-        number, place = (int(part) for part in result.key.split("/"))
-        stretch, outcome = parts[number][place], result.outcome
+        number, part = (int(part) for part in result.key.split("/"))
+        stretch, outcome = parts[number][part], result.outcome
         if isinstance(outcome, Failed):
             errors.keep([_lost(clips[number].clip, stretch, outcome.error)])
             outcome = unseen(stretch)
-        found[number, place] = outcome
-        while turn < len(clips) and all((turn, place) in found for place in range(len(parts[turn]))):
-            yield clips[turn], joined([found.pop((turn, place)) for place in range(len(parts[turn]))])
+        found[number, part] = outcome
+        while turn < len(clips) and all((turn, part) in found for part in range(len(parts[turn]))):
+            yield clips[turn], joined([found.pop((turn, part)) for part in range(len(parts[turn]))])
             turn += 1
 
 
 def _lost(clip: str, stretch: Stretch, error: ErrorRecord) -> dict[str, Any]:
     """The row of ``errors.jsonl`` of a stretch that could not be followed."""
     first, last = stretch.frames[0], stretch.frames[-1]
-    told = replace(
+    record = replace(
         error,
         stage="clips",
         error=f"clip {clip} could not be followed from {first.name} to {last.name}: {error.error}",
         hint="give the same command again; until then its flicker, switches and shapes leave these frames out",
         path=error.path or str(first),
     )
-    return error_to_json(None, told)
+    return error_to_json(None, record)
 
 
 def _masks(clip: ClipTracks, masks: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Track to the RLE of its mask on each frame of the video."""
     return {
         track.name: [
-            masks.get(track.places[number].id) if number in track.places else None for number in range(len(clip.frames))
+            masks.get(track.items[number].id) if number in track.items else None for number in range(len(clip.frames))
         ]
         for track in clip.tracks
     }

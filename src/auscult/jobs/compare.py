@@ -38,7 +38,7 @@ _SAME_IOU = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkPlace:
-    """Where an item stands in a benchmark."""
+    """Protocol, clip, track and split of an item in a benchmark."""
 
     protocol: str = ""  # ``image`` or ``video``; empty where the item's line is of no benchmark
     clip: str = ""
@@ -76,12 +76,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """What the tests of two judges say of one protocol."""
+    """Paired tests of two judges on one protocol."""
 
     match: Match
     protocol: str  # ``image``, ``video``, or empty where the items are of no benchmark
     splits: tuple[str, ...]
-    n_iou: int  # items, of video tracks, with a true IoU
+    n_iou: int  # items with a true IoU; in the video protocol, tracks
     undefined: int  # items without a true IoU, or of true type ``empty``: in no RMSE
     silent: tuple[int, int]  # replies of each judge without an IoU
     clusters: int  # clips or photographs of those with a true IoU
@@ -114,16 +114,16 @@ def _why_not(first: JudgeRecord, second: JudgeRecord, name: str) -> str:
         return ONLY_SECOND
     if first.inputs[name] != second.inputs[name]:
         return CHANGED
-    one, other = first.truths.get(name), second.truths.get(name)
-    if one is None or other is None:
+    truth, other = first.truths.get(name), second.truths.get(name)
+    if truth is None or other is None:
         return NO_TRUTH
-    return "" if _same_truth(one, other) else OTHER_TRUTH
+    return "" if _same_truth(truth, other) else OTHER_TRUTH
 
 
-def _same_truth(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if any(one.get(key) != other.get(key) for key in ("defect", "action")):
+def _same_truth(truth: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    if any(truth.get(key) != other.get(key) for key in ("defect", "action")):
         return False
-    first, second = one.get("iou"), other.get("iou")
+    first, second = truth.get("iou"), other.get("iou")
     if first is None or second is None:
         return first is second
     return abs(float(first) - float(second)) <= _SAME_IOU
@@ -132,7 +132,7 @@ def _same_truth(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def paired_tests(found: Match) -> list[Paired]:
     """Compare two judges on their common items, one protocol at a time.
 
-    Masks whose true type is ``empty`` are left out, as everywhere; an ``empty`` told of one that is not is wrong.
+    Masks whose true type is ``empty`` are left out, as everywhere; an ``empty`` verdict on another mask is wrong.
     """
     by_protocol: dict[str, list[str]] = {}
     for name in found.items:
@@ -173,17 +173,17 @@ def _tested(found: Match, protocol: str, all_names: Sequence[str]) -> Paired:
     )
 
 
-def _errors(said: JudgeColumns, true: TruthColumns, *, over: measures.Over) -> tuple[Doubles, tuple[Hashable, ...]]:
-    """Mean estimated minus mean true IoU of what RMSE is over: each item alone, in video the frames of a track.
+def _errors(judge: JudgeColumns, true: TruthColumns, *, over: measures.Over) -> tuple[Doubles, tuple[Hashable, ...]]:
+    """Mean estimated minus mean true IoU per unit of RMSE: an item, or in the video protocol the frames of a track.
 
     Source: MQA-RefAVS Eq. 12; of a single item it is the error of Eq. 10.
     """
-    told, truth, clusters = measures.estimates(said, true, over=over)
-    return told - truth, clusters
+    estimated, truth, clusters = measures.estimates(judge, true, over=over)
+    return estimated - truth, clusters
 
 
 def _cluster(found: Match, name: str) -> Hashable:
-    """The clip or photograph of an item, so that what is alike is drawn together."""
+    """The clip or photograph of an item, as the cluster of the bootstrap."""
     cluster: Hashable = found.first.places[name].clip or found.first.truths[name].get("cluster") or name
     return cluster
 
@@ -254,7 +254,7 @@ def part_tables(tested: Sequence[Paired], adjusted: Mapping[str, Sequence[float 
 
 
 def matched_table(matches: Sequence[Match], tested: Sequence[Paired], left_out: Sequence[str]) -> Table:
-    """What became of the items of each pair; only what occurred has a row."""
+    """Counts of matched and unmatched items of each pair; only reasons that occurred have a row."""
     rows: list[tuple[str, ...]] = []
     for found in matches:
         names = found.first.name, found.second.name
@@ -329,7 +329,7 @@ _HINT = "compare records of `auscult audit` of one INPUT, or folders of `auscult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What a comparison came to."""
+    """The result of a comparison."""
 
     summary: Summary  # the content of ``--json``: n and ok are the items of all pairs, matched and compared
     tables: tuple[Table, ...]
@@ -341,25 +341,25 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
     A judge without verdicts or truth is left out and named; the others are compared.
     """
     found = [side for folder in folders for side in _sides(folder)]
-    sides = _named([one for one in found if isinstance(one, JudgeRecord)])
-    broken = [one for one in found if isinstance(one, RecordError)]
+    sides = _named([side for side in found if isinstance(side, JudgeRecord)])
+    broken = [error for error in found if isinstance(error, RecordError)]
     if len(sides) < 2:
         if broken:
             raise broken[0]
         raise UsageError(f"{len(sides)} judge is nothing to compare with", expected="two records or more", hint=_HINT)
     matches = [match(first, second) for first, second in combinations(sides, 2)]
-    if not any(one.items for one in matches):
+    if not any(pair.items for pair in matches):
         raise UsageError(
             "no item of any two records can be matched: " + _reasons(matches),
             expected="records of the same items with truth: same id, same frame, mask and text, same truth",
             hint=_HINT,
         )
-    tested = [paired for one in matches for paired in paired_tests(one)]
+    tested = [paired for pair in matches for paired in paired_tests(pair)]
     left_out = [(Path(str(error.path)).name, error.message) for error in broken]
     tables: list[Table] = []
     metrics: dict[str, Mapping[str, Any]] = {}
     for protocol in sorted({paired.protocol for paired in tested}):
-        mine = [one for one in tested if one.protocol == protocol]
+        mine = [paired for paired in tested if paired.protocol == protocol]
         adjusted = {label: _adjusted(mine, label) for label in LABELS}
         tables += part_tables(mine, adjusted)
         for index, pair in enumerate(mine):
@@ -373,7 +373,7 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
 
 
 def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
-    """The judges of a folder, each by the judge that its verdicts name; of one that cannot be compared why not."""
+    """The judges of a folder; for one that cannot be compared, the error that says why."""
     require_record(folder)
     inner, found = folder / JUDGES, [folder]
     if read_manifest(folder)["command"] not in {"audit", "demo"}:
@@ -415,21 +415,21 @@ def _read_side(folder: Path, home: Path) -> JudgeRecord:
         failed=failed,
         inputs={verdict.id: str(row.get("input")) for verdict, row in run.verdicts},
         truths=truths,
-        places={verdict.id: _place(row, truths.get(verdict.id, {})) for verdict, row in run.verdicts},
+        places={verdict.id: _benchmark_place(row, truths.get(verdict.id, {})) for verdict, row in run.verdicts},
     )
 
 
-def _place(row: Mapping[str, Any], truth: Mapping[str, Any]) -> BenchmarkPlace:
-    """Where a benchmark's line says that its item stands."""
+def _benchmark_place(row: Mapping[str, Any], truth: Mapping[str, Any]) -> BenchmarkPlace:
+    """Protocol, clip, track and split of an item, from its benchmark metadata."""
     extra = row.get("extra")
-    told = extra.get("mqa") if isinstance(extra, Mapping) else None
-    if not isinstance(told, Mapping):
+    benchmark = extra.get("mqa") if isinstance(extra, Mapping) else None
+    if not isinstance(benchmark, Mapping):
         return BenchmarkPlace()
     uid, clip, split, track = (
-        value if isinstance(value := told.get(key), str) else "" for key in ("uid", "vid", "split", "track")
+        value if isinstance(value := benchmark.get(key), str) else "" for key in ("uid", "vid", "split", "track")
     )
-    track = track or f"{truth.get('defect')}_{told.get('rank') or 0}"
-    protocol = VIDEO if told.get("protocol") == VIDEO else "image"
+    track = track or f"{truth.get('defect')}_{benchmark.get('rank') or 0}"
+    protocol = VIDEO if benchmark.get("protocol") == VIDEO else "image"
     return BenchmarkPlace(protocol=protocol, clip=clip, track=f"{uid or row['id']}/{track}", split=split)
 
 
@@ -462,10 +462,10 @@ def _adjusted(paired: Sequence[Paired], label: str) -> list[float | None]:
 
 
 def _summary(matches: Sequence[Match], metrics: Mapping[str, Mapping[str, Any]]) -> Summary:
-    asked = sum(len(one.items) + sum(one.unmatched.values()) for one in matches)
-    matched, failed = sum(len(one.items) for one in matches), sum(one.failed for one in matches)
+    total = sum(len(pair.items) + sum(pair.unmatched.values()) for pair in matches)
+    matched, failed = sum(len(pair.items) for pair in matches), sum(pair.failed for pair in matches)
     return Summary(
-        command="compare", n=asked, ok=matched, failed=failed, undefined=asked - matched - failed, metrics=metrics
+        command="compare", n=total, ok=matched, failed=failed, undefined=total - matched - failed, metrics=metrics
     )
 
 

@@ -119,9 +119,9 @@ def true_masks(photo: Mapping[str, Any]) -> dict[str, Mask]:
     size = (photo["size"][0], photo["size"][1])
     hidden = np.zeros(size, np.bool_)
     masks = {}
-    for thing in photo["objects"]:
-        masks[thing["name"]] = rasterize(thing["outline"], size=size) & ~hidden
-        hidden |= masks[thing["name"]]
+    for obj in photo["objects"]:
+        masks[obj["name"]] = rasterize(obj["outline"], size=size) & ~hidden
+        hidden |= masks[obj["name"]]
     return masks
 
 
@@ -133,14 +133,14 @@ def targets(photos: Sequence[Mapping[str, Any]], folder: Path) -> list[Item]:
         frame = folder / photo["file"]
         items.extend(
             Item(
-                id=f"{frame.stem}/{thing['name']}",
+                id=f"{frame.stem}/{obj['name']}",
                 frame=frame,
-                mask=MaskRef(segmentation=encode(masks[thing["name"]])),
-                query=Query(thing["text"]),
+                mask=MaskRef(segmentation=encode(masks[obj["name"]])),
+                query=Query(obj["text"]),
                 clip=frame.stem,
-                extra={"box": thing["box"]},
+                extra={"box": obj["box"]},
             )
-            for thing in photo["objects"]
+            for obj in photo["objects"]
         )
     return items
 
@@ -170,7 +170,7 @@ def _shortened(made: Result) -> Result:
 
 
 def _with_grabcut(made: Result, frame: Frame, box: Sequence[int]) -> Result:
-    """Put the segmenter's candidate first; of its truth only the mask is known, nobody chose its defect."""
+    """Put the segmenter's candidate first; its truth is the mask alone, since its defect is not known."""
     items = made.rows[ITEMS]
     name = f"masks/{safe_name(made.id)}/{GRABCUT}.png"
     row = {key: items[0][key] for key in ("id", "frame", "mask", "text", "clip")}
@@ -180,7 +180,7 @@ def _with_grabcut(made: Result, frame: Frame, box: Sequence[int]) -> Result:
 
 
 def segmented(frame: Frame, box: Box) -> Mask:
-    """GrabCut around a box (xyxy, half-open), bool (H, W): far parts of a photograph say little of the background."""
+    """GrabCut around a box (xyxy, half-open), bool (H, W): the background is learned near the box only."""
     height, width = frame.shape[:2]
     margin = round(_SURROUNDINGS * max(box[2] - box[0], box[3] - box[1]))
     around = grown(box, margin, (height, width))
@@ -234,7 +234,7 @@ class Candidates(Verb[FrameGroup, None]):
 
 
 def _check_free(out: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that is something else before anything is put into it."""
+    """Refuse a folder with other content before anything is written."""
     if not out.is_dir():
         return
     require_own_folder(out)

@@ -1,7 +1,7 @@
-"""What verdicts say without truth: how many masks are bad, and whether the model's own score agrees.
+"""Estimates without truth: how many masks are bad, and whether the model's own score agrees with the judge.
 
-A detector gives each of its masks a score. Where INPUT holds it, it stands in ``verdicts.jsonl`` as ``model_score``,
-and everything here follows from these lines and ``truth.jsonl``. Scores of one INPUT are taken to be of one model.
+A detector gives each of its masks a score. Where INPUT holds it, ``verdicts.jsonl`` has it as ``model_score``; all
+numbers here are computed from these lines and ``truth.jsonl``. Scores of one INPUT are taken to be of one model.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Metrics:
     metrics: Metrics = {}
     ordered = sorted(rows, key=lambda pair: pair[0].id)
     for name, key in _SHARES.items():
-        told = [pair for pair in ordered if getattr(pair[0], key) is not None and pair[0].defect != "empty"]
-        good = [_share(verdict, key) for verdict, _ in told]
-        clusters = clusters_in([row for _, row in told])
-        made = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in told}))}
+        measured = [pair for pair in ordered if getattr(pair[0], key) is not None and pair[0].defect != "empty"]
+        good = [_share(verdict, key) for verdict, _ in measured]
+        clusters = clusters_in([row for _, row in measured])
+        made = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in measured}))}
         rng = generator(0, "expected", key)
-        share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in told]))
+        share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in measured]))
         keep(metrics, name, _signed(share, made), n=len(good))
         if name == BELOW_80:
             keep(metrics, LOOKS, _signed(looks_for(good), made), n=len(good))
@@ -70,16 +70,16 @@ def clusters_in(rows: Sequence[Mapping[str, Any]]) -> list[Hashable]:
 
 
 def _shift(rows: Sequence[Mapping[str, Any]]) -> float:
-    """How far off the probabilities may be together, in logits: what the judge wrote beside them, else the usual."""
-    told = [row["prob_shift"] for row in rows if row.get("prob_shift") is not None]
-    for value in told:
+    """The common error that the probabilities may have, in logits: the largest ``prob_shift``, else the default."""
+    shifts = [row["prob_shift"] for row in rows if row.get("prob_shift") is not None]
+    for value in shifts:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_SHIFT:
             raise RecordError(f"prob_shift is {str(value)[:40]!r}", expected=f"a number from 0 to {_LARGEST_SHIFT}")
-    return max(told, default=SHIFT)
+    return max(shifts, default=SHIFT)
 
 
 def _signed(outcome: Scored[float] | Undefined, made: Mapping[str, str]) -> Scored[float] | Undefined:
-    """A number with what it is made of in its signature as well."""
+    """A number with its source added to the signature."""
     if not isinstance(outcome, Scored):
         return outcome
     return replace(outcome, signature=Signature((*made.items(), *outcome.signature.fields)))
@@ -109,12 +109,12 @@ _Ranks: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BesideScore:
-    """What the comparison came to; empty where fewer than two masks have a score."""
+    """The comparison with the model's score; empty where fewer than two masks have one."""
 
     metrics: Mapping[str, Mapping[str, Any]]
     tables: Mapping[str, Table]  # by name; those whose name begins with ``MODEL_SCORE`` are a section of the report
     strongest: tuple[str, ...] = ()  # ids of the strongest disagreements
-    # rows of ``ORDER_FILE``, worst first; empty where nothing allows to fit it
+    # rows of ``ORDER_FILE``, worst first; empty where it cannot be fitted
     order: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -148,7 +148,7 @@ def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Seque
         keep(metrics, name, outcome, n=count)
         lines.append((_RIVALS[name], str(count), cell(outcome)))
     apart = np.abs(both.ranks[:, 0] - both.ranks[:, 1])  # equal ranks are no disagreement
-    far = [int(place) for place in np.argsort(-apart, kind="stable")[:STRONGEST] if apart[place] > 0]
+    far = [int(index) for index in np.argsort(-apart, kind="stable")[:STRONGEST] if apart[index] > 0]
     note = f"In brackets: 95 % intervals by bootstrap over {len(set(both.clusters))} clips or photographs. {note}"
     first = Table(
         title="the judge beside the model's own score", header=("", "n", "value"), rows=tuple(lines), note=note
@@ -156,7 +156,7 @@ def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Seque
     return BesideScore(
         metrics=metrics,
         tables={f"{MODEL_SCORE}_1_agreement": first, DISAGREEMENTS: _far_table(both, far)},
-        strongest=tuple(both.verdicts[place].id for place in far),
+        strongest=tuple(both.verdicts[index].id for index in far),
         order=order,
     )
 
@@ -164,7 +164,7 @@ def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Seque
 def _both(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> _Both:
     kept = sorted(
         ((verdict, score, row) for verdict, row in rows if (score := _score(verdict, row)) is not None),
-        key=lambda one: one[0].id,
+        key=lambda triple: triple[0].id,
     )
     scores = tuple(score for _, score, _ in kept)
     ious = tuple(verdict.iou or 0.0 for verdict, _, _ in kept)
@@ -186,19 +186,19 @@ def _score(verdict: Verdict, row: Mapping[str, Any]) -> float | None:
 
 def _far_table(both: _Both, far: Sequence[int]) -> Table:
     n = len(both.verdicts)
-    worst = np.round(both.ranks * n + 0.5).astype(int)  # of equal values a middle rank
+    worst = np.round(both.ranks * n + 0.5).astype(int)  # ties get the mean rank
     return Table(
         title="the strongest disagreements",
         header=("id", "estimated IoU", "rank", "model's score", "rank"),
         rows=tuple(
             (
-                both.verdicts[place].id,
-                number(both.verdicts[place].iou),
-                str(worst[place, 0]),
-                f"{both.scores[place]:.4g}",
-                str(worst[place, 1]),
+                both.verdicts[index].id,
+                number(both.verdicts[index].iou),
+                str(worst[index, 0]),
+                f"{both.scores[index]:.4g}",
+                str(worst[index, 1]),
             )
-            for place in far
+            for index in far
         ),
         note=f"Ranks of {n}, 1 is the worst mask.",
     )
@@ -207,35 +207,35 @@ def _far_table(both: _Both, far: Sequence[int]) -> Table:
 def _with_truth(
     both: _Both, pairs: Sequence[JudgedPair]
 ) -> tuple[dict[str, tuple[Scored[float] | Undefined, int]], tuple[Mapping[str, Any], ...], str]:
-    """What truth shows: the areas under the curve, the combined order, and a sentence where there is none."""
+    """The areas under the curve against truth, the combined order, and a note."""
     truths = {pair.verdict.id: pair for pair in pairs if pair.iou is not None}
-    places = [place for place, verdict in enumerate(both.verdicts) if verdict.id in truths]
-    if not places:
+    indexes = [index for index, verdict in enumerate(both.verdicts) if verdict.id in truths]
+    if not indexes:
         return {}, (), ""
-    good = [(truths[both.verdicts[place].id].iou or 0.0) >= _GOOD for place in places]
-    clusters = [truths[both.verdicts[place].id].cluster for place in places]
-    if len(places) < LEAST:
+    good = [(truths[both.verdicts[index].id].iou or 0.0) >= _GOOD for index in indexes]
+    clusters = [truths[both.verdicts[index].id].cluster for index in indexes]
+    if len(indexes) < LEAST:
         return (
             {},
             (),
-            f"Where the true IoU of {LEAST} of these masks is known, both are combined; it is of {len(places)}.",
+            f"Where the true IoU of {LEAST} of these masks is known, both are combined; it is of {len(indexes)}.",
         )
     centred = both.ranks - 0.5
-    told = cross_fitted(centred[places], good, clusters=clusters, rng=generator(0, "model score", "parts"))
-    if told is None or len(set(good)) < 2:
+    combined = cross_fitted(centred[indexes], good, clusters=clusters, rng=generator(0, "model score", "parts"))
+    if combined is None or len(set(good)) < 2:
         return {}, (), "The known true IoUs, all of one photograph or on one side of .8, do not allow to combine both."
-    columns = (both.ranks[places, 0], both.ranks[places, 1], told)
+    columns = (both.ranks[indexes, 0], both.ranks[indexes, 1], combined)
     rivals = {
-        name: (auc_interval(column, good, clusters=clusters, rng=generator(0, "model score", "auc")), len(places))
+        name: (auc_interval(column, good, clusters=clusters, rng=generator(0, "model score", "auc")), len(indexes))
         for name, column in zip(_RIVALS, columns, strict=True)
     }
-    coefficients = logistic_fit(centred[places], good)
+    coefficients = logistic_fit(centred[indexes], good)
     return rivals, _order(both, logistic(centred, coefficients)), f"{ORDER_FILE} has the order that both give together."
 
 
 def _order(both: _Both, chances: _Ranks) -> tuple[Mapping[str, Any], ...]:
     """All masks, the least likely to be good first."""
     return tuple(
-        {"id": both.verdicts[place].id, "combined": round(float(chances[place]), 6)}
-        for place in np.argsort(chances, kind="stable")
+        {"id": both.verdicts[index].id, "combined": round(float(chances[index]), 6)}
+        for index in np.argsort(chances, kind="stable")
     )

@@ -73,7 +73,7 @@ def _drawn(groups: Sequence[Judged], workers: int) -> Iterator[Mapping[str, byte
 
 
 def _bytes(path: Path) -> int:
-    """Size of a file that was read before; 0 where it has gone since, which reading it will tell."""
+    """Size of a file that was read before; 0 where it is gone, which reading it will report."""
     try:
         return path.stat().st_size
     except OSError:
@@ -153,9 +153,9 @@ HANDOVERS: Mapping[str, tuple[str, ...]] = {
 
 
 def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None, ended: bool = True) -> Summary:
-    """Write everything that follows from the lines: summary, tables, CSV, COCO, report.
+    """Write everything that is computed from the lines: summary, tables, CSV, COCO, report.
 
-    ``ended`` says that the run came to its end, which is then noted.
+    ``ended`` marks the run as finished in its manifest.
     """
     read = read_run(run.path, verdicts=verdicts)
     compared, beside = _measured(read, read.truths())
@@ -197,7 +197,7 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
 
 
 def _measured(read: Run, truths: Sequence[Mapping[str, Any]]) -> tuple[AgainstTruth, BesideScore]:
-    """Verdicts against truth, and beside the model's own score."""
+    """Verdicts compared with truth, and with the model's own score."""
     with_truth = {row["id"] for row in truths}
     unreadable = {str(row.get("id")) for row in read.errors if row.get("stage") == "truth"} - with_truth
     pairs = pairs_of([verdict for verdict, _ in read.verdicts], truths)

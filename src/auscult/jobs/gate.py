@@ -40,8 +40,8 @@ _SOURCES: Final = ("verdicts.jsonl", "truth.jsonl")
 _POINTS: Final = 24
 
 
-def refuse_place(out: Path, records: Sequence[Path]) -> None:
-    """Insist on a folder of its own: not in a record, and without files of anyone else."""
+def require_free_folder(out: Path, records: Sequence[Path]) -> None:
+    """Insist that the output folder is not inside a record and holds no files of other programs."""
     for record in records:
         if out.resolve().is_relative_to(record.resolve()):
             raise RecordError("the folder lies in a record, which is not changed", hint=ANOTHER_OUT, path=out)
@@ -53,7 +53,7 @@ def refuse_place(out: Path, records: Sequence[Path]) -> None:
 
 
 def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What could not be judged, and is in neither list: names and contents of files."""
+    """Files of the items that could not be judged, which are in neither list: names and contents."""
     ids = sorted({row["id"] for row in rows if isinstance(row.get("id"), str)}, key=natural_key)
     return {
         f"{FAILED}/ids.txt": "".join(f"{name}\n" for name in ids),
@@ -62,13 +62,13 @@ def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def origin(path: Path) -> dict[str, Any]:
-    """Where numbers come from: a file with its hash, or a record with those of its verdicts and of what is true."""
+    """Path and hashes of a calibration table, or of a record's verdicts and truth."""
     files = [path / name for name in _SOURCES if (path / name).is_file()] if path.is_dir() else [path]
     return {"path": str(path), "files": {file.name: digest_file(file) for file in files}}
 
 
 def curve(found: Search, scores: Sequence[float | None], *, accept_error: float) -> str:
-    """Draw what each threshold costs: the share of masks it accepts, and the share of bad ones it may let through."""
+    """Draw the share of masks that each threshold accepts against the share of bad ones among them."""
     steps = _thinned(found)
     top = min(1.0, max(0.2, 4 * accept_error))
     bound = Series(name="highest credible share", points=_points(steps, scores, bound=True), style=0)
@@ -103,7 +103,7 @@ def _thinned(found: Search) -> list[GateStep]:
     return [step for number, step in enumerate(found.steps) if number % every == 0 or step is found.chosen]
 
 
-# Two sets count as unlike where their distributions are this far apart and chance explains it in one of a hundred.
+# Two sets count as different where their distributions are this far apart, at a significance level of 1 %.
 _FAR: Final = 0.15
 _CHANCE: Final = 0.01
 
@@ -141,7 +141,7 @@ def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
 
 
 def warnings_about(run: Run, calibration: GateCalibration) -> Iterator[str]:
-    """What the two sets say of themselves that a reader should know."""
+    """Warnings about the record and the calibration set."""
     if not calibration.grouped:
         yield (
             "The calibration table does not name a photograph (column cluster) for every mask, so each such mask was "
@@ -152,10 +152,10 @@ def warnings_about(run: Run, calibration: GateCalibration) -> Iterator[str]:
     version = version_of(run.manifest)
     if calibration.version and version and calibration.version != version:
         yield f"The calibration set was judged by auscult {calibration.version}, the record by {version}."
-    if calibration.untold:
+    if calibration.without_truth:
         yield (
-            f"{calibration.untold} masks of the calibration set have no true IoU and were left out. If they are worse "
-            "than the others, so is what was accepted."
+            f"{calibration.without_truth} masks of the calibration set have no true IoU and were left out. If they are "
+            "worse than the others, so is what was accepted."
         )
     yield from _shared(run, calibration)
     if not run.finished:
@@ -163,7 +163,7 @@ def warnings_about(run: Run, calibration: GateCalibration) -> Iterator[str]:
 
 
 def _shared(run: Run, calibration: GateCalibration) -> Iterator[str]:
-    """Which masks are in both sets: the same content, or in a table, which does not hold it, the same id."""
+    """A warning about masks in both sets: the same content, or for a table, which has no hashes, the same id."""
     promise = "the promise is on masks that are not"
     if calibration.digests:
         shared = sum(row.get("input") in calibration.digests for _, row in run.verdicts)
@@ -177,7 +177,7 @@ def _shared(run: Run, calibration: GateCalibration) -> Iterator[str]:
 
 
 def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, by: str) -> Iterator[str]:
-    """Whether the record's masks look unlike those of the calibration set, by novelty and by estimated score."""
+    """Warnings where the record's masks differ from the calibration set, by novelty or estimated score."""
     photographs = len({mask.cluster for mask in calibration.masks}), len({row.get("frame") for row in rows})
     limit = max(_FAR, math.sqrt(-math.log(_CHANCE / 2) / 2 * (1 / photographs[0] + 1 / photographs[1])))
     if calibration.novelty:
@@ -205,12 +205,12 @@ def _above(
     old: NDArray[np.float64], new: NDArray[np.float64], *, two_sided: bool = False
 ) -> tuple[float, float, float]:
     """Where two distributions are farthest apart, and the shares of old and new values above (Kolmogorov-Smirnov)."""
-    places = np.unique(np.concatenate((old, new)))
-    there = 1 - np.searchsorted(np.sort(old), places, side="right") / old.size
-    here = 1 - np.searchsorted(np.sort(new), places, side="right") / new.size
+    values = np.unique(np.concatenate((old, new)))
+    there = 1 - np.searchsorted(np.sort(old), values, side="right") / old.size
+    here = 1 - np.searchsorted(np.sort(new), values, side="right") / new.size
     apart = np.abs(here - there) if two_sided else here - there
     at = int(np.argmax(apart))
-    return float(places[at]), float(there[at]), float(here[at])
+    return float(values[at]), float(there[at]), float(here[at])
 
 
 # Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.betting``.
@@ -242,8 +242,8 @@ class Gated:
         return (*reached(self.found, self.options, accepted=len(self.accepted), total=total), left)
 
     def as_json(self) -> dict[str, Any]:
-        """The fields as plain JSON values; ids and where the lists are, are added by whoever prints them."""
-        asked = self.options
+        """The fields as plain JSON values; callers add ids and paths of the lists."""
+        options = self.options
         chosen = self.found.chosen
         return {
             "command": "act gate",
@@ -254,11 +254,11 @@ class Gated:
             "to_look_at": len(self.to_look_at),
             "failed": len(self.failed),
             "threshold": None if chosen is None else chosen.threshold,
-            "by": asked.by,
-            "accept_error": asked.accept_error,
-            "bad_below": asked.bad_below,
-            "confidence": asked.confidence,
-            "clusters": asked.clusters,
+            "by": options.by,
+            "accept_error": options.accept_error,
+            "bad_below": options.bad_below,
+            "confidence": options.confidence,
+            "clusters": options.clusters,
             "bound": None if chosen is None else chosen.bound,
             "tested": None if chosen is None else chosen.tested,
             "tested_bad": None if chosen is None else chosen.tested_bad,
@@ -267,7 +267,7 @@ class Gated:
                 "masks": len(self.calibration.masks),
                 "photographs": len({mask.cluster for mask in self.calibration.masks}),
                 "never_accepted": sum(mask.score is None for mask in self.calibration.masks),
-                "without_truth": self.calibration.untold,
+                "without_truth": self.calibration.without_truth,
                 "usable": self.found.usable,
                 "needed": self.found.needed,
                 "judges": sorted(self.calibration.judges),
@@ -285,7 +285,7 @@ def gate_record(options: GateOptions) -> Gated:
     run, rows = judged_rows(options.folder)
     calibration = read_calibration(options.calibration, by=options.by, bad_below=options.bad_below)
     _refuse_other(run, calibration, options)
-    refuse_place(out, [options.folder, *([options.calibration] if options.calibration.is_dir() else [])])
+    require_free_folder(out, [options.folder, *([options.calibration] if options.calibration.is_dir() else [])])
     found = search(
         calibration.masks,
         accept_error=options.accept_error,
@@ -383,7 +383,7 @@ def _refuse_other(run: Run, calibration: GateCalibration, options: GateOptions) 
 
 
 def _short(value: object) -> str:
-    """A setting in a few words; hashes of several files as one."""
+    """A setting as short text; several file hashes become one."""
     if isinstance(value, Mapping):
         return f"{digest_json(value)[:8]} ({len(value)} files)"
     return str(value or "off")
@@ -396,12 +396,12 @@ def _names(judges: frozenset[str] | set[str]) -> str:
 def _refuse_small(found: Search, calibration: GateCalibration, options: GateOptions) -> None:
     if found.enough:
         return
-    asked = f"for an error of {options.accept_error:g} at a confidence of {options.confidence:g}, even if none is bad"
+    goal = f"for an error of {options.accept_error:g} at a confidence of {options.confidence:g}, even if none is bad"
     needed = found.needed or fewest_trials(options.accept_error, confidence=options.confidence)
     raise UsageError(
         f"the calibration set is too small: {found.usable} photographs (or clips) have a mask that could be accepted, "
         f"of {len({mask.cluster for mask in calibration.masks})}",
-        expected=f"at least {needed} {asked}",
+        expected=f"at least {needed} {goal}",
         hint="add photographs with truth, or ask for less: a larger --accept-error or a smaller --confidence",
         path=options.calibration,
     )

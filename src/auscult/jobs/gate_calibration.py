@@ -36,7 +36,7 @@ _Text: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00]*$", max_length=1_000)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _KnownRow:
-    """The columns of a table that count."""
+    """The columns of a calibration table that are read."""
 
     id: _Text
     iou: Share | None
@@ -49,7 +49,7 @@ class _KnownRow:
     judge: _Text | None = None
 
 
-_COLUMNS: Final = tuple(one.name for one in fields(_KnownRow))
+_COLUMNS: Final = tuple(column.name for column in fields(_KnownRow))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class GateCalibration:
     """Masks whose truth is known, and who judged them."""
 
     masks: tuple[KnownMask, ...]  # those with a true IoU
-    untold: int  # how many have none, and were left out
+    without_truth: int  # how many have none, and were left out
     novelty: tuple[float, ...] = ()  # novelty of ``masks``; empty where the file does not say
     judges: frozenset[str] = frozenset()  # names of the judges; empty where the file does not say
     # what else the estimates depend on, by name; None where the file does not say
@@ -85,9 +85,9 @@ def read_calibration(path: Path, *, by: str, bad_below: float) -> GateCalibratio
 
 
 def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """What the estimates of an audit depend on besides its judge.
+    """The settings that the estimates of an audit depend on besides its judge.
 
-    That is who checked identity, the hashes of the weights it did so with, and what the judge was shown.
+    These are the identity check, the hashes of its weights, and whether the judge saw other masks of the frame.
     """
     return {
         "identity": argument(manifest, "identity"),
@@ -97,7 +97,7 @@ def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def version_of(manifest: Mapping[str, Any]) -> str:
-    """The version of auscult that made a record; empty where it does not say."""
+    """The version of auscult that made a record; empty where it is not recorded."""
     versions = manifest.get("versions")
     return str(versions.get("auscult") or "") if isinstance(versions, Mapping) else ""
 
@@ -105,8 +105,8 @@ def version_of(manifest: Mapping[str, Any]) -> str:
 def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
     run = read_run(folder)
     truths = {row["id"]: row for row in run.truths()}
-    told = {row["id"]: row for _, row in run.verdicts if truths.get(row["id"], {}).get("iou") is not None}
-    if not told:
+    known = {row["id"]: row for _, row in run.verdicts if truths.get(row["id"], {}).get("iou") is not None}
+    if not known:
         raise RecordError(
             "the record holds no mask with a true IoU",
             expected="a record of `auscult audit` on masks with truth, or a table",
@@ -121,13 +121,13 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
                 bad=truths[name]["iou"] < bad_below,
                 cluster=str(truths[name].get("cluster") or row.get("frame") or name),
             )
-            for name, row in told.items()
+            for name, row in known.items()
         ),
-        untold=len(run.verdicts) - len(told),
-        novelty=tuple(float(row.get("novelty") or 0.0) for row in told.values()),
-        judges=frozenset(str(row["judge"]) for row in told.values()),
+        without_truth=len(run.verdicts) - len(known),
+        novelty=tuple(float(row.get("novelty") or 0.0) for row in known.values()),
+        judges=frozenset(str(row["judge"]) for row in known.values()),
         settings=settings_of(run.manifest),
-        digests=frozenset(str(row["input"]) for row in told.values() if row.get("input")),
+        digests=frozenset(str(row["input"]) for row in known.values() if row.get("input")),
         version=version_of(run.manifest),
     )
 
@@ -137,7 +137,7 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
     novelty: list[float | None] = []
     judges: set[str] = set()
     seen: dict[str, int] = {}
-    untold, grouped = 0, True
+    without_truth, grouped = 0, True
     for line, row in rows:
         name = row["id"]
         if name in seen:
@@ -147,18 +147,18 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
         seen[name] = line
         judges |= {row["judge"]} if row.get("judge") else set()
         if row["true_iou"] is None:
-            untold += 1
+            without_truth += 1
             continue
         grouped = grouped and bool(row.get("cluster"))
-        # a row without cluster is named after its line, so that it can never fall together with a named one
+        # a row without cluster is named after its line, so that it never equals a named cluster
         cluster = f"cluster {row['cluster']}" if row.get("cluster") else f"line {line}"
         masks.append(KnownMask(id=name, score=score_of(row, by), bad=row["true_iou"] < bad_below, cluster=cluster))
         novelty.append(row.get("novelty"))
-    told = tuple(one for one in novelty if one is not None)
+    novelties = tuple(value for value in novelty if value is not None)
     return GateCalibration(
         masks=tuple(masks),
-        untold=untold,
-        novelty=told if len(told) == len(masks) else (),
+        without_truth=without_truth,
+        novelty=novelties if len(novelties) == len(masks) else (),
         judges=frozenset(judges),
         grouped=grouped,
     )
@@ -199,7 +199,7 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _row(values: Mapping[str, Any], path: Path, line: int) -> dict[str, Any]:
-    """The columns that count, read: numbers, texts without space around them, None for an empty cell."""
+    """The known columns as values: numbers, stripped texts, None for an empty cell."""
     if line > MAX_ROWS:
         raise _wrong("there are too many rows", path, line, expected=f"at most {MAX_ROWS:,} lines")
     row = {name: _read(name, values[name]) for name in _COLUMNS if name in values}
@@ -217,7 +217,7 @@ def _read(name: str, value: Any) -> Any:
     text = value.strip()
     try:
         return float(text) if text and name in _NUMBERS else text or None
-    except ValueError:  # the codec says what is wrong with it
+    except ValueError:  # the codec reports what is wrong with it
         return text
 
 

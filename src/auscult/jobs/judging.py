@@ -2,8 +2,8 @@
 
 A frame is decoded once for all its masks. An error costs the item it belongs to; the frame's other items go on.
 
-What an identity check cannot tell, and what it could not be asked because a sound cannot be read, stands in the verdict
-as "identity not checked" with the reason; it is never a silent yes.
+Where an identity check has no result, or cannot run because a sound cannot be read, the verdict says "identity not
+checked" with the reason; it never counts as a match.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _MOST_BYTES = 1 << 26  # of decoded frames and masks that wait for one batch
 
 
 class Checker:
-    """An identity check at work in one process. It keeps the sound of one clip, the last: items come clip by clip.
+    """Runs an identity check in one process. It keeps the sound of the last clip, since items come clip by clip.
 
-    A check that once says it cannot be used (``UsageError``) is not asked again: what it lacks, it lacks for all items.
+    A check that raises ``UsageError`` once is not run again: what it lacks, it lacks for all items.
     """
 
     def __init__(self, check: IdentityCheck) -> None:
@@ -51,7 +51,7 @@ class Checker:
         self._unusable: UsageError | None = None
 
     def joined(self, verdict: Verdict, case: Case, *, prediction: Prediction) -> Verdict:
-        """The verdict with what the check found, or with why it found nothing."""
+        """The verdict with the result of the check, or with the reason why there is none."""
         if self._unusable is not None:
             return unchecked(verdict, self._unusable.message)
         try:
@@ -66,7 +66,7 @@ class Checker:
         return combined(verdict, found, check=self._check.name)
 
     def of_item(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
-        """The same for an item of INPUT, with the sound and time that it names."""
+        """The same for an item of INPUT, with its sound and time."""
         try:
             sound = None if item.audio is None else self._sound(item.audio)
         except AuscultError as error:
@@ -89,7 +89,7 @@ def _why(case: Case, prediction: Prediction) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Opened:
-    """What the items of one frame share: decoded, made small and hashed once."""
+    """What the items of one frame share: the frame, decoded, shrunk and hashed once, and its masks."""
 
     frame: Frame  # uint8 RGB (H, W, 3)
     small: Frame  # the frame at the size of a thumbnail
@@ -100,7 +100,7 @@ class _Opened:
     @property
     def nbytes(self) -> int:
         """What frame and masks hold in memory."""
-        masks = (one.mask.nbytes for one in self.masks.values() if isinstance(one, LoadedMask))
+        masks = (loaded.mask.nbytes for loaded in self.masks.values() if isinstance(loaded, LoadedMask))
         return self.frame.nbytes + sum(masks)
 
 
@@ -115,7 +115,7 @@ class Auditor:
     checker: Checker | None = None
 
     def __call__(self, group: FrameGroup) -> list[Result]:
-        """Judge the wanted items; a judge that can gets those of several frames at once."""
+        """Judge the wanted items; a judge with ``batch`` gets those of several frames at once."""
         results: list[Result] = []
         held: list[_Opened] = []
         for items in group_by_frame(group.items):
@@ -141,7 +141,7 @@ class Auditor:
 
     def _results(self, held: Sequence[_Opened]) -> list[Result]:
         verdicts = self._judged(held)
-        return [self._one(item, opened, verdicts.get(item.id)) for opened in held for item in opened.wanted]
+        return [self._result(item, opened, verdicts.get(item.id)) for opened in held for item in opened.wanted]
 
     def _open(self, item: Item, frame: Frame) -> LoadedMask | AuscultError:
         try:
@@ -156,7 +156,7 @@ class Auditor:
         return Case(id=digest_json(item.id), frame=opened.frame, query=item.query, others=others), Prediction(mask)
 
     def _judged(self, held: Sequence[_Opened]) -> dict[str, Verdict]:
-        """The verdicts of all masks at once, from a judge that can; else none, and each is asked for."""
+        """Verdicts of all masks at once, from a judge with ``batch``; else empty, and masks are judged one by one."""
         batch = getattr(self.judge, "batch", None)
         read = [
             (item, self._shown(item, opened, loaded.mask))
@@ -169,12 +169,12 @@ class Auditor:
         begun = time.perf_counter()
         try:
             found = batch([case for _, (case, _) in read], [prediction for _, (_, prediction) in read])
-        except AuscultError:  # one of them is to blame: asked one by one, only that one fails
+        except AuscultError:  # caused by one of them: judged one by one, only that one fails
             return {}
         each = (time.perf_counter() - begun) / len(read)
         return {item.id: replace(verdict, seconds=each) for (item, _), verdict in zip(read, found, strict=True)}
 
-    def _one(self, item: Item, opened: _Opened, verdict: Verdict | None) -> Result:
+    def _result(self, item: Item, opened: _Opened, verdict: Verdict | None) -> Result:
         loaded = opened.masks[item.id]
         if isinstance(loaded, AuscultError):
             return Result(id=item.id, errors=[failed_row(item, loaded, "read")])
@@ -196,10 +196,10 @@ class Auditor:
             **_shift(verdict, self.judge),
             input=input_digest(item, opened.digest, sound=self.checker is not None),
         )
-        quality = 72 if verdict.error_map is None else 64  # stripes and dots cost bytes, and are seen at less
+        quality = 72 if verdict.error_map is None else 64  # stripes and dots take more bytes, and need less quality
         drawn = small_overlay(opened.small, loaded.mask, errors=verdict.error_map)
         jpeg = b64encode(encode_jpeg(drawn, quality=quality)).decode("ascii")
-        # The verdict last, so that it never stands without its mask, which handing over needs, and its picture.
+        # The verdict last, so that it is never there without its mask, which the export needs, and its thumbnail.
         rows: dict[str, list[dict[str, Any]]] = {
             MASKS: [{"id": item.id, "segmentation": encode(loaded.mask)}],
             THUMBNAILS: [{"id": item.id, "jpeg": jpeg}],
@@ -218,7 +218,7 @@ def make_auditor(
     weights: Path | None = None,
     evidence: str | None = None,
 ) -> Auditor:
-    """Load the judge and make the worker's function; module-level, so that a child process can be told to call it."""
+    """Load the judge and make the worker's function; at module level, so that it can be pickled."""
     checker = None if identity is None else Checker(load_identity(identity, weights))
     loaded = load_judge(judge)
     if evidence is not None:
@@ -227,7 +227,7 @@ def make_auditor(
 
 
 def with_evidence(judge: MaskJudge, evidence: str) -> MaskJudge:
-    """A judge with another segmenter's answers in place of its own."""
+    """A judge that uses another segmenter's masks as evidence instead of its own."""
     if not hasattr(judge, "with_evidence"):
         raise UsageError(f"the judge {judge.name} takes no evidence", expected="masks.prompted.v1, or no --evidence")
     found: MaskJudge = judge.with_evidence(evidence)
@@ -268,7 +268,7 @@ def find_judge(name: str) -> tuple[registry.Entry, Path | None]:
 
 
 def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
-    """How much of a mask its error map says is wrong, for the row; nothing where there is no map."""
+    """Missing and extra shares of a mask by its error map, for the row; empty where there is no map."""
     if verdict.error_map is None:
         return {}
     found = shares(verdict.error_map, mask)
@@ -276,9 +276,9 @@ def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
 
 
 def _shift(verdict: Verdict, judge: MaskJudge) -> dict[str, float]:
-    """How far off a judge's probabilities may be together, in logits, for the row; nothing where it does not say.
+    """The judge's ``prob_shift`` for the row: a common error of its probabilities, in logits; empty where it has none.
 
-    A judge that measured it has an attribute ``prob_shift``. It is on record, so that intervals follow from the row.
+    It is recorded so that intervals can be computed from the row alone.
     """
     shift = getattr(judge, "prob_shift", None)
     if verdict.prob_iou_80 is None or not isinstance(shift, int | float):
@@ -316,7 +316,7 @@ def load_identity(name: str, weights: Path | None = None) -> IdentityCheck:
 
 
 def identity_arguments(name: str | None, weights: Path | None) -> dict[str, Any]:
-    """What a manifest says of the check, once it has shown that it can work; nothing where none was asked for."""
+    """The manifest's arguments of the identity check, which must be ready to run; empty where there is none."""
     if name is None:
         if weights is not None:
             raise UsageError("there are weights for an identity check and no check", hint="add --identity clip")
@@ -325,11 +325,11 @@ def identity_arguments(name: str | None, weights: Path | None) -> dict[str, Any]
     check = load_identity(name, weights)
     if isinstance(check, Ready):
         check.ready()
-    told: dict[str, Any] = {"identity": entry.name, "identity_from": entry.origin}
+    arguments: dict[str, Any] = {"identity": entry.name, "identity_from": entry.origin}
     folder = getattr(check, "folder", None)
     if isinstance(folder, Path):
-        told["identity_weights"] = _digest(folder)
-    return told
+        arguments["identity_weights"] = _digest(folder)
+    return arguments
 
 
 def _digest(folder: Path) -> dict[str, str]:

@@ -88,23 +88,23 @@ class SceneMaker:
         facts = facts_of(plan, shots, gain_db=heard.gain_db)
         targets = _allowed(plan, targets_of(plan, shots), self._shelves[plan.split])
         rng, most = generator(options.seed, "scene", index, "words"), options.expressions
-        # null expressions are for tests, as in the release: one for each three others
+        # null expressions are in test splits only, as in the release: one for every three others
         nulls = 0 if plan.split == "train" or not most else max(1, most // 3)
-        said = rows_of(plan, say(rng, facts, targets=targets, most=most, nulls=nulls))
-        files = files_of(plan, shots, heard.samples, nulls=any(one.row.absent for one in said))
+        expressions = rows_of(plan, say(rng, facts, targets=targets, most=most, nulls=nulls))
+        files = files_of(plan, shots, heard.samples, nulls=any(entry.row.absent for entry in expressions))
         if options.fps is not None:
             files[video_name(plan.vid)] = video_of(stage, plan, heard.samples, fps=options.fps)
-        line = scene_line(plan, facts, said, index=index) | {"targets": sorted(targets)}
-        items = with_video(items_of(plan, shots, said), files)
+        line = scene_line(plan, facts, expressions, index=index) | {"targets": sorted(targets)}
+        items = with_video(items_of(plan, shots, expressions), files)
         return [Result(id=plan.vid, files=files, rows={ITEMS: items, SCENES: [line]})]
 
 
 def _allowed(plan: ScenePlan, seen: frozenset[str], shelf: Shelf) -> frozenset[str]:
     """Ids that may be referred to: seen well enough, and in a scene of unseen targets of an unseen category."""
-    return frozenset(thing.id for thing in plan.objects if thing.id in seen and thing.look.category in shelf.targets)
+    return frozenset(obj.id for obj in plan.objects if obj.id in seen and obj.look.category in shelf.targets)
 
 
-def scene_line(plan: ScenePlan, facts: Facts, said: Sequence[ExpressionRow], *, index: int) -> dict[str, Any]:
+def scene_line(plan: ScenePlan, facts: Facts, expressions: Sequence[ExpressionRow], *, index: int) -> dict[str, Any]:
     """One line of ``scenes.jsonl``: enough to draw the scene again and to repeat every proof."""
     return {
         "id": plan.vid,
@@ -114,17 +114,17 @@ def scene_line(plan: ScenePlan, facts: Facts, said: Sequence[ExpressionRow], *, 
         "facts": codec.to_json(facts),
         "expressions": [
             {
-                "uid": one.row.uid,
-                "split": one.row.split,
-                "fid": one.row.fid,
-                "text": one.expression.text,
-                "family": one.expression.family,
-                "wording": one.expression.wording,
-                "target": one.expression.target,
-                "needs": sorted(one.expression.needs),
-                "form": dict(one.expression.form),
+                "uid": entry.row.uid,
+                "split": entry.row.split,
+                "fid": entry.row.fid,
+                "text": entry.expression.text,
+                "family": entry.expression.family,
+                "wording": entry.expression.wording,
+                "target": entry.expression.target,
+                "needs": sorted(entry.expression.needs),
+                "form": dict(entry.expression.form),
             }
-            for one in said
+            for entry in expressions
         ],
     }
 
@@ -161,30 +161,30 @@ def scenes_table(scenes: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _counts(name: str, scenes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    things = [scene["facts"]["things"] for scene in scenes]
-    said = [one for scene in scenes for one in scene["expressions"]]
+    scene_objects = [scene["facts"]["things"] for scene in scenes]
+    expressions = [expression for scene in scenes for expression in scene["expressions"]]
     counts = (
         len(scenes),
-        sum(len(some) for some in things),
-        sum(thing["voice"] is not None for some in things for thing in some),
-        sum(any(thing["hidden"] >= PARTLY_HIDDEN for thing in some) for some in things),
-        sum(len({(thing["category"], thing["colour"]) for thing in some}) < len(some) for some in things),
+        sum(len(objects) for objects in scene_objects),
+        sum(obj["voice"] is not None for objects in scene_objects for obj in objects),
+        sum(any(obj["hidden"] >= PARTLY_HIDDEN for obj in objects) for objects in scene_objects),
+        sum(len({(obj["category"], obj["colour"]) for obj in objects}) < len(objects) for objects in scene_objects),
         sum(len(scene["facts"]["elsewhere"]) for scene in scenes),
-        sum(one["target"] is not None for one in said),
-        sum(one["target"] is None for one in said),
+        sum(expression["target"] is not None for expression in expressions),
+        sum(expression["target"] is None for expression in expressions),
     )
     return (name, *(str(count) for count in counts))
 
 
 def families_table(scenes: Sequence[Mapping[str, Any]]) -> Table:
     """Count expressions by family."""
-    said = [one for scene in scenes for one in scene["expressions"]]
-    counts = Counter((one["family"], one["target"] is None) for one in said)
+    expressions = [expression for scene in scenes for expression in scene["expressions"]]
+    counts = Counter((expression["family"], expression["target"] is None) for expression in expressions)
     wordings: dict[str, set[str]] = {}
     needs: dict[str, set[str]] = {}
-    for one in said:
-        wordings.setdefault(one["family"], set()).add(one["wording"])
-        needs.setdefault(one["family"], set()).add("+".join(one["needs"]))
+    for expression in expressions:
+        wordings.setdefault(expression["family"], set()).add(expression["wording"])
+        needs.setdefault(expression["family"], set()).add("+".join(expression["needs"]))
     rows = tuple(
         (
             name,
@@ -214,7 +214,7 @@ def left_out_table(left_out: Sequence[ErrorRecord]) -> Table:
 
 
 SCENES, ITEMS = "scenes.jsonl", "items.jsonl"
-_MOST_SAID = 100_000
+_MOST_ON_LINE = 100_000
 
 
 def _done(path: Path) -> frozenset[int]:
@@ -227,8 +227,8 @@ def _done(path: Path) -> frozenset[int]:
         except InputError as error:
             raise _damaged(path, number, error) from error
         if line.index in done:
-            told = f"line {done[line.index]} holds scene {line.index} already"
-            raise _damaged(path, number, InputError(told, expected="one line for each scene"))
+            message = f"line {done[line.index]} holds scene {line.index} already"
+            raise _damaged(path, number, InputError(message, expected="one line for each scene"))
         done[line.index] = number
     return frozenset(done)
 
@@ -245,8 +245,8 @@ def _damaged(path: Path, line: int, error: InputError) -> RecordError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SaidLine:
-    """An expression, as far as tables and ``metadata.csv`` are made of it."""
+class _ExpressionLine:
+    """The keys of an expression that tables and ``metadata.csv`` need."""
 
     uid: Word
     split: Word
@@ -254,18 +254,18 @@ class _SaidLine:
     family: Word
     wording: Word
     target: str | None
-    fid: Annotated[int, Meta(ge=0, le=_MOST_SAID)]
+    fid: Annotated[int, Meta(ge=0, le=_MOST_ON_LINE)]
     needs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SceneLine:
-    """A scene, as far as tables and ``metadata.csv`` are made of it."""
+    """The keys of a scene that tables and ``metadata.csv`` need."""
 
     id: Word
     split: Split
     facts: dict[str, Any]
-    expressions: Annotated[tuple[_SaidLine, ...], Meta(max_length=_MOST_SAID)]
+    expressions: Annotated[tuple[_ExpressionLine, ...], Meta(max_length=_MOST_ON_LINE)]
     index: Annotated[int, Meta(ge=0, le=2**53)]
 
 
@@ -362,11 +362,11 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
 
 
 def _in_order(run: RunFolder) -> list[dict[str, Any]]:
-    """Put the lines in the order of the scenes, which workers finish in any order; gives those of ``scenes.jsonl``."""
+    """Sort the lines by scene, since workers finish in any order; returns those of ``scenes.jsonl``."""
     scenes, items = run.lines(SCENES), run.lines(ITEMS)
     ordered = sorted(scenes, key=lambda row: int(row["index"]))
     order = {row["id"]: row["index"] for row in scenes}
-    # A killed run may have left lines of a scene that could not be made since: they go last.
+    # A killed run may have left lines of a scene that failed later: they go last.
     arranged = sorted(items, key=lambda row: order.get(row["clip"], math.inf))
     if arranged != items:
         run.write_lines(ITEMS, arranged)
@@ -420,9 +420,9 @@ def _names(assets: Assets) -> str:
 
 
 def _digest(root: Path | None) -> str | None:
-    """Hash of a user's files, so that scenes of two states of a folder are not mixed.
+    """Hash of a user's asset files, so that scenes of two states of a folder are not mixed.
 
-    What no scene can use is passed over: other files, and links that leave the folder.
+    Files that no scene can use are ignored: other types, and links that leave the folder.
     """
     if root is None:
         return None
@@ -445,7 +445,11 @@ def _content(path: Path) -> str | None:
 
 def _rows(scenes: Iterable[Mapping[str, Any]]) -> Iterator[refavs.MetadataRow]:
     for scene in scenes:
-        for one in scene["expressions"]:
+        for expression in scene["expressions"]:
             yield refavs.MetadataRow(
-                vid=scene["id"], uid=one["uid"], split=one["split"], fid=one["fid"], exp=one["text"]
+                vid=scene["id"],
+                uid=expression["uid"],
+                split=expression["split"],
+                fid=expression["fid"],
+                exp=expression["text"],
             )

@@ -42,7 +42,7 @@ def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
     words = {"name": name, "class_name": _class_name(name, templates.values()), "package": f"auscult_{name}"}
     written = []
     for template in sorted(templates):
-        path = folder / _place(template, words)
+        path = folder / _target_path(template, words)
         write_bytes(path, Template(templates[template]).substitute(words).encode())
         written.append(path)
     return written
@@ -64,7 +64,7 @@ def _source_of(kind: str, name: str) -> tuple[Traversable, str]:
 
 
 def _check_name(kind: str, name: str) -> None:
-    """Insist on a name that fits and is free."""
+    """Insist that the name is valid and not registered yet."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r:.60} is no name for a plug-in",
@@ -78,7 +78,7 @@ def _check_name(kind: str, name: str) -> None:
 
 
 def _class_name(name: str, templates: Iterable[str]) -> str:
-    """The name of the plug-in's class; another one where Python or the skeleton has a use for it."""
+    """The name of the plug-in's class, with a suffix where it is a keyword or used in the skeleton."""
     found = name.title().replace("_", "")
     used = re.compile(rf"\b{found}(Params)?\b")
     if keyword.iskeyword(found) or any(used.search(text) for text in templates):
@@ -86,7 +86,7 @@ def _class_name(name: str, templates: Iterable[str]) -> str:
     return found
 
 
-def _place(template: str, words: Mapping[str, str]) -> Path:
-    """Where a template goes: its name holds the path, with ``--`` for ``/``, and PACKAGE and NAME to fill in."""
+def _target_path(template: str, words: Mapping[str, str]) -> Path:
+    """Output path of a template: its name is the path, with ``--`` for ``/``, and PACKAGE and NAME to fill in."""
     name = template.removesuffix(".txt").replace("PACKAGE", words["package"]).replace("NAME", words["name"])
     return Path(*name.split("--"))

@@ -1,7 +1,7 @@
-"""What each verb can be asked for: one dataclass a verb, from which its command line and its manifest are made.
+"""The options of each verb: one dataclass a verb, from which its command line and its manifest are made.
 
-A field is an option: its name with dashes instead of underscores, its type, its default, and as its help what the
-class's docstring says of it. A ``Flag`` adds what a type cannot say. From Python ``workers`` may be 0: everything is
+A field is an option: its name with dashes instead of underscores, its type, its default, and its help from the
+class's docstring. A ``Flag`` adds what a type cannot express. From Python ``workers`` may be 0: everything is
 then done in the calling process, without time limit.
 """
 
@@ -24,7 +24,7 @@ from auscult.scenes.options import SceneOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """How an option differs from what its field says.
+    """How an option differs from its field.
 
     Attributes:
         name: Its name without dashes, where it is not the field's.
@@ -61,7 +61,7 @@ class OptionSpec:
         type: The type of its value.
         default: Its default, or ``MISSING``.
         help: Its help.
-        flag: How it differs from what the field says.
+        flag: How it differs from its field.
     """
 
     name: str
@@ -84,27 +84,27 @@ def _specs(options: Any, *, parts: Mapping[str, Flag], path: tuple[str, ...]) ->
         own_types, own_helps = _own(part)
         types |= own_types
         helps |= own_helps
-    for one in fields(options):
-        kind, flag = types[one.name], Flag()
+    for option in fields(options):
+        kind, flag = types[option.name], Flag()
         if get_origin(kind) is Annotated:
             kind, flag = get_args(kind)
-        flag = parts.get(one.name, flag)
+        flag = parts.get(option.name, flag)
         if is_dataclass(kind):
-            yield from _specs(kind, parts=flag.parts, path=(*path, one.name))
+            yield from _specs(kind, parts=flag.parts, path=(*path, option.name))
         elif not flag.internal:
             yield OptionSpec(
-                name=flag.name or one.name,
-                path=(*path, one.name),
+                name=flag.name or option.name,
+                path=(*path, option.name),
                 type=kind,
-                default=one.default if one.default_factory is MISSING else one.default_factory(),
-                help=flag.help or helps.get(one.name, ""),
+                default=option.default if option.default_factory is MISSING else option.default_factory(),
+                help=flag.help or helps.get(option.name, ""),
                 flag=flag,
             )
 
 
-@cache  # a class that several verbs inherit from is read once: the command line starts with all of them
+@cache  # base classes of several verbs are read once, since the command line loads all verbs
 def _own(kind: type) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a class itself says of its fields: the type of each, and the help that its docstring has."""
+    """Types and help texts of the fields that a class declares itself; the help is from its docstring."""
     helps: dict[str, str] = {}
     name = ""
     for line in (kind.__doc__ or "").partition("Attributes:")[2].splitlines():
@@ -117,7 +117,7 @@ def _own(kind: type) -> tuple[dict[str, Any], dict[str, str]]:
     return get_annotations(kind, eval_str=True), {name: text.replace("``", "`") for name, text in helps.items()}
 
 
-# --- values from words ---
+# --- values from text ---
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ def span(text: str) -> tuple[int, int]:
 
 
 _SIGNS: Final[Mapping[Callable[[str], Any] | None, str]] = {size: "x", span: "-"}
-"""What stands between two numbers that are one value."""
+"""Separators of values that are two numbers."""
 
 
 def word_of(spec: OptionSpec, value: Any) -> Any:
@@ -173,12 +173,12 @@ def refuse_out_of_range(given: Mapping[str, tuple[bool, str]]) -> None:
             raise UsageError(f"{words} is out of range", expected=expected)
 
 
-# --- what every verb is asked for ---
+# --- options of every verb ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
-    """What every verb that writes a record is asked for.
+    """Options of every verb that writes a record.
 
     Attributes:
         out: Output folder; the same command again continues in it.
@@ -202,7 +202,7 @@ class RecordOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(RecordOptions):
-    """What every verb over frames or scenes is asked for.
+    """Options of every verb over frames or scenes.
 
     Attributes:
         timeout_s: Seconds for the masks of one frame, or of a few with one or two each, together.
@@ -213,7 +213,7 @@ class RunOptions(RecordOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputOptions(RunOptions):
-    """What every verb over an INPUT asks for besides.
+    """Further options of every verb over an INPUT.
 
     Attributes:
         source: A folder with frames/ and masks/, an items.jsonl, or a COCO json.
@@ -225,11 +225,11 @@ class InputOptions(RunOptions):
 
 
 COMMON: Final = frozenset({"source", "out", "workers", "timeout_s", "overwrite", "listing"})
-"""Fields of ``RunOptions`` and ``InputOptions``, which every manifest has alike."""
+"""Fields of ``RunOptions`` and ``InputOptions``, which every manifest has."""
 
 
 def arguments_of(options: object) -> dict[str, Any]:
-    """What a verb was asked for beyond that, as its manifest tells it."""
+    """The options of a verb that are not in ``COMMON``, as values for its manifest."""
     found: dict[str, Any] = {}
     for spec in specs_of(type(options)):
         if spec.path[0] in COMMON:
@@ -294,7 +294,7 @@ class StressOptions(InputOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which perturbations are asked for: kinds and severities, or a preset.
+    """Which perturbations to make: kinds and severities, or a preset.
 
     Attributes:
         room: ``vision``, ``sound``, ``sentences``, ``timing`` or ``recipe``.
@@ -367,7 +367,7 @@ class MakeOptions(RunOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions(RecordOptions):
-    """What the demonstration is asked for.
+    """Options of the demonstration.
 
     Attributes:
         out: Output folder.

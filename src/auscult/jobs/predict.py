@@ -1,7 +1,7 @@
-"""Ask a model about cases, in worker processes; an answer is stored once and never asked for again.
+"""Send requests to a model, in worker processes; a reply is stored once and never requested again.
 
-A model that crashes, hangs or leaks costs the case at hand. What is stored is keyed by everything an answer follows
-from: the content of the case, what was done to it, the model and its revision.
+A model that crashes, hangs or leaks costs the case at hand. The key of a reply covers everything that it depends on:
+the content of the case, its condition, the model and its revision.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_BYTES = 4 << 30
 
 
 class Reader:
-    """Reads clips, in one process; what cannot be read is not read again until something else was asked for."""
+    """Reads clips and sounds in one process; keeps the last of each, also the error of one that cannot be read."""
 
     def __init__(self) -> None:
         self.sound = Last(read_sound)
@@ -51,7 +51,7 @@ def _read(key: tuple[tuple[Path, ...], tuple[int, int]]) -> Frames:
             path=files[0],
         )
     clip = np.empty((len(files), *size, 3), np.uint8)
-    for place, path in enumerate(files):
+    for index, path in enumerate(files):
         frame = read_frame(path)
         if frame.shape[:2] != size:
             raise InputError(
@@ -59,12 +59,12 @@ def _read(key: tuple[tuple[Path, ...], tuple[int, int]]) -> Frames:
                 expected=f"{size[0]} x {size[1]}, as the clip's first",
                 path=path,
             )
-        clip[place] = frame
+        clip[index] = frame
     return clip
 
 
 READ: Final = "read"
-"""Stage of a file that cannot be read: no fault of the model."""
+"""Stage of errors of unreadable files, which are not the model's fault."""
 
 
 class ModelWorker:
@@ -75,16 +75,16 @@ class ModelWorker:
         self._model = spec.load()
         self._reader = Reader()
 
-    def __call__(self, request: QueuedRequest) -> dict[str, Any] | Failed:
-        """Ask, and give the row that is stored; or why the case cannot be read, whichever model is asked."""
+    def __call__(self, queued: QueuedRequest) -> dict[str, Any] | Failed:
+        """Run the model and give the row to store; ``Failed`` where the case cannot be read by any model."""
         begun = time.perf_counter()
         try:
-            ask = request.asked.ask(self._reader)
+            request = queued.prepared.ask(self._reader)
         except AuscultError as error:
             return Failed(ErrorRecord.of(error, READ))
-        clock = _Clock(ask, begun=begun)
+        clock = _Clock(request, begun=begun)
         try:
-            answer = self._model(clock.ask)
+            answer = self._model(clock.request)
         except AuscultError:
             if clock.unread is None:
                 raise
@@ -92,12 +92,12 @@ class ModelWorker:
         counts = [encode(mask)["counts"] for mask in answer.masks]
         whole = time.perf_counter() - begun
         return {
-            "key": request.key,
-            "id": request.id,
-            "condition": request.condition,
+            "key": queued.key,
+            "id": queued.id,
+            "condition": queued.condition,
             "model": self._spec.name,
             "revision": self._spec.revision,
-            "size": list(ask.size),
+            "size": list(request.size),
             "counts": counts,
             "threshold": answer.threshold,
             "seconds": round(answer.seconds, 6),
@@ -108,13 +108,13 @@ class ModelWorker:
 
 
 class _Clock:
-    """Tells the time of making the question from that of the adapter around the model, and its failures."""
+    """Times the preparation of a request apart from the model's adapter, and keeps its errors apart too."""
 
-    def __init__(self, ask: Request, *, begun: float) -> None:
+    def __init__(self, request: Request, *, begun: float) -> None:
         self.unread: AuscultError | None = None
         self.preparing_s = time.perf_counter() - begun
-        self._frames = ask.frames
-        self.ask = replace(ask, frames=self.frames)
+        self._frames = request.frames
+        self.request = replace(request, frames=self.frames)
 
     def frames(self) -> Frames:
         """The frames, timed."""
@@ -129,7 +129,7 @@ class _Clock:
 
 
 def _peak_mb() -> int | None:
-    """The most memory that this process has had so far, with the model; None where the system does not tell."""
+    """Peak memory of this process with the model, in MB; None where the system does not report it."""
     try:
         import resource
     except ImportError:
@@ -145,27 +145,27 @@ LEAST_SETUP_S: Final = 60.0
 
 
 class Askable(Protocol):
-    """A case under a condition: makes the question in the worker that asks it."""
+    """A case under a condition; builds the request in the worker process that sends it."""
 
     def ask(self, reader: Reader) -> Request:
-        """The question."""
+        """The request."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedRequest(Indivisible):
-    """A question that is to be asked."""
+    """A request that has no stored reply yet."""
 
-    key: str  # under which the answer is stored; unique
+    key: str  # under which the reply is stored; unique
     id: str
     condition: str
     source: Path  # a file of the case, for error messages
-    asked: Askable
+    prepared: Askable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions:
-    """How models are asked."""
+    """How requests are run."""
 
     workers: int  # worker processes; 0 for this one, without isolation
     # limit for one case under one condition, and for loading the model where it is above a minute
@@ -187,10 +187,10 @@ def predict(
     fail: Callable[[QueuedRequest, ErrorRecord], None],
     progress: Progress,
 ) -> None:
-    """Ask one model ``requests``, which come by clip: a worker keeps the frames of the last one.
+    """Send ``requests`` to one model; they come by clip, since a worker keeps the frames of the last one.
 
-    ``keep`` gets the row of every answer, ``fail`` every request without one; the error's stage is ``READ`` where the
-    case's files are at fault, which are so for every model.
+    ``keep`` gets the row of every reply, ``fail`` every failed request; the error's stage is ``READ`` where the files
+    of the case cannot be read, by any model.
     """
     workers = Workers(
         make=partial(ModelWorker, model),

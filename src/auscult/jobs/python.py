@@ -1,4 +1,4 @@
-"""The Python face of the main job: arrays or items in, verdicts out; nothing is written or printed."""
+"""The Python API of the main job: arrays or items in, verdicts out; nothing is written or printed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from auscult.work.pool import default_workers
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """One registered thing."""
+    """A registered plug-in."""
 
     name: str
     package: str
@@ -32,7 +32,7 @@ class Described:
 
 
 def describe(kind: str) -> list[Described]:
-    """Load everything of one kind and let it say what it is; a broken plug-in says why it is broken."""
+    """Load and describe all plug-ins of one kind; a broken one is described by its error."""
     return [_described(entry) for entry in registry.entries(kind)]
 
 
@@ -48,7 +48,7 @@ def _described(entry: registry.Entry) -> Described:
 
 State = Literal["ok", "missing", "broken"]
 
-# Packages that each extra brings, by import name; `missing` is no fault, the extra was not asked for.
+# Packages of each extra, by import name; a `missing` one is no fault, since extras are optional.
 EXTRAS: dict[str, tuple[str, ...]] = {
     "demo": ("skimage",),
     "train": ("sklearn", "torch", "onnx"),
@@ -72,7 +72,7 @@ LOW_DISK_BYTES = 200 * 1024**2
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     state: State
@@ -80,7 +80,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at the interpreter, the packages, the extras, what is registered, and the room to work in."""
+    """Look at the interpreter, the packages, the extras, what is registered, and the free disk space."""
     return [
         Finding("auscult", "ok", VERSION),
         Finding("python", "ok" if sys.version_info >= (3, 11) else "broken", platform.python_version()),

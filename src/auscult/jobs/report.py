@@ -1,4 +1,4 @@
-"""``auscult report``: lay out a record again; nothing is judged or asked, no input file is needed."""
+"""``auscult report``: lay out a record again; nothing is judged, no model is run, no input file is needed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def report_folder(folder: Path) -> Summary:
 
 
 def is_suite(folder: Path) -> bool:
-    """Whether a folder is the record of a suite, whose report is laid out by its own page."""
+    """Whether a folder is the record of a suite, which has a page layout of its own."""
     require_record(folder)
     return str(read_manifest(folder)["command"]).startswith("run ") or (folder / PAGE).is_file()
 
@@ -46,7 +46,7 @@ def is_suite(folder: Path) -> bool:
 def report_suite(folder: Path) -> Page:
     """Write the report of a suite's record anew, from its finished tables, charts and pictures.
 
-    Everything else stays as it is, the manifest too: whether the run came to its end is not for a report to say.
+    Everything else stays as it is, the manifest too: a report does not mark a run as finished.
     """
     require_record(folder)
     with ExitStack() as held:

@@ -1,11 +1,11 @@
-"""Runs every verb that maps items to rows: ``audit``, ``stress``, ``make``, and the questions to models.
+"""Runs every verb that maps items to rows: ``audit``, ``stress``, ``make``, and requests to models.
 
-A verb says what is special about it: what it lists, what its workers do, what its rows are, what follows from them. How
-an output folder is opened and gone on with, how tasks reach workers, what becomes of one that fails, how results are
-written and how far the run is, stands here once.
+A verb defines what it lists, what its workers do, its rows, and what is computed from them. This module does the rest
+for all verbs: it opens and resumes the output folder, queues tasks, retries and records failures, writes results and
+reports progress.
 
-Going on with a run: what is done stays done while its files are the same, and new items of INPUT are simply done too. A
-result whose files have changed or gone since would be a lie, so the run is refused and the file is named.
+Resuming a run: results are kept while their files are the same, and new items of INPUT are done too. Where a file of a
+result has changed or is gone, the run is refused and the error names the file.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from auscult.report.tables import Table
 from auscult.types import Instance, Item, MaskRef
 from auscult.work.pool import Task, run_tasks
 
-# --- how far a run is ---
+# --- progress ---
 
 
 class Progress(Protocol):
-    """Listens to a job."""
+    """Callbacks for the progress of a job."""
 
     def stage(self, name: str, total: int) -> None:
         """A new stage begins, with ``total`` steps."""
@@ -49,7 +49,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Listens to nothing."""
+    """A ``Progress`` that does nothing."""
 
     def stage(self, name: str, total: int) -> None:
         """Ignore the stage."""
@@ -58,10 +58,10 @@ class Silent:
         """Ignore the steps."""
 
 
-# --- what a run was asked for ---
+# --- manifest ---
 
 # What may differ when a run is resumed: arguments that change no result, and the list of items, since new ones are
-# simply done too and each done one is checked by its own hash.
+# added and each finished one is checked by its own hash.
 SAME_RESULT: Final = frozenset({"workers", "timeout", "max_failed", "overwrite", "out", "items", "listed", "notes"})
 HINT: Final = "use --overwrite to begin anew, or another --out"
 
@@ -69,31 +69,31 @@ HINT: Final = "use --overwrite to begin anew, or another --out"
 def run_manifest(
     command: str, options: RecordOptions, *, inputs: Mapping[str, Any], arguments: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Describe a run; ``arguments`` is what was asked for as it was understood, None for what the options say."""
-    told = arguments_of(options) if arguments is None else arguments
-    everything: dict[str, Any] = {"out": str(options.out), "workers": options.n_workers, **told}
+    """The manifest of a run; ``arguments`` are the resolved arguments, by default those of the options."""
+    chosen = arguments_of(options) if arguments is None else arguments
+    values: dict[str, Any] = {"out": str(options.out), "workers": options.n_workers, **chosen}
     if isinstance(options, RunOptions):
-        everything["timeout"] = options.timeout_s
+        values["timeout"] = options.timeout_s
     if isinstance(options, InputOptions):
-        everything = {"source": str(options.source.resolve()), **everything, **asdict(options.listing)}
+        values = {"source": str(options.source.resolve()), **values, **asdict(options.listing)}
     spelled = options.given | {spec.name for spec in specs_of(type(options)) if spec.default is MISSING}
     return build(
         command,
-        given={key: value for key, value in everything.items() if key in spelled},
-        defaulted={key: value for key, value in everything.items() if key not in spelled},
-        seeds={"seed": told["seed"]} if "seed" in told else {},
+        given={key: value for key, value in values.items() if key in spelled},
+        defaulted={key: value for key, value in values.items() if key not in spelled},
+        seeds={"seed": chosen["seed"]} if "seed" in chosen else {},
         inputs=inputs,
     )
 
 
-# --- what failed ---
+# --- errors ---
 
 ERRORS: Final = "errors.jsonl"
 _HINT: Final = "correct the item and give the same command again, or leave the item out; the others are not affected"
 
 
 class ErrorLog:
-    """Appends error rows to a record; each is kept once, however often the run is resumed."""
+    """Appends error rows to a record; each is written once, however often the run is resumed."""
 
     def __init__(self, run: RunFolder) -> None:
         self._run = run
@@ -115,7 +115,7 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def failed_row(item: Item | Instance, error: AuscultError, stage: str) -> dict[str, Any]:
-    """The row of an item's or instance's error; it names its line of INPUT where the error names no file itself."""
+    """The error row of an item or instance; it names the line of INPUT where the error names no file."""
     record = ErrorRecord.of(error, stage)
     if record.path is None and item.source is not None:
         record = replace(record, path=str(item.source), line=item.line)
@@ -126,7 +126,7 @@ def failed_row(item: Item | Instance, error: AuscultError, stage: str) -> dict[s
 
 
 class Divisible(Protocol):
-    """A task: what one worker does at a time."""
+    """A unit of work for one worker."""
 
     @property
     def key(self) -> str:
@@ -135,11 +135,11 @@ class Divisible(Protocol):
 
     @property
     def size(self) -> int:
-        """How many steps of the progress it is."""
+        """How many progress steps it counts as."""
         ...
 
     def split(self) -> Sequence[Self]:
-        """Smaller tasks, to try where it failed as a whole; none where it cannot be smaller."""
+        """Smaller tasks, to try where it failed as a whole; empty where it cannot be split."""
         ...
 
 
@@ -162,7 +162,7 @@ class Indivisible:
         return 1
 
     def split(self) -> Sequence[Self]:
-        """It cannot be smaller."""
+        """It cannot be split."""
         return ()
 
 
@@ -175,7 +175,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers(Generic[T, R]):
-    """Who does the tasks."""
+    """Worker processes, with their function and limits."""
 
     make: Callable[[], Callable[[T], R]]  # called once in each worker process; gives the function of one task
     count: int  # worker processes; 0 for this process
@@ -189,8 +189,8 @@ class Workers(Generic[T, R]):
     ) -> Iterator[tuple[T, R | Failed]]:
         """Yield tasks with what became of them, in any order.
 
-        Where a task fails as a whole, because a judge raised or a process died, what it is made of is tried one by one,
-        so that one bad item costs no other.
+        Where a task fails as a whole, because a judge raised or a process died, its parts are tried one by one, so that
+        one bad item does not fail the others.
         """
         again: list[T] = []
         for attempt in (tasks, again):
@@ -222,7 +222,7 @@ class Workers(Generic[T, R]):
 
 
 class Last(Generic[K, R]):
-    """A function that keeps what it gave last, an error of ours too: tasks that share a file come one after another."""
+    """A function with a cache of one, for results and AuscultErrors: tasks that share a file come in sequence."""
 
     def __init__(self, function: Callable[[K], R]) -> None:
         self._function = function
@@ -230,9 +230,9 @@ class Last(Generic[K, R]):
         self._kept: R | AuscultError | None = None
 
     def __call__(self, key: K) -> R:
-        """What the function gives for the key."""
+        """The function's result for the key."""
         if self._kept is None or key != self._key:
-            self._key, self._kept = key, None  # let go of the last one first
+            self._key, self._kept = key, None  # free the last one first
             try:
                 self._kept = self._function(key)
             except AuscultError as error:
@@ -295,7 +295,7 @@ def frames_root(items: Sequence[Item]) -> Path:
 
 
 def first_alone(groups: Iterable[FrameGroup]) -> Iterator[FrameGroup]:
-    """The same with the first item alone: people wait for the first result, and a frame may have many."""
+    """The same groups, the first item in one of its own, so that the first result comes early."""
     found = iter(groups)
     for group in islice(found, 1):
         first = next(item.id for item in group.items if item.id in group.wanted)
@@ -322,17 +322,17 @@ class Result:
     files: Mapping[str, bytes] = field(default_factory=dict)  # name in the output folder to bytes
     # name in the output folder to the file that is copied there
     copies: Mapping[str, Path] = field(default_factory=dict)
-    # name of a file of lines to the rows it gets, in the order in which they are written: the last says that the item
-    # is done, so that it never stands without the others
+    # name of a JSON-lines file to its new rows, in the order of writing: the last file marks the item as done, so that
+    # it is never there without the others
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     errors: Sequence[Mapping[str, Any]] = ()
 
 
 class ResultWriter:
-    """Writes what workers give back, as it comes.
+    """Writes the results of workers as they come.
 
-    Files first: a file without its line is nothing, a line without its file would be a lie. ``once`` names files of
-    lines in which an id stands once: what a killed run wrote of an item is not written again.
+    Files are written before the lines that name them, so that no line names a missing file. ``once`` names JSON-lines
+    files in which an id occurs once: rows that a killed run wrote of an item are not written again.
     """
 
     def __init__(self, run: RunFolder, progress: Progress, *, once: Iterable[str] = ()) -> None:
@@ -370,7 +370,7 @@ class ResultWriter:
         before: Callable[[V], None] | None = None,
         after: Callable[[Sequence[Result]], None] | None = None,
     ) -> None:
-        """Write what becomes of tasks; ``before`` gets each when its turn comes, ``after`` its results."""
+        """Write the results of tasks; ``before`` gets each task when it is queued, ``after`` its results."""
         for task, outcome in workers.results(tasks, before=before):
             if isinstance(outcome, Failed):
                 self.errors.keep(task.failed(outcome.error))
@@ -385,19 +385,19 @@ class ResultWriter:
 
 
 class Verb(ABC, Generic[V, S]):
-    """What is special about a verb; ``run_verb`` does the rest."""
+    """The parts of a verb that differ; ``run_verb`` does the rest."""
 
-    doing: ClassVar[str]  # what a person is told that it does
-    stage: ClassVar[str]  # that failures are recorded under
+    doing: ClassVar[str]  # name of its stage in the progress display
+    stage: ClassVar[str]  # the stage that failures are recorded under
     growing: ClassVar[frozenset[str]] = frozenset()  # arguments that may differ when resumed, besides ``SAME_RESULT``
-    once: ClassVar[tuple[str, ...]] = ()  # as of ``ResultWriter``
+    once: ClassVar[tuple[str, ...]] = ()  # see ``ResultWriter``
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
 
     @abstractmethod
     def manifest(self) -> dict[str, Any]:
-        """What the run is."""
+        """The manifest of the run."""
 
     @abstractmethod
     def worker(self) -> Callable[[], Callable[[V], Sequence[Result]]]:
@@ -405,25 +405,25 @@ class Verb(ABC, Generic[V, S]):
 
     @abstractmethod
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[V], float | None]]:
-        """What is still to be done, with the time limit of one task; tells how much there is and how much is done."""
+        """The remaining tasks, each batch with its time limit per task; reports total and finished steps."""
 
     @abstractmethod
     def finish(self, writer: ResultWriter) -> S:
-        """Write what follows from the rows."""
+        """Write what is computed from the rows."""
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
-        """What of INPUT cannot be read, with its id where it has one."""
+        """Errors of INPUT lines that cannot be read, with the id where there is one."""
         return ()
 
     def begin(self, task: V, run: RunFolder) -> None:
-        """Prepare the output folder for a task whose turn has come."""
+        """Prepare the output folder for a task that is about to be queued."""
 
     def kept(self, results: Sequence[Result]) -> None:
-        """Take note of what was written."""
+        """Called with results after they were written."""
 
 
 def run_verb(verb: Verb[V, S], progress: Progress | None = None) -> S:
-    """Do what a verb was asked for."""
+    """Run a verb."""
     options = verb.options
     ignore = SAME_RESULT | verb.growing
     with open_run(options.out, verb.manifest(), overwrite=options.overwrite, ignore=ignore) as run:
@@ -449,7 +449,7 @@ class FrameVerb(Verb[FrameGroup, S]):
     """A verb over the items of an INPUT, frame by frame."""
 
     command: ClassVar[str]
-    results: ClassVar[str]  # the file whose lines say which items are done, and from what
+    results: ClassVar[str]  # the JSON-lines file with a row for each finished item, with the hash of its input
     options: InputOptions
 
     def __init__(self, options: InputOptions) -> None:
@@ -460,11 +460,11 @@ class FrameVerb(Verb[FrameGroup, S]):
             raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
 
     def arguments(self) -> Mapping[str, Any]:
-        """What it was asked for, as it was understood."""
+        """The resolved arguments, for the manifest."""
         return arguments_of(self.options)
 
     def manifest(self) -> dict[str, Any]:
-        """What the run is."""
+        """The manifest of the run."""
         listing = self.listing
         inputs = {
             "layout": listing.layout,
@@ -475,7 +475,7 @@ class FrameVerb(Verb[FrameGroup, S]):
         return run_manifest(self.command, self.options, inputs=inputs, arguments=self.arguments())
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
-        """What of INPUT cannot be read, with its id where it has one."""
+        """Errors of INPUT lines that cannot be read, with the id where there is one."""
         return self.listing.errors
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
@@ -490,7 +490,7 @@ class FrameVerb(Verb[FrameGroup, S]):
         yield first_alone(frame_groups(items, done=done, joined=self.joined())), self.options.timeout_s
 
     def joined(self) -> int:
-        """How many items of several frames a worker gets at once; a frame's own stay together anyway."""
+        """How many items of several frames a worker gets at once; items of one frame stay together anyway."""
         return 1
 
     def items(self) -> Sequence[Item]:
@@ -498,15 +498,15 @@ class FrameVerb(Verb[FrameGroup, S]):
         return self.listing.items
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
-        """Insist that what was done before still comes from the same files; ``done`` are the rows of ``results``."""
+        """Insist that earlier results still come from the same files; ``done`` are the rows of ``results``."""
         refuse_changed({name: row.get("input") for name, row in done.items()}, self.listing.items)
 
 
-# --- going on with a run ---
+# --- resuming a run ---
 
 
 def mask_digest(ref: MaskRef) -> list[object]:
-    """Hash of a mask's file or inline values, and what is read of it."""
+    """Hash of a mask's file or inline values, with the object index and labels that are read."""
     content = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
     return [content, ref.index, ref.labels]
 
@@ -524,7 +524,7 @@ def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
 
 
 def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
-    """Insist that what was done before, id to ``input_digest``, still comes from the same files."""
+    """Insist that earlier results, id to ``input_digest``, still come from the same files."""
     by_id = {item.id: item for item in items}
     frames: dict[Path, str] = {}
 
@@ -549,7 +549,7 @@ def require_unchanged(
     made: str = "has a result",
     parts: str = "frame, mask, text or sound has",
 ) -> None:
-    """Insist that what was made of ``name`` before still comes from the same files; ``parts`` may have changed."""
+    """Insist that the result of ``name`` still comes from the same files; ``made`` and ``parts`` word the error."""
     try:
         unchanged = same()
     except AuscultError as error:

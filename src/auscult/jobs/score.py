@@ -81,8 +81,8 @@ def _clips(prediction: Path, truth: Path) -> list[ClipPairs]:
             key=lambda path: natural_key(path.name),
         )
         if files:
-            place = prediction / folder.relative_to(truth)
-            pairs = tuple((_partner(place, path), path) for path in files)
+            predicted = prediction / folder.relative_to(truth)
+            pairs = tuple((_partner(predicted, path), path) for path in files)
             clips.append(ClipPairs(name=folder.name if folder != truth else own, pairs=pairs))
     if not clips:
         raise NothingToDo(
@@ -105,11 +105,11 @@ class _Scorer:
         self._labels = labels
 
     def __call__(self, clip: ClipPairs) -> JAndF | Undefined:
-        (prediction, told), (truth, true) = (_stack(clip, which, labels=self._labels) for which in (0, 1))
+        (prediction, reading), (truth, true_reading) = (_stack(clip, which, labels=self._labels) for which in (0, 1))
         result = j_and_f(prediction, truth, protocol=self._protocol)
         if isinstance(result, Undefined):
             return result
-        read = (("prediction", told), ("truth", true))
+        read = (("prediction", reading), ("truth", true_reading))
         return replace(result, signature=Signature((*read, *result.signature.fields)))
 
 
@@ -141,10 +141,10 @@ def _stack(clip: ClipPairs, which: int, *, labels: bool) -> tuple[NDArray[np.uin
 
 
 def _signed_alike(results: ScoresByName) -> ScoresByName:
-    """Clips whose files were read in several ways are told so in the signature of all: their mean is one number."""
+    """Give all clips the same signature, with every way in which files were read: their mean is one number."""
     scored = [result for result in results.values() if isinstance(result, Scored)]
     ways = {
-        side: "+".join(sorted({way for one in scored for way in one.signature.as_dict()[side].split("+")}))
+        side: "+".join(sorted({way for result in scored for way in result.signature.as_dict()[side].split("+")}))
         for side in ("prediction", "truth")
     }
     return {
@@ -194,7 +194,7 @@ def _percent(*values: float) -> tuple[str, ...]:
 
 
 def _write_rows(run: RunFolder, results: ScoresByName) -> None:
-    """Write the rows of all clips: they are computed in one go, so that those of an earlier run are replaced."""
+    """Write the rows of all clips, which are always computed together; those of an earlier run are replaced."""
     run.remove("scores.jsonl")
     run.append_many(
         "scores.jsonl",

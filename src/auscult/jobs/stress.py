@@ -59,9 +59,9 @@ class Stresser:
         except AuscultError as error:
             return [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
         masks = {item.id: _open(item, size) for item in group.items}
-        return [self._one(item, masks, frame_digest) for item in wanted]
+        return [self._result(item, masks, frame_digest) for item in wanted]
 
-    def _one(self, item: Item, masks: Mapping[str, Mask | AuscultError], frame_digest: str) -> Result:
+    def _result(self, item: Item, masks: Mapping[str, Mask | AuscultError], frame_digest: str) -> Result:
         mask = masks[item.id]
         if isinstance(mask, AuscultError):
             return Result(id=item.id, errors=[failed_row(item, mask, "read")])
@@ -169,7 +169,7 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
         return arguments_of(self.options) | {"kind": list(self._kinds), "difficulty": list(self._difficulties)}
 
     def items(self) -> list[Item]:
-        """The items, loose pictures marked: what is written names its clip, and would be taken for a video."""
+        """The items, with pictures outside of videos marked: output lines name a clip, as those of videos do."""
         films = filmed(self.listing)
         return [
             item if item.id in films else replace(item, extra={**item.extra, LOOSE: True})

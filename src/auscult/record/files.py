@@ -44,7 +44,7 @@ class Files:
         self._unlink(folder / PART)
 
     def claim(self, name: str) -> Path:
-        """Note that ``name`` is about to be written, make its folders, and say where it is."""
+        """Note that ``name`` is about to be written, make its folders, and return its path."""
         path = self.locate(name)
         if name not in self._noted:
             self._noted.add(name)

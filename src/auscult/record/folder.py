@@ -2,7 +2,7 @@
 
 ::
 
-    DIR/manifest.json     what the run is; a folder without one is nobody's record
+    DIR/manifest.json     what the run is; a folder without one is not a record
     DIR/*.jsonl           one line per result, appended whole as results come
     DIR/*.json, tables/   written at the end, each at one stroke
     DIR/.lock .written    who writes here; what was written here
@@ -194,7 +194,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 class RunFolder(Files):
-    """A run's folder with what its manifest says, held by this process; made by ``open_run``.
+    """A run's folder and its manifest, locked by this process; made by ``open_run``.
 
     Names are file names of the folder, or paths below it with ``/`` between the parts.
     """

@@ -90,7 +90,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozense
     """The differences between two manifests, in words, except those that do not change a result."""
     if old.get("command") != new.get("command"):
         yield f"the command was {old.get('command')}, now {new.get('command')}"
-        return  # the arguments of another command say nothing more
+        return  # the arguments of another command cannot be compared
     was, is_now = _section(old, "versions").get("auscult"), _section(new, "versions").get("auscult")
     if was != is_now:
         yield f"auscult was {was}, now {is_now}"

@@ -128,10 +128,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipRow:
-    """What is said of one object over the frames of one video: a line of ``clips.jsonl``, six decimals."""
+    """One object over the frames of one video: a line of ``clips.jsonl``, with six decimals."""
 
     clip: str
-    track: str  # what tells the object from the video's others; empty where it is the only one
+    track: str  # unique among the video's objects; empty where it is the only one
     judge: str
     n: int  # its items
     failed: int  # those of them that have no verdict
@@ -155,9 +155,9 @@ class ClipRow:
     odd: tuple[Mark, ...] = ()  # frames that differ from their neighbours
     frames: tuple[str | None, ...] = ()  # ids of the items from first to last; None where a frame has none
     times_s: tuple[float, ...] = ()  # times of these frames; empty where not all are known
-    # overlap of each frame's mask with the one before, motion taken out; None where it cannot be told
+    # overlap of each frame's mask with the one before, with motion compensated; None where it is not known
     overlaps: tuple[float | None, ...] = ()
-    # how much each frame differs from its neighbours; 1 and more is odd; None where it cannot be told
+    # how much each frame differs from its neighbours; 1 and more is odd; None where it is not known
     oddness: tuple[float | None, ...] = ()
     undefined: Mapping[str, str] = field(default_factory=dict)  # quantity to why there is none
     signatures: Mapping[str, str] = field(default_factory=dict)  # quantity to how it was made

@@ -106,7 +106,7 @@ def of_setup_timeout(limit_s: float, stage: str) -> AuscultError:
 
 
 def _limit(option: str, stage: str) -> str:
-    """Name of the limit in messages: an option of the command line only where a model is asked."""
+    """Name of the limit in messages: an option of the command line for models only."""
     return option if stage == MODEL_STAGE else "the limit"
 
 

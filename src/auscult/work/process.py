@@ -401,7 +401,7 @@ class _Listener:
     """Reads a process's messages, and checks on it while it waits: any child that holds the pipe keeps it open."""
 
     def __init__(self, process: subprocess.Popen[bytes], goes_on: Callable[[], bool]) -> None:
-        assert process.stdout is not None  # noqa: S101 - asked for with PIPE
+        assert process.stdout is not None  # noqa: S101 - opened with PIPE
         self._pipe = process.stdout.fileno()
         self._goes_on = goes_on
         self._looked_at = time.monotonic()

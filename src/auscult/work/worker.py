@@ -1,8 +1,8 @@
 """What runs inside a worker process.
 
 The process reads tasks from what was its standard input and answers on what was its standard output. Both are moved
-away before a judge or plug-in is imported, so that one that prints or reads disturbs nobody. A process that a task
-forks has neither, and ends where the task does: only the process that got the task answers.
+away before a judge or plug-in is imported, so that its reading and printing does not disturb the messages. A process
+that a task forks has neither, and ends with the task: only the process that got the task answers.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _leave(*pipes: BinaryIO) -> None:
 
 
 def _listen(pipe: BinaryIO, inbox: SimpleQueue[bytes | None], busy: threading.Event) -> None:
-    """Pass messages on. The end of the pipe while a task is at work means that nobody waits for its result."""
+    """Pass messages on. Where the pipe ends during a task, the parent is gone and the process exits."""
     while (message := frames.read(pipe)) is not None:
         inbox.put(message)
     if busy.is_set():

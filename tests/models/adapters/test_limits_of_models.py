@@ -32,7 +32,7 @@ class Asked:
 def failures(given: str, *, timeout_s: float) -> list[ErrorRecord]:
     failed: list[ErrorRecord] = []
     job.predict(
-        [job.QueuedRequest(key="a", id="a", condition="clean", source=Path("a.png"), asked=Asked())],
+        [job.QueuedRequest(key="a", id="a", condition="clean", source=Path("a.png"), prepared=Asked())],
         model_spec(given),
         options=job.PredictOptions(workers=1, timeout_s=timeout_s),
         keep=lambda row: pytest.fail(str(row)),

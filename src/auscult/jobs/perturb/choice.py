@@ -21,24 +21,24 @@ _MOST_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What one recipe makes of one part; the folder that it goes to has the recipe's name."""
+    """One part perturbed by one recipe; it is written to the folder with the recipe's name."""
 
     recipe: Recipe
     part: PerturbedPart
 
     @property
     def id(self) -> str:
-        """What it is called in the record."""
+        """Its id in the record."""
         return f"{self.recipe.name}/{self.part.id}"
 
     @property
     def steps(self) -> tuple[RecipeStep, ...]:
-        """The steps of the recipe that can be done to the part."""
+        """The steps of the recipe that apply to the part."""
         return tuple(step for step in self.recipe.steps if step.room in self.part.rooms)
 
     @property
     def made(self) -> bool:
-        """Whether something becomes of the part: it is perturbed, or carried along."""
+        """Whether there is an output: the part is perturbed or copied."""
         return bool(self.part.carried or self.steps)
 
     @property
@@ -48,7 +48,7 @@ class Output:
         return f"{self.recipe.name}/{name}" if name else ""
 
     def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The rows of ``errors.jsonl`` of a part that failed: one for each item that it costs, else its own."""
+        """The rows of ``errors.jsonl`` of a part that failed: one for each of its items, else its own."""
         part = self.part
         if error.path is None and part.path is not None:
             error = replace(error, path=str(part.path))
@@ -57,7 +57,7 @@ class Output:
 
 
 def not_done(recipe: Recipe, rooms: Collection[str]) -> list[str]:
-    """The steps of a recipe that were not taken, since an input has nothing that they perturb."""
+    """The steps of a recipe that do not apply to any of these rooms."""
     return [step.name for step in recipe.steps if step.room not in rooms]
 
 
@@ -69,12 +69,12 @@ class PerturbTask:
 
     @property
     def key(self) -> str:
-        """What the first of them is called in the record."""
+        """The id of the first output."""
         return self.outputs[0].id
 
     @property
     def size(self) -> int:
-        """How many they are."""
+        """The number of outputs."""
         return len(self.outputs)
 
     def split(self) -> list[PerturbTask]:
@@ -99,7 +99,7 @@ def tasks_of(outputs: Iterable[Output], *, chunk: int) -> list[PerturbTask]:
 
 
 def recipes_of(wanted: Wanted) -> tuple[Recipe, ...]:
-    """The recipes, where no preset draws them; refuses what is unknown, out of range or does not go together."""
+    """The recipes, empty where a preset draws them; refuses unknown names, bad values and conflicting options."""
     if bool(wanted.kinds) == bool(wanted.preset):
         raise UsageError(
             "both --kind and --preset were given" if wanted.kinds else "nothing was asked for: --kind is missing",
@@ -133,14 +133,14 @@ def usual_severities(wanted: Wanted) -> str:
 
 
 def rooms_of(wanted: Wanted, recipes: Sequence[Recipe]) -> frozenset[str]:
-    """The rooms that the recipes touch, or that a preset draws from."""
+    """The rooms that the recipes use, or that a preset draws from."""
     if wanted.preset:
         return frozenset({"vision", "sound", "sentences"})
     return frozenset(room for recipe in recipes for room in recipe.rooms)
 
 
 def outputs_of(wanted: Wanted, parts: Sequence[PerturbedPart], *, recipes: Sequence[Recipe], seed: int) -> list[Output]:
-    """Every part with every recipe that it gets, also where nothing becomes of it."""
+    """Every part with every recipe that it gets, also those without effect (see ``Output.made``)."""
     if not wanted.preset:
         _check_clips(recipes, parts)
         return [Output(recipe, part) for recipe in recipes for part in parts]
@@ -164,8 +164,8 @@ def outputs_of(wanted: Wanted, parts: Sequence[PerturbedPart], *, recipes: Seque
 
 
 def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> None:
-    """Refuse a schedule that moves from frame to frame where every picture stands alone, unless it draws severities."""
-    going = [one.schedule.name for one in recipes if one.schedule.moves and not one.schedule.draws_levels]
+    """Refuse a schedule over time where no clip has several frames, unless the schedule draws severities."""
+    going = [recipe.schedule.name for recipe in recipes if recipe.schedule.moves and not recipe.schedule.draws_levels]
     if going and not any(part.medium == "video" or part.count > 1 for part in parts):
         raise UsageError(
             f"--dynamic {going[0]} goes from frame to frame, and every picture of the input stands alone",
@@ -185,12 +185,12 @@ def _heard(part: PerturbedPart) -> bool:
         return False
     try:
         return probe(part.path).sound_channels > 0
-    except InputError:  # the worker that opens it says what is wrong
+    except InputError:  # the worker that opens it reports the error
         return False
 
 
 def idle_notes(outputs: Sequence[Output], folders: Iterable[str]) -> list[str]:
-    """Notes of parts that nothing becomes of, and of recipes that have nothing to do."""
+    """Notes on parts without output, and on recipes that apply to nothing."""
     made = {output.part.id for output in outputs if output.made}
     unmade = {output.part.id: output.part for output in outputs if output.part.id not in made}
     busy = {output.recipe.name for output in outputs if output.steps}

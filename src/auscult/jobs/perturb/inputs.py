@@ -1,4 +1,4 @@
-"""What an INPUT holds that is perturbed: each frame, sound, video and expression once.
+"""The parts of an INPUT that are perturbed: each frame, sound, video and expression once.
 
 INPUT is items (whatever ``audit`` takes), one picture, video or sound, a folder of them, or a file of sentences.
 """
@@ -35,48 +35,48 @@ ROOMS_OF: Final[Mapping[Medium, frozenset[str]]] = {
     "sound": frozenset({"sound"}),
     "sentence": frozenset({"sentences"}),
 }
-"""What can be done to each medium."""
+"""The rooms of stressors that apply to each medium."""
 
 _IN_ITEMS: Final[Mapping[Medium, str]] = {"picture": "frame", "sound": "audio", "sentence": "text"}
-"""What a part of items is called; one that stands alone is called by its medium."""
+"""Kind of a part that belongs to items; the kind of any other part is its medium."""
 
 RATE_FPS: Final = 25.0
-"""Frames a second of a clip that does not say."""
+"""Frames a second where the clip's rate is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerturbedPart:
-    """The smallest thing that is perturbed and kept by itself."""
+    """The smallest unit that is perturbed and stored by itself."""
 
     id: str  # unique among the parts
     medium: Medium
-    key: str  # what the draws are made for; frames of one clip share it
+    key: str  # key of its random draws; frames of one clip share it
     group: str = ""  # the clip or file it is of; a preset draws one recipe for all parts of a group
     path: Path | None = None  # the file, or None for a sentence
-    name: str = ""  # of the file that is made, below the recipe's folder; empty for a sentence
-    carried: str = ""  # of the copy where nothing is done to it; empty where it is left out then
+    name: str = ""  # of the perturbed file, below the recipe's folder; empty for a sentence
+    carried: str = ""  # of the copy where no step applies; empty where it is left out then
     index: int = 0
     count: int = 1
     rate_fps: float = RATE_FPS
     text: str = ""
-    items: tuple[Item, ...] = ()  # the items it is of, which are lost with it; none where it stands alone
-    # those of the items' ids from which another item's differs in upper and lower case alone
+    items: tuple[Item, ...] = ()  # its items, which fail with it; empty for a part of its own
+    # ids of its items that equal another item's id but for upper and lower case
     twins: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> str:
-        """What people are told that it is: a picture of items is a frame, their sound is audio, a sentence a text."""
+        """Name of its type in messages: frame, audio or text for parts of items, else the medium."""
         return _IN_ITEMS[self.medium] if self.items else self.medium
 
     @property
     def rooms(self) -> frozenset[str]:
-        """The rooms whose perturbations can be done to it."""
+        """The rooms whose perturbations apply to it."""
         return ROOMS_OF[self.medium]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerturbedParts:
-    """What an INPUT holds."""
+    """The parts of an INPUT."""
 
     layout: str
     parts: tuple[PerturbedPart, ...]
@@ -87,16 +87,16 @@ class PerturbedParts:
 
 
 def left_out(parts: Iterable[PerturbedPart], why: str) -> list[str]:
-    """Notes of parts of which nothing becomes; an item keeps its expression as it is, so that none is left out."""
+    """Notes on parts without output; expressions of items are kept unchanged, so they are never left out."""
     counts = Counter(part.kind for part in parts if part.kind != "text")
     return [f"left out, since {why}: {counted(count, kind)}" for kind, count in counts.items()]
 
 
 def named_apart(parts: Iterable[PerturbedPart]) -> list[PerturbedPart]:
-    """Give each part files of its own: names that several parts could be written to get a hash of the part's id.
+    """Give each part unique file names: a name that several parts could use gets a hash of the part's id.
 
-    A part may be perturbed or carried along, so both of its names count. Parts that share neither keep theirs. Parts of
-    one file, such as a sound of several clips, have names that differ already, and may share the name of its copy.
+    A part may be perturbed or copied, so both of its names count. Parts of one file, such as a sound of several clips,
+    have different names already, and may share the name of the copy.
     """
     found = list(parts)
     owners: dict[str, set[Path | str]] = defaultdict(set)
@@ -111,7 +111,7 @@ def named_apart(parts: Iterable[PerturbedPart]) -> list[PerturbedPart]:
 
 
 def tagged(name: str, of: str) -> str:
-    """A name with a hash of what it is of, before its ending."""
+    """A file name with a hash of ``of`` before its suffix."""
     path = PurePosixPath(name)
     tag = blake2b(of.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return str(path.with_name(f"{path.stem}-{tag}{path.suffix}"))
@@ -147,10 +147,10 @@ def item_parts(source: Path, options: ListOptions, *, by_group: bool) -> Perturb
 
 
 def _frames(items: Sequence[Item], source: Path, clips: Mapping[str, str]) -> list[PerturbedPart]:
-    """One part a frame; those of one film share what is drawn, and a loose picture has its own.
+    """One part a frame; frames of one video share the random draws, a single picture has its own.
 
-    A frame is of the clip of its first item. Sounds and expressions of all its items go with it, also of those that
-    call the clip otherwise.
+    A frame belongs to the clip of its first item. Sounds and expressions of all its items go with it, also of items
+    with another clip name.
     """
     frames = group_by_frame(items)
     names = {group[0].frame: frame_name_of(group[0].frame, source) for group in frames}
@@ -185,18 +185,18 @@ def _frames(items: Sequence[Item], source: Path, clips: Mapping[str, str]) -> li
 
 
 def _with_ending(name: str, ending: str, stems: Mapping[str, int]) -> str:
-    """A name with another ending, after its own where two files differ in that alone."""
+    """A name with another suffix; the old one is kept before it where two files differ in the suffix alone."""
     return f"{Path(name).stem}{ending}" if stems[Path(name).stem] <= 1 else f"{name}{ending}"
 
 
 def _in_order(groups: Sequence[list[Item]]) -> list[list[Item]]:
-    """The frames of a clip by their times, or by their names where not all have one, whatever the order of lines."""
+    """The frames of a clip sorted by time, or by name where not all have a time."""
     timed = all(group[0].time_s is not None for group in groups)
 
-    def place(group: list[Item]) -> tuple[float, NaturalKey]:
+    def order_key(group: list[Item]) -> tuple[float, NaturalKey]:
         return (group[0].time_s or 0.0) if timed else 0.0, natural_key(group[0].frame.as_posix())
 
-    return sorted(groups, key=place)
+    return sorted(groups, key=order_key)
 
 
 def _rate(groups: Sequence[Sequence[Item]]) -> float:
@@ -209,10 +209,9 @@ def _rate(groups: Sequence[Sequence[Item]]) -> float:
 def _sounds(
     items: Iterable[Item], source: Path, clips: Mapping[str, str], *, groups: Mapping[str, str], by_group: bool
 ) -> list[PerturbedPart]:
-    """One part a file; with a recipe for each group, one for each group that the file is heard in.
+    """One part a file; with a recipe for each group, one for each group that uses the file.
 
-    What is drawn for the part of a group does not depend on who else has the file. One that no other group has keeps
-    the file's own name.
+    The draws of a group do not depend on other groups with the same file. A file of a single group keeps its name.
     """
     heard: dict[Path, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
@@ -221,8 +220,8 @@ def _sounds(
     names = {path: frame_name_of(path, source) for path in heard}
     stems = Counter(Path(name).stem for name in names.values())
     parts = []
-    for path, places in heard.items():
-        (first, members), *others = places.items()
+    for path, per_group in heard.items():
+        (first, members), *others = per_group.items()
         whole = PerturbedPart(
             id=f"audio:{names[path]}",
             medium="sound",
@@ -231,12 +230,12 @@ def _sounds(
             path=path,
             name=f"audio/{_with_ending(names[path], '.wav', stems)}",
             carried=f"audio/{names[path]}",
-            items=tuple(item for members in places.values() for item in members),
+            items=tuple(item for members in per_group.values() for item in members),
         )
         if not by_group:
             parts.append(whole)
             continue
-        for group, members in places.items():
+        for group, members in per_group.items():
             own = f"{whole.id}:{group}"
             part = replace(whole, group=group, key=group if members[0].id in clips else own, items=tuple(members))
             parts.append(replace(part, id=own, name=tagged(whole.name, own)) if others else part)
@@ -244,7 +243,7 @@ def _sounds(
 
 
 def _texts(items: Iterable[Item], clips: Mapping[str, str], groups: Mapping[str, str]) -> list[PerturbedPart]:
-    """One part an expression. What a film's items share as a text is one sentence, and is perturbed alike."""
+    """One part an expression. The same text in one video has the same key, so it is perturbed alike."""
     return [
         PerturbedPart(
             id=f"text:{item.id}",
@@ -275,7 +274,7 @@ _MOST_DEPTH: Final = 5
 
 
 def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path, by_group: bool) -> PerturbedParts:
-    """List what of an INPUT the perturbations of some rooms can be done to; what lies in the output folder is none."""
+    """List the parts of an INPUT that the given rooms can perturb, without files of the output folder."""
     if is_folder(source) and source.resolve().is_relative_to(out.resolve()):
         raise UsageError(
             "the output folder holds the input",
@@ -294,7 +293,7 @@ def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: 
 
 def _nothing_for(rooms: frozenset[str], found: PerturbedParts, source: Path) -> NothingToDo:
     needed = [medium for medium in ROOMS_OF if ROOMS_OF[medium] & rooms]
-    told = [*needed, *(["text"] if "sentence" in needed else [])]
+    kinds = [*needed, *(["text"] if "sentence" in needed else [])]
     held = ", ".join(counted(count, kind) for kind, count in Counter(part.kind for part in found.parts).items())
     hint = f"it holds {held or ('no file that is known' if found.sentences is None else 'no sentence')}"
     if rooms == {"timing"} and found.listing is not None:
@@ -302,7 +301,7 @@ def _nothing_for(rooms: frozenset[str], found: PerturbedParts, source: Path) -> 
     return NothingToDo(
         f"the input holds nothing that {' or '.join(sorted(rooms))} can perturb",
         path=source,
-        expected=" or ".join(sorted(told)),
+        expected=" or ".join(sorted(kinds)),
         hint=hint,
     )
 
@@ -323,10 +322,10 @@ def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> 
 
 
 def _refuse_reading(source: Path, options: ListOptions) -> None:
-    """Insist that a picture, video, sound or file of sentences comes without options that say how items are read."""
-    told = [field.name for field in fields(options) if getattr(options, field.name) != field.default]
-    if told and _alone(source) is not None:
-        words = " and ".join(f"--{name}" for name in told)
+    """Refuse options on how items are read where INPUT is one picture, video, sound or file of sentences."""
+    given = [field.name for field in fields(options) if getattr(options, field.name) != field.default]
+    if given and _alone(source) is not None:
+        words = " and ".join(f"--{name}" for name in given)
         raise UsageError(
             f"{words} had no effect: the input is one file, and no list of items",
             path=source,
@@ -366,7 +365,7 @@ def _folder(source: Path, out: Path) -> PerturbedParts:
 
 
 def _hidden(source: Path, out: Path) -> int:
-    """How many files and folders were passed over since their names begin with a dot; those of the output aside."""
+    """The number of hidden files and folders, which are ignored; without those of the output folder."""
     count = 0
     for folder, folders, files in os.walk(source):
         count += sum(name.startswith(".") for name in (*folders, *files))
@@ -385,7 +384,7 @@ def _media(files: Mapping[str, Path]) -> tuple[PerturbedPart, ...]:
     counts = Counter(part.name.casefold() for part in parts)
     return tuple(
         named_apart(
-            # two files that differ in their endings alone keep them
+            # two files that differ in their suffixes alone keep them
             part if counts[part.name.casefold()] == 1 else replace(part, name=_plain(part.id) + suffix(part.name))
             for part in parts
         )
@@ -393,6 +392,6 @@ def _media(files: Mapping[str, Path]) -> tuple[PerturbedPart, ...]:
 
 
 def _plain(name: str) -> str:
-    """A relative name that a record takes: few parts, none of them hidden or odd."""
+    """A relative name that is allowed in a record: limited depth, safe characters, no hidden parts."""
     pieces = name.split("/")
     return "/".join(map(safe_name, pieces)) if len(pieces) <= _MOST_DEPTH else safe_name(name)

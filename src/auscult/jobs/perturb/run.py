@@ -3,7 +3,7 @@
 ::
 
     DIR/<recipe>/       the perturbed files; for items an INPUT that ``audit`` takes
-    DIR/outputs.jsonl   of every output the hash of what it decodes to, its plan, and what became of the truth
+    DIR/outputs.jsonl   for every output the hash of its decoded content, its plan, and its truth
     DIR/manifest.json, errors.jsonl, summary.json, tables/
 
 The same command again continues where a stopped run left off.
@@ -65,11 +65,11 @@ _NEEDS: Final[Mapping[str, tuple[Medium, ...]]] = {
     "keep": ("sentence",),
     "keep_head": ("sentence",),
 }
-"""Options, and the media without which they do nothing; people are told of the first."""
+"""Options and the media that they apply to; messages name the first."""
 
 
 def _check(options: PerturbOptions, rooms: frozenset[str]) -> None:
-    """Insist that numbers are in range, and that words are kept only where a sentence is perturbed."""
+    """Insist that numbers are in range, and that --keep options come with a perturbation of sentences."""
     quality = LOSSLESS <= options.quality <= WORST_QUALITY
     refuse_out_of_range(
         {
@@ -88,7 +88,7 @@ def _check(options: PerturbOptions, rooms: frozenset[str]) -> None:
 
 
 def idle_options(given: frozenset[str], parts: Sequence[PerturbedPart]) -> list[str]:
-    """Notes of options that were spelled out, and that nothing in an input makes use of."""
+    """Notes on options that were given but apply to nothing in the input."""
     there = {part.medium for part in parts}
     return [
         f"--{name.replace('_', '-')} has no effect: the input holds no {media[0]}"
@@ -98,13 +98,13 @@ def idle_options(given: frozenset[str], parts: Sequence[PerturbedPart]) -> list[
 
 
 ELSEWHERE: Final = ("video", "mixture", "separated")
-"""Keys that name files which are not carried along; they are left out, and the line says so."""
+"""Keys of files that are not copied; they are left out, and listed under ``left_out``."""
 
 BOXES: Final = ("box", "boxes", "bbox", "bboxes")
-"""Keys that tell places in the picture; left out where pixels moved."""
+"""Keys with positions in the picture; left out where pixels moved."""
 
 SPANS: Final = ("spans_s",)
-"""Keys that tell when something is heard; left out where the sound was taken away in part."""
+"""Keys with time spans of sounds; left out where parts of the sound were silenced."""
 
 Row = Mapping[str, Any]
 
@@ -117,22 +117,22 @@ def item_line(item: Item, recipe: Recipe, rows: Mapping[Medium, Row], *, seed: i
     plans = {medium: row["plan"] for medium, row in rows.items() if row["plan"] is not None}
     stress: dict[str, Any] = {"recipe": recipe.name, "seed": seed, "plans": plans}
     stress |= {"index": picture["index"], "moved": picture["moved"]}
-    said = picture["items"][item.id]
-    line = {"id": item.id, "frame": _below(recipe, picture), "mask": said["mask"], **item_row(item)}
+    masks = picture["items"][item.id]
+    line = {"id": item.id, "frame": _below(recipe, picture), "mask": masks["mask"], **item_row(item)}
     if sentence is not None:
         stress |= {"text": item.query.text, "words": sentence["words"]}
         line["text"] = sentence["text"]
     if sound is not None:
         line["audio"] = _below(recipe, sound)
-    if "truth" in said:
-        line["truth"] = said["truth"]
-    told = {
+    if "truth" in masks:
+        line["truth"] = masks["truth"]
+    notes = {
         "silent_s": silent_s,
         "not_done": not_done(recipe, {room for medium in rows for room in ROOMS_OF[medium]}),
         "left_out": [key for key in gone if key in item.extra],
         LOOSE: loose,
     }
-    stress |= {key: value for key, value in told.items() if value}
+    stress |= {key: value for key, value in notes.items() if value}
     if "stress" in item.extra:
         stress["before"] = item.extra["stress"]
     kept = {key: value for key, value in item.extra.items() if key not in {*gone, "stress"}}
@@ -145,7 +145,7 @@ def _below(recipe: Recipe, row: Row) -> str:
 
 
 def refuse_changed(rows: Mapping[str, Row], outputs: Mapping[str, Output]) -> None:
-    """Insist that what was made before still comes from the same files."""
+    """Insist that earlier outputs still come from the same files."""
     digests: dict[tuple[str, ...], str] = {}
 
     def same(part: PerturbedPart, row: Row) -> bool:
@@ -162,18 +162,18 @@ def refuse_changed(rows: Mapping[str, Row], outputs: Mapping[str, Output]) -> No
 
 
 def content_digest(rows: Mapping[str, Row]) -> str:
-    """One SHA-256 over the hashes of all outputs, by which two people compare what they built.
+    """One SHA-256 over the hashes of all outputs, to compare two runs.
 
-    Of every output, in the order of their ids: its id, and the hashes of frames, sound, sentence, copied file and moved
-    masks that its line holds.
+    It covers for every output, sorted by id: the id, and the hashes of frames, sound, sentence, copied file and moved
+    masks in its line.
     """
     digest = hashlib.sha256()
     for name in sorted(rows):
         row = rows[name]
-        told = [name, *(str(row.get(key, "")) for key in ("sha256", "sound_sha256", "file_sha256"))]
+        fields = [name, *(str(row.get(key, "")) for key in ("sha256", "sound_sha256", "file_sha256"))]
         items = row.get("items", {})
-        told += [f"{item} {items[item].get('mask_sha256', '')}" for item in sorted(items)]
-        digest.update("\n".join([*told, ""]).encode("utf-8", "backslashreplace"))
+        fields += [f"{item} {items[item].get('mask_sha256', '')}" for item in sorted(items)]
+        digest.update("\n".join([*fields, ""]).encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
 
 
@@ -185,7 +185,7 @@ _UNOPENED: Final = "; masks of pictures in which nothing moved were copied unope
 
 
 def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[Row], *, note: str) -> Table:
-    """What was made by each recipe; ``counts`` are how many outputs or items were made, and how many wanted."""
+    """Outputs by recipe; ``counts`` are how many outputs or items were made, and how many were requested."""
     by_recipe: dict[str, list[Row]] = {name: [] for name in counts}
     for row in rows:
         by_recipe[row["recipe"]].append(row)
@@ -227,7 +227,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         self._parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
         parts = self._parts.parts
         if any(part.medium == "video" for part in parts):
-            load_av()  # where the extra is missing, that is said before anything is written
+            load_av()  # raises before anything is written where the extra is missing
         outputs = outputs_of(wanted, parts, recipes=recipes, seed=options.seed)
         self._folders = [preset(wanted.preset).name] if wanted.preset else [recipe.name for recipe in recipes]
         self._notes = [*self._parts.notes, *idle_options(options.given, parts), *idle_notes(outputs, self._folders)]
@@ -235,7 +235,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         self._rows: dict[str, Row] = {}
 
     def manifest(self) -> dict[str, Any]:
-        """What the run is."""
+        """The manifest of the run."""
         options, wanted = self.options, self.options.wanted
         arguments = arguments_of(options) | {"severity": wanted.severities or usual_severities(wanted)}
         inputs = {
@@ -247,7 +247,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         return run_manifest(f"stress {wanted.room}", options, inputs=inputs, arguments=arguments)
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
-        """What of INPUT cannot be read, with its id where it has one."""
+        """Errors of INPUT, with the id where there is one."""
         return self._parts.errors
 
     def worker(self) -> partial[Perturber]:
@@ -255,7 +255,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         return partial(Perturber, replace(self.options, out=self.options.out.resolve()))
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[PerturbTask], float | None]]:
-        """What is still to be done, medium by medium: a video has a time limit of its own."""
+        """The remaining outputs, medium by medium: videos have a time limit of their own."""
         self._rows = _rows_there(writer.run)
         refuse_changed(self._rows, self._outputs)
         by_medium: dict[Medium, list[Output]] = defaultdict(list)
@@ -276,7 +276,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         return "items" not in row or all(item.id in row["items"] for item in output.part.items)
 
     def begin(self, task: PerturbTask, run: RunFolder) -> None:
-        """Note the files that a worker is about to write, so that a later run can remove them."""
+        """Register the files that a worker is about to write, so that a later run can remove them."""
         for output in task.outputs:
             if output.file:
                 run.claim(output.file)
@@ -284,7 +284,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
                 run.claim(f"{output.file}.part")
 
     def kept(self, results: Sequence[Result]) -> None:
-        """Take note of the lines of ``outputs.jsonl``."""
+        """Remember the new lines of ``outputs.jsonl``."""
         for result in results:
             self._rows |= {str(row["id"]): row for row in result.rows.get(OUTPUTS, ())}
 
@@ -313,9 +313,9 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         tables = {"perturbed": _made_table(counts, self._rows.values(), note=note)}
         failed = Counter((row.get("stage") or "", row.get("error") or "") for row in run.lines(ERRORS))
         if failed:
-            told = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
+            rows = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
             header = ("stage", "error", "count")
-            tables["failed"] = Table(title="failed", header=header, rows=told, note="all: errors.jsonl")
+            tables["failed"] = Table(title="failed", header=header, rows=rows, note="all: errors.jsonl")
         ok = sum(count for count, _ in counts.values())
         n = sum(count for _, count in counts.values()) + sum(error.stage not in REMARKS for _, error in parts.errors)
         summary = Summary(command=f"stress {self.options.wanted.room}", n=n, ok=ok, failed=n - ok)
@@ -331,7 +331,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
             lines = []
             for item in items:
                 ids = [f"{name}/{part.id}" for part in parts[item.id]]
-                outputs = [self._outputs[one] for one in ids if one in self._outputs]  # a sentence may stay as it is
+                outputs = [self._outputs[key] for key in ids if key in self._outputs]  # a sentence may stay as it is
                 rows = {output.part.medium: self._rows[output.id] for output in outputs if output.id in self._rows}
                 if len(rows) == len(outputs) and item.id in rows["picture"]["items"]:
                     loose = item.id not in films
@@ -342,7 +342,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
 def _rows_there(run: RunFolder) -> dict[str, Row]:
     """The lines of ``outputs.jsonl`` by id; of two with one id the later counts.
 
-    Only those whose files are there and as large as they were made: the others are made again.
+    Lines whose files are missing or of another size are left out: these outputs are made again.
     """
 
     def there(row: Row) -> bool:
@@ -356,7 +356,7 @@ def _rows_there(run: RunFolder) -> dict[str, Row]:
 
 
 def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:
-    """What each recipe does, and which package it comes from."""
+    """The steps of each recipe: stressor, strength and package."""
     stressors = {step.name: registry.find("stressor", step.name) for recipe in recipes for step in recipe.steps}
     for entry in stressors.values():
         entry.load()

@@ -34,12 +34,12 @@ class SentencesFile:
 
     name: str
     header: tuple[str, ...]  # the columns of a table; empty for lines, whose cells are id and text
-    rows: tuple[SentenceRow, ...]  # those that can be read; blank lines among them, since they keep their place
-    errors: tuple[ErrorRecord, ...] = ()  # those that cannot
+    rows: tuple[SentenceRow, ...]  # valid rows; blank lines are kept, so that line numbers stay the same
+    errors: tuple[ErrorRecord, ...] = ()  # of invalid rows
 
 
 def read_sentences(path: Path) -> SentencesFile:
-    """Read a ``.txt`` with one sentence a line, or a ``.csv`` with a column ``text`` and, if it likes, ``id``."""
+    """Read a ``.txt`` with one sentence a line, or a ``.csv`` with a column ``text`` and optionally ``id``."""
     header: list[str] = []
     errors: list[ErrorRecord] = []
     try:
@@ -72,19 +72,19 @@ def read_sentences(path: Path) -> SentencesFile:
 
 
 def _table(path: Path) -> tuple[list[str], list[tuple[int, SentenceRow]], list[ErrorRecord]]:
-    """The header of a table, its rows with their lines, and what of them is too short or too long."""
+    """The header of a table, its rows with their line numbers, and errors of rows of another length."""
     table = table_rows(path, max_bytes=MOST_BYTES, expected=_COLUMNS)
     _, header = next(table, (1, []))
     names = [name.strip().lower() for name in header]
     if "text" not in names:
         raise InputError(f"the first row is {shown(','.join(header))}", expected=_COLUMNS, path=path, line=1)
-    place, key = names.index("text"), names.index("id") if "id" in names else None
+    column, key = names.index("text"), names.index("id") if "id" in names else None
     found: list[tuple[int, SentenceRow]] = []
     errors: list[ErrorRecord] = []
     for line, cells in table:
         if len(cells) == len(header):
             name = str(len(found) + len(errors) + 1) if key is None else cells[key]
-            found.append((line, SentenceRow(name, cells[place], tuple(cells))))
+            found.append((line, SentenceRow(name, cells[column], tuple(cells))))
         else:
             errors.append(_bad(f"the row has {len(cells)} cells, the header {len(header)}", path, line))
     return header, found, errors
@@ -102,22 +102,22 @@ def _bad(problem: str, path: Path, line: int) -> ErrorRecord:
 
 
 def written(sentences: SentencesFile, made: Mapping[str, str]) -> tuple[str, str]:
-    """The ending and content of the file of one recipe, where ``made`` are the perturbed sentences by their ids.
+    """Suffix and content of the output file of one recipe; ``made`` are the perturbed sentences by id.
 
-    A table keeps its other columns and loses the rows that failed. Lines keep their places; where one failed, a table
-    of the others stands instead, since a line that is empty or missing would be a wrong answer.
+    A table keeps its other columns and loses the rows that failed. Lines keep their order; where one failed, a table of
+    the others is written instead, since an empty or missing line would shift or falsify the result.
     """
     whole = not sentences.errors and all(row.id in made for row in sentences.rows)
     if not sentences.header and whole:
         return ".txt", "".join(f"{made[row.id]}\n" for row in sentences.rows)
     header = sentences.header or ("id", "text")
-    place = [name.strip().lower() for name in header].index("text")
+    column = [name.strip().lower() for name in header].index("text")
     file = io.StringIO(newline="")
     table = csv.writer(file, lineterminator="\n")
     table.writerow(header)
     for row in sentences.rows:
         if row.id in made:
             cells = list(row.cells)
-            cells[place] = made[row.id]
+            cells[column] = made[row.id]
             table.writerow(cells)
     return ".csv", file.getvalue()

@@ -1,8 +1,8 @@
-"""What a worker process of ``auscult stress vision|sound|sentences|timing|recipe`` does: one part by one recipe.
+"""The worker of ``auscult stress vision|sound|sentences|timing|recipe``: applies one recipe to one part.
 
-Content is hashed as it is decoded, so that two people can compare. A video is gone through twice: once to count its
-frames and see that it is whole, since a plan needs to know how long a clip is and half a video would be a wrong answer;
-once to perturb it. Frames come upright, at their own times.
+Decoded content is hashed, so that results can be compared between machines. A video is read twice: once to count its
+frames and check that it is complete, since a plan needs the length of the clip; once to perturb it. Frames are upright,
+at their own times.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from auscult.stress.sound import AudioInfo
 from auscult.stress.vision import ClipInfo
 from auscult.types import Defect, Frame, Item, Mask, MaskRef, Samples, Truth
 
-# --- hashes, and what reading changed ---
+# --- hashes and conversions ---
 
 _MODES: Final = {"1": "grey", "L": "grey", "LA": "grey", "La": "grey", "I": "grey", "P": "palette", "PA": "palette"}
 
@@ -61,12 +61,12 @@ def sound_digest(samples: Samples) -> str:
 
 
 def conversions(path: Path) -> list[str]:
-    """What ``read_frame`` changed in a picture, in words; empty for one of RGB, 8 bits, upright, without alpha."""
+    """Conversions by ``read_frame``, in words; empty for an upright picture in RGB, 8 bits, without alpha."""
     with path.open("rb") as file, opened(file, path=path, limits=DEFAULT_LIMITS) as picture:
         mode, stored = picture.mode, [tile[3] for tile in getattr(picture, "tile", ())]
-        raw = [str(one if isinstance(one, str) or not one else one[0]) for one in stored]
+        raw = [str(entry if isinstance(entry, str) or not entry else entry[0]) for entry in stored]
         found = {
-            "16 bits to 8": mode.startswith("I") or any(";16" in one for one in raw),
+            "16 bits to 8": mode.startswith("I") or any(";16" in entry for entry in raw),
             "alpha over black": mode == "RGBa" or picture.has_transparency_data,
             "turned upright": orientation(picture) != 1,
             "the first of several pictures": _several(picture),
@@ -76,7 +76,7 @@ def conversions(path: Path) -> list[str]:
 
 
 def _several(picture: object) -> bool:
-    """Whether a file holds further pictures, such as pages or an animation; the preview in a camera's file is none."""
+    """Whether a file holds several pictures, such as pages or an animation; a camera's preview does not count."""
     return bool(getattr(picture, "is_animated", False)) and getattr(picture, "format", "") != "MPO"
 
 
@@ -85,20 +85,20 @@ def _several(picture: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What became of an output."""
+    """The result of one output."""
 
-    # what its line in ``outputs.jsonl`` says of it; empty where nothing was written
-    told: Mapping[str, Any] = field(default_factory=dict)
+    # keys of its line in ``outputs.jsonl``; empty where nothing was written
+    row: Mapping[str, Any] = field(default_factory=dict)
     # masks that go with a frame: name below the recipe's folder to bytes
     files: Mapping[str, bytes] = field(default_factory=dict)
     errors: tuple[tuple[str, ErrorRecord], ...] = ()  # (item, error) for masks that could not be opened
 
 
 def carried_masks(part: PerturbedPart, plan: Plan | None) -> Made:
-    """The masks and truths of the items of a frame, and as ``items`` what the line of each says of them.
+    """Files of the masks and true masks of a frame's items, and as ``items`` the keys for the line of each item.
 
-    That is ``mask`` and, where it has one, ``truth``; and of a mask that was drawn anew the hash of its pixels, bool
-    row by row.
+    These are ``mask`` and, where there is one, ``truth``; for a mask that was written anew also the hash of its pixels,
+    bool row by row.
     """
     carrier = _Carrier(part, frame_size(_path(part)), plan if plan is not None and plan.moves else None)
     items: dict[str, Mapping[str, Any]] = {}
@@ -111,26 +111,26 @@ def carried_masks(part: PerturbedPart, plan: Plan | None) -> Made:
             errors.append((item.id, ErrorRecord.of(error, "read")))
             continue
         files |= masks
-    return Made(told={"items": items}, files=files, errors=tuple(errors))
+    return Made(row={"items": items}, files=files, errors=tuple(errors))
 
 
 @dataclass(frozen=True, slots=True)
 class _Carrier:
-    """Carries masks of one frame along; moves them where there is a plan."""
+    """Copies the masks of one frame; transforms them where there is a plan."""
 
     part: PerturbedPart
     size: tuple[int, int]
     plan: Plan | None
 
     def item(self, item: Item) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """What an item's line says of its masks, and the files for it."""
+        """The mask keys of an item's line, and the mask files."""
         name = tagged(safe_name(item.id), item.id) if item.id in self.part.twins else safe_name(item.id)
         value, mask, files = self._mask(item.mask, f"masks/{name}", redraw=item.mask.absent_ok)
-        said: dict[str, Any] = {"mask": value}
+        line: dict[str, Any] = {"mask": value}
         if mask is not None:
-            said["mask_sha256"] = hashlib.sha256(mask.tobytes()).hexdigest()
+            line["mask_sha256"] = hashlib.sha256(mask.tobytes()).hexdigest()
         if item.truth is None:
-            return said, files
+            return line, files
         truth = _known(item.truth, ("iou", "defect", "difficulty", "action"))
         true = None
         if item.truth.mask is not None:
@@ -138,16 +138,16 @@ class _Carrier:
             files |= made
             truth = {"mask": true_value, **truth}
         if self.plan is not None and "iou" in truth:
-            # both masks moved; what the two share is counted anew, and without the true mask it is not known
+            # both masks moved, so their IoU is computed anew; without the true mask it is not known
             for key in ("iou", "difficulty", "action"):
                 truth.pop(key, None)
             if mask is not None and true is not None and (mask.any() or true.any()):
                 truth |= _counted(item.truth.defect, iou(mask, true))
-        said["truth"] = truth
-        return said, files
+        line["truth"] = truth
+        return line, files
 
     def _mask(self, ref: MaskRef, name: str, *, redraw: bool = False) -> tuple[Any, Mask | None, dict[str, bytes]]:
-        """How a line names a mask, the mask where it was opened, and its file."""
+        """The value of a mask key, the mask where it was opened, and its file."""
         elsewhere = ref.segmentation is not None and ref.size not in {None, self.size}
         if self.plan is not None or ref.positive or redraw or elsewhere:
             mask = read_mask(ref, size=self.size).mask
@@ -156,13 +156,13 @@ class _Carrier:
             return f"{name}.png", mask, {f"{name}.png": encode_mask(mask)}
         if ref.path is None:
             return ref.segmentation, None, {}
-        place = name + ref.path.suffix.lower()
-        named: Any = place
+        file = name + ref.path.suffix.lower()
+        named: Any = file
         if ref.index is not None:
-            named = {"path": place, "index": ref.index, "labels": ref.labels}
+            named = {"path": file, "index": ref.index, "labels": ref.labels}
         elif ref.labels:
-            named = {"path": place, "labels": True}
-        return named, None, {place: read_bytes(ref.path)}
+            named = {"path": file, "labels": True}
+        return named, None, {file: read_bytes(ref.path)}
 
 
 def _counted(defect: Defect | None, value: float) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _counted(defect: Defect | None, value: float) -> dict[str, Any]:
 
 
 def _known(truth: Truth, keys: Iterable[str]) -> dict[str, Any]:
-    """What a truth says under some of its names."""
+    """The keys of a truth that have a value."""
     return {key: getattr(truth, key) for key in keys if getattr(truth, key) is not None}
 
 
@@ -204,13 +204,13 @@ def refuse_soundless(output: Output, names: Iterable[str]) -> None:
 
 
 _MOST_HELD_BYTES: Final = 1 << 29
-_LIMITS: Final = Limits(max_bytes=1 << 36)  # a file is never in memory whole, and lossless ones are large
+_LIMITS: Final = Limits(max_bytes=1 << 36)  # files are never read into memory whole, and lossless ones are large
 _TIDY_EVERY: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Film:
-    """A video that was looked through, with the second at which each frame appears."""
+    """A checked video, with the time of each frame in seconds."""
 
     path: Path
     info: VideoInfo
@@ -227,7 +227,7 @@ class Film:
 
 
 def open_film(path: Path) -> Film:
-    """Look through a video."""
+    """Read a video once, to check it and list the times of its frames."""
     info = probe(path, limits=_LIMITS)
     if info.sound_channels > MOST_CHANNELS:
         raise InputError(
@@ -244,19 +244,19 @@ def open_film(path: Path) -> Film:
 
 
 def sizes(sound: Sound) -> dict[str, int]:
-    """Rate, channels and samples of a sound, as a line tells them."""
+    """Rate, channels and samples of a sound, as keys of a line."""
     channels, samples = sound.samples.shape
     return {"rate_hz": sound.rate_hz, "channels": channels, "samples": samples}
 
 
 def perturbed_sound(sound: Sound, plan: Plan, depth: Depth) -> tuple[Sound, int]:
-    """A sound as it comes back from the file that is made, and how many of its samples were cut off."""
+    """A perturbed sound as it is read back from its file, and how many samples were clipped."""
     samples, clipped = as_stored(plan.sound(sound.samples, sound.rate_hz), depth)
     return Sound(samples=samples, rate_hz=sound.rate_hz), clipped
 
 
 def write_perturbed(film: Film, plan: Plan, target: Path, *, quality: int, depth: Depth) -> dict[str, Any]:
-    """Perturb a video into a Matroska file; gives what its line says of frames and sound."""
+    """Perturb a video into a Matroska file; returns the keys of its line for frames and sound."""
     size = (film.info.height, film.info.width)
     sound, clipped = (None, 0) if film.sound is None else perturbed_sound(film.sound, plan, depth)
     fps = Fraction(min(max(film.fps, 0.1), 1000.0)).limit_denominator(100_000)
@@ -267,22 +267,22 @@ def write_perturbed(film: Film, plan: Plan, target: Path, *, quality: int, depth
         for index, frame in _shown(frames, plan, len(film.times_s), path=film.path):
             coder.add(film.times_s[index], frame)
             digest.update(frame.data)
-    told: dict[str, Any] = {"frames": len(film.times_s), "size": list(size), "fps": film.fps}
+    row: dict[str, Any] = {"frames": len(film.times_s), "size": list(size), "fps": film.fps}
     if quality == LOSSLESS:
-        told |= {"coding": "lossless", "sha256": digest.hexdigest()}
+        row |= {"coding": "lossless", "sha256": digest.hexdigest()}
     else:
-        told |= {"coding": f"x264, quantiser {quality}"}
-        told |= {"sha256": frame_digest(timed.frame for timed in read_frames(target, limits=_LIMITS))}
-        told |= {"rendered_sha256": digest.hexdigest()}
+        row |= {"coding": f"x264, quantiser {quality}"}
+        row |= {"sha256": frame_digest(timed.frame for timed in read_frames(target, limits=_LIMITS))}
+        row |= {"rendered_sha256": digest.hexdigest()}
     if sound is not None:
-        told |= {"sound_sha256": sound_digest(sound.samples), **sizes(sound), "clipped": clipped, "depth": depth}
-    return told
+        row |= {"sound_sha256": sound_digest(sound.samples), **sizes(sound), "clipped": clipped, "depth": depth}
+    return row
 
 
 def _sized(frames: Iterable[TimedFrame], size: tuple[int, int], path: Path) -> Iterator[Frame]:
     for number, timed in enumerate(frames):
         if number % _TIDY_EVERY == 0:
-            gc.collect()  # the decoder's pictures are in cycles, and the collector does not know how large they are
+            gc.collect()  # decoded frames are in reference cycles, and the collector does not know how large they are
         if timed.frame.shape[:2] != size:
             raise InputError(
                 f"the frames change their size, to {timed.frame.shape[0]} x {timed.frame.shape[1]} at "
@@ -295,23 +295,23 @@ def _sized(frames: Iterable[TimedFrame], size: tuple[int, int], path: Path) -> I
 
 
 def _shown(frames: Iterable[Frame], plan: Plan, count: int, *, path: Path) -> Iterator[tuple[int, Frame]]:
-    """Each place of the output with its frame, rendered for that place; kept until it was shown last."""
-    numbers = [plan.frame_number(place) for place in range(count)]
-    last = {number: place for place, number in enumerate(numbers)}
+    """Each output position with its rendered frame; source frames are held until their last use."""
+    numbers = [plan.frame_number(position) for position in range(count)]
+    last = {number: position for position, number in enumerate(numbers)}
     held: dict[int, Frame] = {}
-    place = 0
+    position = 0
     for number, frame in enumerate(frames):
         if number in last:
             held[number] = frame
-        while place < count and numbers[place] in held:
-            yield place, np.ascontiguousarray(plan.frame(held[numbers[place]], place))
-            if last[numbers[place]] == place:
-                del held[numbers[place]]
-            place += 1
+        while position < count and numbers[position] in held:
+            yield position, np.ascontiguousarray(plan.frame(held[numbers[position]], position))
+            if last[numbers[position]] == position:
+                del held[numbers[position]]
+            position += 1
         if len(held) * frame.nbytes > _MOST_HELD_BYTES:
             raise InputError("too many frames are shown long after they were", expected="512 MiB of frames", path=path)
-    if place != count:
-        raise InputError(f"the video ended after {place} of {count} frames", path=path)
+    if position != count:
+        raise InputError(f"the video ended after {position} of {count} frames", path=path)
 
 
 # --- the worker ---
@@ -321,7 +321,7 @@ OUTPUTS: Final = "outputs.jsonl"
 
 
 def part_digest(part: PerturbedPart, items: Collection[str]) -> str:
-    """Hash of what a part is made from: its file, the masks and truths of its items, its sentence."""
+    """Hash of the input of a part: its file, the masks and true masks of its items, its sentence."""
     masks = []
     for item in part.items:
         if item.id in items:
@@ -333,33 +333,35 @@ def part_digest(part: PerturbedPart, items: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Perturber:
-    """Perturbs parts as the options say; made once in each worker process."""
+    """Perturbs parts by the options; made once in each worker process."""
 
     options: PerturbOptions
 
     def __call__(self, task: PerturbTask) -> list[Result]:
-        """Make outputs in their order; one that fails costs no other."""
-        return [self._one(output) for output in task.outputs]
+        """Make outputs in their order; one that fails does not stop the others."""
+        return [self._result(output) for output in task.outputs]
 
-    def _one(self, output: Output) -> Result:
+    def _result(self, output: Output) -> Result:
         part, folder = output.part, output.recipe.name
         do = {"picture": self._picture, "sound": self._sound, "video": self._video, "sentence": self._sentence}
         try:
             made = do[part.medium](output)
             errors = [error_to_json(f"{folder}/{item}", error) for item, error in made.errors]
-            if not made.told:
+            if not made.row:
                 return Result(id=output.id, errors=errors)
             row: dict[str, Any] = {"id": output.id, "recipe": folder, "part": part.id}
             row |= {"kind": part.kind, "key": part.key}
-            files = {f"{folder}/{place}": data for place, data in made.files.items()}
+            files = {f"{folder}/{name}": data for name, data in made.files.items()}
             if output.file:
                 row["output"] = output.file
                 row["bytes"] = {output.file: (self.options.out / output.file).stat().st_size}
-                row["bytes"] |= {place: len(data) for place, data in files.items()}
-            left = [] if part.items else not_done(output.recipe, part.rooms)  # of items another part may take the step
+                row["bytes"] |= {name: len(data) for name, data in files.items()}
+            left = (
+                [] if part.items else not_done(output.recipe, part.rooms)
+            )  # for items, another part may take the step
             if left:
                 row["not_done"] = left
-            row |= {**made.told, "input": part_digest(part, made.told.get("items", ()))}
+            row |= {**made.row, "input": part_digest(part, made.row.get("items", ()))}
             return Result(id=output.id, rows={OUTPUTS: [row]}, files=files, errors=errors)
         except OutputError:
             raise
@@ -380,34 +382,34 @@ class Perturber:
             shot = ClipInfo(height=height, width=width, frames=part.count, rate_fps=part.rate_fps)
             plan = self._plan(output, shot=shot)
         masks = carried_masks(part, plan) if part.items else Made()
-        if part.items and not masks.told["items"]:
-            return replace(masks, told={})
-        told = self._copied(output) if frame is None or plan is None else self._rendered(output, frame, plan)
+        if part.items and not masks.row["items"]:
+            return replace(masks, row={})
+        row = self._copied(output) if frame is None or plan is None else self._rendered(output, frame, plan)
         if part.items:
-            told |= {**masks.told, "moved": plan is not None and plan.moves, "index": part.index}
-        return replace(masks, told=told)
+            row |= {**masks.row, "moved": plan is not None and plan.moves, "index": part.index}
+        return replace(masks, row=row)
 
     def _rendered(self, output: Output, frame: Frame, plan: Plan) -> dict[str, Any]:
         made, changed = plan.frame(frame, output.part.index), conversions(_path(output.part))
         write_frame(self.options.out / output.file, made)
-        told = {"sha256": frame_digest([made]), "size": list(frame.shape[:2]), "plan": plan.as_json()}
-        return told | ({"converted": changed} if changed else {})
+        row = {"sha256": frame_digest([made]), "size": list(frame.shape[:2]), "plan": plan.as_json()}
+        return row | ({"converted": changed} if changed else {})
 
     def _copied(self, output: Output) -> dict[str, Any]:
-        """Carry a file along as it is; its hash is of its bytes, since nothing was decoded."""
+        """Copy a file unchanged; its hash is of its bytes, since nothing was decoded."""
         data = read_bytes(_path(output.part))
         write_bytes(self.options.out / output.file, data)
         return {"file_sha256": hashlib.sha256(data).hexdigest(), "plan": None}
 
     def _sound(self, output: Output) -> Made:
         if not output.steps:
-            return Made(told=self._copied(output))
+            return Made(row=self._copied(output))
         sound = read_sound(_path(output.part))
         plan = self._plan(output, take=AudioInfo(**sizes(sound)))
         made, clipped = perturbed_sound(sound, plan, self.options.depth)
         write_bytes(self.options.out / output.file, wav_bytes(made, self.options.depth))
-        told = {"sha256": sound_digest(made.samples), **sizes(made), "depth": self.options.depth, "clipped": clipped}
-        return Made(told=told | {"silent_s": [list(span) for span in plan.silent_s], "plan": plan.as_json()})
+        row = {"sha256": sound_digest(made.samples), **sizes(made), "depth": self.options.depth, "clipped": clipped}
+        return Made(row=row | {"silent_s": [list(span) for span in plan.silent_s], "plan": plan.as_json()})
 
     def _video(self, output: Output) -> Made:
         film = open_film(_path(output.part))
@@ -418,14 +420,14 @@ class Perturber:
         plan = self._plan(output, shot=shot, take=take)
         if take is None:
             refuse_soundless(output, moving_sound(plan))
-        told = write_perturbed(
+        row = write_perturbed(
             film, plan, self.options.out / output.file, quality=self.options.quality, depth=self.options.depth
         )
         shown = plan.frames if plan.retimes else None
-        told["silent_s"] = [list(span) for span in plan.silent_s]
-        told["shown"] = None if shown is None else list(shown)
-        told["offset_s"] = [round(one, 6) for one in plan.lag(film.times_s)]
-        return Made(told=told | {"moved": plan.moves, "plan": plan.as_json()})
+        row["silent_s"] = [list(span) for span in plan.silent_s]
+        row["shown"] = None if shown is None else list(shown)
+        row["offset_s"] = [round(lag, 6) for lag in plan.lag(film.times_s)]
+        return Made(row=row | {"moved": plan.moves, "plan": plan.as_json()})
 
     def _sentence(self, output: Output) -> Made:
         text = output.part.text
@@ -433,9 +435,9 @@ class Perturber:
         made = plan.sentence(text)
         if any(made.count(sign) > text.count(sign) for sign in "\n\r\0"):
             raise InputError("the perturbed sentence has a line end or NUL that was not there", expected="one line")
-        words = [[one.start, one.before, one.after] for one in plan.words]
+        words = [[change.start, change.before, change.after] for change in plan.words]
         digest = hashlib.sha256(made.encode("utf-8", "surrogatepass")).hexdigest()
-        return Made(told={"sha256": digest, "text": made, "words": words, "plan": plan.as_json()})
+        return Made(row={"sha256": digest, "text": made, "words": words, "plan": plan.as_json()})
 
 
 def _path(part: PerturbedPart) -> Path:

@@ -222,7 +222,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
                     id=case.id,
                     condition=condition.name,
                     source=case.frames[0],
-                    asked=self.prepare(case, condition),
+                    prepared=self.prepare(case, condition),
                 )
 
     def _to_score(
