@@ -128,9 +128,9 @@ def parse_expression(text: str) -> ParsedExpression | None:
     """Read an expression, of its first 2,000 characters; None where no word of it could name something.
 
     Example:
-        >>> asked_for("The striped red cars that move to the left")
+        >>> parse_expression("The striped red cars that move to the left")
         ParsedExpression(phrase='striped red cars', noun='car', places=('left',), heard=False)
-        >>> asked_for("among the drums, the one that is louder").noun
+        >>> parse_expression("among the drums, the one that is louder").noun
         'drum'
     """
     words = [word.lower() for word in _WORD.findall(text[:_MOST_READ])]
