@@ -101,9 +101,10 @@ def even(source: AssetSource, scenes: int) -> list[tuple[int, KeyFrameSentence]]
     found: dict[bool, list[tuple[int, KeyFrameSentence]]] = {True: [], False: []}
     for scene in range(scenes):
         rng = generator(SEED, "six", scene)
-        for asked in key_frame_sentences(source, scene, seed=SEED, options=OPTIONS, nulls=0, rng=rng):
-            if asked.said.target is not None and asked.said.family in DECIDABLE and len(asked.things) > 1:
-                found[bool(asked.alike)].append((scene, asked))
+        for sentence in key_frame_sentences(source, scene, seed=SEED, options=OPTIONS, nulls=0, rng=rng):
+            expression = sentence.expression
+            if expression.target is not None and expression.family in DECIDABLE and len(sentence.masks) > 1:
+                found[bool(sentence.alike)].append((scene, sentence))
     alike = found[True]
     return [one for pair in zip_longest(alike, found[False][: len(alike) * 4 // 5]) for one in pair if one]
 
@@ -111,11 +112,11 @@ def even(source: AssetSource, scenes: int) -> list[tuple[int, KeyFrameSentence]]
 def judged(expressions: Sequence[tuple[int, KeyFrameSentence]], check: ScenesIdentity) -> Iterator[Row]:
     """Make the masks of each expression and judge them, with it and without."""
     judge = load("judge", DEFAULT_JUDGE)
-    for number, (scene, asked) in enumerate(expressions):
-        named = str(asked.said.target)
-        others = tuple(mask for name, mask in asked.things.items() if name != named)
-        target = MaskTarget(mask=asked.things[named], others=others)
-        case = Case(id=str(number), frame=asked.frame, query=Query(asked.said.text))
+    for number, (scene, sentence) in enumerate(expressions):
+        named = str(sentence.expression.target)
+        others = tuple(mask for name, mask in sentence.masks.items() if name != named)
+        target = MaskTarget(mask=sentence.masks[named], others=others)
+        case = Case(id=str(number), frame=sentence.frame, query=Query(sentence.expression.text))
         for kind, _, _, made in masks.variants(target, seed=SEED, key=str(number)):
             if not isinstance(made, Scored):
                 continue
@@ -128,7 +129,7 @@ def judged(expressions: Sequence[tuple[int, KeyFrameSentence]], check: ScenesIde
                 truth=kind,
                 told=told.defect,
                 blind=blind.defect,
-                alike=bool(asked.alike),
+                alike=bool(sentence.alike),
                 answered=found is not None,
             )
 

@@ -68,11 +68,11 @@ def fitted(table: Table, *, calibration: Table) -> Coefficients:
 
     ``calibration`` holds masks of other photographs and sequences, for the intervals and the scale of novelty.
     """
-    told = table.where(table.source != "real")
+    typed = table.where(table.source != "real")
     real = table.where(table.source == "real")
-    made = told.where((told.source != "drawn") & (told.defect != ARBITRARY))
+    made = typed.where((typed.source != "drawn") & (typed.defect != ARBITRARY))
     start = _scales(made.cues)
-    with_defects = replace(start, defects=_classifier(basis(told.cues, start), told.defect, _balanced(told)))
+    with_defects = replace(start, defects=_classifier(basis(typed.cues, start), typed.defect, _balanced(typed)))
     with_iou = replace(with_defects, iou=_ious(with_defects, made, real=real))
     with_intervals = replace(with_iou, reach=_reach(with_iou, calibration), prior=_prior(calibration))
     return _with_novelty(with_intervals, made.cues, calibration.cues[calibration.defect != ARBITRARY])
@@ -117,7 +117,7 @@ def _classifier(based: Doubles, labels: NDArray[np.str_], weights: Doubles) -> D
             found[at, 0] = model.intercept_[rows[name]]
             found[at, 1:] = model.coef_[rows[name]]
         else:
-            found[at, 0] = -50.0  # never seen, so never said
+            found[at, 0] = -50.0  # never seen, so never predicted
     return found
 
 
@@ -134,7 +134,7 @@ def _ious(coefficients: Coefficients, made: Table, *, real: Table) -> Doubles:
     truth = np.concatenate([made.iou[judged], real.iou])
     found = np.zeros((len(JUDGED), based.shape[1] + 1))
     for at, defect in enumerate(JUDGED):
-        # half by truth, half by what the classifier says: at use its mistakes are mixed in too
+        # half by truth, half by what the classifier predicts: at use its mistakes are mixed in too
         share = 0.5 * (made.defect[judged] == defect) + 0.5 * probs_made[judged, at]
         model = Ridge(alpha=RIDGE_PENALTY)
         model.fit(based, truth, sample_weight=np.concatenate([weights[judged] * share, scale * probs_real[:, at]]))
@@ -149,10 +149,10 @@ def _reach(coefficients: Coefficients, calibration: Table) -> dict[str, tuple[fl
     probs = probabilities(based, coefficients)
     mean, spread = mixture(based, probs, coefficients)
     residual = (known.iou - mean) / spread
-    said = np.array(DEFECTS)[named(probs).argmax(axis=1)]
+    predicted = np.array(DEFECTS)[named(probs).argmax(axis=1)]
     found = {"any": _quantiles(residual)}
     for defect in JUDGED:
-        members = said == defect
+        members = predicted == defect
         if members.sum() >= _LEAST_CALIBRATION:
             found[defect] = _quantiles(residual[members])
     return found
@@ -225,7 +225,7 @@ def measure(
 ) -> list[Result]:
     """Measure coefficients, by default the shipped ones, on what was left out of the fit.
 
-    ``constants`` is what the constant rows say, by source and row; the card keeps them. ``seed`` is that of the made
+    ``constants`` is the IoU of the constant rows, by source and row; the card keeps them. ``seed`` is that of the made
     defects and of the intervals. ``sets`` names the sets to measure, none all.
     """
     listener = progress or Silent()
@@ -233,8 +233,8 @@ def measure(
     listener.stage("measuring", len(sets) or 8)
     found: list[Result] = []
     for name, table in measured_tables(data, seed=seed, sets=sets):
-        said = constants[str(table.source[0])]
-        rows = judged_rows(table, measured, judge=JUDGE.name, constants=said)
+        baselines = constants[str(table.source[0])]
+        rows = judged_rows(table, measured, judge=JUDGE.name, constants=baselines)
         found += results_of(name, table, rows, seed=seed)
         listener.step()
     return found
@@ -301,9 +301,9 @@ def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -
         coefficients = fitted(rest.where(~held), calibration=rest.where(held))
         part = table.where((table.cluster == sequence) & (table.source == "real"))
         constants = constant_ious(rest)["real"]
-        for row, said in judged_rows(part, coefficients, judge=JUDGE.name, constants=constants).items():
-            rows.setdefault(row, []).append(said)
+        for row, columns in judged_rows(part, coefficients, judge=JUDGE.name, constants=constants).items():
+            rows.setdefault(row, []).append(columns)
         parts.append(part)
         progress.step()
-    whole = {row: joined_columns(said) for row, said in rows.items()}
+    whole = {row: joined_columns(columns) for row, columns in rows.items()}
     return list(results_of("davis_real_leave_one_out", joined_columns(parts), whole, seed=seed))

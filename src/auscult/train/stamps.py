@@ -85,11 +85,11 @@ def sounds(data: Path, out: Path) -> None:
 def backgrounds(data: Path, out: Path, *, photographs: Collection[str] | None = None) -> None:
     """Photographs with room for other things, and what they are known to hold."""
     root = data / "images" / "coco"
-    told = json.loads((root / "instances.json").read_text(encoding="utf-8"))
-    names = {one["id"]: one["name"] for one in told["categories"]}
+    listing = json.loads((root / "instances.json").read_text(encoding="utf-8"))
+    names = {one["id"]: one["name"] for one in listing["categories"]}
     rows = []
-    for picture in told["images"]:
-        own = [one for one in told["annotations"] if one["image_id"] == picture["id"]]
+    for picture in listing["images"]:
+        own = [one for one in listing["annotations"] if one["image_id"] == picture["id"]]
         if photographs is not None and picture["file_name"] not in photographs:
             continue
         if sum(one["area"] for one in own) > MOST_HELD * picture["width"] * picture["height"]:

@@ -92,9 +92,9 @@ _GRADED: Final = ("cutout", "dilate", "erode", "merge")
 def judged_rows(
     table: Table, coefficients: Coefficients, *, judge: str, constants: Mapping[str, float]
 ) -> dict[str, JudgeColumns]:
-    """What the judge and the baselines say of a table's masks, in its order."""
+    """Verdicts of the judge and the baselines on a table's masks, in its order."""
     found = [estimate(vector, coefficients) for vector in table.cues]
-    said = {
+    rows = {
         judge: _row(
             np.array([one.iou for one in found]),
             low=np.array([one.iou_low for one in found]),
@@ -103,7 +103,7 @@ def judged_rows(
         ),
         "always-perfect": _row(np.ones(len(table)), defect=texts(["perfect"] * len(table))),
     }
-    return said | {row: _row(np.full(len(table), iou)) for row, iou in constants.items()}
+    return rows | {row: _row(np.full(len(table), iou)) for row, iou in constants.items()}
 
 
 def _row(
@@ -123,8 +123,8 @@ def results_of(name: str, table: Table, rows: Mapping[str, JudgeColumns], *, see
     for metric, quantity, keep in _metrics(table):
         kept = true.where(keep)
         clusters = np.unique(kept.cluster)
-        for row, said in rows.items():
-            measured = quantity(said.where(keep), kept)
+        for row, columns in rows.items():
+            measured = quantity(columns.where(keep), kept)
             outcome = measured.outcome if len(kept) else Undefined("no items")
             rng = partial(generator, seed, "card", name, row, metric)
             draws = ClusterDraws.of(clusters, rng=rng, replicates=REPLICATES)
@@ -194,6 +194,6 @@ def _real_metrics(table: Table, everything: NDArray[np.bool_]) -> Iterator[tuple
     yield "width_90", measures.width, everything
 
 
-def _f2_of_nonsense(said: JudgeColumns, true: TruthColumns) -> Measured:
+def _f2_of_nonsense(predicted: JudgeColumns, true: TruthColumns) -> Measured:
     """Masks on no object count as full_neg."""
-    return measures.f2_tables(said, replace(true, defect=texts(["full_neg"] * len(true))))
+    return measures.f2_tables(predicted, replace(true, defect=texts(["full_neg"] * len(true))))

@@ -164,12 +164,12 @@ class Work:
         return np.asarray(noise, dtype=np.float32)
 
     def unlike(self, row: int, column: int) -> NDArray[np.float32]:
-        """How unlike that of one place each pixel's colour is: the sum over Lab, float32 over ``box``."""
+        """How unlike that of one pixel each pixel's colour is: the sum over Lab, float32 over ``box``."""
         off = cv2.absdiff(self.lab, np.array([*self.lab[row, column], 0.0], np.float64))
         return np.asarray(cv2.transform(off, np.ones((1, 3), np.float32)), dtype=np.float32)
 
     def far(self, row: int, column: int) -> NDArray[np.float32]:
-        """How far each pixel is from one place, in units of the object's size, float32 over ``box``."""
+        """How far each pixel is from one pixel, in units of the object's size, float32 over ``box``."""
         size = np.float32(self.size_px)
         down = (np.arange(self.own.shape[0], dtype=np.float32) - np.float32(row)) / size
         right = (np.arange(self.own.shape[1], dtype=np.float32) - np.float32(column)) / size

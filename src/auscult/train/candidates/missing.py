@@ -25,7 +25,7 @@ _NEVER: Final = np.float32(np.inf)
 
 
 def leak(work: Work, rng: np.random.Generator) -> Draft | None:
-    """Grown over the outline at one place into what has a like colour, connected to the object."""
+    """Grown over the outline from one point into what has a like colour, connected to the object."""
     edge = np.flatnonzero(work.reach == np.float32(0.5))
     if not edge.size:
         return None
@@ -245,7 +245,7 @@ def cells(work: Work, rng: np.random.Generator) -> Draft | None:
 
 @base.inside
 def colour(work: Work, rng: np.random.Generator) -> Draft | None:
-    """The part that has the colour of one place, the nearer to it the sooner: another shirt, a window, a shadow."""
+    """The part that has the colour of one point, the nearer to it the sooner: another shirt, a window, a shadow."""
     ((row, column),) = _drawn(work.own, rng, 1)
     unlike = work.unlike(row, column) + np.float32(rng.uniform(5, 60)) * work.far(row, column)
     times = cv2.GaussianBlur(unlike, (0, 0), 1.5)
@@ -265,8 +265,8 @@ def limb(work: Work, rng: np.random.Generator) -> Draft | None:
     parts = np.flatnonzero((areas > 0.03 * work.area_px) & (areas < 0.6 * work.area_px)) + 1
     if not parts.size:
         return None
-    some = rng.permutation(parts)[: int(rng.integers(1, parts.size + 1))]
-    mask = work.own & ~np.isin(labels, some)
+    chosen = rng.permutation(parts)[: int(rng.integers(1, parts.size + 1))]
+    mask = work.own & ~np.isin(labels, chosen)
     return _named(work, np.asarray(mask))
 
 
@@ -293,13 +293,13 @@ def opened(work: Work, rng: np.random.Generator) -> Draft | None:
 
 
 def _nearest(work: Work, rng: np.random.Generator, at: list[tuple[int, int]]) -> NDArray[np.float32] | None:
-    """How far each pixel is from the nearest of some places, in units of random shapes about them."""
+    """How far each pixel is from the nearest of the given points, in units of random shapes about them."""
     times: NDArray[np.float32] | None = None
     for row, column in at:
         x = (np.arange(work.own.shape[1], dtype=np.float32) - column)[None, :]
         y = (np.arange(work.own.shape[0], dtype=np.float32) - row)[:, None]
-        one = _norm(x, y, rng) * np.float32(rng.uniform(0.7, 1.4))
-        times = one if times is None else np.minimum(times, one)
+        norm = _norm(x, y, rng) * np.float32(rng.uniform(0.7, 1.4))
+        times = norm if times is None else np.minimum(times, norm)
     return times
 
 
@@ -333,11 +333,11 @@ def _turned(work: Work, rng: np.random.Generator) -> tuple[NDArray[np.float32], 
 
 
 def _drawn(where: Mask, rng: np.random.Generator, count: int) -> list[tuple[int, int]]:
-    places = np.flatnonzero(where)
-    if not places.size:
+    indices = np.flatnonzero(where)
+    if not indices.size:
         return []
-    chosen = rng.choice(places, size=count)
-    return [(int(place) // where.shape[1], int(place) % where.shape[1]) for place in chosen]
+    chosen = rng.choice(indices, size=count)
+    return [(int(index) // where.shape[1], int(index) % where.shape[1]) for index in chosen]
 
 
 def _cut(

@@ -149,7 +149,7 @@ def candidates(target: CandidateScene, rng: np.random.Generator, count: int) -> 
     weights /= weights.sum()
     made: list[Candidate] = []
     while len(made) < count:
-        made.append(_one(work, rng, names[int(rng.choice(len(names), p=weights))], complete=target.complete))
+        made.append(_make(work, rng, names[int(rng.choice(len(names), p=weights))], complete=target.complete))
     return made
 
 
@@ -191,7 +191,7 @@ def working(target: CandidateScene) -> Work:
     return Work(target.frame, target.mask, target.others, before=target.before)
 
 
-def _one(work: Work, rng: np.random.Generator, kind: str, *, complete: bool) -> Candidate:
+def _make(work: Work, rng: np.random.Generator, kind: str, *, complete: bool) -> Candidate:
     groups = [name for name in MAKERS if complete or name != "arbitrary"]
     group = next(group for group, makers in MAKERS.items() if kind in makers)
     for attempt in range(2 * _TRIES):

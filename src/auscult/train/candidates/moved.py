@@ -190,8 +190,8 @@ def both_sides(work: Work, rng: np.random.Generator) -> Draft | None:
     found = _usable(work)
     if len(found) < 2:
         return None
-    some = rng.permutation(len(found))[: int(rng.integers(2, min(4, len(found)) + 1))]
-    return Draft(work.truth | np.logical_or.reduce([found[int(index)] for index in some]), "merge")
+    chosen = rng.permutation(len(found))[: int(rng.integers(2, min(4, len(found)) + 1))]
+    return Draft(work.truth | np.logical_or.reduce([found[int(index)] for index in chosen]), "merge")
 
 
 def _usable(work: Work) -> list[Mask]:

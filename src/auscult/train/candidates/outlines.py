@@ -52,7 +52,7 @@ def element(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | N
 
 def one_sided(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | None:
     """Widest towards one direction, as under a light or a motion from there, and fading to nothing behind."""
-    x, y = _places(work)
+    x, y = _offsets(work)
     turn = float(rng.uniform(0, 2 * np.pi))
     facing = (np.cos(turn) * x + np.sin(turn) * y) / np.maximum(np.hypot(x, y), 1e-3)
     width = np.maximum(facing + float(rng.uniform(-0.1, 0.9)), 0.0) ** float(rng.uniform(0.6, 1.5))
@@ -61,7 +61,7 @@ def one_sided(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft |
 
 def partial(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | None:
     """An even band on one side of a line through the object, none on the other."""
-    x, y = _places(work)
+    x, y = _offsets(work)
     turn = float(rng.uniform(0, 2 * np.pi))
     along = (np.cos(turn) * x + np.sin(turn) * y) / work.size_px + float(rng.uniform(-0.15, 0.5))
     width = np.clip(along / float(rng.uniform(0.02, 0.4)), 0.0, 1.0)
@@ -117,15 +117,15 @@ def _flat(mask: Mask, *, along_rows: bool, share: float) -> NDArray[np.float32]:
     return np.where(mask, back, np.float32(np.inf))
 
 
-def _places(work: Work) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _offsets(work: Work) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Columns and rows from the object's centre, px, to be broadcast."""
-    if "places" not in work.kept:
+    if "offsets" not in work.kept:
         rows, columns = np.nonzero(work.own)
         x = (np.arange(work.own.shape[1]) - columns.mean()).astype(np.float32)
         y = (np.arange(work.own.shape[0]) - rows.mean()).astype(np.float32)
-        work.kept["places"] = (x[None, :], y[:, None])
-    places: tuple[NDArray[np.float32], NDArray[np.float32]] = work.kept["places"]
-    return places
+        work.kept["offsets"] = (x[None, :], y[:, None])
+    offsets: tuple[NDArray[np.float32], NDArray[np.float32]] = work.kept["offsets"]
+    return offsets
 
 
 def _band(
@@ -144,7 +144,7 @@ def _band(
 
 
 def wavy(work: Work, rng: np.random.Generator) -> Draft | None:
-    """Smooth two-sided noise on the signed distance; on which side a place is off changes slowly."""
+    """Smooth two-sided noise on the signed distance; the side of the error changes slowly along the outline."""
     grain = float(np.exp(rng.uniform(np.log(0.12), np.log(0.9)))) * work.size_px
     return _noisy(work, work.noise(rng, grain), base.realistic(rng))
 

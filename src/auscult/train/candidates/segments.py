@@ -39,7 +39,7 @@ def colour_part(work: Work, rng: np.random.Generator) -> Draft | None:
     if len(inside) < 64:
         return None
     rows, columns = np.nonzero(work.own)
-    pull = float(rng.uniform(0.0, 40.0)) / work.size_px  # places count too, so that parts hang together
+    pull = float(rng.uniform(0.0, 40.0)) / work.size_px  # positions count too, so that parts are connected
     points = np.column_stack([inside, rows * pull, columns * pull]).astype(np.float32)
     count = int(rng.choice(_CLUSTERS))
     stop = (cv2.TERM_CRITERIA_MAX_ITER, 6, 1.0)
@@ -55,10 +55,10 @@ def colour_part(work: Work, rng: np.random.Generator) -> Draft | None:
 
 
 def clicked(work: Work, rng: np.random.Generator) -> Draft | None:
-    """What grows from a click inside the object: near places of a like colour that hang together with it."""
+    """What grows from a click inside the object: near pixels of a like colour that are connected with it."""
     depth = np.where(np.isfinite(work.depth), work.depth, 0)
-    places = np.flatnonzero(depth >= 0.3 * depth.max())
-    row, column = divmod(int(rng.choice(places)), work.own.shape[1])
+    indices = np.flatnonzero(depth >= 0.3 * depth.max())
+    row, column = divmod(int(rng.choice(indices)), work.own.shape[1])
     times = work.unlike(row, column) + np.float32(rng.uniform(5, 80)) * work.far(row, column)
     wanted = float(rng.uniform(0.15, 1.3)) * work.area_px
     low, high = 0.0, float(times.max())
@@ -113,18 +113,18 @@ def stray(work: Work, rng: np.random.Generator) -> Draft | None:
     free = np.flatnonzero((touched < 0.05 * sizes) & (sizes > 0.01 * work.area_px))
     if not free.size:
         return None
-    some = rng.permutation(free)[: int(rng.integers(1, 5))]
-    return untyped(work, np.asarray((work.own | np.isin(labels, some)) & ~_lost(work, rng)), least=_LEAST_IOU)
+    chosen = rng.permutation(free)[: int(rng.integers(1, 5))]
+    return untyped(work, np.asarray((work.own | np.isin(labels, chosen)) & ~_lost(work, rng)), least=_LEAST_IOU)
 
 
 def together(first: Maker, second: Maker) -> Maker:
     """Two defects at once: what either takes away is gone, what either adds is there."""
 
     def maker(work: Work, rng: np.random.Generator) -> Draft | None:
-        one, other = first(work, rng), second(work, rng)
-        if one is None or other is None:
+        draft, other_draft = first(work, rng), second(work, rng)
+        if draft is None or other_draft is None:
             return None
-        a, b = work.whole(one.mask), work.whole(other.mask)
+        a, b = work.whole(draft.mask), work.whole(other_draft.mask)
         both = np.asarray((work.truth & a & b) | (~work.truth & (a | b)))
         return untyped(work, both, least=_LEAST_IOU)
 
@@ -151,7 +151,7 @@ def superpixels(work: Work, rng: np.random.Generator, *, spacing: float) -> Labe
 
 
 def _grown(labels: Labels, rng: np.random.Generator, *, share: float) -> Mask:
-    """Neighbouring labels joined until they hold a share of all; label 0 belongs to nobody."""
+    """Neighbouring labels joined until they hold a share of all; label 0 is left out."""
     names, sizes = np.unique(labels[labels > 0], return_counts=True)
     if names.size < 2:
         return np.asarray(labels > 0)
@@ -167,16 +167,16 @@ def _grown(labels: Labels, rng: np.random.Generator, *, share: float) -> Mask:
 
 
 def _held(mask: Mask, row: int, column: int) -> Mask:
-    """The connected part of a mask that holds a place."""
+    """The connected part of a mask that holds a pixel."""
     _, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=4)
     return np.asarray((labels == labels[row, column]) & mask)
 
 
 def _neighbours(labels: Labels) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
-    for one, other in ((labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])):
-        differ = (one != other) & (one > 0) & (other > 0)
-        pairs = np.unique(np.stack([one[differ], other[differ]]), axis=1).T.tolist()
+    for first, second in ((labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])):
+        differ = (first != second) & (first > 0) & (second > 0)
+        pairs = np.unique(np.stack([first[differ], second[differ]]), axis=1).T.tolist()
         found |= {(a, b) for a, b in pairs} | {(b, a) for a, b in pairs}
     return found
 

@@ -93,15 +93,15 @@ def _maps(
     owner = np.full(heat.shape, -1, np.int64)
     columns, lines = np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32)
     for at, (frame, flip) in enumerate(zip(chosen, flips, strict=True)):
-        for thing in np.flatnonzero(shard.things[:, 0] == frame):
-            x, y, share = (float(value) for value in shard.places[thing])
+        for row in np.flatnonzero(shard.things[:, 0] == frame):
+            x, y, share = (float(value) for value in shard.places[row])
             x = (1 - x if flip else x) * width - 0.5
             y = y * height - 0.5
             spread = max(0.7, _SPREAD * float(np.sqrt(share * width * height)))
             peak = np.exp(-((columns[None] - round(x)) ** 2 + (lines[:, None] - round(y)) ** 2) / (2 * spread**2))
             better = peak > heat[at]
             heat[at] = np.where(better, peak, heat[at])
-            owner[at] = np.where(better & (peak >= _CLEAR), thing, owner[at])
+            owner[at] = np.where(better & (peak >= _CLEAR), row, owner[at])
     cells = np.argwhere(owner >= 0)
     return heat, cells, owner[tuple(cells.T)]
 
@@ -272,8 +272,8 @@ def _fresh(run: Run) -> _State:
     torch.manual_seed(int(generator(run.seed, "matcher", "weights").integers(2**31)))
     net, mean = Matcher(run.settings), Matcher(run.settings)
     mean.load_state_dict(net.state_dict())
-    for one in (net, mean):
-        one.to(memory_format=torch.channels_last)
+    for model in (net, mean):
+        model.to(memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=_DECAY)
     return _State(net=net, mean=mean, optimizer=optimizer)
 
@@ -303,10 +303,10 @@ def _batches(run: Run, start: int) -> Iterator[tuple[int, Batch]]:
     kept: tuple[int, Shard] | None = None
     for number in range(start, run.steps):
         turn, part = divmod(number, PARTS)
-        epoch, place = divmod(turn, len(run.shards))
+        epoch, position = divmod(turn, len(run.shards))
         order = generator(run.seed, "matcher", "shards", epoch).permutation(len(run.shards))
         if kept is None or kept[0] != turn:
-            kept = turn, load(run.shards[int(order[place])])
+            kept = turn, load(run.shards[int(order[position])])
         yield number, batch_of(kept[1], part, seed=run.seed, step=number)
 
 

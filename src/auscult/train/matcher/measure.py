@@ -25,7 +25,7 @@ _EDGE: Final = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckAnswer:
-    """What the check said of a pair: the probability of a match, None where it could not tell."""
+    """The check's answer on a pair: the probability of a match, None where it gave none."""
 
     pair: SentencePair
     match: float | None
@@ -33,15 +33,15 @@ class CheckAnswer:
 
 def answers(check: IdentityCheck, pairs: Iterable[SentencePair]) -> list[CheckAnswer]:
     """Ask the check about every pair; the candidate is shown alone."""
-    said = []
+    checked = []
     for pair in pairs:
         case = Case(id=str(pair.scene), frame=pair.frame, query=Query(pair.text))
         found = check(case, Prediction(mask=pair.mask))
-        said.append(CheckAnswer(pair=pair, match=None if found is None else found.match))
-    return said
+        checked.append(CheckAnswer(pair=pair, match=None if found is None else found.match))
+    return checked
 
 
-def numbers(said: Sequence[CheckAnswer]) -> dict[str, Any]:
+def numbers(checked: Sequence[CheckAnswer]) -> dict[str, Any]:
     """The numbers of a set: how many were answered, and of those how many rightly.
 
     Returns:
@@ -51,31 +51,31 @@ def numbers(said: Sequence[CheckAnswer]) -> dict[str, Any]:
         wrong; ``f2_blind``: the same for who calls every mask wrong, the best that can be done without words where
         right and wrong masks look alike. None where there is no such mask.
     """
-    told = [one for one in said if one.match is not None]
-    match = np.array([one.match for one in told], np.float64)
-    truth = np.array([one.pair.matches for one in told], bool)
+    answered = [one for one in checked if one.match is not None]
+    match = np.array([one.match for one in answered], np.float64)
+    truth = np.array([one.pair.matches for one in answered], bool)
     called = match >= 0.5
     return {
-        "n": len(said),
-        "answered": round(len(told) / len(said), _DIGITS) if said else None,
+        "n": len(checked),
+        "answered": round(len(answered) / len(checked), _DIGITS) if checked else None,
         "auc": _number(stats.auc(match, truth)),
         "right": _mean(called == truth),
         "wrong_found": _mean(~called[~truth]),
         "right_kept": _mean(called[truth]),
         "f2_wrong": _f2(~called, ~truth),
-        "f2_blind": _f2(np.ones(len(told), bool), ~truth),
+        "f2_blind": _f2(np.ones(len(answered), bool), ~truth),
     }
 
 
-def tables(said: Sequence[CheckAnswer]) -> dict[str, dict[str, Any]]:
+def tables(checked: Sequence[CheckAnswer]) -> dict[str, dict[str, Any]]:
     """Numbers of the whole set, of what one frame can decide, with and without a thing alike, by family and defect."""
-    named = [one for one in said if not one.pair.null]
+    named = [one for one in checked if not one.pair.null]
     decidable = [one for one in named if one.pair.family in DECIDABLE]
     found = {
-        "all": numbers(said),
+        "all": numbers(checked),
         "decidable": numbers(decidable),
         "decidable, alike": numbers([one for one in decidable if one.pair.alike]),
-        "nulls": numbers([one for one in said if one.pair.null]),
+        "nulls": numbers([one for one in checked if one.pair.null]),
     }
     for name in sorted({one.pair.family for one in named}):
         found[f"family {name}"] = numbers([one for one in named if one.pair.family == name])
@@ -95,7 +95,7 @@ def fit_curve(raw: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[float
     inputs = np.stack([logit, np.ones_like(logit)], axis=1)
     weights = _descended(inputs, truth, np.array([1.0, 0.0]))
     if weights[0] < _FLATTEST:
-        weights = np.array([_FLATTEST, 0.0])  # what was proven says nothing, or the contrary
+        weights = np.array([_FLATTEST, 0.0])  # the evidence is uninformative, or contradicts the truth
     return float(weights[0]), float(weights[1]), _loss(inputs, truth, weights) / max(1, len(truth))
 
 
@@ -105,9 +105,9 @@ def _descended(
     """Newton's method, with steps that are halved until they help."""
     prior = weights
     for _ in range(_STEPS):
-        said = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (said - truth) + _PULL * (weights - prior)
-        bend = (inputs * (said * (1 - said))[:, None]).T @ inputs + _PULL * np.eye(2)
+        predicted = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (predicted - truth) + _PULL * (weights - prior)
+        bend = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + _PULL * np.eye(2)
         step = np.linalg.solve(bend, slope)
         here = _loss(inputs, truth, weights) + _PULL / 2 * float(((weights - prior) ** 2).sum())
         for _ in range(_HALVINGS):
@@ -128,13 +128,13 @@ def _loss(inputs: NDArray[np.float64], truth: NDArray[np.bool_], weights: NDArra
 def calibrated_words(
     words: Vocabulary, pairs: Sequence[SentencePair], make: Callable[[Vocabulary], IdentityCheck]
 ) -> Vocabulary:
-    """The sharpness, slope and offset that describe some pairs best."""
+    """The sharpness, slope and offset that fit the pairs best."""
     best: tuple[float, Vocabulary] | None = None
     for sharpness in (0.6, 0.8, 1.0, 1.25, 1.6):
         plain = replace(words, sharpness=sharpness, slope=1.0, offset=0.0)
-        told = [one for one in answers(make(plain), pairs) if one.match is not None]
-        raw = np.array([one.match for one in told], np.float64)
-        slope, offset, loss = fit_curve(raw, np.array([one.pair.matches for one in told], bool))
+        answered = [one for one in answers(make(plain), pairs) if one.match is not None]
+        raw = np.array([one.match for one in answered], np.float64)
+        slope, offset, loss = fit_curve(raw, np.array([one.pair.matches for one in answered], bool))
         if best is None or loss < best[0]:
             best = loss, replace(plain, slope=round(slope, 4), offset=round(offset, 4))
     return words if best is None else best[1]

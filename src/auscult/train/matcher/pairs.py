@@ -28,7 +28,7 @@ _DEFECTS: Final[dict[str, MaskStressor[Any]]] = {
     "erode": bands.ERODE,
     "merge": negatives.MERGE,
 }
-_SAID: Final = 3
+_MOST_EXPRESSIONS: Final = 3
 _DIFFICULTIES: Final[tuple[Difficulty, ...]] = ("hard", "medium")
 
 
@@ -56,35 +56,35 @@ class SentencePair:
 class KeyFrameSentence:
     """A sentence about one key frame, and visible masks and categories of the things on it that are large enough.
 
-    Its target is among the things, or it names nothing.
+    Its target is among them, or it is a null expression.
     """
 
-    said: Expression
+    expression: Expression
     frame: Frame
-    things: Mapping[str, Mask]
+    masks: Mapping[str, Mask]
     categories: Mapping[str, str]
 
     @property
     def alike(self) -> tuple[str, ...]:
         """Things of the target's category besides it."""
-        target = self.said.target
+        target = self.expression.target
         if target is None:
             return ()
         own = self.categories[target]
-        return tuple(name for name in self.things if name != target and self.categories[name] == own)
+        return tuple(name for name in self.masks if name != target and self.categories[name] == own)
 
 
 def pairs_of(source: AssetSource, scene: int, *, seed: int, options: SceneOptions) -> Iterator[SentencePair]:
-    """Candidates for what is said of one scene, at one key frame: the named thing, a defect of it, another thing."""
+    """Candidates for expressions of a scene, each at a key frame: the named thing, a defect of it, another thing."""
     rng = generator(seed, "pairs", scene)
-    for asked in key_frame_sentences(source, scene, seed=seed, options=options, nulls=1, rng=rng):
-        yield from _candidates(rng, asked, scene=scene)
+    for sentence in key_frame_sentences(source, scene, seed=seed, options=options, nulls=1, rng=rng):
+        yield from _candidates(rng, sentence, scene=scene)
 
 
 def key_frame_sentences(
     source: AssetSource, scene: int, *, seed: int, options: SceneOptions, nulls: int, rng: np.random.Generator
 ) -> Iterator[KeyFrameSentence]:
-    """What is said of one scene, each at one of its key frames, with at most so many null expressions."""
+    """Referring expressions of one scene, each at one of its key frames, with at most ``nulls`` null expressions."""
     assets, shelf = source
     plan = choose(seed, scene, assets=assets, shelves={"train": shelf}, options=options)
     shots = Stage(plan, assets.looks).key_shots()
@@ -93,42 +93,46 @@ def key_frame_sentences(
         one.id for one in plan.objects if one.id in targets_of(plan, shots) and one.look.category in shelf.targets
     )
     categories = {one.id: one.look.category for one in plan.objects}
-    for one in say(rng, facts, targets=targets, most=_SAID, nulls=nulls):
-        seen = [(shot, _things(plan, shot)) for shot in shots]
-        shown = [(shot, things) for shot, things in seen if things and one.target in {None, *things}]
+    for expression in say(rng, facts, targets=targets, most=_MOST_EXPRESSIONS, nulls=nulls):
+        seen = [(shot, _visible_masks(plan, shot)) for shot in shots]
+        shown = [(shot, masks) for shot, masks in seen if masks and expression.target in {None, *masks}]
         if shown:
-            shot, things = shown[int(rng.integers(len(shown)))]
-            yield KeyFrameSentence(said=one, frame=shot.frame, things=things, categories=categories)
+            shot, masks = shown[int(rng.integers(len(shown)))]
+            yield KeyFrameSentence(expression=expression, frame=shot.frame, masks=masks, categories=categories)
 
 
-def _things(plan: ScenePlan, shot: RenderedScene) -> dict[str, Mask]:
-    """The things of a key frame that are large enough."""
+def _visible_masks(plan: ScenePlan, shot: RenderedScene) -> dict[str, Mask]:
+    """Visible masks of the things of a key frame that are large enough, by id."""
     masks = zip(plan.objects, shot.visible, strict=True)
-    return {thing.id: mask for thing, mask in masks if np.count_nonzero(mask) >= TARGET_SHARE * mask.size}
+    return {planned.id: mask for planned, mask in masks if np.count_nonzero(mask) >= TARGET_SHARE * mask.size}
 
 
-def _candidates(rng: np.random.Generator, asked: KeyFrameSentence, *, scene: int) -> Iterator[SentencePair]:
-    things, said = asked.things, asked.said
-    others = [name for name in things if name != said.target]
+def _candidates(rng: np.random.Generator, sentence: KeyFrameSentence, *, scene: int) -> Iterator[SentencePair]:
+    masks, expression = sentence.masks, sentence.expression
+    others = [name for name in masks if name != expression.target]
     drawn: list[tuple[PairKind, Mask]] = []
     if others:
-        pool = asked.alike if asked.alike and rng.random() < 0.7 else others
-        drawn.append(("other", things[pool[int(rng.integers(len(pool)))]]))
-    if said.target is not None:
-        target = things[said.target]
-        drawn += [("perfect", target), *_defect(rng, target, tuple(things[name] for name in others))]
+        pool = sentence.alike if sentence.alike and rng.random() < 0.7 else others
+        drawn.append(("other", masks[pool[int(rng.integers(len(pool)))]]))
+    if expression.target is not None:
+        target = masks[expression.target]
+        drawn += [("perfect", target), *_defect(rng, target, tuple(masks[name] for name in others))]
     for kind, mask in drawn:
-        on = 0.0 if said.target is None else np.count_nonzero(mask & things[said.target]) / np.count_nonzero(mask)
+        on = (
+            0.0
+            if expression.target is None
+            else np.count_nonzero(mask & masks[expression.target]) / np.count_nonzero(mask)
+        )
         yield SentencePair(
             scene=scene,
-            frame=asked.frame,
+            frame=sentence.frame,
             mask=mask,
-            text=said.text,
-            family=said.family,
+            text=expression.text,
+            family=expression.family,
             kind=kind,
-            alike=bool(asked.alike),
+            alike=bool(sentence.alike),
             kept=float(on),
-            null=said.target is None,
+            null=expression.target is None,
         )
 
 
@@ -137,9 +141,9 @@ def _defect(rng: np.random.Generator, target: Mask, others: tuple[Mask, ...]) ->
     kinds: tuple[PairKind, ...] = ("cutout", "dilate", "erode", "merge")
     stressor = _DEFECTS[kind := kinds[int(rng.integers(len(kinds)))]]
     difficulty = _DIFFICULTIES[int(rng.integers(2))]
-    asked = MaskTarget(mask=target, others=others)
-    params = stressor.choose(rng, asked, difficulty=difficulty)
+    mask_target = MaskTarget(mask=target, others=others)
+    params = stressor.choose(rng, mask_target, difficulty=difficulty)
     if not isinstance(params, Undefined):
-        mask = stressor.render(asked, params)
+        mask = stressor.render(mask_target, params)
         if mask.any():
             yield kind, mask

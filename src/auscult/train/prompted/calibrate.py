@@ -106,7 +106,7 @@ def weights_of(outputs: Outputs) -> Doubles:
 
 
 def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
-    """What a judge with this calibration says of the masks; none of them counts as one that cannot be looked at."""
+    """Estimates for the masks by a judge with this calibration; each mask counts as one that can be looked at."""
     return estimates_of(
         outputs.ious,
         outputs.types,
@@ -332,12 +332,12 @@ def minimise(loss: Callable[[], Tensor], values: Sequence[Tensor]) -> None:
 
 def summary(calibration: Calibration, outputs: Outputs) -> Mapping[str, float]:
     """Numbers of a calibration on the masks that it was fitted on, for the log."""
-    said = estimates(outputs, calibration)
-    covered = (said.low <= outputs.iou) & (outputs.iou <= said.high)
+    predicted = estimates(outputs, calibration)
+    covered = (predicted.low <= outputs.iou) & (outputs.iou <= predicted.high)
     return {
         "coverage": float(np.average(covered, weights=weights_of(outputs))),
-        "width": float(np.average(said.high - said.low, weights=weights_of(outputs))),
-        "rmse": float(np.sqrt(np.average((said.iou - outputs.iou) ** 2, weights=weights_of(outputs)))),
+        "width": float(np.average(predicted.high - predicted.low, weights=weights_of(outputs))),
+        "rmse": float(np.sqrt(np.average((predicted.iou - outputs.iou) ** 2, weights=weights_of(outputs)))),
     }
 
 
@@ -352,7 +352,7 @@ _HELD: Final = 0.01
 def refit(
     outputs: Outputs, shipped: Calibration, *, seed: int = 0, log: Callable[[str], None] = lambda _: None
 ) -> Calibration:
-    """Fit to masks of a user's own; ``log`` is told what that brings on photographs that are left out."""
+    """Fit to masks of a user's own; ``log`` gets the RMSE on photographs that are left out, before and after."""
     clusters = np.unique(outputs.cluster)
     if len(outputs) < LEAST_OWN_MASKS or len(clusters) < LEAST_CLUSTERS:
         raise UsageError(
@@ -374,7 +374,7 @@ def refit(
             for kept, value in zip(levels, levels_of(found, outputs.where(inside)), strict=True):
                 kept[inside] = value
     before, after = (
-        float(np.sqrt(np.mean((said - outputs.iou) ** 2))) for said in (estimates(outputs, shipped).iou, estimated)
+        float(np.sqrt(np.mean((ious - outputs.iou) ** 2))) for ious in (estimates(outputs, shipped).iou, estimated)
     )
     log(
         f"RMSE of the IoU on photographs or clips left out, {len(clusters)} in all: {before:.3f} as shipped, "

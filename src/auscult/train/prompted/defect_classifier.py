@@ -67,11 +67,11 @@ def samples_of(pictures: Sequence[Picture], *, seed: int, progress: Progress) ->
     """
     cues, shapes, types = list[Floats](), list[Floats](), list[int]()
     for picture in pictures:
-        for one in labelled_masks(picture, seed=seed):
+        for labelled in labelled_masks(picture, seed=seed):
             times = VIDEO_COUNTS if picture.source == "davis" else 1
-            cues += [outline_of(one.frame, one.mask).cues] * times
-            shapes += [shape_of(one.mask)] * times
-            types += [TYPES.index(one.defect)] * times
+            cues += [outline_of(labelled.frame, labelled.mask).cues] * times
+            shapes += [shape_of(labelled.mask)] * times
+            types += [TYPES.index(labelled.defect)] * times
         progress.step()
     if not types:
         raise InputError("there is no object to learn types from", expected=f"objects of {LEAST_PX} pixels and more")
@@ -87,15 +87,17 @@ def labelled_masks(picture: Picture, *, seed: int) -> Iterator[Judgeable]:
     drawn = {f"{picture.path.name}#{at}" for at in chosen}
     yield from (one for one in made_of([picture], seed=seed, each=MADE_EACH) if one.name in drawn and one.defect)
     for at in chosen:
-        others = tuple(other for place, other in enumerate(masks) if place != at)
+        others = tuple(other for index, other in enumerate(masks) if index != at)
         yield judgeable(picture, at, frame=frame, mask=masks[at], truth=masks[at], family="", defect="perfect")
         name = (picture.source, picture.cluster, f"{picture.path.name}/{at}")
         stressed = list(
             made(MaskTarget(mask=masks[at], others=others), frame, (), name=name, seed=seed, kinds=_STRESSORS)
         )
-        for place in rng.permutation(len(stressed))[:STRESSED_EACH].tolist():
-            one = stressed[place]
-            yield judgeable(picture, at, frame=frame, mask=one.mask, truth=masks[at], family="", defect=one.defect)
+        for index in rng.permutation(len(stressed))[:STRESSED_EACH].tolist():
+            variant = stressed[index]
+            yield judgeable(
+                picture, at, frame=frame, mask=variant.mask, truth=masks[at], family="", defect=variant.defect
+            )
 
 
 def fit_classifier(samples: LabelledSamples, *, seed: int) -> DefectClassifier:
@@ -112,9 +114,9 @@ def fit_classifier(samples: LabelledSamples, *, seed: int) -> DefectClassifier:
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, _RATE, total_steps=steps + 1)
     net.train()
     for _ in range(steps):
-        some = torch.from_numpy(rng.integers(0, len(wanted), _BATCH))
-        scores = net.members_of(cues[some], shape[some], noise=_NOISE)
-        loss = sum(functional.cross_entropy(one, wanted[some], weight=weight) for one in scores)
+        batch = torch.from_numpy(rng.integers(0, len(wanted), _BATCH))
+        scores = net.members_of(cues[batch], shape[batch], noise=_NOISE)
+        loss = sum(functional.cross_entropy(one, wanted[batch], weight=weight) for one in scores)
         optimiser.zero_grad()
         torch.as_tensor(loss).backward()
         optimiser.step()

@@ -96,8 +96,8 @@ def in_eight_bits(path: Path, target: Path, seen: Sequence[Inputs]) -> Path:
     from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    with TemporaryDirectory() as place:
-        ready = Path(place) / "ready.onnx"
+    with TemporaryDirectory() as folder:
+        ready = Path(folder) / "ready.onnx"
         quant_pre_process(str(path), str(ready), skip_symbolic_shape=True)
         fold_pads(ready)
         try:
@@ -154,13 +154,13 @@ class _Reader:
 
     def get_next(self) -> dict[str, Any] | None:
         """The next batch, or None behind the last."""
-        one = next(self._left, None)
-        if one is None:
+        batch = next(self._left, None)
+        if batch is None:
             return None
-        count, _, side, _ = one["crop"].shape
+        count, _, side, _ = batch["crop"].shape
         grid = side // 2
         return {
-            **one,
+            **batch,
             "given": np.zeros((count, 1, grid, grid), np.float32),
             "counts": np.zeros((count, 1, 1, 1), np.float32),
         }

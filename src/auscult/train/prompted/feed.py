@@ -92,8 +92,8 @@ class Feed:
 
     def _of_object(self, rng: np.random.Generator) -> list[Sample]:
         shares = np.array([share for share, _, _ in self._pools])
-        _, things, weights = self._pools[int(rng.choice(len(self._pools), p=shares / shares.sum()))]
-        at, target = things[int(rng.choice(len(things), p=weights))]
+        _, objects, weights = self._pools[int(rng.choice(len(self._pools), p=shares / shares.sum()))]
+        at, target = objects[int(rng.choice(len(objects), p=weights))]
         picture = self._pictures[at]
         frame, masks = self._decoded(at)
         real = [one.rle for one in picture.real if one.target == target]
@@ -154,12 +154,12 @@ def chosen(scene: CandidateScene, drawn: Sequence[Mask], rng: np.random.Generato
 
 
 def _of_another(candidate: Candidate, scene: CandidateScene) -> bool:
-    """Whether it is a better mask of another object: then nobody who does not know what was asked for calls it bad."""
+    """Whether it is a better mask of another object: then only a judge that knows the target can call it bad."""
     return any(iou(candidate.mask, other) > max(candidate.iou, _LIKE_ANOTHER) for other in scene.others)
 
 
 def prompt_of(truth: Mask, mask: Mask, *, view: View, rng: np.random.Generator) -> tuple[NDArray[np.uint8], bool]:
-    """What the network is told: mostly the candidate, else a box or points.
+    """The network's prompt: mostly the candidate, else a box or points.
 
     The prompt is bytes (4, grid, grid); told with it is whether it was read off the truth.
     """
@@ -213,14 +213,14 @@ def _pools(pictures: Sequence[Picture]) -> list[tuple[float, list[tuple[int, int
             if np.count_nonzero(decode(rle)) >= LEAST_PX:
                 (video if picture.source == "davis" else photographs).append((at, target))
     pools = ((1 - _VIDEO_SHARE, photographs), (_VIDEO_SHARE, video))
-    return [(share, things, _rarer_more(pictures, things)) for share, things in pools if things]
+    return [(share, objects, _rarer_more(pictures, objects)) for share, objects in pools if objects]
 
 
-def _rarer_more(pictures: Sequence[Picture], things: list[tuple[int, int]]) -> NDArray[np.float64]:
+def _rarer_more(pictures: Sequence[Picture], objects: list[tuple[int, int]]) -> NDArray[np.float64]:
     """One over the root of how many objects of its category, or frames of its sequence, there are."""
     names = [
         pictures[at].cluster if pictures[at].source == "davis" else (*pictures[at].categories, "")[target]
-        for at, target in things
+        for at, target in objects
     ]
     counts = Counter(names)
     weights = np.array([counts[name] ** -0.5 for name in names])

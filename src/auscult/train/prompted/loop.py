@@ -54,7 +54,7 @@ def begin(net: PromptedNet, start: Start, folder: Path) -> None:
     kernels = read_kernels(folder / FILES[start], digest=SHA256[start])
     wanted = net.backbone.convolutions()
     if start == "deeplab":
-        # the file runs the branch of each place first, then that of the mean
+        # the file runs the branch of each position first, then that of the mean
         wanted = [*wanted, net.context.local, net.context.whole, net.context.project]
     _copy(kernels[: len(wanted)], wanted, folder / FILES[start])
 

@@ -73,7 +73,7 @@ class Picture:
     categories: tuple[str, ...] = ()  # their names; empty where not known
     complete: bool = True  # whether these are all its objects
     real: tuple[RealMask, ...] = field(default=(), repr=False)  # masks that models drew of them
-    order: int = 0  # place in its sequence; 0 for photographs
+    order: int = 0  # index in its sequence; 0 for photographs
 
     def frame(self) -> Frame:
         """Read the picture, uint8 RGB (H, W, 3)."""
@@ -92,7 +92,7 @@ class Material:
     lost: list[tuple[Path, str]] = field(default_factory=list)
 
     def of(self, *parts: SplitPart) -> list[Picture]:
-        """The pictures of some parts, in order."""
+        """The pictures of the given parts, in order."""
         return [one for one in self.pictures if one.part in parts]
 
 
@@ -120,18 +120,18 @@ def part_of(name: str, source: str, split: str) -> SplitPart:
     """What a photograph of ``images/more`` is for; it follows from its own name, so that new ones move no other."""
     if source.startswith(_UNSEEN_SOURCES):
         return "unseen"
-    place = int(hashlib.blake2b(Path(name).name.encode(), digest_size=4).hexdigest(), 16) % 100
+    bucket = int(hashlib.blake2b(Path(name).name.encode(), digest_size=4).hexdigest(), 16) % 100
     if split == "dev":
-        return "test" if place < 60 else "dev"
-    return "calibration" if place < 15 else "train"
+        return "test" if bucket < 60 else "dev"
+    return "calibration" if bucket < 15 else "train"
 
 
 def _add(found: Material, pictures: Iterator[Picture]) -> None:
-    for one in pictures:
-        if one.path.is_file():
-            found.pictures.append(one)
+    for picture in pictures:
+        if picture.path.is_file():
+            found.pictures.append(picture)
         else:
-            found.lost.append((one.path, "the picture is missing"))
+            found.lost.append((picture.path, "the picture is missing"))
 
 
 @contextmanager
@@ -153,8 +153,8 @@ def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[P
     objects: dict[int, list[Mapping[str, Any]]] = {}
     for annotation in value["annotations"]:
         objects.setdefault(annotation["image_id"], []).append(annotation)
-    places = {one["id"]: (image, at) for image, rows in objects.items() for at, one in enumerate(rows)}
-    real = _predictions(folder / "predictions.json.gz", places, families=families, found=found)
+    targets = {one["id"]: (image, at) for image, rows in objects.items() for at, one in enumerate(rows)}
+    real = _predictions(folder / "predictions.json.gz", targets, families=families, found=found)
     split = _split(folder / "split.csv")
     for image in value["images"]:
         number, source = int(image["id"]), str(image["source"])
@@ -178,7 +178,7 @@ def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[P
 
 
 def _predictions(
-    path: Path, places: Mapping[int, tuple[int, int]], *, families: frozenset[str], found: Material
+    path: Path, targets: Mapping[int, tuple[int, int]], *, families: frozenset[str], found: Material
 ) -> dict[int, list[RealMask]]:
     real: dict[int, list[RealMask]] = {}
     if not path.exists():
@@ -187,11 +187,11 @@ def _predictions(
         family = family_of(str(row["model"]))
         if family not in families:
             continue
-        if row["ann_id"] not in places or places[row["ann_id"]][0] != row["image_id"]:
+        if row["ann_id"] not in targets or targets[row["ann_id"]][0] != row["image_id"]:
             found.lost.append((path, f"a mask of object {row['ann_id']}, which picture {row['image_id']} has not"))
             continue
         real.setdefault(int(row["image_id"]), []).append(
-            RealMask(family=family, target=places[row["ann_id"]][1], rle=row["rle"])
+            RealMask(family=family, target=targets[row["ann_id"]][1], rle=row["rle"])
         )
     return real
 

@@ -90,7 +90,7 @@ class CandidateColumns(MaskColumns):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outputs(CandidateColumns):
-    """What each network said of n candidates, beside what is known of them.
+    """Outputs of each network on n candidates, beside what is known of them.
 
     Attributes:
         ious: Logits of each network's histogram, (n, members, 25).
@@ -121,13 +121,13 @@ def load_outputs(path: Path) -> Outputs:
 
 
 def judged(
-    things: Iterable[Judgeable], members: Sequence[Member], *, classifier: Classifier, progress: Progress
+    cases: Iterable[Judgeable], members: Sequence[Member], *, classifier: Classifier, progress: Progress
 ) -> Outputs:
     """Run networks on candidates, a batch at a time."""
     rows: list[dict[str, Any]] = []
     batch: list[Judgeable] = []
-    for thing in things:
-        batch.append(thing)
+    for case in cases:
+        batch.append(case)
         progress.step()
         if len(batch) == _BATCH:
             rows += _rows(batch, members, classifier)
@@ -136,9 +136,9 @@ def judged(
     return Outputs(**_stacked(rows, Outputs))
 
 
-def columns_of(things: Iterable[Judgeable]) -> CandidateColumns:
+def columns_of(cases: Iterable[Judgeable]) -> CandidateColumns:
     """What is known of candidates."""
-    return CandidateColumns(**_stacked([_known(one) for one in things], CandidateColumns))
+    return CandidateColumns(**_stacked([_known(case) for case in cases], CandidateColumns))
 
 
 def _stacked(rows: Sequence[Mapping[str, Any]], kind: type[CandidateColumns]) -> dict[str, Any]:
@@ -147,28 +147,28 @@ def _stacked(rows: Sequence[Mapping[str, Any]], kind: type[CandidateColumns]) ->
     return {name: column.astype(np.str_) if name in _TEXTS else column for name, column in columns.items()}
 
 
-def _known(one: Judgeable) -> dict[str, Any]:
-    area = int(np.count_nonzero(one.mask))
+def _known(case: Judgeable) -> dict[str, Any]:
+    area = int(np.count_nonzero(case.mask))
     return {
-        "iou": iou(one.mask, one.truth),
-        **{name: getattr(one, name) for name in _TEXTS},
-        "order": one.order,
+        "iou": iou(case.mask, case.truth),
+        **{name: getattr(case, name) for name in _TEXTS},
+        "order": case.order,
         "area": float(area),
-        "share": area / one.mask.size,
+        "share": area / case.mask.size,
     }
 
 
 def _rows(batch: Sequence[Judgeable], members: Sequence[Member], classifier: Classifier) -> Iterator[dict[str, Any]]:
     lenses = tuple(member.lens for member in members)
-    outlines = [outline_of(one.frame, one.mask) for one in batch]
-    views = [looks(one.frame, one.mask, lenses, outline=seen) for one, seen in zip(batch, outlines, strict=True)]
+    outlines = [outline_of(case.frame, case.mask) for case in batch]
+    views = [looks(case.frame, case.mask, lenses, outline=seen) for case, seen in zip(batch, outlines, strict=True)]
     found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
     classifier_log_probs = classifier(
-        np.stack([one.cues for one in outlines]), np.stack([view[0].shape for view in views])
+        np.stack([outline.cues for outline in outlines]), np.stack([view[0].shape for view in views])
     )
-    for at, one in enumerate(batch):
+    for at, case in enumerate(batch):
         yield {
-            **_known(one),
+            **_known(case),
             "classifier_log_probs": classifier_log_probs[at],
             "ious": np.stack([member["ious"][at] for member in found]),
             "types": np.stack([member["types"][at] for member in found]),
@@ -202,11 +202,11 @@ def made_of(pictures: Iterable[Picture], *, seed: int, each: int) -> Iterator[Ju
             others = tuple(mask for at, mask in enumerate(masks) if at != target)
             scene = CandidateScene(frame=frame, mask=truth, others=others, complete=picture.complete)
             rng = generator(seed, "prompted", "made", str(picture.path.name), target)
-            for one in candidates(scene, rng, each):
-                nearer = any(iou(one.mask, other) > max(one.iou, 0.3) for other in others)
-                if np.count_nonzero(one.mask) >= _LEAST_CANDIDATE_PX and not nearer:
+            for made in candidates(scene, rng, each):
+                nearer = any(iou(made.mask, other) > max(made.iou, 0.3) for other in others)
+                if np.count_nonzero(made.mask) >= _LEAST_CANDIDATE_PX and not nearer:
                     yield judgeable(
-                        picture, target, frame=frame, mask=one.mask, truth=truth, family=MADE, defect=one.defect or ""
+                        picture, target, frame=frame, mask=made.mask, truth=truth, family=MADE, defect=made.defect or ""
                     )
 
 

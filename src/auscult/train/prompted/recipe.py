@@ -102,9 +102,9 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     known = [item for item in listing.items if item.truth is not None and item.truth.mask is not None]
     clusters = clusters_of(known, films=filmed(listing))
     progress.stage("judging your masks", len(known))
-    things = (thing for item in known for thing in _own_thing(item, str(clusters[item.id]), lost))
+    cases = (case for item in known for case in _own_case(item, str(clusters[item.id]), lost))
     classifier = load_classifier(FOLDER / CLASSIFIER_FILE, shipped.classifier)
-    outputs = judged(things, members, classifier=classifier, progress=progress)
+    outputs = judged(cases, members, classifier=classifier, progress=progress)
     yield _report_lost(Material(lost=lost), options.out)
     if not len(outputs):
         raise UsageError(
@@ -122,7 +122,7 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     yield save_calibration(found, options.out / "calibration.json")
 
 
-def _own_thing(item: Item, cluster: str, lost: list[tuple[Path, str]]) -> Iterator[Judgeable]:
+def _own_case(item: Item, cluster: str, lost: list[tuple[Path, str]]) -> Iterator[Judgeable]:
     """An item with its truth, opened; what cannot be read is noted and costs itself."""
     try:
         frame = read_frame(item.frame)
@@ -165,15 +165,15 @@ def calibration_outputs(
     options: TrainOptions,
     progress: Progress,
 ) -> Outputs:
-    """What the networks say of calibration masks: of real models, flawless, made, and drawn by our own network."""
+    """Outputs of the networks on calibration masks: of real models, flawless, made, and drawn by our own network."""
     pictures = material.of("calibration")
     progress.stage("judging calibration masks", sum(len(one.real) + 6 * len(one.objects) for one in pictures))
-    things = [
+    sources = [
         real_and_flawless(pictures, every=_VIDEO_EVERY),
         made_of(pictures, seed=options.seed, each=_MADE_EACH),
         chain.from_iterable(drawn_by(net, pictures, seed=options.seed)),
     ]
-    return judged((thing for some in things for thing in some), members, classifier=classifier, progress=progress)
+    return judged((case for source in sources for case in source), members, classifier=classifier, progress=progress)
 
 
 _DRAWN_EACH: Final = 3
@@ -186,17 +186,17 @@ _LEAST_DRAWN_PX: Final = 48
 def drawn_by(net: PromptedNet, pictures: Iterable[Picture], *, seed: int) -> Iterator[list[Judgeable]]:
     """What a network draws of objects that it did not learn from.
 
-    Each object is shown three times, told by a jittered true box or by points; each answer is cut at its own level.
+    Each object is shown three times, prompted with a jittered true box or points; each answer is cut at its own level.
     """
-    for one in pictures:
+    for image in pictures:
         found: list[Judgeable] = []
-        frame = one.frame() if one.order % _FRAMES_EVERY == 0 else None
-        for target, truth in enumerate(one.masks() if frame is not None else ()):
+        frame = image.frame() if image.order % _FRAMES_EVERY == 0 else None
+        for target, truth in enumerate(image.masks() if frame is not None else ()):
             if frame is None or np.count_nonzero(truth) < LEAST_PX:
                 continue
-            rng = generator(seed, "prompted", "folds", one.path.name, target)
+            rng = generator(seed, "prompted", "folds", image.path.name, target)
             found += [
-                judgeable(one, target, frame=frame, mask=mask, truth=truth, family=OWN)
+                judgeable(image, target, frame=frame, mask=mask, truth=truth, family=OWN)
                 for mask in _drawn(net, frame, truth, rng=rng)
             ]
         yield found
@@ -213,13 +213,13 @@ def _drawn(net: PromptedNet, frame: Frame, truth: Mask, *, rng: np.random.Genera
 
 def _answers(net: PromptedNet, view: View, prompts: NDArray[np.uint8]) -> Floats:
     """What a network draws on one crop for each prompt, (n, 4, grid, grid) as bytes -> logits (n, grid, grid)."""
-    given = {
+    seen = {
         name: torch.from_numpy(value).expand(len(prompts), *value.shape[1:]) for name, value in inputs([view]).items()
     }
-    told = torch.from_numpy((prompts / np.float32(255)).astype(np.float32))
+    prompt = torch.from_numpy((prompts / np.float32(255)).astype(np.float32))
     with torch.no_grad():
         found = net(
-            given["crop"], torch.zeros_like(given["candidate"]), strip=given["strip"], shape=given["shape"], prompt=told
+            seen["crop"], torch.zeros_like(seen["candidate"]), strip=seen["strip"], shape=seen["shape"], prompt=prompt
         )
     return np.asarray(found["answer"][:, 0].numpy())
 
