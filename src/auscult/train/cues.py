@@ -202,7 +202,7 @@ def fit(data: Path, *, out: Path, seed: int = _SHIPPED_SEED, progress: Progress 
     constants = constant_ious(train)
     results = measure(data, coefficients=coefficients, constants=constants, seed=seed, progress=listener)
     results += _leave_one_out(data, joined_columns([train, calibration]), seed=seed, progress=listener)
-    # the words of a card have one home, the card that is shipped
+    # the texts of the card are copied from the shipped card
     card = replace(load_card(JUDGE.name), seed=seed, constants=constants, results=tuple(results))
     files = {
         "coefficients.json": dump(to_json(coefficients), indent=1) + b"\n",
@@ -226,7 +226,7 @@ def measure(
     """Measure coefficients, by default the shipped ones, on what was left out of the fit.
 
     ``constants`` is the IoU of the constant rows, by source and row; the card keeps them. ``seed`` is that of the made
-    defects and of the intervals. ``sets`` names the sets to measure, none all.
+    defects and of the intervals. ``sets`` names the sets to measure, empty for all.
     """
     listener = progress or Silent()
     measured = load_coefficients() if coefficients is None else coefficients
@@ -241,7 +241,7 @@ def measure(
 
 
 def measured_tables(data: Path, *, seed: int, sets: Collection[str] = ()) -> Iterator[tuple[str, Table]]:
-    """The measured sets by their names on the card, each made when it is asked for; ``sets`` names some, none all."""
+    """The measured sets by their names on the card, each made on demand; ``sets`` names a few, empty for all."""
     photographs, sequences = committed()["coco"]["test"], committed()["davis"]["test"]
     made: dict[str, Callable[[], Iterable[material.CandidateSample]]] = {
         "coco_test": lambda: material.coco(data, photographs, seed=seed, alone=True),

@@ -47,7 +47,7 @@ PARTS: Final = 10
 CROPS: Final = 64
 _SHRUNK: Final = CROP * KEPT_MARGIN / (MARGIN * KEPT)  # so that the box of the mask fills as much of the crop as in use
 _SPREAD: Final = 0.18  # of a centre's peak, as a share of the thing's width
-_CLEAR: Final = 0.75  # where a peak is higher, the cell must know the words
+_CLEAR: Final = 0.75  # where a peak is higher, the cell must predict the words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +56,7 @@ class Batch:
 
     frames: NDArray[np.uint8]  # uint8 (n, h, w, 3)
     heat: Floats  # float32 (n, h/8, w/8): 1 at a centre, falling off around it
-    cells: NDArray[np.int64]  # int64 (k, 3): frame, row and column of a cell that must know its thing
+    cells: NDArray[np.int64]  # int64 (k, 3): frame, row and column of a cell that must predict its thing
     things: NDArray[np.int64]  # int64 (k, 3): category, colour, texture of that thing; -1 unknown
     areas: Floats  # float32 (k,): natural logarithm of its share of the picture
     crops: NDArray[np.uint8]  # uint8 (m, CROP, CROP, 4)
@@ -67,9 +67,7 @@ def batch_of(shard: Shard, part: int, *, seed: int, step: int) -> Batch:
     """One batch of a shard; follows from (shard, part, seed, step) alone."""
     rng = generator(seed, "matcher", "batch", step)
     order = generator(seed, "matcher", "order", step - part).permutation(len(shard.frames))
-    chosen = np.take(
-        order, np.arange(part * FRAMES, (part + 1) * FRAMES), mode="wrap"
-    )  # a small file comes round again
+    chosen = np.take(order, np.arange(part * FRAMES, (part + 1) * FRAMES), mode="wrap")  # a small shard is repeated
     flips = rng.random(len(chosen)) < 0.5
     frames = np.stack([_lit(rng, _flipped(shard.frames[at], flip)) for at, flip in zip(chosen, flips, strict=True)])
     heat, cells, rows = _maps(shard, chosen, flips)
@@ -199,7 +197,7 @@ _WEIGHTS: Final = (1.0, 0.3, 0.3)  # categories, colours, textures
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a training run is; ``checkpoint.pt`` and ``curve.jsonl`` are kept in its folder.
+    """Options of a training run; ``checkpoint.pt`` and ``curve.jsonl`` are kept in its folder.
 
     It stops after so many ``seconds`` and keeps the checkpoint, or goes on to the last of all ``steps``. The ``seed``
     is that of weights, order and every draw.
@@ -222,7 +220,7 @@ class _State:
 
 
 def train(run: Run, progress: Progress) -> tuple[Matcher, int]:
-    """Train, or go on where a checkpoint stands: the averaged network, in evaluation mode, and its steps so far."""
+    """Train, or continue from a checkpoint: the averaged network, in evaluation mode, and its steps so far."""
     state = _fresh(run)
     _resume(run, state)
     progress.stage("training", run.steps)
@@ -253,7 +251,7 @@ def rate_at(step: int, steps: int) -> float:
 
 
 def losses(net: Matcher, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of centres, sizes, words of the frame and words of the crops."""
+    """Losses of centres, sizes, words of the frame and words of the crops."""
     frames, crops = _planes(batch.frames), _planes(batch.crops)
     cells = torch.from_numpy(batch.cells)
     centres, words = net.looker.at(frames, cells)

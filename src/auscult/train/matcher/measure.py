@@ -89,7 +89,7 @@ DECIDABLE: Final = frozenset({"category", "colour", "texture", "size", "position
 
 
 def fit_curve(raw: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Slope and offset of a logistic curve on the logit of what was proven, by Newton's method."""
+    """Slope and offset of a logistic curve on the logit of the raw match, by Newton's method."""
     inside = np.clip(raw, _EDGE, 1 - _EDGE)
     logit = np.log(inside / (1 - inside))
     inputs = np.stack([logit, np.ones_like(logit)], axis=1)

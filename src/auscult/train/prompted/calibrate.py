@@ -31,7 +31,7 @@ from auscult.train.prompted.outputs import FLAWLESS, MADE, OWN, Outputs
 from auscult.types import Doubles
 
 LEAST_MASKS: Final = 20
-"""A family with fewer masks is not counted as one."""
+"""A family with fewer masks gets no weight."""
 COVERED: Final = 0.9
 LEAST_COVERED: Final = 0.75
 """Coverage of the worst family that was left out."""
@@ -119,7 +119,7 @@ def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
 
 
 def fit_bent(shares: Doubles, outputs: Outputs, counted: Doubles) -> Bent:
-    """How the mean histogram is bent, by maximum likelihood with a little ridge.
+    """Bending of the mean histogram, by maximum likelihood with a small ridge penalty.
 
     The slope by size is that of real models' masks alone, without our own network's: models draw small things worse,
     while made and flawless masks are as good at any size and would hide it. Made masks count a quarter for the rest.
@@ -345,7 +345,7 @@ LEAST_OWN_MASKS: Final = 60
 LEAST_CLUSTERS: Final = 10
 FOLDS: Final = 5
 RIDGES: Final = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""How strongly the last layer is held at nothing; the strongest of them all but keeps it there."""
+"""Ridge penalties that pull the last layer towards zero; the strongest keeps it almost there."""
 _HELD: Final = 0.01
 
 
@@ -363,7 +363,7 @@ def refit(
     order = generator(seed, "prompted", "refit").permutation(len(clusters))
     fold = dict(zip(clusters[order].tolist(), (np.arange(len(clusters)) % FOLDS).tolist(), strict=True))
     folds = np.array([fold[str(name)] for name in outputs.cluster])
-    ridge = min(RIDGES, key=lambda one: _left_out_loss(outputs, shipped, folds=folds, ridge=one))
+    ridge = min(RIDGES, key=lambda value: _left_out_loss(outputs, shipped, folds=folds, ridge=value))
     levels = [np.zeros(len(outputs)), np.zeros(len(outputs))]
     estimated = np.zeros(len(outputs))
     for at in range(FOLDS):

@@ -1,4 +1,4 @@
-"""Trains the defect classifier: it tells the type of a defect from cues measured along the outline.
+"""Trains the defect classifier: it predicts the type of a defect from cues measured along the outline.
 
 Its material are masks of known type on the training part: flawless ones, what ``train.candidates`` makes, and the
 defects of ``stress.masks``. Measuring takes a core some ten minutes, learning one.

@@ -1,4 +1,4 @@
-"""Batches: which objects, which candidates, what the network sees of them, what it should answer.
+"""Batches: which objects, which candidates, the inputs of the network and its targets.
 
 A batch follows from (seed, number) and the pictures alone, whoever makes it and in whatever order.
 """
@@ -37,14 +37,14 @@ _LEVELS: Final = len(_WANTED)
 _SEEN: Final = ("crop", "candidate", "strip", "shape")
 _LEAST_CANDIDATE_PX: Final = 48
 _LIKE_ANOTHER: Final = 0.3
-_ANSWERED_FROM: Final = 0.15  # below this IoU nobody could know which object was meant
+_ANSWERED_FROM: Final = 0.15  # below this IoU the mask does not show which object is meant
 
 Arrays = Mapping[str, NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """One candidate: what is seen and what is true."""
+    """One candidate: inputs and ground truth."""
 
     view: View
     prompt: NDArray[np.uint8]
@@ -78,7 +78,7 @@ class Feed:
         while len(samples) < size:
             try:
                 samples += self._of_object(rng)
-            except (AuscultError, ValueError, cv2.error):  # an object or a file that is broken costs itself
+            except (AuscultError, ValueError, cv2.error):  # a broken object or file is skipped
                 continue
         samples = samples[:size]
         return {

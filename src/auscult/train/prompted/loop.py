@@ -145,8 +145,8 @@ class Plan:
     seed: int = 0  # seed of its random weights and of every batch
     steps: int = 1000  # batches in all; the rate falls along a cosine over them
     size: int = 24  # samples of a batch
-    rate: float = 2e-3  # highest learning rate of what starts from nothing
-    backbone_rate: float = 2e-4  # the same of what starts from public weights
+    rate: float = 2e-3  # highest learning rate of randomly initialised weights
+    backbone_rate: float = 2e-4  # the same of public weights
     decay: float = 0.02
     average: float = 0.995  # how much of the averaged weights stays from step to step
 
@@ -224,7 +224,7 @@ class Trainer:
             path.parent.mkdir(parents=True, exist_ok=True)
             torch.save(state, beside)
             beside.replace(path)
-        except (OSError, RuntimeError) as error:  # torch tells of a full disk with a RuntimeError
+        except (OSError, RuntimeError) as error:  # torch raises RuntimeError on a full disk
             raise OutputError(f"cannot be written: {error}", path=path) from error
 
     def load(self, path: Path) -> None:
@@ -279,7 +279,7 @@ def faster_in_bf16(device: torch.device) -> bool:
 
 
 def tensors(batch: Arrays, device: torch.device) -> dict[str, Tensor]:
-    """A batch as the network takes it, and what it should answer."""
+    """A batch as inputs of the network and targets."""
     made: dict[str, Any] = {
         "crop": picture(np.asarray(batch["crop"], dtype=np.uint8)),
         "strip": scaled(np.asarray(batch["strip"], dtype=np.uint8)),
@@ -316,7 +316,7 @@ def losses(found: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str
 
 
 def soft_labels(ious: Tensor) -> Tensor:
-    """Shares of each bin, (n, 25): a bell about the IoU, so that neighbouring bins are no strangers."""
+    """Shares of each bin, (n, 25): a bell about the IoU, so that neighbouring bins share weight."""
     centres = (torch.arange(BINS, device=ious.device) + 0.5) / BINS
     bell = torch.exp(-0.5 * ((ious[:, None] - centres) / _SPREAD) ** 2) + 1e-8
     return bell / bell.sum(dim=1, keepdim=True)

@@ -1,4 +1,4 @@
-"""What the networks say of many candidates: raw numbers beside the truth, kept in one file."""
+"""Raw outputs of the networks on many candidates, beside the ground truth, kept in one file."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def made_of(pictures: Iterable[Picture], *, seed: int, each: int) -> Iterator[Ju
 def listed(rows: Iterable[Mapping[str, Any]], pictures: Iterable[Picture], data: Path) -> Iterator[Judgeable]:
     """Masks of a listing, as ``tools/classical_families.py`` writes it, with the pictures they are of."""
     by_path = {picture.path: picture for picture in pictures}
-    for row in sorted(rows, key=lambda one: str(one["picture"])):
+    for row in sorted(rows, key=lambda row: str(row["picture"])):
         picture = by_path.get(data / str(row["picture"]))
         if picture is not None:
             target = int(row["target"])

@@ -123,7 +123,7 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
 
 
 def _own_case(item: Item, cluster: str, lost: list[tuple[Path, str]]) -> Iterator[Judgeable]:
-    """An item with its truth, opened; what cannot be read is noted and costs itself."""
+    """An item with its truth, opened; what cannot be read is noted and skipped."""
     try:
         frame = read_frame(item.frame)
         size = (frame.shape[0], frame.shape[1])
