@@ -163,5 +163,5 @@ def test_the_missing_extra_is_named() -> None:
         "except UsageError as error:\n    print(error.message, error.hint)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "sklearn is missing" in result.stdout, result.stderr
+    assert "sklearn.linear_model is missing" in result.stdout, result.stderr
     assert "pip install 'auscult[train]'" in result.stdout

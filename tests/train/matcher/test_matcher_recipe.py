@@ -24,11 +24,11 @@ def test_backgrounds_are_of_their_part_and_test_things_are_not_trained_on(data: 
     root = lay_out(data, tmp_path, "train")
     (assets, train), (_, seen), (_, unseen) = stamps_on(root, ["train", "test_s", "test_u"])
     assert set(assets.looks.backgrounds()) <= set(committed()["coco"]["train"])
-    for name, instances in seen.things.items():
-        assert not set(instances) & set(train.things[name])
+    for name, instances in seen.categories.items():
+        assert not set(instances) & set(train.categories[name])
     words = vocabulary([(assets, train), painted("train")])
     assert set(seen.targets) <= set(words.categories)
-    assert not set(unseen.targets) & set(train.things)
+    assert not set(unseen.targets) & set(train.categories)
 
 
 @pytest.mark.slow
