@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from auscult.errors import OutputError, RecordError, UsageError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.options import AuditOptions, FilterOptions, StressOptions
+from auscult.jobs.report import report_folder
 from auscult.jobs.stress import stress_masks
 from auscult.media.masks import read_mask
 from small_inputs import LEFT, folder_input, item, rows, save_mask, tree, write_lines
@@ -67,6 +69,19 @@ def test_defects_and_the_least_iou_narrow_the_choice(record: Path, tmp_path: Pat
     least = told[len(told) // 2]
     options = FilterOptions(folder=record, actions=EVERY, min_iou=least, out=tmp_path / "out")
     assert set(filter_record(options).ids) == {n for n, row in verdicts.items() if (row["iou"] or 0) >= least}
+
+
+def test_a_verdict_without_the_key_action_is_one_nobody_decided_on(record: Path, tmp_path: Path) -> None:
+    shutil.copytree(record, tmp_path / "cut")
+    lines = rows(record / "verdicts.jsonl")
+    write_lines(
+        tmp_path / "cut" / "verdicts.jsonl", *({k: v for k, v in row.items() if k != "action"} for row in lines)
+    )
+    options = FilterOptions(folder=tmp_path / "cut", actions=EVERY, out=tmp_path / "out")
+    assert filter_record(options).ids == ()
+    assert report_folder(tmp_path / "cut").by_action == dict.fromkeys(EVERY, 0)
+    chosen = filter_record(replace(options, policy="default", out=tmp_path / "again"))
+    assert chosen.by_action == filter_record(replace(options, folder=record, out=tmp_path / "whole")).by_action
 
 
 def test_another_policy_decides_again_from_what_the_judge_said(record: Path, tmp_path: Path) -> None:

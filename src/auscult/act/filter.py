@@ -30,9 +30,9 @@ def select(
     return [
         row
         for row in rows
-        if row["action"] in actions
-        and (defects is None or row["defect"] in defects)
-        and (min_iou is None or (row["iou"] is not None and row["iou"] >= min_iou))
+        if row.get("action") in actions
+        and (defects is None or row.get("defect") in defects)
+        and (min_iou is None or (row.get("iou") is not None and row["iou"] >= min_iou))
     ]
 
 

@@ -65,9 +65,8 @@ class Family:
     model: str
     types: tuple[str, ...]  # what ``model_type`` may be
     parts: Mapping[str, str] = field(default_factory=dict)  # classes of sub-tables whose type the file decides
-    inside: Mapping[str, str] = field(
-        default_factory=dict
-    )  # key of its table in a larger model's, by that model's type
+    # key of its table in a larger model's, by that model's type
+    inside: Mapping[str, str] = field(default_factory=dict)
     reader: str = ""
     extra: str = "hf"
 

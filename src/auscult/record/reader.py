@@ -182,11 +182,12 @@ def _judged(folder: Path, verdicts: Verdicts) -> int:
 
 
 def read_verdicts(folder: Path) -> Verdicts:
-    """The verdicts of a record."""
+    """The verdicts of a record, each with its row; a row without an action is given None."""
     path = folder / "verdicts.jsonl"
     hint = "the file was edited or damaged; run the command again with --overwrite"
     return tuple(
-        (verdict_from_json(row, path=path, line=number, hint=hint), row) for number, row in numbered_lines(path)
+        (verdict_from_json(row, path=path, line=number, hint=hint), {"action": None, **row})
+        for number, row in numbered_lines(path)
     )
 
 
