@@ -7,8 +7,10 @@ is better.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from html import escape
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -230,7 +232,10 @@ class ErrorMap:
 
     box: Box
     side: int
-    levels: bytes
+    levels: bytes = field(repr=False)
+
+
+_LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +262,7 @@ class Verdict:
         seconds: Wall time the judge took.
         prob_iou_80: Probability that the IoU with the unseen truth is .8 or more, 0..1; None where a judge gives none.
         prob_iou_50: The same for .5.
+        picture: The mask drawn on its frame, a small JPEG, for a notebook; None from judges and in records.
     """
 
     id: str
@@ -278,6 +284,62 @@ class Verdict:
     seconds: float = 0.0
     prob_iou_80: float | None = None
     prob_iou_50: float | None = None
+    picture: bytes | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """What it comes to, in one short line; ``to_dict`` has all of it."""
+        said = f"action={self.action!r}, defect={self.defect!r}, iou={self._iou()}"
+        return f"Verdict({_short(self.id)}, {said}, {_short(self.rationale)})"
+
+    def _repr_html_(self) -> str:
+        """The mask on its frame, with the verdict beside it, as Jupyter shows it; no text is taken for markup."""
+        image = ""
+        if self.picture is not None:
+            source = b64encode(self.picture).decode("ascii")
+            image = f'<img alt="the mask on its frame" src="data:image/jpeg;base64,{source}">'
+        iou, action = escape(self._iou()), escape(self.action or "not decided")
+        return (
+            f'<div style="display:flex;gap:1em;align-items:flex-start">{image}<div><b>{action}</b><br>'
+            f"{escape(self.defect)}, estimated IoU {iou}<br>{escape(self.rationale)}<br>"
+            f"<small>{escape(self.id)} · {escape(self.judge)}</small></div></div>"
+        )
+
+    def _iou(self) -> str:
+        if self.iou is None:
+            return "None"
+        ends = "" if self.iou_low is None or self.iou_high is None else f" [{self.iou_low:.2f}, {self.iou_high:.2f}]"
+        return f"{self.iou:.2f}{ends}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values, with the keys of ``verdicts.jsonl``; without the error map and the picture.
+
+        Example:
+            >>> import json
+            >>> seen = Evidence(shape=True)
+            >>> verdict = Verdict(
+            ...     id="a", iou=0.5, iou_low=0.25, iou_high=0.75, defect="erode", defect_probs={"erode": 1.0},
+            ...     evidence=seen, rationale="Too small.", judge="masks.mine.v1",
+            ... )
+            >>> json.loads(json.dumps(verdict.to_dict()))["iou_high"]
+            0.75
+        """
+        left = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in {"error_map", "picture"}}
+        found = left | {"evidence": asdict(self.evidence), "defect_probs": dict(self.defect_probs)}
+        return {key: _plain(value) for key, value in found.items()}
+
+
+def _short(text: str) -> str:
+    quoted = repr(text)
+    return quoted if len(quoted) <= _LONGEST_SHOWN else f"{quoted[: _LONGEST_SHOWN - 4]}...{quoted[-1]}"
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it, also where a judge computed it with NumPy."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, tuple | list) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

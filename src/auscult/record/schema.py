@@ -73,7 +73,7 @@ def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
 
 def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
     """Turn a verdict into a row of ``verdicts.jsonl``; numbers keep six decimals."""
-    found = to_json(replace(verdict, error_map=None), decimals=DECIMALS)
+    found = to_json(replace(verdict, error_map=None, picture=None), decimals=DECIMALS)
     if verdict.error_map is not None:
         found["error_map"] = error_map.to_json(verdict.error_map)
     row = {key: found[key] for key in VERDICT_KEYS}
@@ -85,7 +85,7 @@ def verdict_from_json(
     row: Mapping[str, Any], *, path: Path | None = None, line: int | None = None, hint: str = ""
 ) -> Verdict:
     """Read a row of ``verdicts.jsonl``; keys that are not the verdict's stay in the row."""
-    verdict = from_json(Verdict, {**row, "error_map": None}, path=path, line=line, hint=hint)
+    verdict = from_json(Verdict, {**row, "error_map": None, "picture": None}, path=path, line=line, hint=hint)
     if row.get("error_map") is None:
         return verdict
     try:
