@@ -13,7 +13,8 @@ from auscult.version import VERSION
 if TYPE_CHECKING:
     from auscult import score, stress
     from auscult.jobs.judging import load_judge
-    from auscult.jobs.python import audit, audit_mask
+    from auscult.jobs.mask_quality import MaskQuality
+    from auscult.jobs.python import audit, audit_mask, audit_masks, to_frame
     from auscult.suites.registered import run
     from auscult.types import Case, Evidence, Item, MaskRef, Prediction, Query, Truth, Verdict
 
@@ -22,11 +23,14 @@ __version__ = VERSION
 _HOMES = {
     "audit": "auscult.jobs.python",
     "audit_mask": "auscult.jobs.python",
+    "audit_masks": "auscult.jobs.python",
     "load_judge": "auscult.jobs.judging",
     "run": "auscult.suites.registered",
+    "to_frame": "auscult.jobs.python",
     "Case": "auscult.types",
     "Evidence": "auscult.types",
     "Item": "auscult.types",
+    "MaskQuality": "auscult.jobs.mask_quality",
     "MaskRef": "auscult.types",
     "Prediction": "auscult.types",
     "Query": "auscult.types",
@@ -39,6 +43,7 @@ __all__ = [
     "Case",
     "Evidence",
     "Item",
+    "MaskQuality",
     "MaskRef",
     "Prediction",
     "Query",
@@ -47,10 +52,12 @@ __all__ = [
     "__version__",
     "audit",
     "audit_mask",
+    "audit_masks",
     "load_judge",
     "run",
     "score",
     "stress",
+    "to_frame",
 ]
 
 

@@ -1,36 +1,117 @@
-"""The Python API of the main job: arrays or items in, verdicts out; nothing is written or printed."""
+"""The Python API of the main job: pictures and masks or items in, verdicts out; nothing is written or printed."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from auscult.act.policy import Policy, decide, load_policy
+from auscult.cases.ids import shown
 from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
-from auscult.jobs.judging import VERDICTS, Checker, load_identity, load_judge, make_auditor
-from auscult.jobs.runner import Workers, frame_groups
+from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, load_identity, load_judge, make_auditor
+from auscult.jobs.runner import CHUNK, Workers, frame_groups
 from auscult.judge import DEFAULT_JUDGE
+from auscult.media.frames import encode_jpeg
+from auscult.media.given import given_frame, given_mask, given_masks
 from auscult.media.wav import Sound
 from auscult.outcome import Failed
 from auscult.record.schema import error_from_json, verdict_from_json
-from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Query, Verdict
+from auscult.report.overlay import crop
+from auscult.types import (
+    DEFECTS,
+    Case,
+    Frame,
+    IdentityCheck,
+    Item,
+    Mask,
+    MaskJudge,
+    MaskRef,
+    Prediction,
+    Query,
+    Verdict,
+)
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PICTURE_PX: Final = 320
+_QUALITY: Final = 80
 _LISTED: Final = "auscult.cases.listing.list_items(path).items gives those of a folder or file"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auditing:
+    """A loaded judge, policy and identity check: what turns the masks of a frame into decided verdicts."""
+
+    judge: MaskJudge
+    policy: Policy
+    checker: Checker | None = None
+    pictures: bool = True  # draw what a notebook shows
+
+    @classmethod
+    def of(
+        cls, judge: MaskJudge | str, policy: Policy | str = "default", identity: IdentityCheck | str | None = None
+    ) -> Auditing:
+        """Load what is given by name."""
+        used = load_judge(judge) if isinstance(judge, str) else judge
+        rules = _rules(policy)
+        check = load_identity(identity) if isinstance(identity, str) else identity
+        return cls(judge=used, policy=rules, checker=None if check is None else Checker(check))
+
+    def of_frame(self, case: Case, masks: object, *, threshold: float | None) -> list[Verdict]:
+        """The verdict of each mask of a frame, the others beside it; ids count from 0."""
+        found = given_masks(masks, (case.frame.shape[0], case.frame.shape[1]), threshold=threshold)
+        cases = [
+            replace(case, id=str(number), others=(*found[:number], *found[number + 1 :]))
+            for number in range(len(found))
+        ]
+        return list(self.verdicts(cases, found))
+
+    def verdicts(self, cases: Sequence[Case], masks: Sequence[Mask]) -> Iterator[Verdict]:
+        """The decided verdict of each mask, with its picture; a judge with ``batch`` gets up to ``CHUNK`` at once."""
+        for start in range(0, len(cases), CHUNK):
+            some, predictions = (
+                cases[start : start + CHUNK],
+                [Prediction(mask) for mask in masks[start : start + CHUNK]],
+            )
+            begun = time.perf_counter()
+            found = self._judged(some, predictions)
+            each_s = (time.perf_counter() - begun) / len(some)
+            for case, prediction, verdict in zip(some, predictions, found, strict=True):
+                yield self._decided(verdict, case, prediction, seconds=each_s)
+
+    def _judged(self, cases: Sequence[Case], predictions: Sequence[Prediction]) -> Sequence[Verdict]:
+        batch = getattr(self.judge, "batch", None)
+        if batch is None or len(cases) < 2:
+            return [self.judge(case, prediction) for case, prediction in zip(cases, predictions, strict=True)]
+        together: Sequence[Verdict] = batch(cases, predictions)
+        return together
+
+    def _decided(self, verdict: Verdict, case: Case, prediction: Prediction, *, seconds: float) -> Verdict:
+        begun = time.perf_counter()
+        if self.checker is not None:
+            verdict = self.checker.joined(verdict, case, prediction=prediction)
+        verdict = decide(replace(verdict, seconds=seconds + time.perf_counter() - begun), self.policy)
+        if not self.pictures:
+            return verdict
+        whole, errors = verdict.defect == "merge", verdict.error_map
+        drawn = crop(case.frame, prediction.mask, verdict.region, size_px=_PICTURE_PX, whole=whole, errors=errors)
+        return replace(verdict, picture=encode_jpeg(drawn, quality=_QUALITY))
+
+
 def audit_mask(
-    frame: Frame,
-    mask: Mask,
+    frame: object,
+    mask: object,
     *,
     text: str | None = None,
-    others: Sequence[Mask] = (),
+    others: object = (),
+    threshold: float | None = None,
     judge: MaskJudge | str = DEFAULT_JUDGE,
     policy: Policy | str = "default",
     identity: IdentityCheck | str | None = None,
@@ -40,10 +121,12 @@ def audit_mask(
     """Judge one candidate mask without truth.
 
     Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W), the candidate.
+        frame: uint8 RGB (H, W, 3), as an array or a tensor; a PIL image; or the path of a picture.
+        mask: The candidate, (H, W) or with axes of length 1 beside: bool, 0 and 1, 0 and 255, or floating point; as an
+            array, a tensor or a PIL image; or the path of a mask.
         text: The referring expression, if any.
-        others: Masks of other objects of the frame, each bool (H, W).
+        others: Masks of other objects of the frame, as ``audit_masks`` takes masks.
+        threshold: Floating point is in a mask from here on; without it from .5 on, and then it must be in 0..1.
         judge: A judge or its name.
         policy: A policy, its name, or a policy file.
         identity: An identity check or its name; None for none.
@@ -51,10 +134,10 @@ def audit_mask(
         time_s: The frame's time in the clip.
 
     Returns:
-        The verdict, with the policy's action.
+        The verdict, with the policy's action, and with a picture that a notebook shows.
 
     Raises:
-        InputError: An array has another shape or dtype.
+        InputError: Frame or mask is of another type, shape or dtype; the error says which and what was expected.
         UsageError: Another argument is of another type; no such policy or judge.
 
     Example:
@@ -67,30 +150,61 @@ def audit_mask(
         >>> verdict.action in ("accept", "minor_revision", "major_revision", "reject")
         True
     """
-    _check(frame, mask)
-    for other in others:
-        _check(frame, other)
+    picture = given_frame(frame)
+    size = picture.shape[0], picture.shape[1]
+    judged = given_mask(mask, size, threshold=threshold)
+    case = _case(picture, text=text, sound=sound, time_s=time_s)
+    case = replace(case, others=tuple(given_masks(others, size, threshold=threshold)))
+    (verdict,) = Auditing.of(judge, policy, identity).verdicts([case], [judged])
+    return verdict
+
+
+def audit_masks(
+    frame: object,
+    masks: object,
+    *,
+    text: str | None = None,
+    threshold: float | None = None,
+    judge: MaskJudge | str = DEFAULT_JUDGE,
+    policy: Policy | str = "default",
+    identity: IdentityCheck | str | None = None,
+    sound: Sound | None = None,
+    time_s: float | None = None,
+) -> list[Verdict]:
+    """Judge the masks of one frame without truth; they are one another's other objects, as in a folder.
+
+    Args:
+        frame: As in ``audit_mask``.
+        masks: (N, H, W) or (N, 1, H, W), as an array or a tensor; a list of masks; ``supervision.Detections`` with
+            masks; or the path of a palette PNG. What one mask may be, ``audit_mask`` says.
+        text: The referring expression, if all masks are candidates for one.
+        threshold: As in ``audit_mask``, like all that follows.
+        judge: A judge or its name.
+        policy: A policy, its name, or a policy file.
+        identity: An identity check or its name; None for none.
+        sound: The clip's sound.
+        time_s: The frame's time in the clip.
+
+    Returns:
+        A verdict for each mask, in order; their ids count from 0. Empty where there is no mask.
+
+    Raises:
+        InputError: As for ``audit_mask``; of masks the error says which one.
+        UsageError: As for ``audit_mask``.
+    """
+    case = _case(given_frame(frame), text=text, sound=sound, time_s=time_s)
+    return Auditing.of(judge, policy, identity).of_frame(case, masks, threshold=threshold)
+
+
+def _case(frame: Frame, *, text: str | None, sound: Sound | None, time_s: float | None) -> Case:
     if text is not None and not isinstance(text, str):
         raise UsageError(
             f"text is of type {type(text).__name__}",
             expected="the referring expression as a str, or None",
             hint="leave it out if there is none",
         )
-    used = load_judge(judge) if isinstance(judge, str) else judge
-    rules = _rules(policy)
-    checker = None if identity is None else Checker(load_identity(identity) if isinstance(identity, str) else identity)
-    case, prediction = Case(id="mask", frame=frame, query=Query(text), others=tuple(others)), Prediction(mask)
-    begun = time.perf_counter()
-    verdict = used(case, prediction)
-    if checker is not None:
-        heard = replace(
-            case,
-            time_s=time_s,
-            sound=None if sound is None else sound.samples,
-            rate_hz=None if sound is None else sound.rate_hz,
-        )
-        verdict = checker.joined(verdict, heard, prediction=prediction)
-    return decide(replace(verdict, seconds=time.perf_counter() - begun), rules)
+    case = Case(id="mask", frame=frame, query=Query(text), time_s=time_s)
+    return case if sound is None else replace(case, sound=sound.samples, rate_hz=sound.rate_hz)
 
 
 def audit(
@@ -130,7 +244,8 @@ def audit(
                 if judged.errors:
                     yield Failed(replace(error_from_json(judged.errors[0]), id=judged.id))
                 else:
-                    yield verdict_from_json(judged.rows[VERDICTS][0])
+                    thumbnail = b64decode(judged.rows[THUMBNAILS][0]["jpeg"])
+                    yield replace(verdict_from_json(judged.rows[VERDICTS][0]), picture=thumbnail)
 
 
 def _rules(policy: Policy | str) -> Policy:
@@ -157,51 +272,61 @@ def _items(items: Iterable[Item]) -> tuple[Item, ...]:
     for item in given:
         if not isinstance(item, Item):
             raise InputError(f"an item is of type {type(item).__name__}", expected=expected, hint=_LISTED)
-    return given
+    return tuple(_checked(item) for item in given)
 
 
-def _check(frame: Frame, mask: Mask) -> None:
-    for name, array in (("frame", frame), ("mask", mask)):
-        if not isinstance(array, np.ndarray):
+_FIELDS: Final[Mapping[str, tuple[type, str]]] = {
+    "frame": (Path, "the path of a picture; auscult.audit_masks(frame, masks) takes arrays"),
+    "mask": (MaskRef, "an auscult.MaskRef, or the path of a mask; auscult.audit_masks(frame, masks) takes arrays"),
+    "query": (Query, "an auscult.Query, or the referring expression as a str"),
+}
+
+
+def _checked(item: Item) -> Item:
+    """The item, paths and sentences written as str made what they mean; arrays are refused by name."""
+    made: dict[str, Any] = {}
+    for name, (kind, expected) in _FIELDS.items():
+        value = getattr(item, name)
+        if isinstance(value, kind):
+            continue
+        if name == "mask" and isinstance(value, str | Path):
+            made[name] = MaskRef(path=Path(value))
+        elif isinstance(value, str):
+            made[name] = kind(value)
+        else:
             raise InputError(
-                f"the {name} is of type {type(array).__name__}",
-                expected="a numpy array",
-                hint="auscult.media.frames.read_frame and auscult.media.masks.read_mask open files",
+                f"the {name} of the item {shown(str(item.id))} is of type {type(value).__name__}", expected=expected
             )
-    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
-        raise InputError(
-            f"the frame has shape {frame.shape} and dtype {frame.dtype}",
-            expected="uint8 RGB (height, width, 3)",
-            hint="auscult.media.frames.read_frame reads a file that way",
-        )
-    if mask.dtype != np.bool_:
-        raise InputError(
-            f"the mask has dtype {mask.dtype}",
-            expected="bool (height, width)",
-            hint="threshold it: mask > 0.5",
-        )
-    if mask.ndim != 2:
-        raise InputError(
-            f"the mask has shape {mask.shape}, so {mask.ndim} axes",
-            expected="bool (height, width)",
-            hint=_without(mask.shape),
-        )
-    if mask.shape != frame.shape[:2]:
-        raise InputError(
-            f"the mask has shape {mask.shape} and the frame {frame.shape[:2]}",
-            expected="equal heights and widths",
-            hint="resize the prediction the way the model's own release does; auscult never guesses",
-        )
+    return replace(item, **made) if made else item
 
 
-def _without(shape: tuple[int, ...]) -> str:
-    """How to make a mask of two axes from an array of this shape."""
-    if len(shape) < 2:
-        return "give it the frame's height and width: mask.reshape(frame.shape[:2])"
-    if sum(length != 1 for length in shape) > 2:
-        return "a call judges one mask: pass them one by one, for example mask[0] of (masks, height, width)"
-    if len(shape) > 3:
-        return "take the axes of length 1 off: mask.squeeze()"
-    return (
-        f"take the extra axis off: {'mask[0]' if shape[0] == 1 else 'mask[..., 0]' if shape[2] == 1 else 'mask[:, 0]'}"
-    )
+def to_frame(verdicts: Iterable[Verdict | Failed]) -> pd.DataFrame:
+    """What ``audit`` and ``audit_masks`` gave as a table, a row each, in order; needs pandas.
+
+    Returns:
+        A DataFrame with the columns of ``Verdict.to_dict``; the six defects' probabilities are columns ``prob_perfect``
+        and so on, the evidence columns ``checked_shape`` and so on; ``error`` says why a mask could not be judged.
+
+    Raises:
+        UsageError: pandas is not installed, or an entry is no verdict.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise UsageError("a table needs the package pandas", hint="pip install pandas") from error
+    return pd.DataFrame([_table_row(entry) for entry in verdicts])
+
+
+def _table_row(entry: Verdict | Failed) -> dict[str, Any]:
+    if isinstance(entry, Failed):
+        return {"id": entry.error.id, "error": entry.error.error}
+    if not isinstance(entry, Verdict):
+        raise UsageError(f"an entry is of type {type(entry).__name__}", expected="verdicts of auscult.audit_masks")
+    row = entry.to_dict()
+    probs, checked = row.pop("defect_probs"), row.pop("evidence")
+    return {
+        **row,
+        **{f"prob_{defect}": probs.get(defect) for defect in DEFECTS},
+        **{f"checked_{name}": value for name, value in checked.items()},
+        "error": None,
+    }

@@ -43,7 +43,7 @@ def decode_frame(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) ->
         plain_jpeg = picture.format in {"JPEG", "MPO"} and picture.mode == "RGB"
         frame = _jpeg(data) if plain_jpeg else None
         if frame is None or frame.shape[:2] != (picture.height, picture.width):
-            frame = _rgb(picture, path)
+            frame = rgb_of(picture, path)
     return np.ascontiguousarray(upright(frame, turn))
 
 
@@ -60,7 +60,8 @@ def _jpeg(data: bytes) -> NDArray[np.uint8] | None:
     return np.asarray(cv2.cvtColor(frame, cv2.COLOR_BGR2RGB, dst=frame), dtype=np.uint8)
 
 
-def _rgb(picture: Image.Image, path: Path) -> NDArray[np.uint8]:
+def rgb_of(picture: Image.Image, path: Path | None) -> NDArray[np.uint8]:
+    """The pixels of an opened picture, uint8 RGB (H, W, 3), as they lie in memory; its orientation is not applied."""
     mode = picture.mode
     if mode.startswith("I;16") or (mode == "I" and picture.format == "PNG"):
         return _grey_to_rgb((pixels(picture) >> 8).astype(np.uint8))

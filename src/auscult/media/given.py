@@ -1,0 +1,221 @@
+"""What a Python caller gives as a frame or as masks: arrays, tensors, PIL images, files, detections.
+
+A frame is uint8 RGB (H, W, 3), as an array or a tensor; a PIL image of any mode, as it lies in memory; or a file.
+
+A mask is bool; whole numbers 0 and 1, or 0 and 255; floating point, cut at a threshold; each (H, W), or with axes of
+length 1 beside these; a PIL image; or a file of one mask, as `media.masks` reads it. Several masks are an array (N, H,
+W) or (N, 1, H, W), a list of masks, a file of several objects, or `supervision.Detections` with masks. Tensors are
+whatever has ``detach`` and ``cpu``, detections whatever has ``mask`` and ``xyxy``: neither package is imported.
+
+Nothing is resized, and nothing is guessed: what may mean two things is refused, and the error says what was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from auscult.errors import InputError
+from auscult.media.frames import read_frame, rgb_of
+from auscult.media.masks import check_size, object_indices, read_mask
+from auscult.media.readings import VOID
+from auscult.types import Frame, Mask, MaskRef
+
+_FRAME: Final = "uint8 RGB (height, width, 3), a PIL image or the path of a picture"
+_MASK: Final = (
+    "(height, width) of bool, of 0 and 1, of 0 and 255 or of probabilities; a tensor, a PIL image or the path of a mask"
+)
+_MASKS: Final = f"(masks, height, width), a list of masks, or supervision.Detections; a mask is {_MASK}"
+_CUT: Final = 0.5
+
+
+def given_frame(given: object) -> Frame:
+    """What was given as a frame, uint8 RGB (H, W, 3); an array of that kind is given back as it is."""
+    if isinstance(given, str | Path):
+        return read_frame(Path(given))
+    if isinstance(given, Image.Image):
+        return np.ascontiguousarray(rgb_of(_loaded(given), None))
+    array = _array(given)
+    if array is None:
+        raise InputError(f"the frame is of type {_name(given)}", expected=_FRAME, hint="numpy.asarray makes an array")
+    if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8 or not array.size:
+        raise InputError(
+            f"the frame has shape {array.shape} and dtype {array.dtype}", expected=_FRAME, hint=_frame_hint(array)
+        )
+    return np.ascontiguousarray(array)
+
+
+def _frame_hint(array: NDArray[Any]) -> str:
+    if array.ndim == 4:
+        return "one frame a call: frames[0]"
+    if array.ndim == 3 and array.shape[0] == 3 and array.shape[2] != 3:
+        return "channels come last: frame.transpose(1, 2, 0), of a tensor frame.permute(1, 2, 0)"
+    if array.dtype.kind == "f":
+        return "undo the normalization, then (frame * 255).round().astype(numpy.uint8)"
+    if array.ndim == 3 and array.shape[2] == 4:
+        return "leave alpha out: frame[..., :3]"
+    if array.ndim == 2:
+        return "repeat grey three times: numpy.repeat(frame[..., None], 3, axis=2)"
+    return "auscult.media.frames.read_frame reads a file that way"
+
+
+def given_mask(given: object, size: tuple[int, int], *, threshold: float | None = None) -> Mask:
+    """What was given as one mask of a frame of ``size`` (height, width): bool (H, W).
+
+    Floating point is in the mask from ``threshold`` on: .5 where it is None, and then it must be in 0..1.
+    """
+    if isinstance(given, str | Path):
+        return read_mask(MaskRef(path=Path(given)), size=size).mask
+    if isinstance(given, Image.Image):
+        if len(given.getbands()) > 1:
+            raise InputError(
+                f"the mask is a picture of mode {given.mode}",
+                expected=_MASK,
+                hint="make it grey: mask.convert('L'); of a cut-out the mask is mask.getchannel('A')",
+            )
+        given = np.asarray(_loaded(given))
+    array = _array(given)
+    if array is None:
+        raise InputError(f"the mask is of type {_name(given)}", expected=_MASK, hint=_type_hint(given))
+    flat = _without_axes(array, size)
+    check_size((flat.shape[0], flat.shape[1]), size)
+    return _cut(flat, threshold)
+
+
+def given_masks(given: object, size: tuple[int, int], *, threshold: float | None = None) -> list[Mask]:
+    """What was given as the masks of a frame of ``size`` (height, width), each bool (H, W); may be none."""
+    if isinstance(given, str | Path):
+        path = Path(given)
+        indices = object_indices(path)
+        refs = [MaskRef(path=path)] if indices is None else [MaskRef(path=path, index=index) for index in indices]
+        return [read_mask(ref, size=size).mask for ref in refs]
+    if hasattr(given, "xyxy") and hasattr(given, "mask"):
+        given = _of_detections(given)
+    array = _array(given)
+    each: Iterable[object]
+    if isinstance(given, Image.Image):
+        each = [given]
+    elif array is not None:
+        if array.ndim == 4 and array.shape[1] == 1:
+            array = array[:, 0]
+        single = array.ndim < 3 or (array.ndim == 3 and array.shape[2] == 1 != size[1])
+        each = [array] if single else list(array)
+    elif isinstance(given, Iterable) and not isinstance(given, Mapping):
+        each = given
+    else:
+        raise InputError(f"the masks are of type {_name(given)}", expected=_MASKS, hint=_type_hint(given))
+    return [_numbered(number, one, size, threshold=threshold) for number, one in enumerate(each)]
+
+
+def _numbered(number: int, given: object, size: tuple[int, int], *, threshold: float | None) -> Mask:
+    try:
+        return given_mask(given, size, threshold=threshold)
+    except InputError as error:
+        raise InputError(
+            f"mask {number}: {error.message}", expected=error.expected, hint=error.hint, path=error.path
+        ) from error
+
+
+def _of_detections(given: Any) -> object:
+    """The masks of detections; none where nothing was detected."""
+    if given.mask is not None:
+        return given.mask
+    if len(given.xyxy) == 0:
+        return ()
+    raise InputError(
+        f"{_name(given)} holds {len(given.xyxy)} boxes and no masks",
+        expected="detections of a model that segments",
+        hint="a box is no mask; run a segmenter in the boxes first",
+    )
+
+
+def _loaded(picture: Image.Image) -> Image.Image:
+    """The picture with its pixels decoded, since Pillow opens a file without reading it."""
+    try:
+        picture.load()
+    except (OSError, SyntaxError, ValueError) as error:
+        raise InputError(f"the picture cannot be read: {error}", expected="a whole picture") from error
+    return picture
+
+
+def _array(given: Any) -> NDArray[Any] | None:
+    """An array or tensor as an array of numbers; None for anything else."""
+    if callable(getattr(given, "detach", None)) and callable(getattr(given, "cpu", None)):
+        try:
+            given = given.detach().cpu()
+            given = np.asarray(given.float() if given.is_floating_point() else given)  # NumPy knows no bfloat16
+        except (TypeError, AttributeError, RuntimeError) as error:
+            raise InputError(
+                f"a {_name(given)} does not become an array: {error}", expected=_MASK, hint="pass mask.cpu().numpy()"
+            ) from error
+    elif not isinstance(given, np.ndarray) and callable(getattr(given, "__array__", None)):
+        given = np.asarray(given)
+    if not isinstance(given, np.ndarray):
+        return None
+    if np.ma.is_masked(given):
+        raise InputError(
+            "a masked array hides some of its values", expected=_MASK, hint="say what they are: .filled(0)"
+        )
+    return np.asarray(given)
+
+
+def _without_axes(array: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
+    """An array (H, W) from one with axes of length 1 before or after."""
+    found = array
+    while found.ndim > 2 and 1 in {found.shape[0], found.shape[-1]}:
+        found = found[0] if found.shape[0] == 1 else found[..., 0]
+    if found.ndim == 2 and found.size:
+        return found
+    several = found.ndim == 3 and found.shape[1:] == size
+    raise InputError(
+        f"the mask has shape {array.shape}",
+        expected=_MASK,
+        hint="auscult.audit_masks takes several masks of a frame" if several else "one mask is (height, width)",
+    )
+
+
+def _cut(array: NDArray[Any], threshold: float | None) -> Mask:
+    if array.dtype == np.bool_:
+        return array
+    if array.dtype.kind == "f":
+        return _of_soft(array, threshold)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"the mask has dtype {array.dtype}", expected=_MASK, hint="make it bool")
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high not in {0, 1, VOID} or bool(((array != 0) & (array != high)).any()):
+        values = np.unique(array)
+        listed = ", ".join(map(str, values[:6])) + (", ..." if values.size > 6 else "")
+        raise InputError(
+            f"the mask holds the whole numbers {listed}",
+            expected="0 and 1, or 0 and 255",
+            hint=f"object indices? one mask is labels == {values[-1]}; a soft mask? divide it by its largest value",
+        )
+    return np.asarray(array != 0)
+
+
+def _of_soft(array: NDArray[Any], threshold: float | None) -> Mask:
+    if not np.isfinite(array).all():
+        raise InputError("the mask holds NaN or infinity", expected=_MASK, hint="look at what the model gave")
+    if threshold is None and (float(array.min()) < 0 or float(array.max()) > 1):
+        raise InputError(
+            f"the mask holds numbers from {float(array.min()):.4g} to {float(array.max()):.4g}",
+            expected="probabilities in 0..1, or a threshold for other numbers",
+            hint="logits? pass threshold=0; 0 to 255? pass threshold=128",
+        )
+    return np.asarray(array >= (_CUT if threshold is None else threshold))
+
+
+def _type_hint(given: object) -> str:
+    if isinstance(given, Mapping):
+        return "a COCO segmentation is decoded by auscult.media.masks.read_mask(auscult.MaskRef(segmentation=...))"
+    return "numpy.asarray makes an array of most things"
+
+
+def _name(given: object) -> str:
+    kind = type(given)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,293 @@
+"""The Python functions as a notebook and an evaluation loop use them: what may be given, and what is shown of it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import pickle
+import sys
+import types
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import auscult
+from auscult.arrays.error_map import error_map_of
+from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.media.given import given_frame, given_mask, given_masks
+from auscult.outcome import Failed
+from auscult.types import Case, Evidence, Item, MaskRef, Metadata, Prediction, Verdict
+from small_inputs import HEIGHT, LEFT, RIGHT, SIZE, WIDTH, picture, save_frame, save_mask, save_palette
+
+SOFT = np.where(LEFT, np.float32(0.9), np.float32(0.2))
+
+
+class Tensor:
+    """What a torch tensor is to us: it leaves its graph and its device, then becomes an array."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def detach(self) -> Tensor:
+        return self
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def is_floating_point(self) -> bool:
+        return self.array.dtype.kind == "f"
+
+    def float(self) -> Tensor:
+        return Tensor(self.array.astype(np.float32))
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return self.array
+
+
+class Detections:
+    """What supervision.Detections is to us."""
+
+    def __init__(self, mask: object, count: int = 2) -> None:
+        self.mask = mask
+        self.xyxy = np.zeros((count, 4))
+
+
+class Area:
+    """A judge of the mask's area, without a batch."""
+
+    name = "masks.area.v1"
+    meta = Metadata(summary="s", goal="g", modality="mask", source="s")
+    shown: tuple[int, ...] = ()
+
+    def __call__(self, case: Case, prediction: Prediction) -> Verdict:
+        self.shown = (*self.shown, len(case.others))
+        share = np.float32(prediction.mask.mean())
+        return Verdict(
+            id=case.id,
+            iou=share,
+            iou_low=0.0,
+            iou_high=1.0,
+            defect="erode",
+            defect_probs=types.MappingProxyType({"erode": 1.0}),
+            evidence=Evidence(shape=True),
+            rationale="<b>Only</b> its area was looked at. " * 30,
+            judge=self.name,
+            region=(1, 2, 3, 4),
+            error_map=error_map_of(np.zeros((64, 64), np.float32), (0, 0, 64, 64)),
+            prob_iou_80=float(share),
+        )
+
+
+ONE: dict[str, Any] = {
+    "bool": LEFT,
+    "0 and 1": LEFT.astype(np.uint8),
+    "0 and 255": LEFT.astype(np.uint8) * 255,
+    "int64": LEFT.astype(np.int64),
+    "probabilities": SOFT,
+    "(1, H, W)": LEFT[None],
+    "(H, W, 1)": LEFT[..., None],
+    "(1, 1, H, W)": LEFT[None, None],
+    "tensor": Tensor(LEFT[None]),
+    "soft tensor": Tensor(SOFT),
+    "PIL 1": Image.fromarray(LEFT),
+    "PIL L": Image.fromarray(LEFT.astype(np.uint8) * 255),
+}
+
+
+@pytest.mark.parametrize("given", ONE.values(), ids=ONE)
+def test_one_mask_may_be_given_so(given: Any) -> None:
+    assert (given_mask(given, SIZE) == LEFT).all()
+
+
+def test_a_mask_and_a_frame_may_be_files(tmp_path: Path) -> None:
+    path = save_mask(tmp_path / "m.png", LEFT)
+    assert (given_mask(str(path), SIZE) == LEFT).all()
+    assert (given_frame(save_frame(tmp_path / "f.png")) == picture()).all()
+    assert (given_frame(Image.fromarray(picture())) == picture()).all()
+    found = given_masks(save_palette(tmp_path / "p.png", {1: LEFT, 2: RIGHT}), SIZE)
+    assert [(mask == true).all() for mask, true in zip(found, (LEFT, RIGHT), strict=True)] == [True, True]
+
+
+def test_logits_need_a_threshold() -> None:
+    logits = np.where(LEFT, 3.0, -4.0)
+    assert (given_mask(logits, SIZE, threshold=0) == LEFT).all()
+    with pytest.raises(InputError) as caught:
+        given_mask(logits, SIZE)
+    assert "threshold=0" in caught.value.hint
+
+
+BOTH = np.stack([LEFT, RIGHT])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        BOTH, BOTH[:, None], [LEFT, RIGHT.astype(np.uint8)], (mask for mask in BOTH), Tensor(BOTH),
+        [Tensor(LEFT), Image.fromarray(RIGHT)], Detections(BOTH), Detections([LEFT, RIGHT]),
+    ],
+    ids=["(N, H, W)", "(N, 1, H, W)", "list", "iterator", "tensor", "mixed", "detections", "detections of a list"],
+)  # fmt: skip
+def test_several_masks_may_be_given_so(given: Any) -> None:
+    assert [(mask == true).all() for mask, true in zip(given_masks(given, SIZE), BOTH, strict=True)] == [True, True]
+
+
+def test_no_mask_is_no_error() -> None:
+    for given in ([], np.zeros((0, *SIZE), bool), Detections(None, count=0)):
+        assert given_masks(given, SIZE) == []
+    assert auscult.audit_masks(picture(), []) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (None, "NoneType"),
+        (3, "int"),
+        ({"size": [2, 2], "counts": "04"}, "dict"),
+        (Detections(None), "boxes and no masks"),
+        (BOTH[:, :-1], f"mask 0: the mask is {HEIGHT - 1} x {WIDTH}"),
+        ([LEFT, "nothing.png"], "mask 1:"),
+        (np.full(SIZE, 3, np.uint8), "whole numbers 3"),
+        (np.full(SIZE, np.nan), "NaN"),
+        (np.array([["a"]]), "mask 0:"),
+        (Image.fromarray(picture()), "mode RGB"),
+    ],
+)
+def test_anything_else_is_refused_by_what_it_is(given: Any, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        given_masks(given, SIZE)
+    assert says in caught.value.message
+    assert caught.value.expected
+
+
+@pytest.mark.parametrize(
+    ("frame", "hint"),
+    [
+        (picture().transpose(2, 0, 1), "permute"),
+        (picture()[..., 0], "repeat"),
+        (picture() / 255, "astype"),
+        (picture()[None], "frames[0]"),
+        (None, "numpy.asarray"),
+    ],
+)
+def test_a_frame_of_another_kind_is_told_the_way(frame: Any, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        auscult.audit_masks(frame, [LEFT])
+    assert hint in caught.value.hint
+
+
+def test_masks_of_a_frame_are_judged_together_as_in_a_folder() -> None:
+    judge = Area()
+    first, second = auscult.audit_masks(picture(), [LEFT, RIGHT], judge=judge)
+    assert (first.id, second.id, judge.shown) == ("0", "1", (1, 1))
+    alone = auscult.audit_mask(picture(), LEFT, others=[RIGHT])
+    together = auscult.audit_masks(picture(), [LEFT, RIGHT])[0]
+    assert together.iou == pytest.approx(alone.iou, abs=1e-6)
+    assert together.action == alone.action
+
+
+class _Texts(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.source = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.source += dict(attrs).get("src") or ""
+
+
+def test_a_verdict_is_short_in_words_and_has_a_picture_in_a_notebook() -> None:
+    verdict = auscult.audit_mask(picture(), LEFT, judge=Area(), text="the <script>red</script> blob")
+    assert len(repr(verdict)) < 300
+    assert len(repr(replace(verdict, id="\udc80" * 500))) < 300
+    assert "erode" in repr(verdict)
+    page = _Texts()
+    page.feed(verdict._repr_html_())
+    assert page.tags.count("img") == 1
+    assert "script" not in page.tags
+    drawn = Image.open(io.BytesIO(base64.b64decode(page.source.partition(",")[2])))
+    assert drawn.format == "JPEG"
+    assert max(drawn.size) == 320
+    plain = replace(verdict, picture=None)
+    assert plain == verdict
+    assert "<img" not in plain._repr_html_()
+
+
+def test_a_verdict_becomes_json_whatever_its_judge_computed_with() -> None:
+    verdict = auscult.audit_mask(picture(), LEFT, judge=Area())
+    read = json.loads(json.dumps(verdict.to_dict()))
+    assert (read["region"], read["evidence"]["shape"], read["defect_probs"]) == ([1, 2, 3, 4], True, {"erode": 1.0})
+    assert read["iou"] == pytest.approx(float(LEFT.mean()))
+    assert not {"picture", "error_map"} & read.keys()
+
+
+def test_items_of_a_folder_show_their_picture_too(tmp_path: Path) -> None:
+    frame, mask = save_frame(tmp_path / "f.png"), save_mask(tmp_path / "m.png", LEFT)
+    (verdict,) = auscult.audit([Item(id="a", frame=str(frame), mask=mask, query="the blob")])  # type: ignore[arg-type]
+    assert verdict.picture is not None
+    assert verdict.picture.startswith(b"\xff\xd8")
+
+
+@pytest.mark.parametrize("name", ["frame", "mask", "query"])
+def test_an_item_with_an_array_is_refused_by_type(name: str, tmp_path: Path) -> None:
+    item = replace(Item(id="a", frame=tmp_path, mask=MaskRef(path=tmp_path)), **{name: picture()})
+    with pytest.raises(InputError, match=f"the {name} of the item 'a' is of type ndarray"):
+        list(auscult.audit([item]))
+
+
+def test_verdicts_become_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts: list[Any] = auscult.audit_masks(picture(), [LEFT, RIGHT], judge=Area())
+    failed = Failed(ErrorRecord(stage="read", error="no such file", id="c"))
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=list))
+    rows: Any = auscult.to_frame([*verdicts, failed])
+    assert [row["id"] for row in rows] == ["0", "1", "c"]
+    assert (rows[0]["prob_erode"], rows[0]["checked_shape"], rows[0]["error"]) == (1.0, True, None)
+    assert rows[2]["error"] == "no such file"
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match="pandas"):
+        auscult.to_frame(verdicts)
+
+
+def test_a_metric_of_an_evaluation_loop() -> None:
+    metric = auscult.MaskQuality(judge=Area())
+    empty = metric.compute()
+    assert (empty["n"], empty["iou"], empty["good"], empty["accept"]) == (0, None, None, None)
+    metric.update(picture(), [LEFT, RIGHT])
+    assert metric(picture(), LEFT[None])["n"] == 1
+    found = metric.compute()
+    assert (found["n"], found["frames"]) == (3, 2)
+    assert found["iou"] == pytest.approx((2 * LEFT.mean() + RIGHT.mean()) / 3)
+    assert 0 <= found["good_low"] <= found["good"] <= found["good_high"] <= 1
+    assert sum(found[action] for action in auscult.types.ACTIONS) == pytest.approx(1)
+    metric.reset()
+    assert metric.compute() == empty
+
+
+def test_metrics_of_several_processes_merge() -> None:
+    whole, parts = auscult.MaskQuality(), [auscult.MaskQuality() for _ in range(2)]
+    for part in parts:
+        for _ in range(2):
+            whole.update(picture(), [LEFT])
+            part.update(picture(), [LEFT])
+    sent = [pickle.loads(pickle.dumps(part)) for part in parts]  # noqa: S301 - our own
+    sent[0].merge_state(sent[1])
+    assert sent[0].compute() == whole.compute()
+    sent[0].update(picture(), [RIGHT])
+    with pytest.raises(UsageError, match="different settings"):
+        whole.merge_state(auscult.MaskQuality(judge="cues"))
+
+
+def test_real_masks_of_a_model_from_a_palette(data: Path) -> None:
+    folder = data / "video" / "davis2016" / "blackswan"
+    mask = next((folder / "pred_osvos").glob("*.png"))
+    frame = next(path for path in (folder / "frames").glob(f"{mask.stem}.*"))
+    (verdict,) = auscult.audit_masks(Image.open(frame), mask)
+    again = auscult.audit_mask(frame, np.asarray(Image.open(mask)) > 0)
+    assert verdict.iou == pytest.approx(again.iou, abs=1e-6)
+    assert len(repr(verdict)) < 300
