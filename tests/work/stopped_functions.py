@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from auscult.models.adapters.command import Conversation
+from auscult.work.line_program import Conversation
 
 _PROGRAM = "import os, sys, time; open(sys.argv[1], 'w').write(f'{os.getpid()}\\n'); time.sleep(60)"
 
@@ -16,7 +16,7 @@ def make(folder: str) -> Callable[[int], None]:
     Path(folder, "worker").write_text(f"{os.getpid()}\n", "ascii")
 
     def wait(_: int) -> None:
-        talk = Conversation([sys.executable, "-S", "-c", _PROGRAM, str(Path(folder, "program"))])
+        talk = Conversation([sys.executable, "-S", "-c", _PROGRAM, str(Path(folder, "program"))], answers="")
         talk.exchange({"id": ""}, most_bytes=1000)
 
     return wait

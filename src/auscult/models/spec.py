@@ -191,7 +191,7 @@ def _listed(folder: Path) -> list[list[str | int]]:
 
 
 def _command(text: str) -> ModelSpec:
-    from auscult.models.adapters.command import words_of
+    from auscult.work.line_program import words_of
 
     line = text.removeprefix(COMMAND).strip()
     words = words_of(line)
