@@ -13,10 +13,9 @@ from typing import Any, Final
 
 from auscult.act.policy import load_policy
 from auscult.errors import Mismatch
-from auscult.jobs.judging import VERDICTS, Auditor, find_judge, identity_arguments, make_auditor
+from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, judge_spec, make_auditor
 from auscult.jobs.options import AuditOptions, arguments_of
 from auscult.jobs.runner import HINT, FrameVerb, Progress, ResultWriter, frames_root, run_verb
-from auscult.record.digest import digest_file
 from auscult.record.reader import read_verdicts
 from auscult.record.schema import Summary
 
@@ -39,7 +38,7 @@ class Audit(FrameVerb[Summary]):
     options: AuditOptions
 
     def __init__(self, options: AuditOptions) -> None:
-        self._judge, self._fitted = find_judge(options.judge)
+        self._judge = judge_spec(options.judge)
         self._policy = load_policy(options.policy)
         super().__init__(options)
 
@@ -47,9 +46,12 @@ class Audit(FrameVerb[Summary]):
         """The resolved arguments, for the manifest; options that are not set are left out."""
         options, judge = self.options, self._judge
         arguments = {name: value for name, value in arguments_of(options).items() if value not in (None, False)}
-        arguments |= {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(self._policy)}
-        if self._fitted is not None:
-            arguments["judge_fitted"] = digest_file(self._fitted / "calibration.json")
+        arguments |= {
+            "judge": judge.name,
+            "judge_from": judge.origin,
+            "policy": asdict(self._policy),
+            **judge.arguments,
+        }
         return arguments | identity_arguments(options.identity, options.identity_weights)
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:

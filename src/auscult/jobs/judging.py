@@ -25,16 +25,19 @@ from auscult.judge.identity import NeedsWeights, Ready
 from auscult.judge.identity.combine import combined, unchecked
 from auscult.media.frames import decode_frame, encode_jpeg
 from auscult.media.masks import read_mask
-from auscult.media.paths import read_bytes
+from auscult.media.paths import read_bytes, safe_name
 from auscult.media.readings import LoadedMask
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
+from auscult.models.spec import COMMAND, model_spec
 from auscult.record.digest import digest_bytes, digest_file, digest_json
 from auscult.record.schema import verdict_to_json
 from auscult.report.overlay import shares, shrunk, small_overlay
 from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Verdict
+from auscult.work.line_program import words_of
 
 VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl"
+REPLIES = "replies:"
 
 _MOST_BYTES = 1 << 26  # of decoded frames and masks that wait for one batch
 
@@ -186,7 +189,7 @@ class Auditor:
             if self.checker is not None:
                 verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
             seconds = before + time.perf_counter() - begun
-            verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
+            verdict = decided(replace(verdict, id=item.id, seconds=seconds), self.policy, self.checker)
         except AuscultError as error:
             return Result(id=item.id, errors=[failed_row(item, error, "judge")])
         row = verdict_to_json(
@@ -206,6 +209,11 @@ class Auditor:
             VERDICTS: [row],
         }
         return Result(id=item.id, rows=rows)
+
+
+def decided(verdict: Verdict, policy: Policy, checker: Checker | None) -> Verdict:
+    """The verdict with the policy's action; a judge that names one itself keeps it, where no check came after it."""
+    return verdict if verdict.action is not None and checker is None else decide(verdict, policy)
 
 
 def make_auditor(
@@ -234,12 +242,38 @@ def with_evidence(judge: MaskJudge, evidence: str) -> MaskJudge:
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSpec:
+    """A judge that was asked for, before it is loaded."""
+
+    given: str  # what `--judge` says
+    name: str  # what records and tables call it
+    origin: str  # the package with its version that brings it; ``replies``, ``command``
+    arguments: Mapping[str, str] = field(default_factory=dict)  # what else of it the manifest holds
+
+
+def judge_spec(given: str) -> JudgeSpec:
+    """What a name stands for: see ``load_judge``."""
+    if given.startswith(COMMAND):
+        found = model_spec(given)
+        return JudgeSpec(given=given, name=found.name, origin="command", arguments={"judge_revision": found.revision})
+    if given.startswith(REPLIES):
+        source = _replies(given)
+        revision = digest_json([[name, digest_file(path)] for name, path in _files_of(source)])
+        return JudgeSpec(
+            given=given, name=_replies_name(source), origin="replies", arguments={"judge_revision": revision}
+        )
+    entry, folder = find_judge(given)
+    fitted = {} if folder is None else {"judge_fitted": digest_file(folder / "calibration.json")}
+    return JudgeSpec(given=given, name=entry.name, origin=entry.origin, arguments=fitted)
+
+
 def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
-    """Load a registered judge; it comes with a measured card or not at all.
+    """Load a judge; a registered one comes with a measured card or not at all.
 
     Args:
         name: Full or short name, for example ``masks.cues.v1`` or ``cues``; ``prompted@FOLDER`` for one that was fitted
-            to masks of a user's own.
+            to masks of a user's own; ``replies:PATH`` or ``command:PROGRAM ...`` for another model (``judge.replies``).
 
     Raises:
         UnknownName: There is no such judge.
@@ -247,6 +281,8 @@ def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
     """
     from auscult.judge.cards import require_card
 
+    if name.startswith((COMMAND, REPLIES)):
+        return _load_replies(name)
     entry, folder = find_judge(name)
     judge: MaskJudge = entry.load()
     require_card(judge)
@@ -265,6 +301,37 @@ def find_judge(name: str) -> tuple[registry.Entry, Path | None]:
     if not hasattr(entry.load(), "fitted"):
         raise UsageError(f"the judge {entry.name} cannot be fitted", expected="a name without `@`")
     return entry, Path(folder)
+
+
+def _load_replies(name: str) -> MaskJudge:
+    from auscult.judge.replies import FileJudge, ProgramJudge
+
+    if name.startswith(COMMAND):
+        return ProgramJudge.start(words_of(name.removeprefix(COMMAND)), model_spec(name).name)
+    source = _replies(name)
+    return FileJudge(source, _replies_name(source))
+
+
+def _replies_name(source: Path) -> str:
+    return f"replies.{safe_name(source.resolve().stem)}"
+
+
+def _replies(given: str) -> Path:
+    source = Path(given.removeprefix(REPLIES))
+    if not given.removeprefix(REPLIES) or not source.exists():
+        raise UsageError(
+            "there are no such replies",
+            path=source,
+            expected="replies:FOLDER with a file <id>.txt an item, or replies:FILE.jsonl",
+            hint="`auscult audit` and `auscult run mqa` name the items in items.jsonl and verdicts.jsonl",
+        )
+    return source
+
+
+def _files_of(source: Path) -> list[tuple[str, Path]]:
+    if not source.is_dir():
+        return [("", source)]
+    return sorted((path.relative_to(source).as_posix(), path) for path in source.rglob("*") if path.is_file())
 
 
 def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:

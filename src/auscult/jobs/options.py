@@ -251,7 +251,8 @@ class AuditOptions(InputOptions):
     """What to audit and how.
 
     Attributes:
-        judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`.
+        judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`; replies:PATH or
+            command:PROGRAM for another model's verdicts.
         policy: Name of a shipped policy, or a policy file.
         identity: A check of `auscult list identity`: is the mask on the object that the text names?
         identity_weights: Folder of CLIP weights, for --identity clip.

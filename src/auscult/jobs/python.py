@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from auscult.act.policy import Policy, decide, load_policy
+from auscult.act.policy import Policy, load_policy
 from auscult.cases.ids import shown
 from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
-from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, load_identity, load_judge, make_auditor
+from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, decided, load_identity, load_judge, make_auditor
 from auscult.jobs.runner import CHUNK, Workers, frame_groups
 from auscult.judge import DEFAULT_JUDGE
 from auscult.media.frames import encode_jpeg
@@ -97,7 +97,8 @@ class Auditing:
         begun = time.perf_counter()
         if self.checker is not None:
             verdict = self.checker.joined(verdict, case, prediction=prediction)
-        verdict = decide(replace(verdict, seconds=seconds + time.perf_counter() - begun), self.policy)
+        timed = replace(verdict, seconds=seconds + time.perf_counter() - begun)
+        verdict = decided(timed, self.policy, self.checker)
         if not self.pictures:
             return verdict
         whole, errors = verdict.defect == "merge", verdict.error_map

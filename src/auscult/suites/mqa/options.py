@@ -122,7 +122,8 @@ class MqaOptions(SuiteOptions, Making):
     """Which judges are compared, on which protocols, and how the benchmark is made where it is not there yet.
 
     Attributes:
-        judges: A judge of `auscult list judge`, for a suite of judges; repeat it for several.
+        judges: A judge of `auscult list judge`, replies:PATH or command:PROGRAM, for a suite of judges; repeat it for
+            several.
         policy: Name of a shipped policy, or a policy file; paper has the windows in which the truth is made.
         identity: A check of `auscult list identity`: is the mask on the object that the text names?
         identity_weights: Folder of CLIP weights, for --identity clip.

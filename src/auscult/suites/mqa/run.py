@@ -23,13 +23,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from auscult import registry
 from auscult.act.policy import Policy, load_policy
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.judging import identity_arguments
+from auscult.jobs.judging import JudgeSpec, identity_arguments, judge_spec
 from auscult.jobs.options import AuditOptions
 from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, item_row, refuse_changed
 from auscult.media.masks import read_mask
@@ -241,15 +240,22 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
         return write_results(run, outcome, items)
 
 
-def _judges(options: MqaOptions) -> dict[str, registry.Entry]:
+def _judges(options: MqaOptions) -> dict[str, JudgeSpec]:
     options.check_protocols()
-    found = [registry.find("judge", name) for name in options.judges]
+    found: dict[str, JudgeSpec] = {}
+    for spec in map(judge_spec, options.judges):
+        if found.setdefault(spec.name, spec).arguments != spec.arguments:
+            raise UsageError(
+                f"two judges are called {spec.name}",
+                expected="judges with names of their own",
+                hint="rename the folder, file or program of one of them",
+            )
     if not found:
         raise UsageError("no judge was named", expected="at least one --judge", hint="`auscult list judge` shows them")
-    return {entry.name: entry for entry in found}
+    return found
 
 
-def _manifest(options: MqaOptions, judges: Mapping[str, registry.Entry], policy: Policy) -> dict[str, Any]:
+def _manifest(options: MqaOptions, judges: Mapping[str, JudgeSpec], policy: Policy) -> dict[str, Any]:
     decided: dict[str, Any] = {
         "judge": list(judges),
         "judge_from": {name: entry.origin for name, entry in judges.items()},
@@ -290,19 +296,19 @@ def _write_items(run: RunFolder, benchmark: Benchmark, tested: Sequence[Candidat
 def _judge_all(
     run: RunFolder,
     options: MqaOptions,
-    judges: Mapping[str, registry.Entry],
+    judges: Mapping[str, JudgeSpec],
     *,
     items: Mapping[str, Item],
     errors: ErrorLog,
     progress: Progress,
 ) -> None:
     root = root_of(run.path, list(items.values()))
-    for name in judges:
+    for name, judge in judges.items():
         progress.stage(f"judge {name}", 0)
         job = AuditOptions(
             source=run.path / FILE,
             out=run.path / JUDGES / name,
-            judge=name,
+            judge=judge.given,
             policy=options.policy,
             identity=options.identity,
             identity_weights=options.identity_weights,

@@ -1,0 +1,329 @@
+"""Verdicts of any model as a judge: replies that lie in files, or a program that is asked for each.
+
+A reply names the IoU and the type of a mask, and the action if it likes, in the tags of MQA-RefAVS (App. G.4) or as a
+JSON object; what stands around them is its reasoning::
+
+    <audit> A part of the ear is missing. The IoU with GT is <iou> 0.8731 </iou>, its mask type belongs to
+    <mask_type> erode </mask_type>, and the recommended action is <action> Minor Revision </action> </audit>
+
+    {"iou": 0.8731, "mask_type": "erode", "action": "minor_revision"}
+
+Capitals, spaces, code fences, ``<mask>`` for ``<mask_type>``, ``full-neg`` and ``87 %`` are understood. Nothing is
+guessed: a reply without an IoU from 0 to 1 or without one of the six types, or that names two different ones, raises
+``InputError``, so that its item fails and has no score. Replies are text of strangers: bounded, and never run.
+
+A reply gives neither an interval nor probabilities: the ends are None, and the type it names has probability 1. What it
+looked at is not known, so that no evidence is claimed. A mask without a pixel is ``empty`` by rule, without a reply.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from auscult.errors import InputError, NothingToDo
+from auscult.judge.masks.shared import check, nothing_segmented
+from auscult.media.frames import stored_png
+from auscult.media.limits import Limits
+from auscult.media.masks import encode_mask
+from auscult.media.paths import inside, read_bytes, write_bytes
+from auscult.record.digest import digest_json
+from auscult.types import ACTIONS, DEFECTS, Action, Case, Defect, Evidence, Metadata, Prediction, Verdict
+from auscult.work.line_program import LineProgram
+
+T = TypeVar("T")
+
+MOST_CHARACTERS: Final = 262_144
+"""Of one reply."""
+
+_SUFFIXES: Final = (".txt", ".json", ".md")
+_JSON_LINES: Final = (".jsonl", ".ndjson")
+_MOST_FILES: Final = 1_000_000
+_LIMITS: Final = Limits(max_bytes=4 * MOST_CHARACTERS)
+_FILE_LIMITS: Final = Limits(max_bytes=1 << 30)
+_MOST_REASON: Final = 300
+_SHOWN: Final = 60
+
+EXPECTED: Final = (
+    "<iou> 0.87 </iou>, <mask_type> one of "
+    + ", ".join(DEFECTS)
+    + ' </mask_type> and, if wanted, <action> ... </action>; or JSON {"iou": 0.87, "mask_type": "erode"}'
+)
+_ANSWERS: Final = 'for each question one line: {"id": ..., "reply": "<iou>..."}, or the keys iou, mask_type and action'
+_FIX: Final = "correct the reply, or ask the model again; the other items are not affected"
+
+_KEYS: Final = {
+    "iou": "iou",
+    "mask_type": "type",
+    "masktype": "type",
+    "mask": "type",
+    "defect": "type",
+    "action": "action",
+}
+_TAGS: Final = re.compile(
+    r"<{1,2}\s{0,9}(iou|mask[ _-]?type|mask|action)\s{0,9}>{1,2}([^<>]{0,200})<{1,2}\s{0,9}/\s{0,9}\1\s{0,9}>{1,2}",
+    re.IGNORECASE,
+)
+_ANY_TAG: Final = re.compile(r"<{1,2}[^<>]{1,20}>{1,2}")
+_AROUND: Final = " \t\r\n\u00a0\"'`*"
+_NUMBER: Final = re.compile(r"(\d{1,3}(?:\.\d{0,17})?|\.\d{1,17})\s?(%?)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a reply says."""
+
+    iou: float  # 0..1
+    defect: Defect
+    action: Action | None  # None where it names none: the policy decides
+    reason: str  # its words without the tags, shortened; may be empty
+
+
+def read_reply(content: str | Mapping[str, Any]) -> Reply:
+    """Read a reply, as text or as the JSON object of a line; ``InputError`` says what it lacks."""
+    text = content if isinstance(content, str) else content.get("reply", content)
+    if isinstance(text, Mapping):
+        return _reply(_members([text]), reason=_reason([text]))
+    if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
+        raise _wrong(f"the reply is longer than {MOST_CHARACTERS:,} characters, or is no text")
+    objects = list(_objects(text))
+    tagged = [(_key(name), words) for name, words in _TAGS.findall(text)]
+    words = " ".join(_ANY_TAG.sub(" ", _TAGS.sub(lambda found: f" {found[2]} ", text)).split())
+    return _reply([*tagged, *_members(objects)], reason=_reason(objects) if objects else words)
+
+
+def _reason(objects: Iterable[Mapping[str, Any]]) -> str:
+    return next((str(one[key]) for one in objects for key in ("rationale", "reason", "reasoning") if key in one), "")
+
+
+def _reply(found: Iterable[tuple[str, object]], *, reason: str) -> Reply:
+    values: dict[str, list[object]] = {"iou": [], "type": [], "action": []}
+    for key, value in found:
+        if value is not None:
+            values[key].append(value)
+    iou = _agreed(values["iou"], _iou, what="IoU")
+    defect: Defect | None = _agreed(values["type"], _one_of(DEFECTS), what="mask type")
+    if iou is None or defect is None:
+        raise _wrong(f"the reply names no {'IoU' if iou is None else 'mask type'}")
+    action: Action | None = _agreed(values["action"], _one_of(ACTIONS), what="action")
+    plain = "".join(sign if sign.isprintable() else " " for sign in reason[: 2 * _MOST_REASON])
+    return Reply(iou=iou, defect=defect, action=action, reason=plain[:_MOST_REASON].strip())
+
+
+def _agreed(values: list[object], read: Callable[[object], T | None], *, what: str) -> T | None:
+    """The one value that all readable ones agree on; None where there is nothing to read.
+
+    A template that is repeated, ``<iou> IOU </iou>``, does no harm beside the reply itself.
+    """
+    known = list(dict.fromkeys(value for value in map(read, values) if value is not None))
+    if len(known) > 1:
+        raise _wrong(f"the reply names two values as {what}: {known[0]} and {known[1]}")
+    if values and not known:
+        raise _wrong(f"the {what} of the reply is {str(values[0])[:_SHOWN]!a}")
+    return known[0] if known else None
+
+
+def _iou(value: object) -> float | None:
+    if isinstance(value, str):
+        found = _NUMBER.fullmatch(value.strip(_AROUND).rstrip("."))
+        if found is None:
+            return None
+        value = float(found[1]) / (100 if found[2] else 1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
+
+
+def _one_of(names: tuple[T, ...]) -> Callable[[object], T | None]:
+    known = {str(name): name for name in names}
+    return lambda value: known.get(re.sub(r"[\s_-]+", "_", str(value).strip(f"{_AROUND}.,").lower()))
+
+
+def _key(name: str) -> str:
+    return _KEYS.get(re.sub(r"[\s_-]+", "_", name.strip().lower()), "")
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a text: all of it, or what stands between code fences."""
+    for part in [text, *text.split("```")[1::2]]:
+        body = part.strip().removeprefix("json").strip()
+        if body.startswith("{"):
+            try:
+                value = json.loads(body, object_pairs_hook=_Pairs)
+            except (ValueError, RecursionError):
+                continue
+            yield value
+
+
+class _Pairs(dict[str, Any]):
+    """A JSON object that keeps the values of a key that it has twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _members(objects: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
+    for one in objects:
+        pairs = one.pairs if isinstance(one, _Pairs) else one.items()
+        yield from ((key, value) for name, value in pairs if (key := _key(name)))
+
+
+def _wrong(message: str) -> InputError:
+    return InputError(message, expected=EXPECTED, hint=_FIX)
+
+
+def _verdict(reply: Reply, case: Case, judge: str) -> Verdict:
+    return Verdict(
+        id=case.id,
+        iou=reply.iou,
+        iou_low=None,
+        iou_high=None,
+        defect=reply.defect,
+        defect_probs={name: float(name == reply.defect) for name in DEFECTS},
+        evidence=Evidence(),
+        rationale=reply.reason or "The reply gives no reason.",
+        judge=judge,
+        action=reply.action,
+    )
+
+
+class FileJudge:
+    """A judge whose replies lie in a folder, a file an item, or in a file of JSON lines.
+
+    ``<id>.txt``, ``.json`` or ``.md`` holds the reply to the item of that id, in folders where the id has ``/``; a line
+    is ``{"id": ..., "reply": "..."}``, or has the keys of a JSON reply.
+    """
+
+    meta = Metadata(
+        summary="replies of a model of yours, from files",
+        goal="measures any model that judges masks",
+        modality="mask",
+        source="MQA-RefAVS, App. G.4: the tags",
+        truth="none is read",
+    )
+
+    def __init__(self, source: Path, name: str) -> None:
+        self.name = name
+        self._source = source
+        self._lines = dict[str, list[Any]]()  # by what a case is called
+        self._files = dict[str, list[str]]()
+        self._example = ""
+        self._broken = list[int]()
+        if source.is_dir():
+            self._list_files()
+        else:
+            self._read_lines()
+
+    def __call__(self, case: Case, prediction: Prediction) -> Verdict:
+        """The verdict that the reply to this item gives; ``InputError`` where there is none or it cannot be read."""
+        check(case, prediction)
+        if not prediction.mask.any():
+            return nothing_segmented(case.id, self.name)
+        replies = self._replies(case.id)
+        read = list(dict.fromkeys(read_reply(reply) for reply in replies))
+        if len(read) > 1:
+            raise InputError(f"there are {len(replies)} replies to this item, and they differ", path=self._source,
+                             expected="one reply an item", hint="remove those that do not count")  # fmt: skip
+        return _verdict(read[0], case, self.name)
+
+    def _replies(self, case: str) -> list[Any]:
+        lines, files = self._lines.get(case, []), self._files.get(case, [])
+        if not lines and not files:
+            broken = f"; line {self._broken[0]} is no JSON object with an id" if self._broken else ""
+            raise InputError(
+                f"there is no reply to this item{broken}",
+                expected="a file <id>.txt, or a line with its id, in the replies",
+                hint=f"ids are as in the record, not as {self._example!a}" if self._example else _FIX,
+                path=self._source,
+            )
+        paths = [inside(self._source, name) for name in files]
+        return [*lines, *(read_bytes(path, limits=_LIMITS).decode("utf-8", "replace") for path in paths)]
+
+    def _list_files(self) -> None:
+        for folder, _, names in os.walk(self._source):
+            for name in names:
+                relative = os.path.relpath(os.path.join(folder, name), self._source)  # noqa: PTH118 - faster by far
+                stem, suffix = os.path.splitext(relative)  # noqa: PTH122
+                known = stem if suffix.lower() in _SUFFIXES else relative
+                self._files.setdefault(digest_json(known), []).append(relative)
+                self._example = self._example or known
+            if len(self._files) > _MOST_FILES:
+                raise InputError(f"there are more than {_MOST_FILES:,} replies", path=self._source)
+        if not self._files:
+            raise _nothing(self._source)
+
+    def _read_lines(self) -> None:
+        for number, line in enumerate(read_bytes(self._source, limits=_FILE_LIMITS).splitlines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line, object_pairs_hook=_Pairs) if len(line) <= _LIMITS.max_bytes else None
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+                self._broken.append(number)
+                continue
+            self._lines.setdefault(digest_json(row["id"]), []).append(row)
+            self._example = self._example or row["id"][:_SHOWN]
+        if not self._lines:
+            raise _nothing(self._source)
+
+
+def _nothing(source: Path) -> NothingToDo:
+    return NothingToDo(
+        "there is no reply in it",
+        path=source,
+        expected='files <id>.txt, or lines {"id": ..., "reply": "..."}',
+        hint="name the folder, or the .jsonl file, that holds the replies",
+    )
+
+
+class ProgramJudge:
+    """A judge that asks a program: a line of JSON for each mask, and a line of JSON as its reply.
+
+    The question is ``{"id", "frame", "mask", "text"}``: paths of two PNG files, of the frame and of the mask (white on
+    black), and the expression or null. The answer is ``{"id", "reply": "..."}``, or the keys of a JSON reply, or
+    ``{"id", "error": "why"}``.
+    """
+
+    meta = Metadata(
+        summary="a program of yours that judges masks",
+        goal="measures any model that judges masks",
+        modality="mask",
+        source="MQA-RefAVS, App. G.4: the tags",
+        truth="none is read",
+    )
+
+    def __init__(self, program: LineProgram, name: str) -> None:
+        self.name = name
+        self._program = program
+
+    @classmethod
+    def start(cls, words: tuple[str, ...], name: str) -> ProgramJudge:
+        """Start the program."""
+        return cls(LineProgram(words, name=name, answers=_ANSWERS), name)
+
+    def __call__(self, case: Case, prediction: Prediction) -> Verdict:
+        """Ask the program about one candidate."""
+        check(case, prediction)
+        if not prediction.mask.any():
+            return nothing_segmented(case.id, self.name)
+        with tempfile.TemporaryDirectory(prefix="auscult-ask-", ignore_cleanup_errors=True) as folder:
+            frame, mask = Path(folder, "frame.png"), Path(folder, "mask.png")
+            write_bytes(frame, stored_png(case.frame))
+            write_bytes(mask, encode_mask(prediction.mask))
+            question = {
+                "id": self._program.key(case.id),
+                "frame": str(frame),
+                "mask": str(mask),
+                "text": case.query.text,
+            }
+            answer = self._program.ask(question, most_bytes=8 * MOST_CHARACTERS)
+        return _verdict(read_reply(answer), case, self.name)
