@@ -204,6 +204,24 @@ def test_root_widens_what_paths_may_reach(make: Any, item: Any) -> None:
         list_items(source, ListOptions(root=make.root.parent / "elsewhere"))
 
 
+def test_absolute_paths_work_inside_the_root_and_fail_one_by_one_outside(make: Any, item: Any, tmp_path: Path) -> None:
+    inside, outside = make.root / "frames/a.jpg", tmp_path / "other/a.jpg"
+    source = make.lines(item(id="in", frame=str(inside)), item(id="out", frame=str(outside)))
+    listing = list_items(source)
+    assert [(one.id, one.frame) for one in listing.items] == [("in", inside)]
+    ((name, record),) = listing.errors
+    assert name == "out"
+    assert "is an absolute path outside" in record.error
+    assert "--root" in record.hint
+    assert len(list_items(source, ListOptions(root=tmp_path)).items) == 2
+    alone = make.lines(item(id="a", frame=str(outside), mask=str(outside)), name="x.jsonl")
+    outside.parent.mkdir()
+    assert len(list_items(alone, ListOptions(root=outside.parent)).items) == 1  # which need not hold the file of lines
+    (make.root / "link").symlink_to(tmp_path / "other")
+    (linked,) = list_items(make.lines(item(frame=str(make.root / "link/a.jpg")))).errors
+    assert "symbolic link" in linked[1].error
+
+
 def test_a_link_that_leaves_the_folder_is_refused(make: Any, item: Any, tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(b"x")
     make.mask("masks/a.png")

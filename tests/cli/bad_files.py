@@ -235,7 +235,7 @@ def _outside(folder: Path, row: str) -> dict[str, Any]:
 
 
 def _absolute(folder: Path, row: str) -> dict[str, Any]:
-    return item(row, frame=str((folder / "frames" / "a.png").resolve()))
+    return item(row, frame=str((folder.parent / "frames" / "a.png").resolve()))
 
 
 RLE = {"size": [HEIGHT, WIDTH], "counts": [0, HEIGHT * WIDTH]}

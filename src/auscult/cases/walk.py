@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,14 @@ from pathlib import Path
 from auscult.cases.ids import natural_key, shown
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.paths import inside
+
+PICTURE_FOLDERS = ("frames", "images", "imgs")
+"""Names of a folder of pictures, in the order in which they are looked for."""
+MASK_FOLDERS = ("masks", "labels", "annotations")
+"""Names of a folder of masks, in the order in which they are looked for."""
+
+_MOST_LOOKED_AT = 20_000
+_MARK = re.compile(r"[_-](?:mask|seg|gt)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,18 @@ def walk(folder: Path, *, root: Path) -> Tree:
     return Tree(folder, {name: state.files[name] for name in names}, tuple(state.errors))
 
 
+def first_files(folder: Path) -> Iterator[Path]:
+    """The first files below a folder, in the order of names; a long listing is not looked at whole."""
+    left = _MOST_LOOKED_AT
+    for place, folders, files in os.walk(folder) if is_folder(folder) else ():
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            yield Path(place, name)
+        left -= len(files) + len(folders)
+        if left <= 0:
+            return
+
+
 def subfolders(folder: Path) -> list[Path]:
     """The folders directly in a folder, in natural order; none when it cannot be opened."""
     try:
@@ -131,6 +152,11 @@ def suffix(name: str) -> str:
 def stem(name: str) -> str:
     """A relative name without its ending; its folders stay."""
     return os.path.splitext(name)[0]  # noqa: PTH122 - as above
+
+
+def unmarked(name: str) -> str:
+    """The name of the picture that a mask's name, without ending, speaks of: ``x`` for ``x_mask``."""
+    return _MARK.sub("", name)
 
 
 def chosen(source: Path, given: Path | None, default: str) -> Path:
@@ -170,13 +196,28 @@ def base_folder(source: Path, root: Path | None) -> Path:
 
 
 def within(base: Path, *, home: Path, name: str) -> Path:
-    """The path a file in ``home`` names, refused where it is absolute, leaves ``base`` or holds a NUL."""
-    if "\0" in name or name.startswith("/"):
+    """The path a file in ``home`` names, refused where it leaves ``base`` or holds a NUL; it may be absolute."""
+    if "\0" in name:
         return inside(base, name)  # which refuses it
+    if name.startswith("/"):
+        return inside(base, _below(base, name))
     if base != home:
         lead = os.path.relpath(home.resolve(), base.resolve())
         name = os.path.join(lead, name)  # noqa: PTH118 - Path would drop what `inside` has to see
     return inside(base, os.path.normpath(name) if name.strip() else name)
+
+
+def _below(base: Path, name: str) -> str:
+    """An absolute path as one relative to ``base``, in which it must lie, by the folder's own name or its real one."""
+    path = os.path.normpath(name)
+    for folder in dict.fromkeys((os.path.abspath(base), os.path.realpath(base))):  # noqa: PTH100 - as above
+        if path != folder and os.path.commonpath((path, folder)) == folder:
+            return os.path.relpath(path, folder)
+    raise InputError(
+        f"{shown(name)} is an absolute path outside {base}",
+        expected=f"a path inside {base}",
+        hint="--root FOLDER names a folder around the input and all its files",
+    )
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:

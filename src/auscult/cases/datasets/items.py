@@ -1,8 +1,8 @@
 """JSON lines: one item a line, in ``items.jsonl`` or any file that ends in ``.jsonl``.
 
 A line names ``id``, ``frame`` and ``mask``, and may name ``text``, ``clip``, ``time_s``, ``audio`` and ``truth``; other
-keys are kept. Paths are relative to the file and stay inside its folder unless ``root`` widens it. A line that cannot
-be used costs itself: its error names file and line.
+keys are kept. Paths are relative to the file, or absolute, and stay inside its folder unless ``root`` names another. A
+line that cannot be used costs itself: its error names file and line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from auscult.cases.ids import check_id, safe_id
 from auscult.cases.listing import INPUTS, Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
 from auscult.cases.walk import base_folder, suffix, within
-from auscult.errors import InputError, NothingToDo
+from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.types import ACTIONS, DEFECTS, Action, Defect, Difficulty, Item, MaskRef, Metadata, Query, Truth
 
 MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {path, index}"
@@ -28,7 +28,7 @@ _DIFFICULTIES: tuple[Difficulty, ...] = ("hard", "medium", "easy")
 _NOT_POSITION = frozenset({"mask", "text", "audio", "truth"})
 """Keys that do not locate an item in a video."""
 _NO_MASK: Mapping[str, Any] = {"size": [0, 0], "counts": ""}
-_MAX_INDEX = 65_535
+_MAX_INDEX, _MAX_COLOUR = 65_535, 256**3 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def _mask(row: Mapping[str, Any], home: Home) -> MaskRef:
         return MaskRef(path=home.path(value), labels=home.labels)
     if isinstance(value, dict) and "path" in value:
         return _indexed(value, home)
-    if isinstance(value, dict) and {"size", "counts"} <= value.keys():
+    if isinstance(value, dict) and ({"size", "counts"} <= value.keys() or "box" in value):
         return MaskRef(segmentation=value)
     if isinstance(value, list) and value:
         return MaskRef(segmentation=value)
@@ -102,14 +102,15 @@ def _mask(row: Mapping[str, Any], home: Home) -> MaskRef:
 
 
 def _indexed(value: Mapping[str, Any], home: Home) -> MaskRef:
-    index = value.get("index")
-    if index is not None and (type(index) is not int or not 1 <= index <= _MAX_INDEX):
-        raise fields.wrong("index", index, f"a whole number from 1 to {_MAX_INDEX}")
-    labels = value.get("labels")
-    if labels is not None and not isinstance(labels, bool):
-        raise fields.wrong("labels", labels, "true or false")
+    index, labels, rgb = (value.get(key) for key in ("index", "labels", "rgb"))
+    most = _MAX_COLOUR if rgb is True else _MAX_INDEX
+    if index is not None and (type(index) is not int or not 1 <= index <= most):
+        raise fields.wrong("index", index, f"a whole number from 1 to {most}")
+    for key, word in (("labels", labels), ("rgb", rgb)):
+        if word is not None and not isinstance(word, bool):
+            raise fields.wrong(key, word, "true or false")
     path = home.path(fields.required(value, "path"))
-    return MaskRef(path=path, index=index, labels=home.labels if labels is None else labels is True)
+    return MaskRef(path=path, index=index, labels=home.labels if labels is None else labels is True, rgb=rgb is True)
 
 
 def _truth(row: Mapping[str, Any], home: Home) -> Truth | None:
@@ -159,7 +160,17 @@ class ItemsDataset:
         """List the lines that name an item."""
         refuse_options(options, "frames", "masks", "images", "instances", layout="JSON lines that name every file")
         file = source / FILE if source.is_dir() else source
-        home = Home(file=file, base=base_folder(file, options.root), labels=options.labels)
+        try:
+            return self._list(file, Home(file=file, base=base_folder(file, options.root), labels=options.labels))
+        except UsageError:  # --root does not hold the file, which matters to relative paths alone
+            if (
+                options.root is None
+                or not (found := self._list(file, Home(file=file, base=options.root, labels=options.labels))).items
+            ):
+                raise
+            return found
+
+    def _list(self, file: Path, home: Home) -> Listing:
         items: list[Item] = []
         lost: list[Item] = []
         problems = Problems()
