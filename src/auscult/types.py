@@ -54,12 +54,14 @@ class MaskRef:
     Attributes:
         path: The file (PNG, TIFF, WebP, NPY), or None for an inline segmentation.
         index: The object index in a file of several objects; None for a file of one mask.
-        segmentation: COCO RLE (compressed or not) or a list of polygons; None for a file.
-        size: (height, width) of the frame that inline polygons are drawn on.
+        segmentation: COCO RLE (compressed or not), a list of polygons, or a crop: ``box`` (left, top, width, height)
+            with ``png`` (base64) or ``runs``, alternating from 0, row by row; None for a file.
+        size: (height, width) of the frame that inline polygons and crops are drawn on.
         labels: Read a non-palette file's values as object indices, not as a soft mask.
         absent_ok: An index that does not occur in its file is an empty mask, not an error: in a truth, an object that
             is out of the picture.
         positive: Every value above 0, in any colour channel, is the mask, as Ref-AVSBench draws it.
+        rgb: The index is a colour, red + 256 green + 65536 blue, as COCO panoptic draws it.
     """
 
     path: Path | None = None
@@ -69,6 +71,7 @@ class MaskRef:
     labels: bool = False
     absent_ok: bool = False
     positive: bool = False
+    rgb: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

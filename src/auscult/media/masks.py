@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from auscult.errors import InputError, TooLarge
+from auscult.media.crops import cropped
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
 from auscult.media.paths import check_file, read_bytes, unreadable, write_bytes
 from auscult.media.pictures import opened, orientation, pixels, png_file, upright, upright_size
@@ -227,6 +228,7 @@ def _drawn(points: NDArray[np.int64], size: tuple[int, int]) -> Mask:
     return mask_of(np.diff(np.concatenate(([0], toggles, [height * width]))), size)
 
 
+_GREY_MODES = frozenset({"L", "I;16", "I;16B"})
 _IN_COLOUR = frozenset({"CMYK", "YCbCr", "LAB", "HSV", "RGBX", "PA"})
 
 
@@ -250,6 +252,9 @@ def _is_npy(path: Path) -> bool:
 
 
 def _inline(ref: MaskRef, size: tuple[int, int] | None, limits: Limits) -> LoadedMask:
+    if isinstance(ref.segmentation, Mapping) and "box" in ref.segmentation:
+        canvas = _canvas(ref, size)
+        return LoadedMask(cropped(ref.segmentation, size=canvas, limits=limits), "crop")
     if isinstance(ref.segmentation, Mapping):
         given = rle_size(ref.segmentation)
         check_size(given, ref.size)
@@ -260,11 +265,16 @@ def _inline(ref: MaskRef, size: tuple[int, int] | None, limits: Limits) -> Loade
             f"the segmentation is given as {type(ref.segmentation).__name__}",
             expected="a COCO RLE object or a list of polygons",
         )
+    return LoadedMask(rasterize(ref.segmentation, size=_canvas(ref, size), limits=limits), "polygon")
+
+
+def _canvas(ref: MaskRef, size: tuple[int, int] | None) -> tuple[int, int]:
+    """The size of the frame that polygons or a crop are drawn on."""
     canvas = ref.size or size
     if canvas is None:
         raise InputError("polygons without the size of their frame", expected="height and width of the picture")
     check_size(canvas, size)
-    return LoadedMask(rasterize(ref.segmentation, size=canvas, limits=limits), "polygon")
+    return canvas
 
 
 def check_size(given: tuple[int, int], frame: tuple[int, int] | None, path: Path | None = None) -> None:
@@ -291,6 +301,8 @@ def _picture(ref: MaskRef, path: Path, *, size: tuple[int, int] | None, limits: 
     if ref.positive:
         colours = array if array.ndim == 2 else array[..., : 3 if array.shape[2] >= 3 else 1].any(axis=2)
         return LoadedMask(np.ascontiguousarray(colours > 0), "value>0")
+    if ref.rgb:
+        return LoadedMask(of_indices(_colour_numbers(array, path), ref, path), "index")
     if mode == "P":
         return LoadedMask(of_indices(array, ref, path), "index")
     if array.ndim == 2:
@@ -299,6 +311,12 @@ def _picture(ref: MaskRef, path: Path, *, size: tuple[int, int] | None, limits: 
     loaded = of_values(grey, ref, path)
     names = {"binary": "alpha", SOFT: "alpha>=0.5"} if from_alpha else {}
     return LoadedMask(loaded.mask, names.get(loaded.reading, loaded.reading))
+
+
+def _colour_numbers(array: NDArray[Any], path: Path) -> NDArray[np.int32]:
+    if array.ndim != 3 or array.dtype != np.uint8:
+        raise InputError("the picture has no colours", expected="a colour PNG of 8 bits, as COCO panoptic", path=path)
+    return np.asarray(array[..., :3].astype(np.int32) @ np.array([1, 256, 65536], dtype=np.int32), dtype=np.int32)
 
 
 def _decoded(picture: Image.Image, path: Path) -> NDArray[Any]:
@@ -329,10 +347,13 @@ def _check_one_page(picture: Image.Image, path: Path) -> None:
         )
 
 
-def object_indices(path: Path, *, labels: bool = False, limits: Limits = DEFAULT_LIMITS) -> tuple[int, ...] | None:
+def object_indices(
+    path: Path, *, labels: bool | None = False, limits: Limits = DEFAULT_LIMITS
+) -> tuple[int, ...] | None:
     """The object indices of a mask file, ascending, without 0 (none) and 255 (void, in 8-bit files); may be empty.
 
-    None for a file of one mask: it has no palette and ``labels``, which reads values as indices, is False.
+    None for a file of one mask: it has no palette and ``labels``, which reads values as indices, is False; or is None,
+    which reads a grey picture so where it has several values and none could be a soft mask's.
     """
     check_file(path, limits=limits)
     if _is_npy(path):
@@ -341,15 +362,23 @@ def object_indices(path: Path, *, labels: bool = False, limits: Limits = DEFAULT
         return distinct(npy_array(read_bytes(path, limits=limits), path=path, limits=limits), path)
     try:
         with path.open("rb") as file, opened(file, path=path, limits=limits) as picture:
-            if picture.mode != "P" and not labels:
+            mode = picture.mode
+            if mode != "P" and (labels is False or (labels is None and mode not in _GREY_MODES)):
                 return None
             array = _decoded(picture, path)
-            if picture.mode in {"P", "L"}:
-                present = picture.histogram()
-                return tuple(index for index in range(1, VOID) if present[index])
+            present = picture.histogram() if mode in {"P", "L"} else []
     except OSError as error:
         raise unreadable(path, error) from error
-    return distinct(array if array.ndim == 2 else one_channel(array, path)[0], path)
+    if present:
+        found = tuple(index for index in range(1, VOID) if present[index])
+    else:
+        found = distinct(array if array.ndim == 2 else one_channel(array, path)[0], path)
+    return _only_indices(found, VOID if mode == "L" else 2**16 - 1) if labels is None and mode != "P" else found
+
+
+def _only_indices(found: tuple[int, ...], largest: int) -> tuple[int, ...] | None:
+    """Values that ``read_mask`` would refuse as a soft mask, since none reaches the half; None for what it reads."""
+    return found if len(found) > 1 and max(found) <= largest // 2 else None
 
 
 def write_mask(path: Path, mask: Mask) -> None:

@@ -24,8 +24,8 @@ class LoadedMask:
 
     Attributes:
         mask: bool (H, W).
-        reading: ``binary``, ``index``, ``soft>=0.5``, ``alpha``, ``alpha>=0.5``, ``npy``, ``rle`` or ``polygon``; part
-            of the signature of whatever is computed from it.
+        reading: ``binary``, ``index``, ``soft>=0.5``, ``alpha``, ``alpha>=0.5``, ``npy``, ``rle``, ``polygon`` or
+            ``crop``; part of the signature of whatever is computed from it.
     """
 
     mask: Mask

@@ -149,7 +149,7 @@ class _Carrier:
     def _mask(self, ref: MaskRef, name: str, *, redraw: bool = False) -> tuple[Any, Mask | None, dict[str, bytes]]:
         """The value of a mask key, the mask where it was opened, and its file."""
         elsewhere = ref.segmentation is not None and ref.size not in {None, self.size}
-        if self.plan is not None or ref.positive or redraw or elsewhere:
+        if self.plan is not None or ref.positive or ref.rgb or redraw or elsewhere:
             mask = read_mask(ref, size=self.size).mask
             if self.plan is not None:
                 mask = self.plan.mask(np.ascontiguousarray(mask), self.part.index)

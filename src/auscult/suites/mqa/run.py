@@ -185,7 +185,10 @@ def line_of(item: Item, folder: Path) -> dict[str, Any]:
         if ref.path is None:
             return ref.segmentation
         plain = ref.index is None and not ref.labels
-        return name(ref.path) if plain else {"path": name(ref.path), "index": ref.index, "labels": ref.labels}
+        colours = {"rgb": True} if ref.rgb else {}
+        return (
+            name(ref.path) if plain else {"path": name(ref.path), "index": ref.index, "labels": ref.labels, **colours}
+        )
 
     row = {"id": item.id, "frame": name(item.frame), "mask": mask(item.mask), **item_row(item)}
     if item.audio is not None:
