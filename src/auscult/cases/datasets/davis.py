@@ -27,6 +27,8 @@ _ANNOTATIONS = ("Annotations", "Annotations_unsupervised")
 _PREDICTIONS = "pred"
 _OTHER_LAYOUTS = ("meta.json", "meta_expressions.json", "meta_expressions", "davis_text_annotations")
 """Files and folders that mark a more specific layout, which then reads the tree."""
+_PHOTOGRAPHS = ("SegmentationObject", "SegmentationClass")
+"""Folders of PASCAL VOC, whose JPEGImages/ holds photographs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class DavisDataset:
         if not source.is_dir() or options.frames is not None or (source / "items.jsonl").is_file():
             return False
         if (source / "JPEGImages").is_dir():
-            return True
+            return not any((source / name).is_dir() for name in _PHOTOGRAPHS)
         if is_sequence(source):
             return _chooses_prediction(source, options.masks)
         return not (source / "masks").is_dir() and any(is_sequence(folder) for folder in subfolders(source))
