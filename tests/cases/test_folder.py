@@ -149,7 +149,7 @@ def test_a_folder_without_the_layout_is_told_what_is_missing(make: Any, given: s
     make.root.mkdir()
     if given == "mixed":
         make.frame("a.jpg")
-        make.mask("a.png")
+        make.mask("b.png")
     elif given == "frames only":
         make.frame("frames/a.jpg")
     elif given == "masks only":

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from auscult import registry
 from auscult.cases.listing import Dataset, Listing, ListOptions, list_items
@@ -21,6 +22,7 @@ from auscult.media.masks import write_labels
 
 NAMES = [entry.name for entry in registry.entries("dataset")]
 LAYOUTS = ("folder", "items", "coco", "davis", "refavs", "mqravs", "refcoco", "ytvos", "refdavis", "avsbench")
+LAYOUTS += ("beside", "yolo", "labelme", "voc", "cvat", "panoptic", "cityscapes")
 BUILT_IN = {f"datasets.{layout}.v1" for layout in LAYOUTS}
 RELEASED = {
     "datasets.refavs.v1": ("media/v_0_10/frames", "gt_mask/v_0_10/fid_0"),
@@ -30,11 +32,30 @@ RELEASED = {
     "datasets.ytvos.v1": ("JPEGImages/dog", "Annotations/dog"),
     "datasets.refdavis.v1": ("JPEGImages/480p/dog", "Annotations/480p/dog"),
     "datasets.avsbench.v1": ("s4_data/visual_frames/test/dog/v", "s4_data/gt_masks/test/dog/v"),
+    "datasets.beside.v1": (".", "."),
+    "datasets.voc.v1": ("JPEGImages", "SegmentationObject"),
+    "datasets.yolo.v1": ("images", "drawn"),
+    "datasets.labelme.v1": (".", "drawn"),
+    "datasets.cvat.v1": ("images", "drawn"),
+    "datasets.panoptic.v1": ("images", "panoptic_val"),
+    "datasets.cityscapes.v1": ("leftImg8bit", "gtFine"),
 }
+_POLYGON = [[1, 1], [5, 1], [5, 6]]
+_SEGMENT = {"id": 0x010101, "category_id": 1}
+_PANOPTIC = {
+    "images": [{"id": 1, "file_name": "1.jpg"}],
+    "annotations": [{"image_id": 1, "file_name": "1.png", "segments_info": [_SEGMENT]}],
+    "categories": [{"id": 1, "name": "dog", "isthing": 1}],
+}
+_IMAGE = '<image name="1.jpg" width="10" height="8"><polygon label="dog" points="1,1;5,1;5,6"/></image>'
 TOLD = {
     "datasets.ytvos.v1": ("meta.json", json.dumps({"videos": {"dog": {"objects": {"1": {"category": "dog"}}}}})),
     "datasets.refdavis.v1": ("davis_text_annotations/Davis17_annot1.txt", 'dog 1 "the dog"\n'),
     "datasets.avsbench.v1": ("s4_meta_data.csv", "name,start,category,split\nv,0,dog,test\n"),
+    "datasets.yolo.v1": ("labels/1.txt", "0 .1 .1 .5 .1 .5 .8\n"),
+    "datasets.labelme.v1": ("1.json", json.dumps({"shapes": [{"label": "dog", "points": _POLYGON}]})),
+    "datasets.cvat.v1": ("annotations.xml", f"<annotations>{_IMAGE}</annotations>"),
+    "datasets.panoptic.v1": ("panoptic_val.json", json.dumps(_PANOPTIC)),
 }
 """What says that a tree of frames and masks is of that layout: a file and its content."""
 
@@ -47,6 +68,10 @@ def example(name: str, root: Path) -> tuple[Path, ListOptions]:
     for stem in ("v_2", "v_10", "v_1") if name == "datasets.avsbench.v1" else ("2", "10", "1"):
         write_frame(root / frames / f"{stem}.jpg", np.zeros((8, 10, 3), np.uint8))
         write_labels(root / masks / f"{stem}.png", labels)
+    if name == "datasets.panoptic.v1":
+        write_frame(root / masks / "1.png", np.repeat(labels[..., None], 3, axis=2))
+    if name == "datasets.cityscapes.v1":
+        Image.fromarray(labels.astype(np.uint16) * 26001).save(root / masks / "1_gtFine_instanceIds.png")
     if name in TOLD:
         file, content = TOLD[name]
         (root / file).parent.mkdir(exist_ok=True)

@@ -223,13 +223,16 @@ def _wrong(message: str, path: Path, *, line: int) -> InputError:
 
 
 INPUTS = (
-    "a folder with frames/ and masks/ (or --frames DIR --masks DIR); "
+    "a folder with frames/ and masks/ (or --frames DIR --masks DIR), or images/ and labels/ or annotations/; masks "
+    "beside their pictures (x.jpg with x.png, x_mask.png, x_seg.png or x_gt.png); "
     "an items.jsonl, or a folder that holds one; "
     "a COCO json with --images FOLDER (results also need --instances FILE); "
     "a DAVIS folder with JPEGImages/ and Annotations/; Ref-AVSBench (metadata.csv, media/, gt_mask/); "
     "MQ-RAVSBench (train_test_meta_files/); RefCOCO (refs(...).p with instances.json) with --images FOLDER; "
     "YouTube-VOS (meta.json or meta_expressions.json with JPEGImages/); Ref-DAVIS (davis_text_annotations/) or an "
-    "expressions.json beside videos; AVSBench (s4_meta_data.csv, ms3_meta_data.csv)"
+    "expressions.json beside videos; AVSBench (s4_meta_data.csv, ms3_meta_data.csv); "
+    "YOLO-seg (labels/x.txt), LabelMe (x.json), PASCAL VOC (JPEGImages/ and SegmentationObject/), CVAT "
+    "(annotations.xml), COCO panoptic (a json and its folder of PNG), Cityscapes (*_instanceIds.png)"
 )
 
 

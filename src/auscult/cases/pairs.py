@@ -10,7 +10,7 @@ from pathlib import Path
 from auscult.cases.ids import check_id, counted, natural_key, safe_id
 from auscult.cases.listing import Listing, Unmasked
 from auscult.cases.problems import Problems, few
-from auscult.cases.walk import Tree, stem, suffix
+from auscult.cases.walk import Tree, stem, suffix, unmarked
 from auscult.errors import ErrorRecord, InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
 from auscult.media.masks import object_indices
@@ -27,13 +27,14 @@ class Pairing:
     masks: Tree  # the candidates: ``<stem>.png``, or ``<stem>/<name>.png`` for several of one frame
     truth: Tree | None = None  # the true masks, named like the candidates or like the frames, where there are any
     clip: str | None = None  # the clip of frames that stand in no folder of their own
+    clips: bool = True  # whether a folder of frames is a clip
     prefix: str = ""  # put before every id, with its ``/``
-    labels: bool = False  # read grey values as object indices
+    labels: bool | None = False  # read grey values as object indices; None: where they look like indices
     whole: bool = False  # whether every frame should have a mask
 
     def clip_of(self, frame: str) -> str | None:
-        """The clip of a frame, by its name without suffix: its folder."""
-        return frame.rpartition("/")[0] or self.clip
+        """The clip of a frame, by its name without suffix: its folder; None for photographs."""
+        return (frame.rpartition("/")[0] or self.clip) if self.clips else None
 
 
 @dataclass(slots=True)
@@ -91,8 +92,8 @@ def pair(pairing: Pairing, into: Pairs) -> None:
             _no_mask(name, path, into=into, frames=frames, pairing=pairing)
             continue
         key = stem(name)
-        owner = key if key in frames else key.rpartition("/")[0]
-        if owner in frames:
+        owner = next((one for one in (key, unmarked(key), key.rpartition("/")[0]) if one in frames), None)
+        if owner is not None:
             matched.setdefault(owner, []).append((key, path))
         else:
             _no_frame(key, path, into=into, frames=frames, pairing=pairing)
@@ -127,8 +128,9 @@ class _Candidate:
 
     def refs(self) -> Iterator[tuple[str, MaskRef]]:
         """What to add to the id, and the mask, for every object of the file."""
-        labels = self.pairing.labels
-        indices = object_indices(self.path, labels=labels)
+        asked = self.pairing.labels
+        indices = object_indices(self.path, labels=asked)
+        labels = asked is True or (asked is None and bool(indices))
         if not indices:  # one mask, or a palette on which nothing is drawn: an empty candidate
             yield "", MaskRef(path=self.path, labels=labels)
         for index in indices or ():
@@ -162,10 +164,10 @@ def _add(candidate: _Candidate, truths: _Truths, into: Pairs) -> None:
 class _Truths:
     """The true masks of a pairing; each file is opened for its indices once."""
 
-    def __init__(self, tree: Tree | None, *, labels: bool) -> None:
+    def __init__(self, tree: Tree | None, *, labels: bool | None) -> None:
         files: Mapping[str, Path] = {} if tree is None else tree.with_suffix(MASK_SUFFIXES)
         self._files = {stem(name): path for name, path in files.items()}
-        self._labels = labels
+        self._labels = labels is True
         self._indices = cache(self._open)
         self._errors: dict[Path, ErrorRecord] = {}
 

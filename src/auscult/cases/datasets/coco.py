@@ -28,6 +28,8 @@ MAX_FILE_BYTES = 1024 * 1024 * 1024
 _HEAD_BYTES = 4096
 _INSTANCE_KEYS = (b'"images"', b'"annotations"', b'"categories"', b'"licenses"')
 _RESULT_KEYS = (b'"image_id"', b'"segmentation"')
+_PANOPTIC_KEY, _OTHER_KEY = b'"segments_info"', b'"segmentation"'
+_BLOCK = 1 << 20
 _DROPPED = frozenset({"id", "frame", "mask", "segmentation", "area", "bbox", "iscrowd", "text"})
 _LARGEST = 1e300
 _EXPORT = "export it again as COCO instances; an items.jsonl takes masks of any other form"
@@ -161,7 +163,7 @@ class CocoDataset:
         """Whether it is a ``.json`` file that begins like COCO, or one for which pictures are named."""
         if suffix(source.name) != ".json" or not source.is_file():
             return False
-        if options.images is not None or options.instances is not None:
+        if options.instances is not None or (options.images is not None and not is_panoptic(source)):
             return True
         try:
             with source.open("rb") as file:
@@ -169,7 +171,7 @@ class CocoDataset:
         except OSError:
             return False
         keys = {b"{": _INSTANCE_KEYS, b"[": _RESULT_KEYS}.get(head[:1], ())
-        return any(key in head for key in keys)
+        return any(key in head for key in keys) and not is_panoptic(source)
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List the annotations or results that have a segmentation and a picture."""
@@ -201,6 +203,21 @@ class CocoDataset:
                 problems.add(error, error.path or coco.path, key=_name(row, number))
         notes = (f"{counted(crowds, 'crowd region')} left out: a crowd is no single object",) if crowds else ()
         return Listing(tuple(items), tuple(problems.found), self.name, notes)
+
+
+def is_panoptic(path: Path) -> bool:
+    """Whether the first key that tells COCO panoptic from instances is its own; a long file is not read whole."""
+    try:
+        with path.open("rb") as file:
+            before = b""
+            while block := file.read(_BLOCK):
+                text = before + block
+                if _PANOPTIC_KEY in text or _OTHER_KEY in text:
+                    return _PANOPTIC_KEY in text and _OTHER_KEY not in text.partition(_PANOPTIC_KEY)[0]
+                before = text[-len(_PANOPTIC_KEY) :]
+    except OSError:
+        pass
+    return False
 
 
 def _item(coco: CocoFile, row: object, number: int, *, results: bool) -> Item:
