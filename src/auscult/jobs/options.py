@@ -420,7 +420,7 @@ class FilterOptions:
 
     Attributes:
         folder: A record of `auscult audit`.
-        actions: Comma-separated: accept, minor_revision, major_revision, reject.
+        actions: Comma-separated: accept, minor_revision, major_revision, reject, unjudged.
         defects: Comma-separated defects; all by default.
         min_iou: Only estimated IoU of at least this.
         policy: Decide again by another policy first; nothing is judged again.
