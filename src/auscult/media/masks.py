@@ -240,11 +240,58 @@ def read_mask(ref: MaskRef, *, size: tuple[int, int] | None = None, limits: Limi
         raise InputError("the mask is neither a file nor a segmentation", expected="one of both")
     if ref.index is not None and (type(ref.index) is not int or ref.index < 1):
         raise InputError(f"the object index is {ref.index!r}", expected="a whole number from 1 up", path=ref.path)
+    if ref.classes:
+        values = read_class_map(ref.path, classes=ref.classes, size=size, limits=limits)
+        return LoadedMask(values > 0 if ref.index is None else values == ref.index, "class")
     if _is_npy(ref.path):
         array = npy_array(read_bytes(ref.path, limits=limits), path=ref.path, limits=limits)
         check_size((array.shape[0], array.shape[1]), size, ref.path)
         return of_values(array, ref, ref.path)
     return _picture(ref, ref.path, size=size, limits=limits)
+
+
+def read_class_map(
+    path: Path, *, classes: int, size: tuple[int, int] | None = None, limits: Limits = DEFAULT_LIMITS
+) -> NDArray[np.uint8]:
+    """Which of ``classes`` each pixel belongs to, uint8 (H, W), 0 the background.
+
+    A file of one channel, or an NPY array, holds the classes themselves; a picture in colours those that
+    ``davis_palette`` gives them, as AVSBench-semantic has it. A class or colour beyond these is refused.
+    """
+    data = read_bytes(path, limits=limits)
+    if _is_npy(path):
+        values = npy_array(data, path=path, limits=limits)
+    else:
+        with opened(data, path=path, limits=limits) as picture:
+            values = upright(pixels(picture), orientation(picture))
+    check_size((values.shape[0], values.shape[1]), size, path)
+    if values.ndim == 3 and values.shape[2] >= 3:
+        return _classes_of_colours(values, classes, path)
+    values = values if values.ndim == 2 else values[..., 0]
+    if values.dtype.kind == "f" or (values.size and not 0 <= int(values.min()) <= int(values.max()) < classes):
+        raise InputError(
+            f"the class map holds {values.dtype} from {values.min()} to {values.max()}",
+            expected=f"whole numbers from 0, the background, to {classes - 1}",
+            path=path,
+        )
+    return values.astype(np.uint8)
+
+
+def _classes_of_colours(colours: NDArray[Any], classes: int, path: Path) -> NDArray[np.uint8]:
+    given = _colour_numbers(colours, path)
+    known = _colour_numbers(davis_palette()[None, :classes], path)[0]
+    order = np.argsort(known)
+    found = order[np.searchsorted(known, given, sorter=order).clip(max=classes - 1)]
+    wrong = known[found] != given
+    if wrong.any():
+        first = tuple(int(value) for value in colours[wrong][0][:3])
+        raise InputError(
+            f"{int(wrong.sum()):,} pixels have a colour of no class, first {first}",
+            expected=f"the colours of PASCAL VOC for the classes 0 to {classes - 1}",
+            hint="was the picture resized with smoothing, or saved as JPEG?",
+            path=path,
+        )
+    return np.asarray(found, dtype=np.uint8)
 
 
 def _is_npy(path: Path) -> bool:

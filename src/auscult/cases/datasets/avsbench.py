@@ -14,8 +14,7 @@
 INPUT is one of the two folders, or the folder around them. Each row is an instance without an expression: the sound
 asks. Any value above 0 is the mask; an empty mask says that nothing seen sounds. Frame ``k`` was taken 15/16 of a
 second into second ``k``, by the release's own script. Folders with and without ``<split>/`` (and, of s4,
-``<category>/``) are both read, since releases differ. The second version (AVSBench-semantic) is not read: its colours
-are classes, and which of them is background was not to be had for certain.
+``<category>/``) are both read, since releases differ. The second version is in ``avsbench_semantic``.
 
 Source: Zhou et al. 2022 (Audio-Visual Segmentation, ECCV), release OpenNLPLab/AVSBench, its loaders and scripts. The
 media were not at hand; tests write trees of exactly this structure.
@@ -30,6 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from auscult.cases.datasets.avsbench_semantic import LABELS, SemanticBench, is_semantic
+from auscult.cases.datasets.avsbench_semantic import TABLE as SEMANTIC
 from auscult.cases.datasets.base import Folders, ListedPart, ReferringLayout, check_name, remarks
 from auscult.cases.fields import table_rows
 from auscult.cases.ids import check_id, counted, shown
@@ -277,20 +278,24 @@ class AvsBenchDataset(ReferringLayout):
 
     name = "datasets.avsbench.v1"
     meta = Metadata(
-        summary="AVSBench s4 and ms3: s4_meta_data.csv with s4_data/, ms3_meta_data.csv with ms3_data/",
+        summary="AVSBench s4 and ms3: s4_meta_data.csv with s4_data/, ms3_meta_data.csv with ms3_data/; and -semantic",
         goal="lists clips with the masks of everything that sounds",
         modality="video",
         source="Zhou et al. 2022 (AVSBench, ECCV), release OpenNLPLab/AVSBench",
-        truth="gt_masks/: any value above 0",
+        truth="gt_masks/: any value above 0; of -semantic labels_semantic/ or labels_rgb/: 70 classes",
     )
     described_as = "AVSBench"
 
     def matches(self, source: Path) -> bool:
         """Whether it holds a table of one of the subsets."""
-        return bool(_homes(source))
+        return bool(_homes(source)) or is_semantic(source)
 
-    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_AvsBench]:
+    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_AvsBench | SemanticBench]:
         """Read the tables of the subsets that are there."""
+        if is_semantic(source):
+            files = [path for path in (source / SEMANTIC, source / LABELS) if is_file(path)]
+            base = self.check(source, options, files=files, folders=[source])
+            return [SemanticBench.of(Folders(source, base), problems)]
         benches = []
         for kind, home in _homes(source):
             media = home / kind.data
