@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.resample import drawn_fields, percentile_interval, resampled
-from auscult.score.stats.samples import Clusters, Counts, SampleValues, common, memberships
+from auscult.score.stats.samples import Clusters, Counts, SampleValues, Value, common, memberships
 from auscult.types import Doubles
 
 
@@ -31,54 +32,89 @@ class Ratio(Scored[float]):
     counts: Counts  # the samples
 
 
+RatioColumns: TypeAlias = Sequence[tuple[SampleValues, Mapping[Hashable, Value]]]
+"""For each ratio the value of every sample, and what it is over: one, or one for each class."""
+
+
 def mean_ratio(
     values: SampleValues,
-    over: Mapping[Hashable, float] | None = None,
     *,
     clusters: Clusters,
     rng: np.random.Generator,
     level: float = 0.95,
     replicates: int = 1000,
 ) -> Ratio | Undefined:
-    """The sum of values over the sum of what they are shares of, or the mean where ``over`` is None, with its interval.
+    """The mean of values, each over 1, with its interval; undefined when no sample has a value."""
+    column = (values, dict.fromkeys(values, 1.0))
+    return _mean([column], "mean", clusters=clusters, rng=rng, level=level, replicates=replicates)
 
-    Undefined when no sample has a value, or all are over 0.
+
+def mean_of_ratios(
+    parts: RatioColumns,
+    *,
+    clusters: Clusters,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    replicates: int = 1000,
+) -> Ratio | Undefined:
+    """The mean of ratios of sums, with its interval: overall IoU of one ratio, class-wise mIoU of one for each class.
+
+    A ratio whose samples are all over 0, as of a class that does not occur, is left out, in each draw by itself.
+    Undefined when no sample has a value, or all of all ratios are over 0.
     """
-    kept = common([values] if over is None else [values, over])
+    metric = "ratio of sums" if len(parts) == 1 else "mean of ratios of sums"
+    return _mean(parts, metric, clusters=clusters, rng=rng, level=level, replicates=replicates)
+
+
+def _mean(
+    parts: RatioColumns,
+    metric: str,
+    *,
+    clusters: Clusters,
+    rng: np.random.Generator,
+    level: float,
+    replicates: int,
+) -> Ratio | Undefined:
+    kept = common([column for part in parts for column in part])
     if not kept.samples:
         return kept.counts.none("no sample is scored")
-    rows = np.stack([kept.values[0], np.ones(len(kept.samples)) if over is None else kept.values[1]], axis=1)
-    top, bottom = (math.fsum(column) for column in rows.T)
-    if bottom <= 0:
+    value = float(_means(np.array([[math.fsum(column) for column in kept.values]]))[0])
+    if math.isnan(value):
         return kept.counts.none("all samples are over 0")
-    drawn = resampled(rows, memberships(kept.samples, clusters), _shares, rng=rng, replicates=replicates)
-    fields = {"metric": "mean" if over is None else "ratio of sums"}
-    return _ratio(top / bottom, drawn, fields=fields, counts=kept.counts, level=level)
+    drawn = resampled(kept.values.T, memberships(kept.samples, clusters), _means, rng=rng, replicates=replicates)
+    return _ratio(value, drawn, fields={"metric": metric}, counts=kept.counts, level=level)
 
 
 def ratio_change(
-    parts: Sequence[tuple[SampleValues, Mapping[Hashable, float]]],
+    parts: Sequence[RatioColumns],
     *,
     clusters: Clusters,
     rng: np.random.Generator,
     level: float = 0.95,
     replicates: int = 1000,
 ) -> Ratio | Undefined:
-    """The mean of several ratios minus the first: the average performance change of an overall IoU.
+    """The mean over levels minus clean: the average performance change of an overall IoU or a class-wise mIoU.
 
-    ``parts`` are (values, what they are over), clean first, then one for each level; it is over the samples that all
-    have. Undefined as in ``mean_ratio``.
+    ``parts`` are what ``mean_of_ratios`` takes, clean first, then one for each level; it is over the samples that all
+    have. Undefined as there.
     """
     if len(parts) < 2:
         raise InputError(f"{len(parts)} ratios give no change", expected="the clean one and at least one level")
-    kept = common([column for part in parts for column in part])
+    kept = common([column for part in parts for ratio in part for column in ratio])
     if not kept.samples:
         return kept.counts.none("no sample is scored clean and at every level")
-    value = float(_changes(np.array([[math.fsum(column) for column in kept.values]]))[0])
+    ends = np.cumsum([2 * len(part) for part in parts])[:-1]
+
+    def changes(sums: Doubles) -> Doubles:
+        clean, *levels = (_means(part) for part in np.split(sums, ends, axis=1))
+        return np.asarray(np.mean(levels, axis=0) - clean)
+
+    value = float(changes(np.array([[math.fsum(column) for column in kept.values]]))[0])
     if math.isnan(value):
         return kept.counts.none("all samples are over 0")
-    drawn = resampled(kept.values.T, memberships(kept.samples, clusters), _changes, rng=rng, replicates=replicates)
-    fields = {"metric": "apc of a ratio of sums", "levels": len(parts) - 1}
+    drawn = resampled(kept.values.T, memberships(kept.samples, clusters), changes, rng=rng, replicates=replicates)
+    of = "a ratio of sums" if all(len(part) == 1 for part in parts) else "a mean of ratios of sums"
+    fields = {"metric": f"apc of {of}", "levels": len(parts) - 1}
     return _ratio(value, drawn, fields=fields, counts=kept.counts, level=level)
 
 
@@ -104,14 +140,11 @@ def _ratio(
     )
 
 
-def _changes(sums: Doubles) -> Doubles:
-    """From (draws, 2 parts) of values and what they are over."""
+def _means(sums: Doubles) -> Doubles:
+    """The mean of the ratios that there are, (draws,), from values and what they are over, (draws, 2 ratios)."""
     over = sums[:, 1::2]
-    ratios = np.divide(sums[:, 0::2], over, out=np.full(over.shape, np.nan), where=over > 0)
-    changes: Doubles = ratios[:, 1:].mean(axis=1) - ratios[:, 0]
-    return changes
-
-
-def _shares(sums: Doubles) -> Doubles:
-    shares: Doubles = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
-    return shares
+    there = over > 0
+    ratios = np.divide(sums[:, 0::2], over, out=np.zeros(over.shape), where=there)
+    count = there.sum(axis=1)
+    means: Doubles = np.divide(ratios.sum(axis=1), count, out=np.full(len(sums), np.nan), where=count > 0)
+    return means
