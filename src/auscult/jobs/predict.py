@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.jobs.runner import Indivisible, Last, Progress, Workers
 from auscult.media.frames import read_frame
-from auscult.media.rle import encode
+from auscult.media.rle import decode, encode
 from auscult.media.sound import read_sound
-from auscult.models.base import Request
+from auscult.models.base import ClassMaps, Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
-from auscult.types import Frames
+from auscult.types import Frames, Mask
 
 _MOST_BYTES = 4 << 30
 
@@ -89,7 +90,7 @@ class ModelWorker:
             if clock.unread is None:
                 raise
             return Failed(ErrorRecord.of(clock.unread, READ))
-        counts = [encode(mask)["counts"] for mask in answer.masks]
+        counts = [_stored(mask) for mask in answer.masks]
         whole = time.perf_counter() - begun
         return {
             "key": queued.key,
@@ -105,6 +106,26 @@ class ModelWorker:
             "overhead_s": round(max(0.0, whole - clock.preparing_s - answer.seconds), 6),
             "peak_mb": _peak_mb(),
         }
+
+
+def _stored(mask: NDArray[Any]) -> Any:
+    """A frame's answer as its row has it: the counts of an RLE, or those of each class that occurs but background."""
+    if mask.dtype == np.bool_:
+        return encode(mask)["counts"]
+    return {str(number): encode(mask == number)["counts"] for number in np.unique(mask).tolist() if number}
+
+
+def stored_answer(row: Mapping[str, Any], index: int) -> Mask | ClassMaps:
+    """A frame's answer from its row: bool (H, W), or the class of each pixel, uint8 (H, W)."""
+    size, counts = row["size"], row["counts"][index]
+    if not isinstance(counts, Mapping):
+        return decode({"size": size, "counts": counts})
+    found: ClassMaps = np.zeros(size, np.uint8)
+    for name, of_class in counts.items():
+        if not name.isdecimal() or len(name) > 3 or not 0 < int(name) <= np.iinfo(np.uint8).max:
+            raise InputError(f"the stored prediction has a class {name[:20]!r}", expected="a number from 1 to 255")
+        found[decode({"size": size, "counts": of_class})] = int(name)
+    return found
 
 
 class _Clock:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.models.base import Masks
+from auscult.models.base import ClassMaps, Masks
 
 THRESHOLD: Final = 0.5
 _EXPECTED: Final = "an array bool (T, H, W), or probabilities in [0, 1]"
@@ -20,6 +20,35 @@ def masks_of(given: object, *, shape: tuple[int, int, int]) -> tuple[Masks, floa
     It may be bool, whole numbers 0 and 1, or floating point in [0, 1], where .5 itself is in the mask as in files; T
     may be left out for a single frame.
     """
+    array = _shaped(given, shape)
+    if array.dtype == np.bool_:
+        return array.copy(), None
+    if np.issubdtype(array.dtype, np.integer):
+        return _of_whole(array), None
+    return _of_soft(array), THRESHOLD
+
+
+def class_maps_of(given: object, *, shape: tuple[int, int, int], classes: int) -> ClassMaps:
+    """What a model gave as classes of ``shape`` (T, H, W): whole numbers from 0, the background, to ``classes`` - 1.
+
+    A bool array without a True says that all is background. T may be left out for a single frame.
+    """
+    array = _shaped(given, shape)
+    if array.dtype.kind not in "iu" and not (array.dtype == np.bool_ and not array.any()):
+        raise InputError(
+            f"the model gave {array.dtype} where the class of each pixel is asked for",
+            expected=f"whole numbers (T, H, W) from 0, the background, to {classes - 1}",
+            hint="of scores of each class, take numpy.argmax over the classes",
+        )
+    if array.size and not 0 <= int(array.min()) <= int(array.max()) < classes:
+        raise InputError(
+            f"the model gave classes from {array.min()} to {array.max()}",
+            expected=f"whole numbers from 0, the background, to {classes - 1}",
+        )
+    return array.astype(np.uint8)
+
+
+def _shaped(given: object, shape: tuple[int, int, int]) -> NDArray[Any]:
     array = _array(given)
     if array.ndim == 2 and shape[0] == 1:
         array = array[None]
@@ -29,11 +58,7 @@ def masks_of(given: object, *, shape: tuple[int, int, int]) -> tuple[Masks, floa
             expected=f"{shape}: frames, height, width of the clip",
             hint="masks are never resized here; resize them to the frames in the model",
         )
-    if array.dtype == np.bool_:
-        return array.copy(), None
-    if np.issubdtype(array.dtype, np.integer):
-        return _of_whole(array), None
-    return _of_soft(array), THRESHOLD
+    return array
 
 
 def _array(given: object) -> NDArray[Any]:

@@ -7,11 +7,12 @@ ris      a sentence                    one photograph
 vos      the mask of the first frame   a video
 rvos     a sentence                    a video
 avs      the sound                     frames at the times of the sound
+avss     the sound                     the same; of each pixel also the class is asked
 ======== ============================= ==========================================
 
-A model takes arrays and gives masks (``ReferringModel``). What runs one knows more, such as where a case's
-predictions lie: an adapter takes a ``Request`` and gives masks (``Predictor``). ``models.spec`` turns what a person
-writes into either.
+A model takes arrays and gives masks, of ``avss`` class maps (``ReferringModel``). What runs one knows more, such as
+where a case's predictions lie: an adapter takes a ``Request`` and gives masks (``Predictor``). ``models.spec`` turns
+what a person writes into either.
 """
 
 from __future__ import annotations
@@ -27,12 +28,21 @@ from numpy.typing import NDArray
 from auscult.errors import InputError
 from auscult.types import Frames, Mask, Metadata, Query, Samples
 
-ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs"]
+ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs", "avss"]
 Guidance: TypeAlias = Literal["text", "mask", "sound"]
 Masks: TypeAlias = NDArray[np.bool_]
 
-TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs")
-GUIDANCE: Final[dict[ModelTask, Guidance]] = {"ris": "text", "vos": "mask", "rvos": "text", "avs": "sound"}
+ClassMaps: TypeAlias = NDArray[np.uint8]
+"""Which class each pixel of each frame belongs to, (T, H, W); 0 is the background."""
+
+TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs", "avss")
+MASK_TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs")
+"""The tasks that ask for one mask a frame."""
+GUIDANCE: Final[dict[ModelTask, Guidance]] = {
+    "ris": "text", "vos": "mask", "rvos": "text", "avs": "sound", "avss": "sound"
+}  # fmt: skip
+CLASSES: Final = 71
+"""Classes of ``avss``: the 70 of AVSBench-semantic, and 0 for the background."""
 
 
 class ModelInfo(Protocol):
@@ -80,7 +90,8 @@ class ReferringModel(ModelInfo, Protocol):
             first_mask: The object in the first frame, bool (H, W); None where the reference is not a mask.
 
         Returns:
-            bool (T, H, W); or probabilities in [0, 1], which are cut at .5.
+            bool (T, H, W); or probabilities in [0, 1], which are cut at .5. Of ``avss`` whole numbers (T, H, W), the
+            class of each pixel, 0 for the background.
         """
         ...
 
@@ -109,6 +120,7 @@ class Request:
         sound: As perturbed, or None.
         rate_hz: Its sample rate, or None.
         first_mask: The object in the first frame, as perturbed, or None.
+        classes: How many classes are told apart, the background among them; 0 where one mask a frame is asked for.
     """
 
     id: str
@@ -120,6 +132,7 @@ class Request:
     sound: Samples | None = None
     rate_hz: int | None = None
     first_mask: Mask | None = None
+    classes: int = 0
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -131,7 +144,7 @@ class Request:
 class Answer:
     """The reply of a model."""
 
-    masks: Masks  # bool (T, H, W)
+    masks: Masks | ClassMaps  # bool (T, H, W), or where classes were asked for, these
     seconds: float  # wall time of the model alone
     threshold: float | None = None  # what probabilities were cut at; None where the model gave masks
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from auscult import rng
 from auscult.arrays.segments import flooded, reduced
-from auscult.models.base import TASKS, Masks, ModelTask
+from auscult.models.base import MASK_TASKS, TASKS, Masks, ModelTask
 from auscult.record.digest import digest_bytes
 from auscult.types import Box, Frame, Frames, Mask, Metadata, Query
 
@@ -33,7 +33,7 @@ class Still:
     name: str
     meta: Metadata
     mask_of: Callable[[Frame], Mask]
-    tasks: tuple[ModelTask, ...] = TASKS
+    tasks: tuple[ModelTask, ...] = MASK_TASKS
 
     def predict(self, frames: Frames, query: Query, **_: object) -> Masks:
         """Give one mask for every frame, bool (T, H, W), that ignores the given first mask."""
@@ -82,6 +82,7 @@ EMPTY = Still(
         source="a constant answer",
     ),
     mask_of=nothing,
+    tasks=TASKS,
 )
 
 

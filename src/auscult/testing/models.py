@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from auscult import registry
 from auscult.errors import UsageError
-from auscult.models.answers import masks_of
-from auscult.models.base import GUIDANCE, TASKS, Guidance, ModelTask, ReferringModel, WeightedModel
+from auscult.models.answers import class_maps_of, masks_of
+from auscult.models.base import CLASSES, GUIDANCE, MASK_TASKS, TASKS, Guidance, ModelTask, ReferringModel, WeightedModel
 from auscult.outcome import Failed
 from auscult.record.digest import digest_bytes
 from auscult.rng import generator
@@ -149,7 +149,11 @@ def answers_with_masks(name: str, example: Example) -> None:
         require(isinstance(answer, np.ndarray), f"{task}: an answer is an array, not {type(answer).__name__}")
         require([array.tobytes() for array in given] == before, f"{task}: what it was given is unchanged")
         require(not any(np.shares_memory(answer, array) for array in given), f"{task}: its answer is its own array")
-        masks_of(answer, shape=_shape(example, task))
+        shape = _shape(example, task)
+        if task in MASK_TASKS:
+            masks_of(answer, shape=shape)
+        else:
+            class_maps_of(answer, shape=shape, classes=CLASSES)
 
 
 def says_the_same_twice(name: str) -> None:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from auscult.errors import InputError, UsageError
-from auscult.models.answers import masks_of
+from auscult.models.answers import class_maps_of, masks_of
 from auscult.models.base import Answer, Request
 from auscult.record.digest import digest_bytes
 from auscult.types import Query
@@ -126,6 +126,8 @@ class Calling:
             if os.getpid() != pid:
                 os._exit(1)
         seconds = time.perf_counter() - begun
+        if request.classes:
+            return Answer(masks=class_maps_of(found, shape=request.shape, classes=request.classes), seconds=seconds)
         masks, threshold = masks_of(found, shape=request.shape)
         return Answer(masks=masks, seconds=seconds, threshold=threshold)
 

@@ -6,7 +6,8 @@ A question, one line on its standard input::
      "rate_hz": 16000, "first_mask": {"size": [H, W], "counts": "..."}}
 
 ``text``, ``audio``, ``rate_hz`` and ``first_mask`` are null where the reference is another. The answer, one line on its
-standard output, with the question's id, which is never the same twice, and one COCO RLE for each frame::
+standard output, with the question's id, which is never the same twice, and one COCO RLE for each frame; where classes
+are asked for (``"classes": 71`` in the question), for each frame an object of class to RLE, ``{"41": {...}}``::
 
     {"id": "v1/f3#1", "masks": [{"size": [H, W], "counts": "..."}, ...]}      or    {"id": "v1/f3#1", "error": "why"}
 
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.media.frames import stored_png
@@ -32,9 +34,10 @@ from auscult.media.masks import check_size
 from auscult.media.paths import safe_name, write_bytes
 from auscult.media.rle import decode, encode, rle_size
 from auscult.media.wav import encode_wav
-from auscult.models.base import Answer, Masks, Request
+from auscult.models.base import Answer, Request
 from auscult.models.spec import SCRIPTS
-from auscult.work.line_program import LineProgram, words_of
+from auscult.types import Mask
+from auscult.work.line_program import LineProgram, shown, words_of
 
 _ANSWERS: Final = 'for each question one line: {"id": ..., "masks": [...]} or {"id": ..., "error": "why"}'
 
@@ -55,7 +58,10 @@ class Program:
             begun = time.perf_counter()
             reply = self._program.ask(question, most_bytes=4 * math.prod(request.shape) + (1 << 20))
             seconds = time.perf_counter() - begun
-        return Answer(masks=_masks(reply, request.shape), seconds=seconds)
+        frames = _replied(reply, request.shape)
+        if request.classes:
+            return Answer(masks=np.stack([_class_map(frame, request) for frame in frames]), seconds=seconds)
+        return Answer(masks=np.stack([_mask(frame, request.size) for frame in frames]), seconds=seconds)
 
     def close(self) -> None:
         """End the program; a second call does nothing."""
@@ -77,15 +83,36 @@ def _question(request: Request, key: str, folder: Path) -> dict[str, Any]:
         "text": request.query.text,
         **sound,
         "first_mask": None if request.first_mask is None else encode(request.first_mask),
+        **({"classes": request.classes} if request.classes else {}),
     }
 
 
-def _masks(reply: dict[str, Any], shape: tuple[int, int, int]) -> Masks:
-    """The masks of an answer."""
+def _replied(reply: dict[str, Any], shape: tuple[int, int, int]) -> list[Any]:
+    """What an answer says of each frame."""
     masks = reply.get("masks")
     if not isinstance(masks, list) or len(masks) != shape[0]:
         given = f"{len(masks)} masks" if isinstance(masks, list) else f"masks of type {type(masks).__name__}"
         raise InputError(f"the program gave {given}", expected=f"a list of {shape[0]}, one COCO RLE for each frame")
-    for mask in masks:
-        check_size(rle_size(mask), shape[1:])
-    return np.stack([decode(mask) for mask in masks])
+    return masks
+
+
+def _mask(rle: Any, size: tuple[int, int]) -> Mask:
+    check_size(rle_size(rle), size)
+    return decode(rle)
+
+
+def _class_map(frame: Any, request: Request) -> NDArray[np.uint8]:
+    """The classes of a frame from an RLE each; what none of them holds is background."""
+    expected = f"of each frame an object of class, 1 to {request.classes - 1}, to its COCO RLE"
+    if not isinstance(frame, dict):
+        raise InputError(f"the program gave {shown(frame)} of a frame", expected=expected)
+    found = np.zeros(request.size, np.uint8)
+    for name, rle in frame.items():
+        number = int(name) if name.isascii() and name.isdigit() and len(name) <= 3 else 0
+        if not 0 < number < request.classes:
+            raise InputError(f"the program gave the class {shown(name)}", expected=expected)
+        mask = _mask(rle, request.size)
+        if found[mask].any():
+            raise InputError(f"class {number} lies on another one", expected="one class for each pixel")
+        found[mask] = number
+    return found

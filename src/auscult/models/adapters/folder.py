@@ -8,6 +8,8 @@
 A ``/`` in a case's id is a folder. Files are black and white (0 and 255), palette pictures (every index but 255, void,
 is the object), grey pictures with more values (soft), or NPY arrays of bool, 0 and 1, or probabilities. Grey pictures
 of 0 and 1 are masks where no soft picture lies in the folder; else nearly black.
+
+Where classes are asked for, a file is a class map, as ``media.masks.read_class_map`` reads it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.media.limits import DEFAULT_LIMITS
-from auscult.media.masks import check_size, npy_array
+from auscult.media.masks import check_size, npy_array, read_class_map
 from auscult.media.paths import inside, read_bytes
 from auscult.media.pictures import opened, orientation, pixels, upright
 from auscult.media.readings import VOID, one_channel
@@ -208,7 +210,11 @@ class FolderOfPredictions:
 
     def __call__(self, request: Request) -> Answer:
         """Read the masks of a case under its condition; no model runs here, so it takes no seconds."""
-        stored = [_read(paths, request) for paths in self._paths(request)]
+        files = [_file(paths, request) for paths in self._paths(request)]
+        if request.classes:
+            maps = [read_class_map(path, classes=request.classes, size=request.size) for path in files]
+            return Answer(masks=np.stack(maps), seconds=0.0)
+        stored = [read_stored(path, size=request.size) for path in files]
         masks, threshold = union_of(stored, among_soft=self._is_soft_folder)
         return Answer(masks=masks, seconds=0.0, threshold=threshold)
 
@@ -251,7 +257,7 @@ class FolderOfPredictions:
 _EXPECTED: Final = "<folder>/<condition>/<case id>/<frame>.png, or .npy"
 
 
-def _read(paths: tuple[Path, ...], request: Request) -> StoredMask:
+def _file(paths: tuple[Path, ...], request: Request) -> Path:
     there = [path for path in paths if path.exists()]
     if not there:
         raise _missing(paths[0], request)
@@ -262,7 +268,7 @@ def _read(paths: tuple[Path, ...], request: Request) -> StoredMask:
             hint="remove those that are not meant",
             path=there[0].parent,
         )
-    return read_stored(there[0], size=request.size)
+    return there[0]
 
 
 def _missing(path: Path, request: Request) -> InputError:

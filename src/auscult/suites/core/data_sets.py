@@ -158,6 +158,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+    classes: dict[tuple[str, str], dict[str, Mapping[str, Sequence[float]]]] = {}
     signatures: dict[str, list[Mapping[str, Any]]] = {}
     by_model: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     failed: set[tuple[str, str]] = set()
@@ -171,6 +172,9 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         for (model, condition), counted in record.grid.pixels.items():
             mine = pixels.setdefault((named[record.label, model], spelled[condition]), {})
             mine.update({case: count for case, count in counted.items() if case in group.common and case not in mine})
+        for (model, condition), summed in record.grid.classes.items():
+            sums = classes.setdefault((named[record.label, model], spelled[condition]), {})
+            sums.update({case: one for case, one in summed.items() if case in group.common and case not in sums})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
         for model, condition in _pairs_requested(record.grid):
             here = (named[record.label, model], spelled[condition])
@@ -190,6 +194,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         conditions=tuple(conditions.values()),
         cells=cells,
         pixels=pixels,
+        classes=classes,
         signatures={metric: joined_signature(many) for metric, many in signatures.items()},
         by_model={key: joined_signature(many) for key, many in by_model.items()},
         failed=frozenset(failed),

@@ -27,6 +27,8 @@ class Task:
     # metrics that follow from others: whose signature they have, and what they are
     derived: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     pooled: str = ""  # a metric over the pixels of all cases together, as ``oIoU``; empty for none
+    # metrics class by class over the frames of all cases together, as ``mIoU``, in the order of a row's sums
+    class_wise: tuple[str, ...] = ()
     baselines: tuple[str, ...] = ()  # models that look at next to nothing: what is no better has nothing to lose
     # a metric as tables call it, where that is not its name
     metric_words: Mapping[str, str] = field(default_factory=dict)
@@ -73,6 +75,8 @@ class Grid:
     cells: Mapping[tuple[str, str, str], Cell]  # (model, condition's name, metric) to the values
     # (model, condition's name) to case id to (pixels in both masks, pixels in either), over scored frames
     pixels: Mapping[tuple[str, str], Mapping[str, tuple[int, int]]]
+    # the same to what the metrics of ``class_wise`` are made of: class to their sums over frames, then the frames
+    classes: Mapping[tuple[str, str], Mapping[str, Mapping[str, Sequence[float]]]] = field(default_factory=dict)
     signatures: Mapping[str, Mapping[str, Any]]  # metric to the signature of its scores, as JSON has it
     # the same by (model, metric): what was soft has a threshold in it
     by_model: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
@@ -136,6 +140,7 @@ def grid_of(
     """Read the rows of ``scores.jsonl`` of these keys and true masks; the last row of a cell counts."""
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+    classes: dict[tuple[str, str], dict[str, Mapping[str, Sequence[float]]]] = {}
     signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["outcome"] == "failed" or not is_valid(row, valid, truths):
@@ -151,6 +156,8 @@ def grid_of(
             cell.values.pop(case, None)
         if "both_px" in row:
             pixels.setdefault((model, condition), {})[case] = (int(row["both_px"]), int(row["either_px"]))
+        if "classes" in row:
+            classes.setdefault((model, condition), {})[case] = row["classes"]
     left: dict[tuple[str, str], set[str]] = {}
     for model, condition, case in waiting:
         left.setdefault((model, condition), set()).add(case)
@@ -165,6 +172,7 @@ def grid_of(
         conditions=tuple(conditions),
         cells=cells,
         pixels=pixels,
+        classes=classes,
         failed=frozenset((model, condition) for model, condition, _ in failed),
         waiting={pair: frozenset(ids) for pair, ids in left.items()},
         signatures={metric: joined_signature(signatures) for metric, signatures in by_metric.items()},

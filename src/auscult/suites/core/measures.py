@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from auscult.score.stats.breaking import breaking_point
 from auscult.score.stats.change import Scores, change_difference, change_interval, sample_changes
 from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
-from auscult.score.stats.ratios import mean_ratio, ratio_change
+from auscult.score.stats.ratios import RatioColumns, mean_of_ratios, mean_ratio, ratio_change
 from auscult.score.stats.samples import SampleValues, common
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix, part_name
@@ -46,7 +46,6 @@ from auscult.suites.core.numbers import (
 
 NOT_ALL_LEVELS: Final = "low, medium and high are needed"
 """Why there is no ``dynamic_gap``: dynamic draws from all three."""
-_Parts: TypeAlias = tuple[ValueMap, ValueMap]
 
 
 def numbers_of(view: GridColumns) -> tuple[Number, ...]:
@@ -57,22 +56,21 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
             found += level_numbers(view, model, metric)
             for group in view.grid.groups():
                 found += _changes(view, model, metric, group=group)
-        if view.grid.task.pooled:
-            found += _pooled(view, model)
+        for metric in (*([view.grid.task.pooled] if view.grid.task.pooled else []), *view.grid.task.class_wise):
+            found += _pooled(view, model, metric)
     found += _differences(view)
     return tuple(found)
 
 
-def _pooled(view: GridColumns, model: str) -> Iterator[Number]:
-    metric = view.grid.task.pooled
+def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
-            outcome = mean_ratio(*view.pixels(model, condition.name), **view.drawn())
+            outcome = mean_of_ratios(view.ratios(model, condition.name, metric), **view.drawn())
             yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
     for group in view.grid.groups():
         static = static_of(view, model, group)
         if static and view.grid.is_complete(model, CLEAN):
-            parts = [view.pixels(model, name) for name in (CLEAN, *(condition.name for condition in static))]
+            parts = [view.ratios(model, name, metric) for name in (CLEAN, *(condition.name for condition in static))]
             change, columns = ratio_change(parts, **view.drawn()), _columns(view, model, metric, group=group)
             yield view.number("apc", group, outcome=change, model=model, metric=metric, columns=columns)
 
@@ -93,7 +91,7 @@ def _curve(view: GridColumns, model: str, group: GridCell) -> list[Condition]:
 def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> dict[str, float]:
     """Clean and every level over the cases of the change, so that a row of a table compares like with like."""
     static = static_of(view, model, group)
-    get = partial(_parts, view, model, metric=metric)
+    get = partial(view.ratios, model, metric=metric)
     behind = {CLEAN: get(CLEAN), **{condition.level: get(condition.name) for condition in static}}
     found = _ratios(behind)
     for condition in _curve(view, model, group):
@@ -103,20 +101,17 @@ def _columns(view: GridColumns, model: str, metric: str, *, group: GridCell) -> 
     return found
 
 
-def _ratios(parts: Mapping[str, _Parts]) -> dict[str, float]:
+def _ratios(parts: Mapping[str, RatioColumns]) -> dict[str, float]:
     """Every level over the cases that all levels have; empty where there is none, or where all are over 0."""
-    kept = common([column for part in parts.values() for column in part]).values
-    sums = kept.sum(axis=1) if kept.size else np.zeros(len(kept))
-    over = dict(zip(parts, zip(sums[::2], sums[1::2], strict=True), strict=True))
-    return {level: float(top / bottom) for level, (top, bottom) in over.items() if bottom > 0}
-
-
-def _parts(view: GridColumns, model: str, condition: str, *, metric: str) -> _Parts:
-    """What a level is a ratio of, case by case: pixels of a pooled metric, else values over 1 each."""
-    if metric == view.grid.task.pooled:
-        both, either = view.pixels(model, condition)
-        return both, dict(either)
-    return view.values(model, condition, metric), dict.fromkeys(view.cases, 1.0)
+    kept = common([column for part in parts.values() for ratio in part for column in ratio]).values
+    sums = iter(kept.sum(axis=1) if kept.size else np.zeros(len(kept)))
+    found = {}
+    for level, part in parts.items():
+        each = [(next(sums), next(sums)) for _ in part]
+        shares = [float(top / bottom) for top, bottom in each if bottom > 0]
+        if shares:
+            found[level] = sum(shares) / len(shares)
+    return found
 
 
 def dynamic_of(view: GridColumns, model: str, group: GridCell) -> Condition | None:

@@ -14,7 +14,7 @@ from auscult.report.charts.marks import UNDEFINED, ChartEstimate
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of
 from auscult.score.stats.change import Scores
-from auscult.score.stats.ratios import mean_ratio
+from auscult.score.stats.ratios import RatioColumns, mean_ratio
 from auscult.score.stats.samples import Counts, Value
 from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
@@ -179,6 +179,25 @@ class GridColumns:
         found, mine = self.grid.pixels.get((model, condition), {}), self._requested(model, condition)
         both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in mine}
         return both, {case: found[case][1] for case in mine if case in found}
+
+    def ratios(self, model: str, condition: str, metric: str) -> RatioColumns:
+        """What a metric is the mean of: each the values of every case, and what they are over."""
+        if metric == self.grid.task.pooled:
+            both, either = self.pixels(model, condition)
+            return [(both, dict(either))]
+        if metric not in self.grid.task.class_wise:
+            return [(self.values(model, condition, metric), dict.fromkeys(self.cases, 1.0))]
+        found, mine = self.grid.classes.get((model, condition), {}), self._requested(model, condition)
+        at = self.grid.task.class_wise.index(metric)
+        none: Sequence[float] = (0.0,) * (len(self.grid.task.class_wise) + 1)
+        names = sorted({name for case in mine for name in found.get(case, {})}) or [""]
+        return [
+            (
+                {case: float(found[case].get(name, none)[at]) if case in found else NO_ANSWER for case in mine},
+                {case: float(found[case].get(name, none)[-1]) for case in mine if case in found},
+            )
+            for name in names
+        ]
 
     def _requested(self, model: str, condition: str) -> tuple[str, ...]:
         """The cases without those whose request is still to be made."""

@@ -4,7 +4,7 @@ What every suite of models shares (requests, result rows, grid, numbers, tables,
 comparing) is in ``suites.core``.
 
 ==========  ==================================================================
-cases       the four tasks with their metrics and frames; from instances to cases
+cases       the five tasks with their metrics and frames; from instances to cases
 conditions  what is done to a case: mixes, kinds alone, levels, dynamics
 perturbing  a case under a condition, and the truth that goes with it
 scoring     stored predictions to scores
@@ -45,7 +45,7 @@ class R2Options(SuiteOptions):
     Attributes:
         models: For a suite of models: one of `auscult list model`, NAME@WEIGHTS, FILE.py:FUNCTION, predictions:DIR or
             'command:PROGRAM ...'; repeat it for several.
-        task: The task of a suite of models: ris, vos, rvos or avs.
+        task: The task of a suite of models: ris, vos, rvos, avs or avss.
         levels: Comma-separated: low, medium, high, numbers from 0 to 5, dynamic.
         mixes: Comma-separated, drawn for each case: mix (picture, guidance or both), picture, guidance; none for
             none.
@@ -70,7 +70,7 @@ class R2Options(SuiteOptions):
 
 
 class R2Suite:
-    """Robustness of referring perception: RIS, VOS, R-VOS and AVS."""
+    """Robustness of referring perception: RIS, VOS, R-VOS, AVS and AVSS."""
 
     name = "r2.v1"
     meta = Metadata(

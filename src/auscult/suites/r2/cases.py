@@ -26,8 +26,8 @@ from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName, UsageError
 from auscult.jobs.runner import Progress
 from auscult.media.frames import frame_size
-from auscult.media.masks import read_mask
-from auscult.models.base import ModelTask
+from auscult.media.masks import read_class_map, read_mask
+from auscult.models.base import CLASSES, ClassMaps, ModelTask
 from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.splits import SPLITS
@@ -54,12 +54,13 @@ BASELINES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRules(Task):
-    """A task of the benchmark: ``ris``, ``vos``, ``rvos`` or ``avs``."""
+    """A task of the benchmark: ``ris``, ``vos``, ``rvos``, ``avs`` or ``avss``."""
 
     name: ModelTask
     guidance: Room  # the room whose perturbations change the reference
     scored: FrameRule  # which frames are scored, unless the layout says otherwise
     still: bool = False  # whether a case is one photograph: then nothing can change from frame to frame
+    classes: int = 0  # how many classes are told apart, the background among them; 0 where a mask is asked for
 
 
 _SHARED: Final[Mapping[str, Any]] = MappingProxyType(
@@ -76,6 +77,7 @@ _SHARED: Final[Mapping[str, Any]] = MappingProxyType(
     }
 )
 _J_AND_F: Final[Mapping[str, tuple[str, ...]]] = {BOTH: ("J", "F")}
+_CLASS_WISE: Final = "of each class the mean over frames, then the mean over the classes that occur"
 
 TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
     {
@@ -116,6 +118,21 @@ TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
                 metrics=("J", "F_contour", "F_region"),
                 scored="all",
                 **_SHARED,
+            ),
+            TaskRules(
+                name="avss",
+                title="audio-visual semantic segmentation",
+                guidance="sound",
+                metrics=("mIoU_clip", "F_clip"),
+                class_wise=("mIoU", "F"),
+                scored="all",
+                classes=CLASSES,
+                **{
+                    **_SHARED,
+                    "baselines": BASELINES[-1:],
+                    "derived": {"mIoU": ("mIoU_clip", _CLASS_WISE), "F": ("F_clip", _CLASS_WISE)},
+                    "metric_words": {"mIoU_clip": "mIoU of each clip", "F_clip": "F of each clip"},
+                },
             ),
         )
     }
@@ -169,6 +186,7 @@ class R2Case:
     first: bool = False  # whether the first frame's true mask is the reference
     digest: str = ""  # hash of everything a model can see of it; no two cases of a run have one
     truth: str = ""  # hash of its true masks, so that answers are scored anew where they changed
+    classes: int = 0  # how many classes its true masks tell apart; 0 where each is one mask
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -240,6 +258,13 @@ def _case(instance: Instance, source: _Source) -> R2Case:
         raise InputError("the clip has no sound", expected="a sound file beside its frames", path=instance.source)
     start = _middle(instance) if task.still else _start(instance, source.unopened) if task.guidance == "masks" else 0
     moments = instance.moments[start : start + 1] if task.still else instance.moments[start:]
+    if task.classes and any(moment.target is not None and not moment.target.classes for moment in moments):
+        raise InputError(
+            "its true masks do not say which class a pixel belongs to",
+            expected="AVSBench-semantic, whose masks hold classes",
+            hint="--task avs asks for all that sounds, whatever it is",
+            path=instance.source,
+        )
     if task.guidance != "sound" and not any(moment.target is not None for moment in moments):
         raise InputError("no frame has a true mask", expected="true masks to score with", path=instance.source)
     case = R2Case(
@@ -254,6 +279,7 @@ def _case(instance: Instance, source: _Source) -> R2Case:
         scored=source.scored,
         sound=instance.sound if task.guidance == "sound" else None,
         first=task.guidance == "masks",
+        classes=task.classes,
     )
     return _with_digest(case, source.hash_of)
 
@@ -290,22 +316,30 @@ def target(case: R2Case, index: int) -> Mask | None:
     return None if ref is None else read_mask(ref, size=case.size).mask
 
 
+def _truth(case: R2Case, index: int) -> Mask | ClassMaps | None:
+    """The same, of a case of classes the class of each pixel."""
+    ref = case.targets[index]
+    if ref is None or ref.path is None or not case.classes:
+        return target(case, index)
+    return read_class_map(ref.path, classes=case.classes, size=case.size)
+
+
 @dataclass(frozen=True, slots=True)
 class Truths:
     """The true masks of a case."""
 
-    # of every frame, bool (H, W); None where the data set has none, or one that cannot be read
-    masks: list[Mask | None]
+    # of every frame, bool (H, W), or classes, uint8 (H, W); None where the data set has none, or none that can be read
+    masks: list[Mask | ClassMaps | None]
     errors: Mapping[int, InputError]  # frame number to why its mask cannot be read
 
 
 def truths_of(case: R2Case) -> Truths:
     """Read the true masks of a case; one that cannot be read costs its frame."""
-    masks: list[Mask | None] = []
+    masks: list[Mask | ClassMaps | None] = []
     errors: dict[int, InputError] = {}
     for index, frame in enumerate(case.frames):
         try:
-            masks.append(target(case, index))
+            masks.append(_truth(case, index))
         except InputError as error:
             masks.append(None)
             path = error.path or frame

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.jobs.predict import Reader
-from auscult.models.base import Request
+from auscult.models.base import ClassMaps, Request
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.stress.masks import stress
@@ -57,13 +58,14 @@ class Prepared:
             sound=None if sound is None else _heard(plan, sound.samples, sound.rate_hz),
             rate_hz=None if sound is None else sound.rate_hz,
             first_mask=self._first(plan) if case.first else None,
+            classes=case.classes,
         )
 
     def frames(self, reader: Reader) -> Frames:
         """The frames as a model is shown them, uint8 RGB (T, H, W, 3)."""
         return self._frames(reader, self.plan(self._heard_by(reader)))
 
-    def truths(self, masks: Sequence[Mask | None]) -> list[Mask | None]:
+    def truths(self, masks: Sequence[Mask | ClassMaps | None]) -> list[Mask | ClassMaps | None]:
         """The true mask of every frame as shown: warped as its pixels were, and reordered as the frames were.
 
         A perturbation that moves pixels or frames is the only one of its recipe, so that no draw depends on the sound.
@@ -71,10 +73,10 @@ class Prepared:
         plan = self.plan(None)
         if plan is None or not (plan.moves or plan.retimes):
             return list(masks)
-        found: list[Mask | None] = []
+        found: list[Mask | ClassMaps | None] = []
         for index in range(len(masks)):
             mask = masks[plan.frame_number(index)]
-            found.append(plan.mask(mask, index) if mask is not None and self._acts(index) else mask)
+            found.append(_moved(plan, mask, index) if mask is not None and self._acts(index) else mask)
         return found
 
     def plan(self, audio: AudioInfo | None) -> Plan | None:
@@ -170,6 +172,17 @@ class Prepared:
             expected=f"an object that allows {' or '.join(kinds)} at {self.condition.level}",
             path=self.case.frames[0],
         )
+
+
+def _moved(plan: Plan, mask: NDArray[Any], index: int) -> Mask | ClassMaps:
+    """A true mask as its pixels were moved; of a class map each class by itself."""
+    if mask.dtype == np.bool_:
+        return plan.mask(mask, index)
+    found = np.zeros_like(mask)
+    for number in np.unique(mask).tolist():
+        if number:
+            found[plan.mask(mask == number, index)] = number
+    return found
 
 
 def _mixed(group: str, guidance: str, *, strength: float | None, seed: int, key: str) -> Recipe:

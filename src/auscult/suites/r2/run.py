@@ -29,7 +29,7 @@ from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import earlier_log, write_cases, write_errors
 from auscult.suites.options import SCENES
 from auscult.suites.r2 import R2Options
-from auscult.suites.r2.cases import BASELINES, CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
+from auscult.suites.r2.cases import CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.inputs import R2Runner, unasked_remarks, write_inputs
 from auscult.suites.r2.perturbing import Prepared
@@ -61,7 +61,8 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
     with open_run(options.out, _manifest(setting), overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
         log = earlier_log(run)
         models = assign_unique_names(log, setting.models)
-        floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
+        asked = {model.name for model in setting.models}
+        floor = [one for one in map(model_spec, setting.task.baselines) if one.name not in asked]
         listing = read or listing_of(options, setting.task, listener)
         found = _cases(listing, setting, listener)
         errors = [*(error_to_json(name, error) for name, error in listing.errors), *unmade_rows(found.errors)]
@@ -107,7 +108,7 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
 
 def _setting(options: R2Options) -> _Setting:
     if not options.task:
-        raise UsageError("no task was named", expected="--task ris, vos, rvos or avs")
+        raise UsageError("no task was named", expected="--task ris, vos, rvos, avs or avss")
     task = task_rules(options.task)
     if not options.models and not options.inputs:
         raise UsageError(

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import ErrorRecord, InputError
-from auscult.jobs.predict import READ
-from auscult.media.rle import decode
+from auscult.jobs.predict import READ, stored_answer
+from auscult.models.base import ClassMaps
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.record.schema import error_to_json, score_to_json
+from auscult.score.masks.class_wise import class_sums, class_wise
 from auscult.score.masks.ref_avs import avs_scores
 from auscult.score.masks.video import j_and_f
 from auscult.suites.core.runner import ToScore
@@ -52,10 +53,17 @@ class Scorer:
         prediction = np.stack([_predicted(row, index, case) for index in frames])
         truth = np.stack([mask for index in frames if (mask := truths[index]) is not None])
         outcomes = scores_of(self._task, prediction, truth, frames=case.scored, threshold=row.get("threshold"))
-        pixels = {
-            "both_px": int(np.count_nonzero(prediction & truth)), "either_px": int(np.count_nonzero(prediction | truth))
-        }  # fmt: skip
-        return [{**score_to_json(case.id, metric, outcome), **about, **pixels} for metric, outcome in outcomes.items()]
+        sums = _sums(self._task, prediction, truth)
+        return [{**score_to_json(case.id, metric, outcome), **about, **sums} for metric, outcome in outcomes.items()]
+
+
+def _sums(task: TaskRules, prediction: NDArray[Any], truth: NDArray[Any]) -> dict[str, Any]:
+    """What adds up over cases: pixels, or of each class its IoU, its F and the frames in which it occurs."""
+    if task.classes:
+        found = class_sums(prediction, truth, classes=task.classes)
+        return {"classes": {str(number): sums for number, sums in found.items()}}
+    both, either = np.count_nonzero(prediction & truth), np.count_nonzero(prediction | truth)
+    return {"both_px": int(both), "either_px": int(either)}
 
 
 def _unscored(error: InputError) -> InputError:
@@ -65,15 +73,18 @@ def _unscored(error: InputError) -> InputError:
 
 def scores_of(
     task: TaskRules,
-    prediction: NDArray[np.bool_],
-    truth: NDArray[np.bool_],
+    prediction: NDArray[Any],
+    truth: NDArray[Any],
     *,
     frames: str = "all",
     threshold: float | None = None,
 ) -> dict[str, Outcome[float]]:
-    """The metrics of one case, 0..1, higher is better, from masks bool (T, H, W) of the scored frames alone."""
+    """The metrics of one case, 0..1, higher is better, from masks bool (T, H, W) or class maps of what is scored."""
     found: dict[str, Outcome[float]]
-    if task.name == "avs":
+    if task.classes:
+        by_class = class_wise([class_sums(prediction, truth, classes=task.classes)], classes=task.classes)
+        found = {f"{name}_clip": outcome for name, outcome in by_class.items()}
+    elif task.name == "avs":
         found = {str(name): outcome for name, outcome in avs_scores(prediction, truth).items()}
     elif isinstance(both := j_and_f(prediction, truth, protocol="davis2016"), Undefined):
         found = dict.fromkeys(task.metrics, both)
@@ -101,11 +112,11 @@ def _signed_for_task(
     return Scored(outcome.value, Signature.of(**signed))
 
 
-def _predicted(row: Mapping[str, Any], index: int, case: R2Case) -> Mask:
+def _predicted(row: Mapping[str, Any], index: int, case: R2Case) -> Mask | ClassMaps:
     counts: Sequence[Any] = row["counts"]
     if len(counts) != len(case.frames) or list(row["size"]) != list(case.size):
         raise InputError(
             f"the stored prediction has {len(counts)} masks of {row['size']}",
             expected=f"{len(case.frames)} masks of {list(case.size)}",
         )
-    return decode({"size": list(case.size), "counts": counts[index]})
+    return stored_answer(row, index)

@@ -9,9 +9,8 @@ from typing import Any
 
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
-from auscult.jobs.predict import FILE, Reader
+from auscult.jobs.predict import FILE, Reader, stored_answer
 from auscult.media.frames import encode_jpeg
-from auscult.media.rle import decode
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
 from auscult.report.page import Example, Section
@@ -183,8 +182,9 @@ class _Drawer:
         frames = prepared.frames(self._reader)
         found = []
         for index in indices:
-            truth = truths[index]
-            mask = None if row is None else decode({"size": row["size"], "counts": row["counts"][index]})
+            # of classes what is no background is shown
+            truth = None if (true := truths[index]) is None else true != 0
+            mask = None if row is None else stored_answer(row, index) != 0
             found.append(
                 StripCell(
                     frame=frames[index],
