@@ -33,6 +33,7 @@ from auscult.score.judges import (
     Quantity,
     TruthColumns,
     measures,
+    reals,
     texts,
     with_interval,
 )
@@ -145,21 +146,21 @@ def rows_of(
 
 
 def row_of(verdicts: Sequence[Verdict], policy: Policy, *, map_f1: Doubles | None = None) -> JudgeColumns:
-    """A judge's verdicts as columns; a verdict without an estimate counts as .5."""
-    iou = np.array([0.5 if one.iou is None else one.iou for one in verdicts])
-    good = np.array([_NAN if one.prob_iou_80 is None else one.prob_iou_80 for one in verdicts])
-    fair = np.array([_NAN if one.prob_iou_50 is None else one.prob_iou_50 for one in verdicts])
+    """A judge's verdicts as columns."""
+    iou = reals(one.iou for one in verdicts)
+    good = reals(one.prob_iou_80 for one in verdicts)
+    fair = reals(one.prob_iou_50 for one in verdicts)
     return JudgeColumns(
         iou=iou,
         rank=np.where(np.isnan(good), iou, good + 1e-3 * iou),
-        low=np.array([0.0 if one.iou_low is None else one.iou_low for one in verdicts]),
-        high=np.array([1.0 if one.iou_high is None else one.iou_high for one in verdicts]),
+        low=reals(one.iou_low for one in verdicts),
+        high=reals(one.iou_high for one in verdicts),
         accepted=np.array([_accepts(one, policy) for one in verdicts]),
         defect=np.array([one.defect for one in verdicts]),
         flagged=np.array([one.novelty >= _FLAGGED for one in verdicts]),
         map_f1=map_f1,
-        good=None if np.isnan(good).any() else good,
-        fair=None if np.isnan(fair).any() else fair,
+        good=None if np.isnan(good).all() else good,
+        fair=None if np.isnan(fair).all() else fair,
     )
 
 
@@ -216,7 +217,7 @@ def _bias_small(said: JudgeColumns, true: TruthColumns) -> Measured:
 REAL: Final[Mapping[str, Quantity]] = {
     "auc_80": measures.auc_of_good,
     "spearman": measures.spearman,
-    "rmse": measures.rmse,
+    "rmse": partial(measures.rmse, unparsed="skip"),
     "bias": measures.bias,
     "bias_small": _bias_small,
     "coverage_90": measures.coverage,
@@ -227,11 +228,13 @@ REAL: Final[Mapping[str, Quantity]] = {
     "flagged": measures.flagged,
     "flagged_worse": measures.flagged_worse,
     "error_map_f1": measures.error_map_f1,
+    "judged": measures.judged,
 }
 FLAWLESS: Final[Mapping[str, Quantity]] = {
     "accepted": measures.accepted,
     "called_defective": measures.called_defective,
     "bias": measures.bias,
+    "judged": measures.judged,
 }
 MADE: Final[Mapping[str, Quantity]] = {
     "f2_tables": measures.f2_tables,
@@ -405,7 +408,7 @@ def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float) 
     """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/estimates`` makes it."""
     made = []
     for name, (_, inside) in real_sets(columns).items():
-        at = np.flatnonzero(inside)
+        at = np.flatnonzero(inside & ~np.isnan(row.iou))
         if row.good is None or row.fair is None or not at.size:
             continue
         clusters = columns.cluster[at].tolist()

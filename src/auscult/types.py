@@ -27,6 +27,7 @@ Box: TypeAlias = tuple[int, int, int, int]
 
 Defect: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "full_neg", "empty"]
 Action: TypeAlias = Literal["accept", "minor_revision", "major_revision", "reject"]
+Decision: TypeAlias = Literal["accept", "minor_revision", "major_revision", "reject", "unjudged"]
 Difficulty: TypeAlias = Literal["hard", "medium", "easy"]
 Existence: TypeAlias = Literal["yes", "no", "unchecked"]
 
@@ -35,6 +36,8 @@ TruthT = TypeVar("TruthT")
 
 DEFECTS: tuple[Defect, ...] = ("perfect", "cutout", "dilate", "erode", "merge", "full_neg")
 ACTIONS: tuple[Action, ...] = ("accept", "minor_revision", "major_revision", "reject")
+DECISIONS: tuple[Decision, ...] = (*ACTIONS, "unjudged")
+"""What is done about a verdict: the actions, and none where there was no basis to judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +253,12 @@ class Verdict:
 
     Attributes:
         id: The item's id.
-        iou: Estimated IoU with the unseen truth, 0..1, higher is better.
+        iou: Estimated IoU with the unseen truth, 0..1, higher is better; None where it cannot be judged.
         iou_low: Lower end of its 90 % interval.
         iou_high: Upper end.
-        defect: The most probable defect; ``empty`` by rule when nothing is segmented.
-        defect_probs: The six defects' probabilities, summing to 1; empty for ``empty``.
-        action: What to do; None until a policy has decided.
+        defect: The most probable defect; ``empty`` by rule when nothing is segmented; None where it cannot be judged.
+        defect_probs: The six defects' probabilities, summing to 1; empty where there is none to name.
+        action: What to do, ``unjudged`` without an IoU and a defect; None until a policy has decided.
         evidence: What was looked at.
         novelty: How unlike the judge's calibration data the item is, 0 (alike) to 1.
         target_exists: Whether the target is in the frame at all.
@@ -275,12 +278,12 @@ class Verdict:
     iou: float | None
     iou_low: float | None
     iou_high: float | None
-    defect: Defect
+    defect: Defect | None
     defect_probs: Mapping[str, float]
     evidence: Evidence
     rationale: str
     judge: str
-    action: Action | None = None
+    action: Decision | None = None
     novelty: float = 0.0
     target_exists: Existence = "unchecked"
     target: str | None = None
@@ -306,7 +309,7 @@ class Verdict:
         iou, action = escape(self._iou()), escape(self.action or "not decided")
         return (
             f'<div style="display:flex;gap:1em;align-items:flex-start">{image}<div><b>{action}</b><br>'
-            f"{escape(self.defect)}, estimated IoU {iou}<br>{escape(self.rationale)}<br>"
+            f"{escape(self.defect or 'no basis')}, estimated IoU {iou}<br>{escape(self.rationale)}<br>"
             f"<small>{escape(self.id)} · {escape(self.judge)}</small></div></div>"
         )
 

@@ -126,12 +126,6 @@ def test_an_empty_mask_is_empty_by_rule() -> None:
     assert "not checked" in verdict.rationale
 
 
-def test_a_full_mask_has_no_boundary_to_look_at() -> None:
-    verdict = judge(np.ones(SHAPE, bool))
-    assert verdict.evidence.shape
-    assert not verdict.evidence.boundary
-
-
 FLAT = {
     "tiny": ("too small or too thin", disc(3), FRAME),
     "hairline": ("too small or too thin", np.asarray(disc(75) & ~disc(74.4)), FRAME),
@@ -143,26 +137,15 @@ FLAT = {
 
 
 @pytest.mark.parametrize("case", FLAT)
-def test_where_nothing_can_be_seen_it_says_so_and_accepts_nothing(case: str) -> None:
+def test_where_nothing_can_be_seen_it_says_so_and_judges_nothing(case: str) -> None:
     words, mask, frame = FLAT[case]
     verdict = judge(mask, frame=frame)
-    assert not verdict.evidence.boundary
     assert words in verdict.rationale
-    assert "edge" not in verdict.rationale
-    assert "%" not in verdict.rationale
-    assert verdict.iou is not None
-    assert verdict.iou < 0.95
-    assert verdict.novelty == 1
-    assert "full" not in case or verdict.defect != "perfect"
-
-
-def test_holes_are_still_seen_on_a_black_frame() -> None:
-    mask = TRUE & ~disc(30)
-    verdict = judge(mask, frame=np.zeros((*SHAPE, 3), np.uint8))
-    assert not verdict.evidence.boundary
-    assert "shows nothing along the outline" in verdict.rationale
-    if verdict.defect == "cutout":
-        assert "by its shape alone, about 16 % of the area inside is missing" in verdict.rationale
+    assert (verdict.iou, verdict.iou_low, verdict.iou_high, verdict.defect) == (None, None, None, None)
+    assert (dict(verdict.defect_probs), verdict.error_map, verdict.region, verdict.novelty) == ({}, None, None, 1.0)
+    assert not (verdict.evidence.shape)
+    assert not (verdict.evidence.boundary)
+    assert not (verdict.evidence.identity)
 
 
 @pytest.mark.parametrize("radius", [6, 10, 15])
@@ -192,7 +175,7 @@ def test_squares_anywhere_are_not_accepted(data: Path) -> None:
     assert sum(verdict.defect == "perfect" for verdict in said) <= 10
 
 
-@pytest.mark.parametrize("radius", [3, 20, 66, 75, 90])
+@pytest.mark.parametrize("radius", [20, 66, 75, 90])
 def test_every_sentence_says_that_identity_was_not_checked(radius: int) -> None:
     verdict = judge(disc(radius))
     assert verdict.rationale.endswith(f"{UNCHECKED}.")

@@ -12,7 +12,7 @@ from auscult.act.export import JsonRow
 from auscult.act.policy import Policy, decide
 from auscult.errors import UsageError
 from auscult.record.schema import verdict_from_json
-from auscult.types import ACTIONS, DEFECTS
+from auscult.types import DECISIONS, DEFECTS
 
 
 def select(
@@ -23,7 +23,7 @@ def select(
     min_iou: float | None = None,
 ) -> list[JsonRow]:
     """Pick rows in their order; one without an action, or without the estimate that ``min_iou`` needs, never is."""
-    _known(actions, ACTIONS, "action")
+    _known(actions, DECISIONS, "action")
     _known(defects or (), (*DEFECTS, "empty"), "defect")
     if min_iou is not None and not 0.0 <= min_iou <= 1.0:
         raise UsageError(f"the least IoU is {min_iou:g}", expected="a number from 0 to 1")

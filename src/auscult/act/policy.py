@@ -16,8 +16,9 @@ Before the groups, a policy may have ``good``: a mask whose judge says with what
 accepted where that reaches the threshold (``default``: .59), whatever its defect but ``merge`` and ``full_neg``. Where
 it does not, the groups decide, and a mask of the group ``perfect`` is not accepted by its IoU after all.
 
-One rule is no policy's to change: an empty mask is right when the target is known to be absent (accept), and wrong
-otherwise (reject). A mask that is not empty on an absent target counts as ``full_neg``.
+Two rules are no policy's to change. An empty mask is right when the target is known to be absent (accept), and wrong
+otherwise (reject). A mask without a defect is ``unjudged``: the judge had no basis. A mask that is not empty on an
+absent target counts as ``full_neg``, judged or not.
 
 ::
 
@@ -52,7 +53,7 @@ from auscult.errors import InputError, UnknownName, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.codec import Share, from_json, load
-from auscult.types import Action, Defect, Existence, Verdict
+from auscult.types import Action, Decision, Defect, Existence, Verdict
 
 Group: TypeAlias = Literal["perfect", "shape", "merge", "full_neg"]
 
@@ -267,12 +268,12 @@ def decide(verdict: Verdict, policy: Policy = DEFAULT) -> Verdict:
 def action_of(
     policy: Policy,
     *,
-    defect: Defect,
+    defect: Defect | None,
     iou: float | None,
     target_exists: Existence = "unchecked",
     identity: bool = False,
     prob_iou_80: float | None = None,
-) -> tuple[Action, str]:
+) -> tuple[Decision, str]:
     """What a policy does about one estimate, and a sentence on what was not checked (empty for none).
 
     IoU and probability are taken to the six decimals that a record keeps, so that a later decision is the same; NaN
@@ -282,7 +283,9 @@ def action_of(
         if target_exists == "no":
             return "accept", ""
         return "reject", UNCHECKED_EMPTY if target_exists == "unchecked" else ""
-    group = "full_neg" if target_exists == "no" else GROUP_OF[defect]
+    if defect is None and target_exists != "no":
+        return "unjudged", ""
+    group = "full_neg" if defect is None or target_exists == "no" else GROUP_OF[defect]
     good = _good(policy, group, prob_iou_80)
     action, note = _by_iou(policy, group, iou)
     if good:

@@ -315,13 +315,16 @@ _PLAIN = ListOptions()
 def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
     """List an INPUT, in whichever layout it is; ``NothingToDo`` where it holds neither an item nor a broken one."""
     _check_paths(options)
-    dataset = find_layout(source, options)
-    listing = dataset.list(source, options)
+    return completed(find_layout(source, options).list(source, options), source, options)
+
+
+def completed(listing: Listing, source: Path, options: ListOptions) -> Listing:
+    """What a layout listed, with texts and scores of the options; ids are unique then. ``NothingToDo`` as above."""
     items, twice = unique(listing.items)
     items, unknown = with_texts(items, text=options.text, texts=options.texts)
     errors = (*listing.errors, *twice, *unknown)
     if not items and all(error.stage in REMARKS for _, error in errors):
-        message = f"the input holds no mask (read as {dataset.name})"
+        message = f"the input holds no mask (read as {listing.layout})"
         raise NothingToDo(message, path=source, expected=INPUTS, hint="add masks to it, or give another INPUT")
     items, notes = with_scores(items, options.scores)
     return replace(listing, items=items, errors=errors, notes=(*listing.notes, *notes))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from auscult.cases.listing import INPUTS
 from auscult.cli import show
 from auscult.cli.command import Shown, command
+from auscult.errors import UsageError
 from auscult.jobs.options import AuditOptions
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ def audit(options: AuditOptions, shown: Shown) -> None:
     """Judge every candidate mask of INPUT without ground truth, decide what to do with it, and report."""
     from auscult.jobs.audit import audit_folder
 
+    if options.video is None and "source" not in options.given:
+        raise UsageError("INPUT is missing", expected=INPUTS, hint="or a video: --video FILE --masks DIR")
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary = audit_folder(options, progress)
     show_record(options.out, summary=summary.as_json(), json=shown.json)

@@ -69,7 +69,15 @@ def report(options: ReportOptions, shown: Shown) -> None:
     if not is_suite(folder):
         summary = report_folder(folder)
         show_record(folder, summary=summary.as_json(), json=shown.json)
+        if options.video:
+            from auscult.jobs.video_report import write_videos
+
+            with show.progress_bar(quiet=shown.json) as progress:
+                for path in write_videos(folder, progress):
+                    show.say(f"video: {path}")
         return
+    if options.video:
+        raise UsageError("a benchmark has no clips to draw", expected="a record of `auscult audit`", path=folder)
     page = report_suite(folder)
     if shown.json:
         show.as_json(read_summary(folder, hint=AGAIN))

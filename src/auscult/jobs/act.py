@@ -18,7 +18,7 @@ from auscult.jobs.options import FilterOptions
 from auscult.media.paths import write_bytes
 from auscult.record.reader import Run, column, read_run, require_whole
 from auscult.report.facts import policy_of
-from auscult.types import ACTIONS
+from auscult.types import DECISIONS
 
 ANOTHER_OUT: Final = "choose another --out"
 
@@ -64,7 +64,7 @@ def filter_record(options: FilterOptions) -> Filtered:
     write_files(out, files)
     counts = Counter(str(row["action"]) for row in rows)
     return Filtered(
-        ids=ids, total=len(rows), by_action={name: counts[name] for name in ACTIONS}, policy=policy, out=out
+        ids=ids, total=len(rows), by_action={name: counts[name] for name in DECISIONS}, policy=policy, out=out
     )
 
 

@@ -6,18 +6,24 @@ is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from auscult.act.policy import load_policy
+from auscult.cases.listing import Listing
 from auscult.errors import Mismatch
 from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, judge_spec, make_auditor
 from auscult.jobs.options import AuditOptions, arguments_of
-from auscult.jobs.runner import HINT, FrameVerb, Progress, ResultWriter, frames_root, run_verb
+from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, ResultWriter, frames_root, run_verb
+from auscult.record.digest import digest_file
 from auscult.record.reader import read_verdicts
 from auscult.record.schema import Summary
+
+if TYPE_CHECKING:
+    from auscult.cases.video import VideoMasks
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
@@ -40,7 +46,39 @@ class Audit(FrameVerb[Summary]):
     def __init__(self, options: AuditOptions) -> None:
         self._judge = judge_spec(options.judge)
         self._policy = load_policy(options.policy)
+        self._video: tuple[Path, VideoMasks] | None = None
+        if options.video is not None and options.source == Path() and "source" not in options.given:
+            options = replace(options, source=options.video)
         super().__init__(options)
+
+    def listed(self) -> Listing:
+        """What INPUT holds, or the masks of a video."""
+        options, video = self.options, self.options.video_file
+        if video is None:
+            return super().listed()
+        from auscult.cases.video import list_video
+        from auscult.jobs.video_frames import FOLDER, refuse_large
+
+        source = video.parent if options.source == video else options.source
+        masks = list_video(video, source=source, frames=options.out / FOLDER, options=options.listing)
+        refuse_large(video, masks)
+        self._video = video, masks
+        return masks.listing
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of the run."""
+        manifest = super().manifest()
+        if self._video is not None:
+            manifest["inputs"]["video"] = digest_file(self._video[0])
+        return manifest
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
+        """The frames of which items are still to be done; those of a video are written first."""
+        if self._video is not None:
+            from auscult.jobs.video_frames import write_frames
+
+            self.listing = write_frames(*self._video, writer)
+        return super().batches(writer)
 
     def arguments(self) -> dict[str, Any]:
         """The resolved arguments, for the manifest; options that are not set are left out."""

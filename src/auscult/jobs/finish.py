@@ -29,7 +29,7 @@ from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
 from auscult.report.page import LARGE, PICTURED, render
 from auscult.report.tables import Table
-from auscult.types import ACTIONS, DEFECTS, Item, Verdict
+from auscult.types import DECISIONS, DEFECTS, Item, Verdict
 from auscult.work.pool import Task, run_tasks
 
 WORST = 100
@@ -213,8 +213,8 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
         ok=len(verdicts),
         failed=len(read.failed),
         undefined=0,
-        by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
-        by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
+        by_action=counted_by([verdict.action or "" for verdict in verdicts], DECISIONS),
+        by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
         metrics={**_estimated(verdicts), **expected(read.verdicts), **out_of_distribution_rate(verdicts), **metrics},
     )
 

@@ -130,9 +130,9 @@ def out_path(text: str) -> Path:
     return _path(text, "--out", expected="a folder")
 
 
-def input_path(text: str) -> Path:
-    """INPUT as it was given; an empty one is not the current folder either."""
-    return _path(text, "INPUT", expected="a folder or file")
+def input_path(text: str | Path) -> Path:
+    """INPUT as it was given; an empty one is not the current folder either. A default is a path already."""
+    return text if isinstance(text, Path) else _path(text, "INPUT", expected="a folder or file")
 
 
 def _path(text: str, name: str, *, expected: str) -> Path:
@@ -251,6 +251,8 @@ class AuditOptions(InputOptions):
     """What to audit and how.
 
     Attributes:
+        source: A folder with frames/ and masks/, an items.jsonl, or a COCO json; a video, or nothing beside --video.
+        video: A video whose masks are in --masks, one a frame, by number or in order (extra `video`).
         judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`; replies:PATH or
             command:PROGRAM for another model's verdicts.
         policy: Name of a shipped policy, or a policy file.
@@ -260,6 +262,8 @@ class AuditOptions(InputOptions):
         alone: Show the judge one mask at a time; without it the masks of a frame are one another's other objects.
     """
 
+    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True, shown="-")] = Path()
+    video: Path | None = None
     judge: str = DEFAULT_JUDGE
     policy: str = "default"
     identity: Annotated[str | None, Flag(shown="none")] = None
@@ -267,6 +271,14 @@ class AuditOptions(InputOptions):
     evidence: str | None = None
     # The candidates of a benchmark are of one object: shown together they would give the defect away.
     alone: bool = False
+
+    @property
+    def video_file(self) -> Path | None:
+        """The video that is audited: --video, or INPUT itself; None where INPUT is none."""
+        from auscult.media.video import VIDEO_SUFFIXES  # the command line starts without it
+
+        is_video = self.source.suffix.lower() in VIDEO_SUFFIXES and self.source.is_file()
+        return self.video or (self.source if is_video else None)
 
 
 DIFFICULTIES: Final = ("hard", "medium")
@@ -408,7 +420,7 @@ class FilterOptions:
 
     Attributes:
         folder: A record of `auscult audit`.
-        actions: Comma-separated: accept, minor_revision, major_revision, reject.
+        actions: Comma-separated: accept, minor_revision, major_revision, reject, unjudged.
         defects: Comma-separated defects; all by default.
         min_iou: Only estimated IoU of at least this.
         policy: Decide again by another policy first; nothing is judged again.
@@ -469,9 +481,11 @@ class ReportOptions:
 
     Attributes:
         folder: A record.
+        video: Also draw masks and estimates on the frames of each clip: videos/CLIP.mp4 (extra `video`).
     """
 
     folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
+    video: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

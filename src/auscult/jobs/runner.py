@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
 from auscult.cases.ids import group_by_frame
-from auscult.cases.listing import list_items
+from auscult.cases.listing import Listing, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo
 from auscult.jobs.options import InputOptions, RecordOptions, RunOptions, arguments_of, specs_of
 from auscult.media.paths import read_bytes
@@ -62,7 +62,9 @@ class Silent:
 
 # What may differ when a run is resumed: arguments that change no result, and the list of items, since new ones are
 # added and each finished one is checked by its own hash.
-SAME_RESULT: Final = frozenset({"workers", "timeout", "max_failed", "overwrite", "out", "items", "listed", "notes"})
+SAME_RESULT: Final = frozenset(
+    {"workers", "timeout", "max_failed", "overwrite", "out", "items", "listed", "notes", "frames_root"}
+)
 HINT: Final = "use --overwrite to begin anew, or another --out"
 
 
@@ -454,10 +456,14 @@ class FrameVerb(Verb[FrameGroup, S]):
 
     def __init__(self, options: InputOptions) -> None:
         super().__init__(options)
-        self.listing = list_items(options.source, options.listing)
+        self.listing = self.listed()
         if not self.listing.items and not self.listing.errors:
             hint = f"see `auscult {self.command} --help`"
             raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
+
+    def listed(self) -> Listing:
+        """What INPUT holds."""
+        return list_items(self.options.source, self.options.listing)
 
     def arguments(self) -> Mapping[str, Any]:
         """The resolved arguments, for the manifest."""
@@ -471,6 +477,7 @@ class FrameVerb(Verb[FrameGroup, S]):
             "items": len(listing.items),
             "listed": digest_json([[item.id, item.frame.name, item.query.text] for item in listing.items]),
             "notes": list(listing.notes),
+            "frames_root": str(frames_root(listing.items).resolve()),
         }
         return run_manifest(self.command, self.options, inputs=inputs, arguments=self.arguments())
 

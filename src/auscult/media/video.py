@@ -8,10 +8,10 @@ quarter turns and mirrors is applied. Pixels that are not square are left as the
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count, pairwise
+from itertools import count, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -262,6 +262,31 @@ def read_frames(
         rate = Fraction(fps).limit_denominator(100_000)
         return _shown(path, _evenly(rate, path, limits), endless=True, limits=limits)
     return _every(path, limits=limits)
+
+
+def count_frames(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> int:
+    """How many frames a video holds, by its packets: nothing is decoded, so a damaged one may give fewer."""
+    with opened_video(path, limits=limits) as container:
+        stream = video_stream(container, path=path, limits=limits)
+        shown = (packet for packet in container.demux(stream) if packet.size and not packet.is_discard)
+        return sum(1 for _ in islice(shown, limits.max_frames))
+
+
+def frames_numbered(
+    path: Path, numbers: Collection[int], *, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[tuple[int, TimedFrame]]:
+    """Decode a video once, and give the frames of some numbers, from 0, in order; the rest is decoded and dropped.
+
+    What is wrong with the file is raised after the frames before it; numbers behind its end give nothing.
+    """
+    last = max(numbers, default=-1)
+    with opened_video(path, limits=limits) as container:
+        stream = video_stream(container, path=path, limits=limits)
+        for number, (picture, time) in enumerate(decoded(container, stream, path=path, limits=limits)):
+            if number > last:
+                return
+            if number in numbers:
+                yield number, TimedFrame(float(time), _frame(picture))
 
 
 def _frame(picture: Any) -> Frame:

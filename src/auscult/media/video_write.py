@@ -1,7 +1,8 @@
 """Writing video: MP4 with H.264 and AAC, which every player and browser shows, or Matroska without loss.
 
-``encode_video`` makes an MP4 in memory. ``video_file`` writes frames at their own times as they come, by default
-lossless: a coding with loss would be a perturbation of its own; where a quality is asked for, it is stated.
+``encode_video`` makes an MP4 in memory, ``write_video`` in a file. ``video_file`` writes frames at their own times as
+they come, by default lossless: a coding with loss would be a perturbation of its own; where a quality is asked for, it
+is stated.
 """
 
 from __future__ import annotations
@@ -138,9 +139,7 @@ def encode_video(
     Hz. The same input gives the same bytes on one machine.
     """
     av = load_av()
-    rate = Fraction(fps).limit_denominator(100_000)
-    if not 0 < rate <= 1000:
-        raise ValueError(f"fps is above 0 and at most 1000, not {fps}")
+    rate = _rate(fps)
     sound = None if samples is None else _sound(samples, rate_hz)
     file = io.BytesIO()
     try:
@@ -149,6 +148,29 @@ def encode_video(
     except (av.error.FFmpegError, MemoryError) as error:
         raise OutputError(f"the video cannot be coded: {error}", hint="use another size or rate") from error
     return file.getvalue()
+
+
+def write_video(path: Path, frames: Iterable[Frame], *, fps: float | Fraction) -> None:
+    """Write frames as ``encode_video`` codes them to an MP4 file, whole or not at all; one frame is in memory."""
+    av = load_av()
+    draft = path.with_name(f"{path.name}.part")
+    try:
+        with av.open(str(draft), "w", format="mp4", options={"movflags": "faststart"}) as container:
+            _code(container, frames, rate=_rate(fps), sound=None, rate_hz=0)
+        os.replace(draft, path)  # noqa: PTH105 - one step, over an older one
+    except (av.error.FFmpegError, OSError, MemoryError) as error:
+        raise OutputError(
+            f"the video cannot be written: {error}", hint="check the free space of the disk", path=path
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _rate(fps: float | Fraction) -> Fraction:
+    rate = Fraction(fps).limit_denominator(100_000)
+    if not 0 < rate <= 1000:
+        raise ValueError(f"fps is above 0 and at most 1000, not {fps}")
+    return rate
 
 
 def _sound(samples: Samples, rate_hz: int) -> NDArray[np.float32]:

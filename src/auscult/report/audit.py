@@ -19,6 +19,7 @@ from auscult.report.facts import (
     ACTION_WORDS,
     RANK,
     UNDECIDED,
+    UNJUDGED,
     UNLIKE,
     Unlike,
     action_key,
@@ -73,7 +74,7 @@ _CLIPS = (
     "the mask changes from frame to frame beyond motion (0 is best); drift is the change of the estimated IoU from the "
     "first to the last frame."
 )
-_WORST_TO_BEST = sorted(RANK, key=RANK.__getitem__)
+_WORST_TO_BEST = sorted(RANK.keys() - {UNJUDGED}, key=RANK.__getitem__)  # what is not judged is in no chart
 
 
 def page_of_audit(
@@ -146,7 +147,9 @@ def _overview(run: Run, verdicts: Sequence[Verdict]) -> Overview:
         facts=estimates,
         note=estimates_note(estimates),
         tally=tuple(
-            (action, actions[action]) for action in (*ACTIONS, UNDECIDED) if action in ACTIONS or actions[action]
+            (action, actions[action])
+            for action in (*ACTIONS, UNDECIDED, UNJUDGED)
+            if action in ACTIONS or actions[action]
         ),
         figures=(_iou_chart(verdicts), _defect_chart(verdicts)) if verdicts else (),
     )
@@ -176,7 +179,7 @@ def _bins(verdicts: Sequence[Verdict], action: str) -> Counter[int]:
 
 
 def _defect_chart(verdicts: Sequence[Verdict]) -> Figure:
-    counted = Counter((verdict.defect, action_key(verdict.action)) for verdict in verdicts)
+    counted = Counter((verdict.defect, action_key(verdict.action)) for verdict in verdicts if verdict.defect)
     found = {defect for defect, _ in counted}
     stacks = [
         Stack(name, tuple((f"a-{action}", ACTION_WORDS[action], counted[name, action]) for action in _WORST_TO_BEST))

@@ -9,20 +9,23 @@ from typing import Any, Final
 
 from auscult.record.manifest import argument
 from auscult.record.reader import Run
-from auscult.types import Action, Verdict
+from auscult.types import Decision, Verdict
 
 UNDECIDED = "undecided"
+UNJUDGED = "unjudged"
 
-RANK: dict[str, int] = {"reject": 0, "major_revision": 1, "minor_revision": 2, UNDECIDED: 3, "accept": 4}
+RANK: dict[str, int] = {
+    "reject": 0, "major_revision": 1, "minor_revision": 2, UNDECIDED: 3, "accept": 4, UNJUDGED: 5,
+}  # fmt: skip
 
 
-def action_key(action: Action | None) -> str:
+def action_key(action: Decision | None) -> str:
     """The action's name, or ``undecided`` where no policy has decided."""
     return UNDECIDED if action is None else action
 
 
 def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Order for reading: reject, major, minor, undecided, accept; within an action the lowest IoU first.
+    """Order for reading: reject, major, minor, undecided, accept, unjudged; within an action the lowest IoU first.
 
     An undefined IoU comes before all others of its action, because somebody has to look at it. Ties are ordered
     by id, so that the same record always gives the same page.
@@ -41,6 +44,7 @@ ACTION_WORDS: dict[str, str] = {
     "major_revision": "major revision",
     "reject": "reject",
     UNDECIDED: "undecided",
+    UNJUDGED: "unjudged",
 }
 
 ACTION_MEANING: dict[str, str] = {
@@ -49,6 +53,7 @@ ACTION_MEANING: dict[str, str] = {
     "major_revision": "redraw parts",
     "reject": "throw away",
     UNDECIDED: "no policy applied",
+    UNJUDGED: "no basis to judge it",
 }
 
 DEFECT_MEANING: dict[str, str] = {

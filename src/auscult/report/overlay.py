@@ -10,6 +10,7 @@ pixels. Arrays in, arrays out; nothing is read, written or encoded here.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self, TypeAlias
 
@@ -145,6 +146,34 @@ def overlay(frame: Frame, mask: Mask, *, outline: bool = True) -> Frame:
     return _drawn(frame, mask, line_px=max(1, round(min(mask.shape) / 300)) if outline else 0)
 
 
+TRACK_COLOURS: Final[tuple[Colour, ...]] = (
+    MASK_COLOUR, (40, 170, 250), (250, 180, 40), (90, 210, 90), (240, 90, 60), (150, 110, 240),
+)  # fmt: skip
+"""Tints of the objects of a clip, RGB, in their order; the first again after the last."""
+
+
+def captioned(frame: Frame, masks: Sequence[tuple[Mask, str, Colour]]) -> Frame:
+    """Masks, bool (H, W), with a line of text each, in a colour of their own, on a copy of their frame."""
+    painted = frame.copy()
+    for mask, _, colour in masks:
+        _check(frame, mask)
+        painted = _drawn(painted, mask, line_px=max(1, round(min(mask.shape) / 300)), colour=colour)
+    scale = max(0.4, min(frame.shape[:2]) / 800)
+    line, edge = math.ceil(34 * scale), math.ceil(8 * scale)
+    top = painted[: line * len(masks) + edge]
+    top //= 3  # a dark strip, on which text can be read
+    for row, (_, text, colour) in enumerate(masks, start=1):
+        plain = "".join(sign if " " <= sign <= "~" else "?" for sign in text)  # what OpenCV has letters for
+        font, ink = cv2.FONT_HERSHEY_SIMPLEX, _lighter(colour)
+        cv2.putText(painted, plain, (edge, row * line - edge // 2), font, scale, ink, max(1, round(scale)), cv2.LINE_AA)
+    return painted
+
+
+def _lighter(colour: Colour) -> Colour:
+    red, green, blue = ((value + LIGHT) // 2 for value in colour)
+    return red, green, blue
+
+
 def compared(frame: Frame, mask: Mask | None, truth: Mask | None, *, size: tuple[int, int]) -> Frame:
     """A mask's tint and the true outline on a frame, uint8 RGB, at (width, height) ``size``.
 
@@ -278,7 +307,9 @@ def _small_mask(mask: Mask, size: tuple[int, int]) -> Mask:
     return touched
 
 
-def _drawn(frame: Frame, mask: Mask, *, line_px: int, errors: _Errors | None = None) -> Frame:
+def _drawn(
+    frame: Frame, mask: Mask, *, line_px: int, errors: _Errors | None = None, colour: Colour = MASK_COLOUR
+) -> Frame:
     painted: Frame = frame.copy()
     if errors is not None:
         draw(painted, errors.missing, errors.extra, period_px=errors.period_px)
@@ -289,7 +320,7 @@ def _drawn(frame: Frame, mask: Mask, *, line_px: int, errors: _Errors | None = N
     part = np.ascontiguousarray(painted[rows, columns])
     shape = _bytes(mask[rows, columns])
     if errors is None:
-        cv2.copyTo(_tinted(part, _TINT), shape, part)
+        cv2.copyTo(_tinted(part, _TINT, colour), shape, part)
     else:
         cv2.copyTo(_tinted(part, _TINT_BESIDE_ERRORS), _bytes(mask & ~errors.extra)[rows, columns], part)
     if line_px:
@@ -298,9 +329,9 @@ def _drawn(frame: Frame, mask: Mask, *, line_px: int, errors: _Errors | None = N
     return painted
 
 
-def _tinted(part: Frame, share: float) -> Frame:
+def _tinted(part: Frame, share: float, colour: Colour = MASK_COLOUR) -> Frame:
     ramp = np.arange(256, dtype=np.float32)[:, None] * (1 - share)
-    table = (ramp + np.array(MASK_COLOUR, np.float32) * share).astype(np.uint8)[None]
+    table = (ramp + np.array(colour, np.float32) * share).astype(np.uint8)[None]
     return np.asarray(cv2.LUT(part, table), dtype=np.uint8)
 
 

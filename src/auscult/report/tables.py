@@ -17,6 +17,7 @@ from auscult.record.reader import Run
 from auscult.report.facts import (
     ACTION_WORDS,
     UNDECIDED,
+    UNJUDGED,
     action_key,
     estimates_note,
     estimates_of,
@@ -100,9 +101,11 @@ def _cell(value: object) -> str:
 
 def _cross_table(counted: Mapping[str, int], verdicts: Sequence[Verdict]) -> Table:
     seen = {action_key(verdict.action) for verdict in verdicts}
-    actions = [*ACTIONS, *([UNDECIDED] if UNDECIDED in seen else [])]
+    actions = [*ACTIONS, *(name for name in (UNDECIDED, UNJUDGED) if name in seen)]
     defects = [name for name in (*DEFECTS, "empty") if any(verdict.defect == name for verdict in verdicts)]
     rows = [_counted(name, [v for v in verdicts if v.defect == name], actions) for name in defects]
+    if any(verdict.defect is None for verdict in verdicts):
+        rows.append(_counted("not judged", [v for v in verdicts if v.defect is None], actions))
     rows.append(_counted("all", list(verdicts), actions))
     share = ["% of all", *(_percent(int(cell), len(verdicts)) for cell in rows[-1][1:])]
     counts = ", ".join(f"{counted[key]} {words}" for key, words in COUNTED.items())
@@ -128,7 +131,7 @@ def _worst_table(verdicts: Sequence[Verdict], total: int) -> Table:
         (
             verdict.id,
             ACTION_WORDS[action_key(verdict.action)],
-            verdict.defect,
+            verdict.defect or "–",
             f"{number(verdict.iou)} {interval(verdict.iou_low, verdict.iou_high)}".strip(),
             shortened(verdict.rationale, 90),
         )

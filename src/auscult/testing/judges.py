@@ -105,7 +105,7 @@ def says_the_same_twice(name: str, case: Case, prediction: Prediction) -> None:
 
 
 def gives_a_sound_verdict(name: str, case: Case, prediction: Prediction) -> None:
-    """Probabilities of the six defects, an interval that holds the estimate, a sentence, its own name."""
+    """Probabilities of six defects and an interval that holds the estimate, or neither; a sentence, its own name."""
     verdict = _judged(name, case, prediction)
     require(verdict.id == case.id, "the verdict is of the case")
     require(verdict.judge == name, "the verdict names its judge")
@@ -113,6 +113,9 @@ def gives_a_sound_verdict(name: str, case: Case, prediction: Prediction) -> None
     require(math.isfinite(verdict.novelty) and 0 <= verdict.novelty <= 1, "novelty is 0..1")
     if not prediction.mask.any():
         require(verdict.defect == "empty" and not verdict.defect_probs, "an empty mask is `empty`, by rule")
+        return
+    if verdict.defect is None:
+        require(verdict.iou is None and not verdict.defect_probs, "what is not judged has no IoU and no defect")
         return
     require(set(verdict.defect_probs) == set(DEFECTS), "there is a probability for each of the six defects")
     require(math.isclose(sum(verdict.defect_probs.values()), 1.0, abs_tol=1e-6), "the probabilities sum to 1")

@@ -15,7 +15,8 @@ from auscult.act.policy import DEFAULT, action_of
 from auscult.jobs.runner import Progress
 from auscult.judge.cards import Result, result_of
 from auscult.judge.masks.cues.features import measure
-from auscult.judge.masks.cues.model import ARBITRARY, JUDGED, Coefficients, estimate
+from auscult.judge.masks.cues.model import ARBITRARY, JUDGED, Coefficients, estimate, sight_of
+from auscult.judge.masks.shared import BLIND
 from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.score.judges import (
@@ -27,6 +28,7 @@ from auscult.score.judges import (
     TruthColumns,
     joined_columns,
     measures,
+    reals,
     texts,
     with_interval,
 )
@@ -86,6 +88,7 @@ def fitting_table(data: Path, names: dict[str, Sequence[str]], *, seed: int, rou
 
 
 REPLICATES: Final = 300
+_RMSE: Final = partial(measures.rmse, unparsed="skip")  # a mask that is not judged is in no mean
 _GRADED: Final = ("cutout", "dilate", "erode", "merge")
 
 
@@ -93,13 +96,13 @@ def judged_rows(
     table: Table, coefficients: Coefficients, *, judge: str, constants: Mapping[str, float]
 ) -> dict[str, JudgeColumns]:
     """Verdicts of the judge and the baselines on a table's masks, in its order."""
-    found = [estimate(vector, coefficients) for vector in table.cues]
+    found = [None if sight_of(vector) in BLIND else estimate(vector, coefficients) for vector in table.cues]
     rows = {
         judge: _row(
-            np.array([one.iou for one in found]),
-            low=np.array([one.iou_low for one in found]),
-            high=np.array([one.iou_high for one in found]),
-            defect=texts([str(one.defect) for one in found]),
+            reals(None if one is None else one.iou for one in found),
+            low=reals(None if one is None else one.iou_low for one in found),
+            high=reals(None if one is None else one.iou_high for one in found),
+            defect=texts([None if one is None else str(one.defect) for one in found]),
         ),
         "always-perfect": _row(np.ones(len(table)), defect=texts(["perfect"] * len(table))),
     }
@@ -152,7 +155,7 @@ def _nonsense_metrics(everything: NDArray[np.bool_]) -> Iterator[tuple[str, Quan
     yield "accepted", measures.accepted, everything
     yield "called_full_neg", partial(measures.called, defect="full_neg"), everything
     yield "f2_tables.full_neg", _f2_of_nonsense, everything
-    yield "rmse", measures.rmse, everything
+    yield "rmse", _RMSE, everything
 
 
 def _perfect_metrics(perfect: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
@@ -164,8 +167,8 @@ def _perfect_metrics(perfect: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity
 def _made_metrics(table: Table, everything: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
     judged = np.isin(table.defect, JUDGED)
     there = [defect for defect in DEFECTS if (table.defect == defect).any()]
-    yield "rmse", measures.rmse, judged
-    yield "rmse_all_six", measures.rmse, everything
+    yield "rmse", _RMSE, judged
+    yield "rmse_all_six", _RMSE, everything
     yield "f2_tables", measures.f2_tables, everything
     yield "f2_tables_five", measures.f2_tables, judged
     for defect in there:
@@ -188,7 +191,7 @@ def _made_metrics(table: Table, everything: NDArray[np.bool_]) -> Iterator[tuple
 
 def _real_metrics(table: Table, everything: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
     for suffix, members in (("", everything), (".osvos", table.defect == "osvos"), (".rvos", table.defect == "rvos")):
-        yield f"rmse{suffix}", measures.rmse, members
+        yield f"rmse{suffix}", _RMSE, members
         yield f"spearman{suffix}", measures.spearman, members
     yield "coverage_90", measures.coverage, everything
     yield "width_90", measures.width, everything

@@ -151,15 +151,15 @@ SEEN = {
 
 
 @pytest.mark.parametrize("name", SEEN)
-def test_what_cannot_be_seen_is_not_judged_by_the_picture(name: str) -> None:
+def test_what_cannot_be_seen_is_not_judged(name: str) -> None:
     said, mask, frame = SEEN[name]
     verdict = judged("perfect", mask, truth=mask, frame=frame)
     assert said in verdict.rationale
-    assert verdict.rationale.endswith(END)
-    assert (verdict.evidence.shape, verdict.evidence.boundary, verdict.evidence.identity) == (True, False, False)
-    assert (verdict.iou, verdict.iou_low, verdict.iou_high, verdict.novelty) == (0.8, 0.4, 1.0, 1.0)
-    assert verdict.error_map is None
-    assert sum(verdict.defect_probs.values()) == pytest.approx(1.0)
+    assert (verdict.iou, verdict.iou_low, verdict.iou_high, verdict.defect) == (None, None, None, None)
+    assert (dict(verdict.defect_probs), verdict.error_map, verdict.region, verdict.novelty) == ({}, None, None, 1.0)
+    assert not (verdict.evidence.shape)
+    assert not (verdict.evidence.boundary)
+    assert not (verdict.evidence.identity)
 
 
 def test_a_mask_below_the_measured_size_is_novel_wide_and_never_accepted() -> None:
@@ -217,12 +217,11 @@ def lines(height: int, width: int) -> Mask:
 @pytest.mark.parametrize(
     "mask", [np.ones((1, 1), bool), np.ones((1, 300), bool), checked(40, 60), lines(90, 130), checked(3, 3)]
 )
-def test_odd_masks_have_whole_verdicts(mask: Mask) -> None:
+def test_odd_masks_are_not_judged(mask: Mask) -> None:
     frame = generator(4, "odd").integers(0, 255, (*mask.shape, 3), dtype=np.uint8)
     verdict = judged("cutout", mask, truth=mask, frame=frame)
-    assert 0 <= verdict.iou_low <= verdict.iou <= verdict.iou_high <= 1  # type: ignore[operator]
-    assert verdict.novelty == 1.0
-    if verdict.region is not None:
-        x0, y0, x1, y1 = verdict.region
-        assert 0 <= x0 < x1 <= mask.shape[1]
-        assert 0 <= y0 < y1 <= mask.shape[0]
+    assert (verdict.iou, verdict.iou_low, verdict.iou_high, verdict.defect) == (None, None, None, None)
+    assert (dict(verdict.defect_probs), verdict.error_map, verdict.region, verdict.novelty) == ({}, None, None, 1.0)
+    assert not (verdict.evidence.shape)
+    assert not (verdict.evidence.boundary)
+    assert not (verdict.evidence.identity)

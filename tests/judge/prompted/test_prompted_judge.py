@@ -123,18 +123,13 @@ def test_an_empty_mask_is_empty_by_rule(judge: PromptedJudge) -> None:
     ("mask", "frame"), [(FULL, FRAME), (HAIRLINE, FRAME), (SPECK, FRAME), (TRUE, FLAT)],
     ids=["full frame", "hairline", "speck", "flat picture"],
 )  # fmt: skip
-def test_what_cannot_be_looked_at_has_the_priors_estimate_and_says_so(
-    nets: list[Member], mask: Mask, frame: Frame
-) -> None:
-    prior = np.zeros(25)
-    prior[[10, 20]] = 0.5
-    judge = PromptedJudge(members=nets, calibration=calibration(prior=prior))
+def test_what_cannot_be_looked_at_is_not_judged_and_says_so(judge: PromptedJudge, mask: Mask, frame: Frame) -> None:
+    between = judge.batch([Case(id="0", frame=FRAME), Case(id="1", frame=frame)], [Prediction(TRUE), Prediction(mask)])
+    assert between[0] == judged(judge, TRUE)[0]
     (found,) = judged(judge, mask, frame=frame)
-    assert (found.evidence.shape, found.evidence.boundary) == (True, False)
-    assert found.novelty == 1
-    assert found.error_map is None
-    assert found.region is None
-    assert (found.iou, found.prob_iou_80, found.prob_iou_50) == pytest.approx((0.62, 0.5, 0.5))
+    assert (found.iou, found.iou_low, found.iou_high, found.defect) == (None, None, None, None)
+    assert (found.prob_iou_80, found.prob_iou_50, dict(found.defect_probs)) == (None, None, {})
+    assert (found.error_map, found.region, found.novelty) == (None, None, 1)
     assert re.search("too small or too thin|fills the frame|shows nothing", found.rationale)
 
 

@@ -6,7 +6,7 @@
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const list = get("cards"), status = get("status"), search = get("q"), sort = get("sort");
   const large = get("large"), help = get("help"), stage = get("stage");
-  const ACTIONS = ["accept", "minor_revision", "major_revision", "reject", "undecided"];
+  const ACTIONS = ["accept", "minor_revision", "major_revision", "reject", "undecided", "unjudged"];
   const cards = all(".card", list).map((node, order) => ({
     node, order,
     action: node.dataset.action, defect: node.dataset.defect,

@@ -235,7 +235,13 @@ def rmse(
 
 def bias(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Mean of estimated minus true IoU; best is 0."""
-    return mean_of(predicted.iou - truth.iou, truth.cluster, metric="bias")
+    both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
+    return mean_of((predicted.iou - truth.iou)[both], truth.cluster[both], metric="bias")
+
+
+def judged(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
+    """Share of masks that have an estimate; the others are not judged."""
+    return mean_of(~np.isnan(predicted.iou), truth.cluster, metric="judged")
 
 
 def spearman(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
@@ -253,8 +259,12 @@ def spearman(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
 def auc_of_good(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """How well it ranks masks of IoU >= .8 above the others; .5 is chance, higher is better."""
     rank = predicted.iou if predicted.rank is None else predicted.rank
+    there = ~np.isnan(rank)
     return _ranked(
-        rank, truth.iou >= GOOD, clusters=truth.cluster, statistic=lambda rows: stats.auc(rows[:, 0], rows[:, 1] > 0)
+        rank[there],
+        truth.iou[there] >= GOOD,
+        clusters=truth.cluster[there],
+        statistic=lambda rows: stats.auc(rows[:, 0], rows[:, 1] > 0),
     )
 
 

@@ -305,9 +305,15 @@ class JudgedBlock:
     answers: Answers
 
     def pairs(self, metric: str, members: Sequence[Candidate] | None = None) -> list[AnsweredCandidate]:
-        """The candidates, all or some, that were answered and have the quantity that a metric compares with."""
-        candidates = self.block.candidates if members is None else members
-        return [(one, self.answers[one.id]) for one in candidates if one.id in self.answers and is_defined(one, metric)]
+        """The candidates, all or some, that were answered and have the quantity that a metric compares with.
+
+        Those that the judge could not judge are in no number of the IoU, and misses in those of types and actions.
+        """
+        candidates = [one for one in (self.block.candidates if members is None else members) if is_defined(one, metric)]
+        pairs = [(one, self.answers[one.id]) for one in candidates if one.id in self.answers]
+        if compared_part(metric) != "iou":
+            return pairs
+        return [(one, answer) for one, answer in pairs if answer.action != "unjudged"]
 
     def unanswered(self) -> tuple[int, int, int]:
         """How many replies about masks that are not empty hold no IoU, no type and no action."""

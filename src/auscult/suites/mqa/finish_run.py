@@ -37,7 +37,7 @@ from auscult.suites.mqa.charts import draw_examples, figures_of, picks
 from auscult.suites.mqa.rows import Answers, Candidate, answers_of
 from auscult.suites.mqa.tables import MqaResults, results_of, summary_metrics
 from auscult.suites.registered import SuiteRun
-from auscult.types import ACTIONS, DEFECTS, Item
+from auscult.types import DECISIONS, DEFECTS, Item
 
 COMMAND: Final = "run mqa"
 JUDGES: Final = "judges"
@@ -137,8 +137,8 @@ def outcome_of(
         candidates=tuple(candidates),
         judges=judges,
         basis=basis,
-        by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
-        by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
+        by_action=counted_by([verdict.action or "" for verdict in verdicts], DECISIONS),
+        by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
         results=results_of(candidates, rows, remark=f" The {basis.constant.words}."),
     )
 

@@ -106,7 +106,7 @@ def weights_of(outputs: Outputs) -> Doubles:
 
 
 def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
-    """Estimates for the masks by a judge with this calibration; each mask counts as one that can be looked at."""
+    """Estimates for the masks by a judge with this calibration."""
     return estimates_of(
         outputs.ious,
         outputs.types,
@@ -114,7 +114,6 @@ def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
         features=outputs.features,
         size=outputs.size,
         calibration=calibration,
-        blind=np.zeros(len(outputs), dtype=np.bool_),
     )
 
 

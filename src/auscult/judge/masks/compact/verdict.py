@@ -28,10 +28,12 @@ from auscult.judge.masks.shared import (
     NOTHING_SEEN,
     Remark,
     Sight,
+    is_thin,
     ninth,
     percent,
+    unjudged,
 )
-from auscult.types import DEFECTS, Box, Case, Defect, Evidence, Floats, Mask, Verdict
+from auscult.types import Box, Case, Defect, Evidence, Floats, Mask, Verdict
 
 _INSIDE = 128
 _LEAST_STEP = 1.5  # grey levels of 255: no person sees less across an outline
@@ -47,7 +49,7 @@ def sight_of(mask: Mask, crop: NDArray[np.uint8], box: Box) -> Sight:
     area = int(np.count_nonzero(mask))
     if area > FULL_SHARE * mask.size:
         return "full"
-    if area < LEAST_PX or _is_hairline(mask, box):
+    if area < LEAST_PX or is_thin(mask):
         return "tiny"
     if _contrast(crop, in_frame(box, mask.shape[:2], len(crop[3]))) < _LEAST_STEP:
         return "flat"
@@ -61,14 +63,6 @@ def in_frame(box: Box, size: tuple[int, ...], side: int) -> Mask:
     columns, rows = x0 + across * (x1 - x0), y0 + across * (y1 - y0)
     inside = ((rows >= 0) & (rows < size[0]))[:, None] & ((columns >= 0) & (columns < size[1]))[None]
     return np.asarray(inside, dtype=np.bool_)
-
-
-def _is_hairline(mask: Mask, box: Box) -> bool:
-    """Whether no part of the mask is three pixels of the frame wide; the frame's border bounds nothing."""
-    height, width = mask.shape
-    x0, y0, x1, y1 = box
-    inner = np.ascontiguousarray(mask[max(y0, 0) : min(y1, height), max(x0, 0) : min(x1, width)]).view(np.uint8)
-    return not cv2.erode(inner, np.ones((3, 3), np.uint8), borderValue=1).any()
 
 
 def _contrast(crop: NDArray[np.uint8], framed: Mask) -> float:
@@ -291,15 +285,12 @@ def rationale_of(
 
     The box is None where no region stands out; ``width`` is that of the interval of the IoU, 0..1.
     """
-    if sight in NOTHING_SEEN:
-        text, box = NOTHING_SEEN[sight], None
-    else:
-        text, box = _RATIONALES[defect](places)
-        text += _doubts(defect, probs)
-        if sight == "small":
-            text += "; it is smaller than anything this judge was measured on"
-        elif novelty >= _UNLIKE:
-            text += "; it is out of distribution for this judge"
+    text, box = _RATIONALES[defect](places)
+    text += _doubts(defect, probs)
+    if sight == "small":
+        text += "; it is smaller than anything this judge was measured on"
+    elif novelty >= _UNLIKE:
+        text += "; it is out of distribution for this judge"
     if width > _GUESS:
         text += "; the estimate is hardly better than a guess here"
     return f"{text[0].upper()}{text[1:]}; {UNCHECKED}.", box
@@ -424,6 +415,8 @@ def verdict_of(
 ) -> Verdict:
     """Make a verdict on a candidate, not empty, from what the network gave, a batch of one."""
     sight = sight_of(mask, view.crop, view.box)
+    if sight in BLIND:
+        return unjudged(case.id, judge, NOTHING_SEEN[sight])
     estimate = estimated(found, calibration, area_px=int(np.count_nonzero(mask)), sight=sight)
     height, width = mask.shape
     signed, inside = differences(found["truth"][0, 0], view, (height, width))
@@ -443,12 +436,12 @@ def verdict_of(
         iou_high=estimate.high,
         defect=defect,
         defect_probs=estimate.probs,
-        evidence=Evidence(shape=True, boundary=sight not in BLIND),
+        evidence=Evidence(shape=True, boundary=True),
         rationale=sentence,
         judge=judge,
         novelty=estimate.novelty,
         region=region,
-        error_map=None if sight in BLIND else error_map_of(noted(signed), view.box),
+        error_map=error_map_of(noted(signed), view.box),
     )
 
 
@@ -456,12 +449,10 @@ def estimated(found: Mapping[str, Floats], calibration: Calibration, *, area_px:
     """The numbers of a verdict.
 
     Below the measured size the estimate is drawn half-way to what masks are like on the whole and the interval takes
-    in theirs; where nothing can be seen, only the latter is left. No shipped policy accepts either, and both are novel.
+    in theirs. No shipped policy accepts it, and it is novel.
     """
     kinds = named(found["types"], calibration.temperature, calibration.arbitrary)
     probs = by_defect(kinds[0])
-    if sight in BLIND:
-        return _unseen(probs, calibration, sight)
     shares = lowered(probabilities(found["ious"], calibration.iou_temperature), kinds[:, -1])
     plain = lowered(probabilities(found["ious"], 1.0), kinds[:, -1])
     spread = spread_of(shares, calibration.ends, plain=plain)
@@ -478,22 +469,3 @@ def _unmeasured(raw: Estimate, calibration: Calibration) -> Estimate:
     prior, low, high = calibration.prior
     iou = min((raw.iou + prior) / 2, _NEVER_ACCEPTED)
     return replace(raw, iou=iou, low=min(iou, low, raw.low), high=max(iou, high, raw.high))
-
-
-def _unseen(probs: Mapping[str, float], calibration: Calibration, sight: Sight) -> Estimate:
-    """No outline to look at: the prior's IoU; of the kinds, what the shape says, or for a speck next to nothing."""
-    if sight == "flat":
-        kept = {name: 0.0 if name == "full_neg" else max(probs[name], 1e-9) for name in DEFECTS}
-    else:  # a speck has no shape to speak of, a full frame neither: too little, or too much, is all one can say
-        likely = "erode" if sight == "tiny" else "dilate"
-        kept = {name: 0.0 if name in {"perfect", "full_neg"} else 1.0 + (name == likely) for name in DEFECTS}
-    whole = sum(kept.values())
-    prior, low, high = calibration.prior
-    iou = min(prior, _NEVER_ACCEPTED)
-    return Estimate(
-        iou=iou,
-        low=min(low, iou),
-        high=max(high, iou),
-        probs={name: value / whole for name, value in kept.items()},
-        novelty=1.0,
-    )

@@ -1,13 +1,13 @@
 """`masks.cues.v1`: judges a mask by cues a person can check by eye.
 
 It looks at the mask's shape and at the picture along its outline. It does not see the expression, so identity is
-never checked, and its IoU is that of a mask on the right object. Where the picture shows nothing along the outline, it
-says so and claims nothing about the boundary. Measured in ``docs/cards/masks.cues.v1.md``.
+never checked, and its IoU is that of a mask on the right object. Where the picture shows nothing along the outline, the
+mask is not judged. Measured in ``docs/cards/masks.cues.v1.md``.
 """
 
 from __future__ import annotations
 
-from auscult.judge.masks.shared import BLIND, check, nothing_segmented
+from auscult.judge.masks.shared import BLIND, NOTHING_SEEN, check, is_thin, nothing_segmented, unjudged
 from auscult.types import Case, Evidence, Metadata, Prediction, Verdict
 
 
@@ -26,14 +26,20 @@ class CuesJudge:
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
         """Judge a mask, bool (H, W), on a frame, uint8 RGB (H, W, 3), without an action; an empty one by rule."""
         from auscult.judge.masks.cues.features import measure
-        from auscult.judge.masks.cues.model import estimate, load_coefficients
+        from auscult.judge.masks.cues.model import estimate, load_coefficients, sight_of
         from auscult.judge.masks.cues.words import rationale_of
 
         check(case, prediction)
         findings = measure(case.frame, prediction.mask, others=case.others)
         if findings is None:
             return nothing_segmented(case.id, self.name)
-        found = estimate(findings.vector(), load_coefficients())
+        vector = findings.vector()
+        sight = sight_of(vector)
+        if sight not in BLIND and is_thin(prediction.mask):
+            sight = "tiny"
+        if sight in BLIND:
+            return unjudged(case.id, self.name, NOTHING_SEEN[sight])
+        found = estimate(vector, load_coefficients())
         sentence, region = rationale_of(findings, found)
         return Verdict(
             id=case.id,
@@ -42,7 +48,7 @@ class CuesJudge:
             iou_high=found.iou_high,
             defect=found.defect,
             defect_probs=found.defect_probs,
-            evidence=Evidence(shape=True, boundary=found.sight not in BLIND),
+            evidence=Evidence(shape=True, boundary=True),
             rationale=sentence,
             judge=self.name,
             novelty=found.novelty,

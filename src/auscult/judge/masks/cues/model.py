@@ -6,9 +6,6 @@ of the six defects, with ``full_neg`` in two halves: another object, and ``arbit
 regression per defect gives the IoU that a mask with that defect would have; the estimate is their mean under the
 probabilities. Identity is not checked, so the IoU is that of a mask on the right object: another object keeps its
 probability but does not enter the mixture. ``arbitrary`` can be seen, and enters with IoU 0.
-
-Where ``sight`` finds nothing to look at, the IoU is that of the calibration data as a whole, and only the shape names
-the defect.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import UsageError
-from auscult.judge.masks.shared import BLIND, FULL_SHARE, LEAST_PX, MEASURED_PX, Sight, softmax, symmetric
+from auscult.judge.masks.shared import FULL_SHARE, LEAST_PX, MEASURED_PX, Sight, softmax, symmetric
 from auscult.record import codec
 from auscult.types import DEFECTS, Defect, Doubles
 
@@ -237,10 +234,8 @@ def distance(values: Doubles, coefficients: Coefficients) -> Doubles:
 
 
 def estimate(vector: Doubles, coefficients: Coefficients) -> CueEstimate:
-    """Judge one cue vector, float64 (n,)."""
+    """Judge one cue vector, float64 (n,), of a mask that can be looked at."""
     sight = sight_of(vector)
-    if sight in BLIND:
-        return _unseen(vector, coefficients, sight)
     values = vector[None]
     based = basis(values, coefficients)
     probs = probabilities(based, coefficients)
@@ -281,21 +276,6 @@ def _unmeasured(based: Doubles, probs: Doubles, coefficients: Coefficients) -> C
     low = max(0.0, min(iou, low, raw - below * float(spread[0])))
     high = min(1.0, max(iou, high, raw + above * float(spread[0])))
     return _estimated(six, iou, (low, high), sight="small")
-
-
-def _unseen(vector: Doubles, coefficients: Coefficients, sight: Sight) -> CueEstimate:
-    """No boundary to look at: the prior's IoU, and what the shape alone says of the defect."""
-    if sight == "flat":
-        values = coefficients.mean.copy()
-        values[:_SHAPE_CUES] = vector[:_SHAPE_CUES]
-        six = _without(named(probabilities(basis(values[None], coefficients), coefficients))[0], "full_neg")
-    else:  # a speck has no shape to speak of, a full frame neither: too little, or too much, is all one can say
-        likely = "erode" if sight == "tiny" else "dilate"
-        six = np.array([2.0 if name == likely else float(name in _BY_SHAPE) for name in DEFECTS])
-        six = six / six.sum()
-    prior, low, high = coefficients.prior
-    iou = min(prior, _NEVER_ACCEPTED)
-    return _estimated(six, iou, (min(low, iou), max(high, iou)), sight=sight)
 
 
 def _without(six: Doubles, defect: Defect) -> Doubles:

@@ -9,7 +9,7 @@ import numpy as np
 
 from auscult.judge.masks.cues.features import Findings
 from auscult.judge.masks.cues.model import CueEstimate
-from auscult.judge.masks.shared import MIDDLE, NOTHING_SEEN, Remark, ninth, percent
+from auscult.judge.masks.shared import MIDDLE, Remark, ninth, percent
 from auscult.types import Box, Defect
 
 _UNCHECKED: Final = "whether it is the right object was not checked"
@@ -27,10 +27,7 @@ def rationale_of(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | 
 
     The box is None where no region stands out.
     """
-    if estimate.sight in NOTHING_SEEN:
-        text, box = _blind(findings, estimate)
-    else:
-        text, box = _RATIONALES[estimate.defect](findings)
+    text, box = _RATIONALES[estimate.defect](findings)
     if estimate.sight == "small":
         text = f"{text}; it is smaller than anything this judge was measured on"
     if estimate.arbitrary > _DOUBT and estimate.defect != "full_neg":
@@ -38,15 +35,6 @@ def rationale_of(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | 
     if estimate.iou_high - estimate.iou_low > _GUESS:
         text = f"{text}; the estimate is hardly better than a guess here"
     return f"{text[0].upper()}{text[1:]}; {_UNCHECKED}.", box
-
-
-def _blind(findings: Findings, estimate: CueEstimate) -> Remark:
-    """What is left to say without a boundary to look at: why, and holes or parts where these are the defect."""
-    text = NOTHING_SEEN[estimate.sight]
-    if estimate.sight != "flat" or estimate.defect not in {"cutout", "merge"}:
-        return text, None
-    found, box = (_hole_or_notch if estimate.defect == "cutout" else _second_part)(findings)
-    return (f"{text}; by its shape alone, {found}", box) if found else (text, None)
 
 
 def _perfect(findings: Findings) -> Remark:

@@ -14,12 +14,12 @@ from auscult.arrays.error_map import error_map_of
 from auscult.judge.masks.compact.calibration import novelty_of
 from auscult.judge.masks.compact.network import likeliest
 from auscult.judge.masks.compact.verdict import in_frame, noted, places_of, rationale_of, sight_of
-from auscult.judge.masks.compact.view import outline_of
+from auscult.judge.masks.compact.view import Outline, outline_of
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import Calibration
 from auscult.judge.masks.prompted.network import Classifier, Member, run
 from auscult.judge.masks.prompted.view import View, inputs, looks
-from auscult.judge.masks.shared import BLIND, Sight, softmax
+from auscult.judge.masks.shared import BLIND, NOTHING_SEEN, softmax, unjudged
 from auscult.types import DEFECTS, Case, Defect, Doubles, Evidence, Floats, Mask, Verdict
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def estimates_of(
     features: Floats,
     size: Doubles,
     calibration: Calibration,
-    blind: NDArray[np.bool_],
 ) -> Estimates:
     """The numbers of n verdicts.
 
@@ -73,12 +72,10 @@ def estimates_of(
         features: (n, members, 64).
         size: Log share of the frame, (n,).
         calibration: What these numbers mean.
-        blind: Which masks cannot be looked at, (n,).
     """
     bent = numbers.histograms(ious, features, size=size, calibration=calibration)
-    novelty = np.where(blind, 1.0, novelty_from(ious, features, bent=bent, calibration=calibration))
+    novelty = novelty_from(ious, features, bent=bent, calibration=calibration)
     bent = numbers.mixed(bent, novelty, calibration)
-    bent = np.where(blind[:, None], calibration.prior[None], bent)
     low, high = numbers.interval_of(bent, calibration.tails)
     return Estimates(
         iou=numbers.mean_iou(bent),
@@ -139,6 +136,16 @@ def verdicts_of(
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seen:
+    """A candidate with what the networks look at: a view through each lens, and its outline."""
+
+    case: Case
+    mask: Mask
+    views: tuple[View, ...]
+    outline: Outline
+
+
 def _batch(
     cases: Sequence[Case],
     masks: Sequence[Mask],
@@ -150,48 +157,58 @@ def _batch(
     evidence: Segmenter | None,
 ) -> list[Verdict]:
     lenses = tuple(member.lens for member in members)
-    outlines = [outline_of(case.frame, mask) for case, mask in zip(cases, masks, strict=True)]
-    views = [
-        looks(case.frame, mask, lenses, outline=outline)
-        for case, mask, outline in zip(cases, masks, outlines, strict=True)
-    ]
-    by_member = [[seen[at] for seen in views] for at in range(len(members))]
+    found: list[Verdict | None] = []
+    seen: list[_Seen] = []
+    for case, mask in zip(cases, masks, strict=True):
+        outline = outline_of(case.frame, mask)
+        views = looks(case.frame, mask, lenses, outline=outline)
+        sight = sight_of(mask, four_channels(views[0]), views[0].box)
+        found.append(unjudged(case.id, judge, NOTHING_SEEN[sight]) if sight in BLIND else None)
+        if sight not in BLIND:
+            seen.append(_Seen(case=case, mask=mask, views=views, outline=outline))
+    judged = iter(
+        _judged(seen, members=members, classifier=classifier, calibration=calibration, judge=judge, evidence=evidence)
+        if seen
+        else ()
+    )
+    return [verdict or next(judged) for verdict in found]
+
+
+def _judged(
+    seen: Sequence[_Seen],
+    *,
+    members: Sequence[Member],
+    classifier: Classifier,
+    calibration: Calibration,
+    judge: str,
+    evidence: Segmenter | None,
+) -> list[Verdict]:
+    """Verdicts of candidates that can be looked at."""
+    by_member = [[one.views[at] for one in seen] for at in range(len(members))]
     outputs = run(
         members,
         [inputs(batch) for batch in by_member],
-        None if evidence is None else evidence.answers(cases, masks, by_member),
+        None
+        if evidence is None
+        else evidence.answers([one.case for one in seen], [one.mask for one in seen], by_member),
     )
-    sights = [sight_of(mask, four_channels(seen[0]), seen[0].box) for mask, seen in zip(masks, views, strict=True)]
+    shapes = np.stack([one.views[0].shape for one in seen])
     estimates = estimates_of(
         np.stack([output["ious"] for output in outputs], axis=1),
         np.stack([output["types"] for output in outputs], axis=1),
-        classifier(np.stack([outline.cues for outline in outlines]), np.stack([seen[0].shape for seen in views])),
+        classifier(np.stack([one.outline.cues for one in seen]), shapes),
         features=np.stack([output["features"] for output in outputs], axis=1),
-        size=np.array([seen[0].shape[0] for seen in views], dtype=np.float64),
+        size=shapes[:, 0].astype(np.float64),
         calibration=calibration,
-        blind=np.array([sight in BLIND for sight in sights], dtype=np.bool_),
     )
     return [
-        _verdict(
-            cases[at], masks[at], view=views[at][0], answer=outputs[0]["answer"][at, 0], estimates=estimates, at=at,
-            sight=sights[at], judge=judge,
-        )
-        for at in range(len(cases))
-    ]  # fmt: skip
+        _verdict(one, answer=outputs[0]["answer"][at, 0], estimates=estimates, at=at, judge=judge)
+        for at, one in enumerate(seen)
+    ]
 
 
-def _verdict(
-    case: Case,
-    mask: Mask,
-    *,
-    view: View,
-    answer: Floats,
-    estimates: Estimates,
-    at: int,
-    sight: Sight,
-    judge: str,
-) -> Verdict:
-    size = mask.shape[0], mask.shape[1]
+def _verdict(seen: _Seen, *, answer: Floats, estimates: Estimates, at: int, judge: str) -> Verdict:
+    view, size = seen.views[0], (seen.mask.shape[0], seen.mask.shape[1])
     signed, inside = differences(answer, view, size)
     probs: dict[str, float] = {
         str(name): float(value) for name, value in zip(DEFECTS, estimates.types[at], strict=True)
@@ -202,23 +219,23 @@ def _verdict(
         places_of(signed, inside, box=view.box, size=size),
         defect=defect,
         probs=probs,
-        sight="clear" if sight == "small" else sight,
+        sight="clear",
         width=high - low,
         novelty=novelty,
     )
     return Verdict(
-        id=case.id,
+        id=seen.case.id,
         iou=float(estimates.iou[at]),
         iou_low=low,
         iou_high=high,
         defect=defect,
         defect_probs=probs,
-        evidence=Evidence(shape=True, boundary=sight not in BLIND),
+        evidence=Evidence(shape=True, boundary=True),
         rationale=_named_mixed(sentence, defect, probs),
         judge=judge,
         novelty=novelty,
         region=region,
-        error_map=None if sight in BLIND else error_map_of(noted(signed), view.box),
+        error_map=error_map_of(noted(signed), view.box),
         prob_iou_80=float(estimates.good[at]),
         prob_iou_50=float(estimates.fair[at]),
     )
