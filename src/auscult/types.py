@@ -306,10 +306,12 @@ class Verdict:
         if self.picture is not None:
             source = b64encode(self.picture).decode("ascii")
             image = f'<img alt="the mask on its frame" src="data:image/jpeg;base64,{source}">'
-        iou, action = escape(self._iou()), escape(self.action or "not decided")
+        estimate = [self.defect or "", "" if self.iou is None else f"estimated IoU {self._iou()}"]
+        lines = [", ".join(filter(None, estimate)), self.rationale]
+        text = "<br>".join(escape(line) for line in lines if line)
         return (
-            f'<div style="display:flex;gap:1em;align-items:flex-start">{image}<div><b>{action}</b><br>'
-            f"{escape(self.defect or 'no basis')}, estimated IoU {iou}<br>{escape(self.rationale)}<br>"
+            f'<div style="display:flex;gap:1em;align-items:flex-start">{image}'
+            f"<div><b>{escape(self.action or 'not decided')}</b><br>{text}<br>"
             f"<small>{escape(self.id)} · {escape(self.judge)}</small></div></div>"
         )
 

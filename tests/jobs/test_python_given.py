@@ -269,16 +269,18 @@ def test_a_metric_of_an_evaluation_loop() -> None:
     assert metric.compute() == empty
 
 
-def test_metrics_of_several_processes_merge() -> None:
-    whole, parts = auscult.MaskQuality(), [auscult.MaskQuality() for _ in range(2)]
-    for part in parts:
-        for _ in range(2):
-            whole.update(picture(), [LEFT])
-            part.update(picture(), [LEFT])
-    sent = [pickle.loads(pickle.dumps(part)) for part in parts]  # noqa: S301 - our own
-    sent[0].merge_state(sent[1])
-    assert sent[0].compute() == whole.compute()
-    sent[0].update(picture(), [RIGHT])
+def test_metrics_of_several_processes_merge_in_any_order() -> None:
+    whole, parts = auscult.MaskQuality(), [auscult.MaskQuality() for _ in range(3)]
+    for number, part in enumerate(parts):
+        for mask in (LEFT, RIGHT)[: 1 + number % 2]:
+            whole.update(picture(), [mask], clip=f"v{number}" if number else None)
+            part.update(picture(), [mask], clip=f"v{number}" if number else None)
+    first, second, third = (pickle.loads(pickle.dumps(part)) for part in parts)  # noqa: S301 - our own
+    third.merge_state(first)
+    third.merge_state(second)
+    assert third.compute() == whole.compute()
+    third.update(picture(), [RIGHT])
+    assert third.compute()["n"] == 5
     with pytest.raises(UsageError, match="different settings"):
         whole.merge_state(auscult.MaskQuality(judge="cues"))
 

@@ -75,11 +75,11 @@ class MaskQuality:
         """The values of all that was seen since the last ``reset``.
 
         Returns:
-            ``n`` masks on so many ``frames``; ``iou``, the mean estimated IoU; ``good``, the expected share of masks of
-            IoU .8 or more, with the 90 % interval ``good_low`` to ``good_high``, which draws whole clips or frames; and
-            the share of masks of each action. All are 0..1; for the first five higher is better. None stands where
-            there is no number: without a mask, and for ``good`` where the judge gives no probability. Empty masks have
-            an action only.
+            ``n`` masks on so many ``frames``, ``unjudged`` of which had no basis for a verdict and are in nothing
+            else; ``iou``, the mean estimated IoU; ``good``, the expected share of masks of IoU .8 or more, with the
+            90 % interval ``good_low`` to ``good_high``, which draws whole clips or frames; and the share of masks of
+            each action. These are 0..1; of ``iou`` and ``good`` higher is better. None stands where there is no number:
+            without a mask, and for ``good`` where the judge gives no probability. Empty masks have an action only.
         """
         return _values(self._seen)
 
@@ -123,7 +123,10 @@ class MaskQuality:
 
 
 def _values(seen: Sequence[_Seen]) -> dict[str, float | None]:
-    actions = [action for one in seen for action in one.actions]
+    # the draws of the interval go by order, and merged in any order the values are the same
+    seen = sorted(seen, key=lambda one: (one.clip or "", one.good, one.ious))
+    decided = [action for one in seen for action in one.actions]
+    actions = [action for action in decided if action != "unjudged"]
     ious = [iou for one in seen for iou in one.ious]
     good = [(share, one.clip or number) for number, one in enumerate(seen) for share in one.good]
     bad = share_below(
@@ -134,7 +137,8 @@ def _values(seen: Sequence[_Seen]) -> dict[str, float | None]:
     )
     known = None if isinstance(bad, Undefined) else (1 - bad.value, 1 - bad.high, 1 - bad.low)
     return {
-        "n": len(actions),
+        "n": len(decided),
+        "unjudged": len(decided) - len(actions),
         "frames": len(seen),
         "iou": math.fsum(ious) / len(ious) if ious else None,
         **dict(zip(("good", "good_low", "good_high"), known or (None, None, None), strict=True)),

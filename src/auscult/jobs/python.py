@@ -101,8 +101,8 @@ class Auditing:
         verdict = decided(timed, self.policy, self.checker)
         if not self.pictures:
             return verdict
-        whole, errors = verdict.defect == "merge", verdict.error_map
-        drawn = crop(case.frame, prediction.mask, verdict.region, size_px=_PICTURE_PX, whole=whole, errors=errors)
+        errors = verdict.error_map
+        drawn = crop(case.frame, prediction.mask, verdict.region, size_px=_PICTURE_PX, whole=True, errors=errors)
         return replace(verdict, picture=encode_jpeg(drawn, quality=_QUALITY))
 
 
