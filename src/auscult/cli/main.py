@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -105,6 +106,7 @@ def main() -> None:
     SIGTERM, and SIGHUP from a closing terminal, end it as Ctrl-C does: its worker processes end with it, and its
     temporary files are removed.
     """
+    os.environ.setdefault("AUSCULT_STANDSTILL_S", "300")  # see ``work.standstill``
     with _signals_as_interrupts() as received:
         try:
             app(prog_name="auscult")

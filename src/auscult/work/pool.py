@@ -16,6 +16,7 @@ from auscult.errors import AuscultError, UsageError
 from auscult.outcome import Failed
 from auscult.work import failures, frames
 from auscult.work.process import Event, Process, remove_leftovers
+from auscult.work.standstill import WATCH
 
 _V2 = Path("/sys/fs/cgroup/cpu.max")
 _V1 = (Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us"))
@@ -185,6 +186,7 @@ class _Pool:
         try:
             more = True
             while True:
+                WATCH.moved()
                 more = self._fill(source if more else iter(())) and more
                 if self._results:
                     yield self._results.popleft()
@@ -195,6 +197,7 @@ class _Pool:
             clean = True
         finally:
             self._stop(clean=clean)
+            WATCH.rest()
 
     def _fill(self, source: Iterator[Task[Any]]) -> bool:
         """Give a task to every worker that has none, starting workers up to the limit; False when tasks ran out."""

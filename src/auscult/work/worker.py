@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from auscult.errors import AuscultError, UsageError
 from auscult.work import failures, frames
+from auscult.work.standstill import WATCH
 
 _PR_SET_PDEATHSIG = 1
 
@@ -116,7 +117,9 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
     frames.write(answers, frames.pack(("ready", None)))
     while (message := inbox.get()) is not None:
         busy.set()
+        WATCH.moved()
         answer = _answer(function, message, stage)
+        WATCH.rest()
         _end_unless(own)
         _return_to(home)
         busy.clear()
