@@ -152,7 +152,7 @@ def _mask(segmentation: Any, frame: Frame) -> Mask:
 def _caption(verdict: Verdict, track: str) -> str:
     name = f"{track.rpartition('/')[2][:30]}: " if track else ""
     if verdict.iou is None:
-        return f"{name}{verdict.defect}, {verdict.action}"
+        return f"{name}{verdict.defect or 'no basis'}, {verdict.action}"
     ends = verdict.iou_low, verdict.iou_high
     span = "" if None in ends else f" [{verdict.iou_low:.2f}, {verdict.iou_high:.2f}]"
     return f"{name}IoU {verdict.iou:.2f}{span} {verdict.defect}, {str(verdict.action).replace('_', ' ')}"
