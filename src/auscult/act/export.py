@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from auscult.arrays.boxes import box_of
 from auscult.errors import InputError
 from auscult.media.rle import encode
+from auscult.record.cells import disarmed
 from auscult.types import Mask
 from auscult.version import VERSION
 
@@ -35,15 +36,13 @@ OPTIONAL_COLUMNS = ("missing_share", "extra_share", "prob_iou_80", "prob_iou_50"
 """Columns that follow where a row has them: from judges with an error map (the map itself stays in the record), from
 judges with probabilities, and the model's own score where INPUT has it."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 _KEPT = ("defect", "action", "rationale", "text")
 
 
 def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     r"""Write rows of a record as CSV, one line each, safe to open in a spreadsheet.
 
-    A text cell that begins with ``= + - @``, a tab, a carriage return or an apostrophe gets an apostrophe in front, so
-    that no program takes it for a formula. Missing values and empty texts are empty cells; keys
+    Texts are ``disarmed``: no program takes one for a formula. Missing values and empty texts are empty cells; keys
     that are neither in ``COLUMNS`` nor in ``OPTIONAL_COLUMNS`` are left out. Lines end in ``\r\n`` (RFC 4180).
     """
     out = io.StringIO(newline="")
@@ -89,7 +88,7 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
+        return disarmed(value)
     return repr(float(value)) if isinstance(value, int | float) else _cell(str(value))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from auscult.errors import OutputError, RecordError
 from auscult.jobs.finish import coco_of, in_order
 from auscult.jobs.options import FilterOptions
 from auscult.media.paths import write_bytes
+from auscult.record.cells import disarmed
 from auscult.record.reader import Run, column, read_run, require_whole
 from auscult.report.facts import policy_of
 from auscult.types import DECISIONS
@@ -82,10 +83,15 @@ def list_files(rows: Sequence[Mapping[str, Any]], run: Run) -> dict[str, str]:
     """Selected masks of a record as files for other tools: names and contents."""
     segmentations = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     return {
-        "ids.txt": "".join(f"{row['id']}\n" for row in rows),
+        "ids.txt": ids_text(str(row["id"]) for row in rows),
         "verdicts.csv": verdicts_csv(rows),
         "coco.json": json.dumps(coco_of(rows, segmentations), ensure_ascii=False, allow_nan=False),
     }
+
+
+def ids_text(ids: Iterable[str]) -> str:
+    """Ids, one a line, ``disarmed`` as in ``verdicts.csv``."""
+    return "".join(f"{disarmed(name)}\n" for name in ids)
 
 
 def require_ours(folder: Path, *, names: Collection[str], made_by: str) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from auscult.act.gate import Bound, Clusters, GateStep, Search, score_of, search
 from auscult.cases.ids import natural_key
 from auscult.errors import Mismatch, OutputError, RecordError, UsageError
-from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows, list_files, require_ours, write_files
+from auscult.jobs.act import ANOTHER_OUT, beside, ids_text, judged_rows, list_files, require_ours, write_files
 from auscult.jobs.gate_calibration import GateCalibration, read_calibration, settings_of, version_of
 from auscult.jobs.options import GateOptions
 from auscult.record.codec import to_json
@@ -56,7 +56,7 @@ def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Files of the items that could not be judged, which are in neither list: names and contents."""
     ids = sorted({row["id"] for row in rows if isinstance(row.get("id"), str)}, key=natural_key)
     return {
-        f"{FAILED}/ids.txt": "".join(f"{name}\n" for name in ids),
+        f"{FAILED}/ids.txt": ids_text(ids),
         f"{FAILED}/errors.jsonl": "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows),
     }
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from auscult.errors import InputError
+from auscult.record.cells import disarmed
 from auscult.record.reader import Run
 from auscult.report.facts import (
     ACTION_WORDS,
@@ -168,7 +169,6 @@ _ESCAPED = {
     "[": "{[}",
     "]": "{]}",
 }
-_FORMULA = ("=", "+", "-", "@", "\t")
 _NUMERIC = frozenset("0123456789.,+-–[]()%n/ ")
 
 
@@ -228,7 +228,7 @@ def _is_numeric(table: Table, index: int) -> bool:
 
 def _harmless(cell: str) -> str:
     line = " ".join(cell.splitlines())
-    return f"'{line}" if line.startswith(_FORMULA) and not _is_number(line) else line
+    return line if _is_number(line) else disarmed(line)
 
 
 def _is_number(cell: str) -> bool:
