@@ -60,7 +60,8 @@ def test_instances(make: Any) -> None:
     polygon, rle = listing.items
     assert (polygon.id, polygon.query.text, polygon.clip) == ("a/11", "the dog", None)
     assert polygon.extra == {
-        "annotation_id": 11, "image_id": 1, "category_id": 3, "category": "dog", "score": 0.7
+        "annotation_id": 11, "image_id": 1, "category_id": 3, "category": "dog", "score": 0.7,
+        "coco": {"id": 11, "tags": [1]},
     }  # fmt: skip
     assert polygon.model_score is None, "a score of instances may be anybody's"
     assert read_mask(polygon.mask).mask.sum() == 16 * 6

@@ -181,7 +181,7 @@ def _coco_masks(content: dict[str, Any]) -> dict[str, np.ndarray]:
     from pycocotools import mask as coco_mask
 
     return {
-        annotation["item"]: coco_mask.decode(
+        annotation["auscult"]["item"]: coco_mask.decode(
             {**annotation["segmentation"], "counts": annotation["segmentation"]["counts"].encode()}
         ).astype(bool)
         for annotation in content["annotations"]
@@ -201,9 +201,10 @@ def test_what_is_handed_over_can_be_audited_again(tmp_path: Path) -> None:
     assert (tmp_path / "kept" / "ids.txt").read_text().split() == ran.out.split()
     content = json.loads((tmp_path / "kept" / "coco.json").read_text())
     for annotation in content["annotations"]:
-        row = first[annotation["item"]]
-        assert annotation["score"] == pytest.approx(row["iou"])
-        assert (annotation["defect"], annotation["action"]) == (row["defect"], row["action"])
+        said = annotation["auscult"]
+        row = first[said["item"]]
+        assert said["iou"] == pytest.approx(row["iou"])
+        assert (said["defect"], said["action"]) == (row["defect"], row["action"])
     masks = _coco_masks(content)
     assert np.array_equal(masks["a"], LEFT)
     assert np.array_equal(masks["b"], RIGHT)
@@ -214,11 +215,11 @@ def test_what_is_handed_over_can_be_audited_again(tmp_path: Path) -> None:
     )
     second = _verdicts(tmp_path / "again")
     items = {f"{Path(str(i)).name}" for i in first}
-    assert {row["extra"]["item"] for row in second.values()} == set(first)
+    assert {row["extra"]["coco"]["auscult"]["item"] for row in second.values()} == set(first)
     assert {name.partition("/")[0] for name in second} == items
     for row in second.values():
         for key in ("iou", "defect", "action"):
-            assert row[key] == first[row["extra"]["item"]][key]
+            assert row[key] == first[row["extra"]["coco"]["auscult"]["item"]][key]
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

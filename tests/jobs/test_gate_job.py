@@ -88,7 +88,9 @@ def test_a_record_is_gated_by_a_record(judged: Path, tmp_path: Path, clusters: s
         folder = tmp_path / "out" / name
         assert tuple((folder / "ids.txt").read_text().split()) == ids
         assert [row["id"] for row in csv.DictReader((folder / "verdicts.csv").read_text().splitlines())] == list(ids)
-        assert [one["item"] for one in json.loads((folder / "coco.json").read_text())["annotations"]] == list(ids)
+        assert [
+            one["auscult"]["item"] for one in json.loads((folder / "coco.json").read_text())["annotations"]
+        ] == list(ids)
     assert ET.parse(tmp_path / "out" / "gate.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own file
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from auscult.act.export import JsonRow
+from auscult.act.export.masks import JsonRow
 from auscult.act.policy import Policy, decide
 from auscult.errors import UsageError
 from auscult.record.schema import verdict_from_json

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -286,6 +286,7 @@ class Listing:
     unmasked: tuple[Unmasked, ...] = ()  # frames whose mask cannot be opened, or is missing where each has one
     bare: tuple[Unmasked, ...] = ()  # frames without a mask where the layout need not have one for each
     lost: tuple[Item, ...] = ()  # of ``errors`` what names a frame: a video in which one failed must not look whole
+    header: Mapping[str, Any] = field(default_factory=dict)  # what a COCO file says beside its annotations
 
 
 @runtime_checkable

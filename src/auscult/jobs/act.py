@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.act.export import verdicts_csv
+from auscult.act.export.verdicts import verdicts_csv
 from auscult.act.filter import redecide, select
 from auscult.act.policy import load_policy
 from auscult.errors import OutputError, RecordError
@@ -17,7 +17,7 @@ from auscult.jobs.finish import coco_of, in_order
 from auscult.jobs.options import FilterOptions
 from auscult.media.paths import write_bytes
 from auscult.record.cells import disarmed
-from auscult.record.reader import Run, column, read_run, require_whole
+from auscult.record.reader import Run, read_run, require_whole
 from auscult.report.facts import policy_of
 from auscult.types import DECISIONS
 
@@ -81,11 +81,10 @@ def judged_rows(folder: Path) -> tuple[Run, list[dict[str, Any]]]:
 
 def list_files(rows: Sequence[Mapping[str, Any]], run: Run) -> dict[str, str]:
     """Selected masks of a record as files for other tools: names and contents."""
-    segmentations = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     return {
         "ids.txt": ids_text(str(row["id"]) for row in rows),
         "verdicts.csv": verdicts_csv(rows),
-        "coco.json": json.dumps(coco_of(rows, segmentations), ensure_ascii=False, allow_nan=False),
+        "coco.json": json.dumps(coco_of(rows, run), ensure_ascii=False, allow_nan=False),
     }
 
 

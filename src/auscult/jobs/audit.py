@@ -19,7 +19,7 @@ from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, judge_sp
 from auscult.jobs.options import AuditOptions, arguments_of
 from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, ResultWriter, frames_root, run_verb
 from auscult.record.digest import digest_file
-from auscult.record.reader import read_verdicts
+from auscult.record.reader import HEADER, read_verdicts
 from auscult.record.schema import Summary
 
 if TYPE_CHECKING:
@@ -73,11 +73,13 @@ class Audit(FrameVerb[Summary]):
         return manifest
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
-        """The frames of which items are still to be done; those of a video are written first."""
+        """The frames of which items are still to be done; those of a video, or a COCO file's header, come first."""
         if self._video is not None:
             from auscult.jobs.video_frames import write_frames
 
             self.listing = write_frames(*self._video, writer)
+        if self.listing.header:
+            writer.run.write_json(HEADER, self.listing.header, indent=None)
         return super().batches(writer)
 
     def arguments(self) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
 
-from auscult.act.export import ExportedMask, coco, verdicts_csv
+from auscult.act.export.coco import coco
+from auscult.act.export.masks import ExportedMask
+from auscult.act.export.verdicts import verdicts_csv
 from auscult.cases.ids import group_by_frame, natural_key
 from auscult.errors import AuscultError, RecordError
 from auscult.jobs.against_truth import AgainstTruth, against_truth, pairs_of
@@ -120,16 +122,22 @@ def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[s
     return {UNLIKE_SHARE: metric_row(Scored(unlike / len(measured), signature), n=len(measured))}
 
 
-def coco_of(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any]) -> dict[str, Any]:
-    """COCO instances of some items of a record."""
+def exported(rows: Sequence[Mapping[str, Any]], run: Run) -> Iterator[ExportedMask]:
+    """Items of a record with their masks, one by one."""
+    masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     for row in rows:
-        if row["id"] not in segmentations or not isinstance(row.get("frame"), str):
+        if row["id"] not in masks or not isinstance(row.get("frame"), str):
             raise RecordError(
                 f"the record holds no mask or no frame of {row['id']!r}",
                 expected="a line of masks.jsonl for each verdict",
                 hint="the record was damaged or edited; judge again into another --out",
             )
-    return coco(ExportedMask(row, decode(segmentations[row["id"]]), row["frame"]) for row in rows)
+        yield ExportedMask(row, decode(masks[row["id"]]), row["frame"])
+
+
+def coco_of(rows: Sequence[Mapping[str, Any]], run: Run) -> dict[str, Any]:
+    """COCO instances of some items of a record."""
+    return coco(exported(rows, run), header=run.header())
 
 
 def in_order(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -168,10 +176,9 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
     run.write_json("summary.json", summary.as_json())
     rows = in_order(row for _, row in read.verdicts)
     run.write_text("verdicts.csv", verdicts_csv(rows))
-    masks = column(read.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     for name, actions in HANDOVERS.items():
         chosen = [row for row in rows if row["action"] in actions]
-        run.write_json(name, coco_of(chosen, masks), indent=None)
+        run.write_json(name, coco_of(chosen, read), indent=None)
     page = _page(replace(read, summary=summary.as_json()), tables, beside.strongest)
     run.write_text("report.html", page)
     if ended:

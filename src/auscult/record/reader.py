@@ -17,7 +17,9 @@ from auscult.record.schema import verdict_from_json
 from auscult.types import Verdict
 
 SUMMARY = "summary.json"
+HEADER = "coco_header.json"
 _MAX_SUMMARY_BYTES = 64 << 20
+_MAX_HEADER_BYTES = 1 << 30  # as much as a COCO file itself may have
 DAMAGED = "the file was damaged or edited; judge again into another --out"
 
 
@@ -61,6 +63,20 @@ class Run:
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Rows of any file of the record, read one by one; none if there is no such file."""
         return read_lines(self.path / name)
+
+    def header(self) -> dict[str, Any]:
+        """What the COCO file that was judged says beside its annotations; empty for other INPUT."""
+        if not (self.path / HEADER).exists():
+            return {}
+        return read_file(
+            dict[str, Any],
+            self.path / HEADER,
+            what="the header",
+            expected="the JSON object that the command wrote",
+            most_bytes=_MAX_HEADER_BYTES,
+            error=RecordError,
+            hint=DAMAGED,
+        )
 
     def truths(self) -> list[dict[str, Any]]:
         """Rows of ``truth.jsonl``; each is a ``TruthRow`` and may hold further keys."""

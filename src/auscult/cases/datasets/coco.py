@@ -2,13 +2,15 @@
 
 Each annotation or result with a segmentation is a candidate; its id is ``<picture's stem>/<annotation id>``, and a
 result without an id gets its place in the list, from 1, as pycocotools counts. The category's name and other plain
-values stay with the item. A result that names an annotation in ``ann_id`` or ``annotation_id`` has that one's mask as
+values stay with the item, and under the key ``coco`` its own id and what is nested, so that it can be handed over as it
+came. A result that names an annotation in ``ann_id`` or ``annotation_id`` has that one's mask as
 truth, and its ``score`` is the model's own. Crowd regions are no single object and are left out. Pictures of a COCO
 file are no clip.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,9 @@ _RESULT_KEYS = (b'"image_id"', b'"segmentation"')
 _PANOPTIC_KEY, _OTHER_KEY = b'"segments_info"', b'"segmentation"'
 _BLOCK = 1 << 20
 _DROPPED = frozenset({"id", "frame", "mask", "segmentation", "area", "bbox", "iscrowd", "text"})
+_GEOMETRY = frozenset({"segmentation", "area", "bbox", "iscrowd", "text"})
+_OVERWRITTEN = frozenset({"id", "annotation_id", "category", "coco"})  # names under which an item has values of our own
+_MAX_NESTED_CHARS = 16_000  # of an annotation's further keys, as JSON: some tools repeat the mask in one
 _LARGEST = 1e300
 _EXPORT = "export it again as COCO instances; an items.jsonl takes masks of any other form"
 _FORMS = "an RLE object {size, counts} or a list of polygons"
@@ -47,7 +52,7 @@ class Picture:
 class CocoFile:
     """COCO instances and the folder of their pictures, checked as far as they are used.
 
-    ``annotations`` and the names of ``categories`` are by id; of several annotations with one id the first counts. Keys
+    ``annotations``, ``images`` and the names of ``categories`` are by id; of several with one id the first counts. Keys
     in ``needs`` must hold lists; others may be absent.
     """
 
@@ -66,7 +71,7 @@ class CocoFile:
         self.path = path
         self.annotations = _by_id(found["annotations"])
         self.categories = {row["id"]: row["name"] for row in found["categories"] if isinstance(row.get("name"), str)}
-        self._images = _by_id(found["images"])
+        self.images = _by_id(found["images"])
         self._folder = folder_of(options, path)
         self._base = boundary(self._folder, source=self._folder, root=options.root)
         self._pictures: dict[int | str, Picture | InputError] = {}
@@ -85,7 +90,7 @@ class CocoFile:
         return found
 
     def _find(self, key: int | str) -> Picture:
-        row = self._images.get(key)
+        row = self.images.get(key)
         if row is None:
             raise InputError(
                 f"image_id {_shown_id(key)} is none of the images", expected="an id of 'images'", path=self.path
@@ -163,7 +168,8 @@ class CocoDataset:
         """Whether it is a ``.json`` file that begins like COCO, or one for which pictures are named."""
         if suffix(source.name) != ".json" or not source.is_file():
             return False
-        if options.instances is not None or (options.images is not None and not is_panoptic(source)):
+        other = options.instances is None and is_panoptic(source)
+        if options.instances is not None or (options.images is not None and not other):
             return True
         try:
             with source.open("rb") as file:
@@ -171,7 +177,7 @@ class CocoDataset:
         except OSError:
             return False
         keys = {b"{": _INSTANCE_KEYS, b"[": _RESULT_KEYS}.get(head[:1], ())
-        return any(key in head for key in keys) and not is_panoptic(source)
+        return any(key in head for key in keys) and not other
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List the annotations or results that have a segmentation and a picture."""
@@ -187,8 +193,10 @@ class CocoDataset:
                 path=source,
             )
         if results and options.instances is not None:
-            coco = CocoFile(load(options.instances, max_bytes=MAX_FILE_BYTES), options.instances, options=options)
+            named = load(options.instances, max_bytes=MAX_FILE_BYTES)
+            coco = CocoFile(named, options.instances, options=options)
         else:
+            named = data
             coco = CocoFile(data, source, options=options, needs=("images", "annotations"))
         problems = Problems()
         items: list[Item] = []
@@ -202,7 +210,7 @@ class CocoDataset:
             except InputError as error:
                 problems.add(error, error.path or coco.path, key=_name(row, number))
         notes = (f"{counted(crowds, 'crowd region')} left out: a crowd is no single object",) if crowds else ()
-        return Listing(tuple(items), tuple(problems.found), self.name, notes)
+        return Listing(tuple(items), tuple(problems.found), self.name, notes, header=_header(coco, named, items))
 
 
 def is_panoptic(path: Path) -> bool:
@@ -233,7 +241,7 @@ def _item(coco: CocoFile, row: object, number: int, *, results: bool) -> Item:
         query=Query(fields.text(row, "text") or None),
         truth=_truth(coco, row, picture) if results else None,
         model_score=_score(row) if results else None,
-        extra=_extra(coco, row),
+        extra=_extra(coco, row, key),
         source=coco.path,
     )
 
@@ -257,17 +265,37 @@ def _score(row: Mapping[str, Any]) -> float | None:
     return float(value) if known else None  # type: ignore[arg-type]
 
 
-def _extra(coco: CocoFile, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The plain values of a row; lists and objects stay behind, they can be as large as the mask."""
-    kept = {
-        key: value
-        for key, value in row.items()
-        if key not in _DROPPED and (value is None or isinstance(value, bool | int | float | str))
+def _extra(coco: CocoFile, row: Mapping[str, Any], key: int | str) -> dict[str, Any]:
+    """The plain values of a row, and in ``coco`` what cannot stand among them: its id, nested values, names of ours."""
+    kept = {name: value for name, value in row.items() if name not in _DROPPED and _is_plain(value)}
+    own = {
+        name: value
+        for name, value in row.items()
+        if name not in _GEOMETRY and (name not in kept or name in _OVERWRITTEN) and _is_small(value)
     }
     if row.get("id") is not None:
         kept.setdefault("annotation_id", row["id"])
     category = coco.category(row)
-    return kept if category is None else {**kept, "category": category}
+    return {**kept, **({} if category is None else {"category": category}), "coco": {**own, "id": key}}
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _is_small(value: object) -> bool:
+    return _is_plain(value) or len(json.dumps(value)) <= _MAX_NESTED_CHARS
+
+
+def _header(coco: CocoFile, data: Mapping[str, Any], items: Sequence[Item]) -> dict[str, Any]:
+    """What the file says beside its annotations: its categories, the images that have an item, and further keys."""
+    used = {item.extra.get("image_id") for item in items}
+    further = {key: value for key, value in data.items() if key not in {"images", "annotations"} and _is_small(value)}
+    return {
+        **further,
+        "categories": data.get("categories", []),
+        "images": [row for key, row in coco.images.items() if key in used],
+    }
 
 
 def check_key(value: object, name: str) -> int | str:

@@ -1,0 +1,138 @@
+"""Masks as COCO instances; what came from a COCO file goes out with its own ids, categories, scores and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+from typing import Any
+
+from auscult.act.export.masks import OBJECT, ExportedMask, JsonRow, estimate
+from auscult.arrays.boxes import box_of
+from auscult.errors import InputError
+from auscult.media.rle import encode
+from auscult.version import VERSION
+
+OWN = "coco"
+"""Key of an item's ``extra`` under which the reader of COCO keeps what cannot stand beside our own keys."""
+
+_OURS = f"key 'auscult' of an annotation is the estimate of auscult {VERSION}; 'score' is the model's own"
+
+
+def coco(candidates: Iterable[ExportedMask], *, header: JsonRow | None = None) -> dict[str, Any]:
+    """Make COCO instances of masks.
+
+    An annotation of a COCO file keeps ``id``, ``image_id``, ``category_id``, ``score`` and all further keys; ``bbox``
+    (x, y, width, height in pixels), ``area`` (pixels) and ``segmentation`` (compressed RLE) are of the mask that was
+    judged. ``score`` is the model's own, absent where there is none. What auscult says is in ``auscult``: ``item`` (the
+    id it was judged under), ``iou`` (estimated, 0..1), ``iou_low``, ``iou_high``, ``prob_iou_80``, ``defect``,
+    ``action``, ``rationale``, ``judge``.
+
+    Args:
+        candidates: The masks, each with its line of ``verdicts.jsonl``.
+        header: What the COCO file they came from says beside annotations: ``images``, ``categories``, ``info``, ...
+    """
+    known = header or {}
+    tables = _Tables(_by_id(known.get("images")), _by_id(known.get("categories")))
+    annotations = [_annotation(candidate, tables) for candidate in candidates]
+    _number(annotations)
+    info = known.get("info")
+    return {
+        **known,
+        "info": {**(info if isinstance(info, Mapping) else {"description": "masks handed over"}), "auscult": _OURS},
+        "images": [tables.images[key] for key in tables.used],
+        "annotations": annotations,
+        "categories": list((tables.categories or {1: _OBJECT}).values()),
+    }
+
+
+_OBJECT = {"id": 1, "name": OBJECT, "supercategory": OBJECT}
+
+
+class _Tables:
+    """Images and categories by id, those of the source first; ``used`` are the images that have a mask, in order."""
+
+    def __init__(self, images: dict[Any, dict[str, Any]], categories: dict[Any, dict[str, Any]]) -> None:
+        self.images = images
+        self.categories = categories
+        self.used: dict[Any, None] = {}
+        self._frames: dict[str, Any] = {}  # frame to image id, where the source gave none
+        self._names = {row.get("name"): key for key, row in categories.items()}
+        self._free_image, self._free_category = count(_most(images) + 1), count(_most(categories) + 1)
+
+    def image(self, candidate: ExportedMask) -> Any:
+        """The id of a mask's image, which is added where it is new."""
+        height, width = candidate.mask.shape
+        key = _key(candidate.extra.get("image_id"))
+        if key is None and candidate.frame not in self._frames:
+            self._frames[candidate.frame] = next(self._free_image)
+        key = self._frames[candidate.frame] if key is None else key
+        row = self.images.setdefault(key, {"id": key, "file_name": candidate.frame})
+        size = (row.get("height"), row.get("width"))
+        if key in self.used and size != (height, width):
+            raise InputError(
+                f"the mask of {candidate.row.get('id')!r} is {height} x {width}, another of its frame "
+                f"{size[0]} x {size[1]} (height x width)",
+                expected="masks of one size on one frame",
+                hint="do two frames have the same file name? give them different ones",
+            )
+        row.update(height=height, width=width)
+        self.used[key] = None
+        return key
+
+    def category(self, candidate: ExportedMask) -> Any:
+        """The id of a mask's category, which is added where it is new."""
+        key, name = _key(candidate.extra.get("category_id")), candidate.label
+        if key is None:
+            key = self._names[name] if name in self._names else next(self._free_category)
+        if key not in self.categories:
+            self.categories[key] = {"id": key, "name": name, "supercategory": OBJECT}
+            self._names.setdefault(name, key)
+        return key
+
+
+def _annotation(candidate: ExportedMask, tables: _Tables) -> dict[str, Any]:
+    extra = candidate.extra
+    own = extra.get(OWN)
+    own = own if isinstance(own, Mapping) else {}
+    left, top, right, bottom = box_of(candidate.mask) or (0, 0, 0, 0)
+    made: dict[str, Any] = {
+        "id": _key(own.get("id")),
+        "image_id": tables.image(candidate),
+        "category_id": tables.category(candidate),
+        "segmentation": encode(candidate.mask),
+        "bbox": [left, top, right - left, bottom - top],
+        "area": int(candidate.mask.sum()),
+        "iscrowd": 0,
+    }
+    more: dict[str, Any] = {"text": candidate.row.get("text"), "score": candidate.score}
+    more = {key: value for key, value in more.items() if value is not None}
+    if own:
+        more |= {key: value for key, value in extra.items() if key not in {OWN, "annotation_id", "category"}}
+    more |= own
+    return {**made, **{key: more[key] for key in more if key not in made}, "auscult": estimate(candidate.row)}
+
+
+def _number(annotations: list[dict[str, Any]]) -> None:
+    """Give an id to those that have none, or one that an earlier annotation has."""
+    used: set[Any] = set()
+    free = count(max((row["id"] for row in annotations if isinstance(row["id"], int)), default=0) + 1)
+    for row in annotations:
+        if row["id"] is None or row["id"] in used:
+            row["id"] = next(free)
+        used.add(row["id"])
+
+
+def _most(rows: Mapping[Any, Any]) -> int:
+    return max((key for key in rows if isinstance(key, int)), default=0)
+
+
+def _key(value: object) -> int | str | None:
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else None
+
+
+def _by_id(rows: object) -> dict[Any, dict[str, Any]]:
+    found: dict[Any, dict[str, Any]] = {}
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, Mapping) and _key(row.get("id")) is not None:
+            found.setdefault(row["id"], dict(row))
+    return found
