@@ -31,6 +31,7 @@ VERBS = (
     ("compare",),
     ("report",),
     ("act", "filter"),
+    ("act", "export"),
     ("train",),
     ("list",),
     ("doctor",),

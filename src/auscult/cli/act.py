@@ -6,7 +6,7 @@ import typer
 
 from auscult.cli import show
 from auscult.cli.command import Shown, command
-from auscult.jobs.options import FilterOptions, GateOptions
+from auscult.jobs.options import ExportOptions, FilterOptions, GateOptions
 
 app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True)
 
@@ -29,6 +29,21 @@ def filter_verdicts(options: FilterOptions, shown: Shown) -> None:
         for name in chosen.ids:
             print(name)
     show.say(f"{len(chosen.ids)} of {chosen.total} items; written to {chosen.out}")
+
+
+@app.command("export")
+@command(ExportOptions, shown=("json",))
+def export_masks(options: ExportOptions, shown: Shown) -> None:
+    """Write the masks with certain actions for another tool, from the record alone, and say what the format loses."""
+    from auscult.jobs.export import export_record
+
+    done = export_record(options)
+    if shown.json:
+        show.as_json(done.as_json())
+    else:
+        for sentence in done.sentences:
+            print(sentence)
+    show.say(f"written to {done.out}")
 
 
 @app.command("gate")

@@ -435,6 +435,28 @@ class FilterOptions:
     out: Path | None = None
 
 
+EXPORT_FORMATS: Final = ("yolo", "labelme", "voc", "cvat", "label-studio", "hf-datasets")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """What to export, and for which tool.
+
+    Attributes:
+        folder: A record of `auscult audit`.
+        format: yolo, labelme, voc, cvat, label-studio or hf-datasets.
+        actions: Comma-separated: accept, minor_revision, major_revision, reject, unjudged.
+        images: Copy the frames from this folder beside the masks; without it none is copied.
+        out: A new folder; beside DIR by default.
+    """
+
+    folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
+    format: Annotated[str, Flag(name="to")]
+    actions: Annotated[tuple[str, ...], Flag(name="action", read=names)] = ("accept",)
+    images: Path | None = None
+    out: Path | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions:
     """What may be accepted, and what shows it.

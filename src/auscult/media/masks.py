@@ -434,11 +434,16 @@ def write_mask(path: Path, mask: Mask) -> None:
 
 
 def write_labels(path: Path, indices: NDArray[np.uint8]) -> None:
-    """Write object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS: 0 none, 255 void."""
+    """Write object indices, uint8 (H, W), as ``encode_labels`` makes them, whole or not at all."""
+    write_bytes(path, encode_labels(indices))
+
+
+def encode_labels(indices: NDArray[np.uint8]) -> bytes:
+    """Object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS: 0 none, 255 void."""
     if indices.ndim != 2 or indices.dtype != np.uint8 or indices.size == 0:
         raise ValueError(f"labels are uint8 (H, W), not {indices.dtype} {indices.shape}")
     palette = davis_palette().tobytes()
-    write_bytes(path, png_file(indices, width=indices.shape[1], depth=8, colour=_INDEXED, palette=palette))
+    return png_file(indices, width=indices.shape[1], depth=8, colour=_INDEXED, palette=palette)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

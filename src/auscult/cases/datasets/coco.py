@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
+from auscult.cases.datasets.label_studio import is_tasks
 from auscult.cases.fields import BOM, load
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.listing import Listing, ListOptions, refuse_options
@@ -168,7 +169,7 @@ class CocoDataset:
         """Whether it is a ``.json`` file that begins like COCO, or one for which pictures are named."""
         if suffix(source.name) != ".json" or not source.is_file():
             return False
-        other = options.instances is None and is_panoptic(source)
+        other = options.instances is None and (is_panoptic(source) or is_tasks(source))
         if options.instances is not None or (options.images is not None and not other):
             return True
         try:

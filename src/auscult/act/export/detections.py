@@ -1,0 +1,163 @@
+"""Masks of one picture as ``supervision.Detections`` and as fields of FiftyOne's ``Detection``, and back.
+
+Neither package is needed here: ``to_detections`` imports supervision when it is called, all else takes and gives plain
+values or whatever has the same attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from auscult.act.export.masks import OBJECT, ExportedMask
+from auscult.arrays.boxes import box_of
+from auscult.errors import InputError, UsageError
+
+_ESTIMATES = ("iou", "iou_low", "iou_high", "defect", "action")
+
+
+def to_detections(masks: Sequence[ExportedMask], *, classes: Sequence[str] = ()) -> Any:
+    """Make ``supervision.Detections`` of the masks of one picture.
+
+    ``mask`` is bool (N, H, W), ``xyxy`` pixels, half-open. ``confidence`` is the model's own score, None where one mask
+    has none; ``class_id`` counts ``classes``, or the names in their order. ``data`` holds ``class_name``, ``item`` (the
+    id), and arrays ``auscult_iou``, ``auscult_iou_low``, ``auscult_iou_high`` (NaN where not known),
+    ``auscult_defect``, ``auscult_action``.
+
+    Raises:
+        UsageError: supervision is not installed.
+    """
+    try:
+        import supervision
+    except ImportError as error:
+        raise UsageError(
+            "the package supervision is not installed", expected="supervision", hint="pip install supervision"
+        ) from error
+    if not masks:
+        return supervision.Detections.empty()
+    names = list(classes) or list(dict.fromkeys(one.label for one in masks))
+    scores = [one.score for one in masks]
+    data: dict[str, Any] = {
+        "class_name": np.array([one.label for one in masks]),
+        "item": np.array([str(one.row.get("id")) for one in masks]),
+    }
+    for key in _ESTIMATES:
+        values = [one.row.get(key) for one in masks]
+        numbers = key.startswith("iou")
+        data[f"auscult_{key}"] = np.array(
+            [_or_nan(value) for value in values] if numbers else [str(value or "") for value in values]
+        )
+    return supervision.Detections(
+        xyxy=np.array([box_of(one.mask) or (0, 0, 0, 0) for one in masks], dtype=np.float32),
+        mask=np.stack([one.mask for one in masks]),
+        confidence=None if None in scores else np.array(scores, dtype=np.float32),
+        class_id=np.array([names.index(one.label) for one in masks]),
+        data=data,
+    )
+
+
+def _or_nan(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def from_detections(found: Any, *, frame: str = "") -> list[ExportedMask]:
+    """Masks, classes, scores and ids of ``supervision.Detections``, or of anything with its attributes.
+
+    Args:
+        found: Has ``mask``, (N, H, W), and may have ``confidence``, ``class_id`` and ``data``.
+        frame: The picture's name.
+
+    Raises:
+        InputError: There is no ``mask``: boxes alone are no masks.
+    """
+    if getattr(found, "mask", None) is None:
+        if len(found) == 0:
+            return []
+        raise InputError(
+            "the detections have no mask", expected="mask, bool (N, H, W)", hint="use a model that segments"
+        )
+    data = getattr(found, "data", None) or {}
+    classes = data.get("class_name")
+    classes = getattr(found, "class_id", None) if classes is None else classes
+    scores, ids = getattr(found, "confidence", None), data.get("item")
+    made = []
+    for place, mask in enumerate(np.asarray(found.mask).astype(bool)):
+        row: dict[str, Any] = {"id": str(place + 1 if ids is None else ids[place])}
+        row["extra"] = {} if classes is None else {"category": str(classes[place])}
+        if scores is not None:
+            row["model_score"] = float(scores[place])
+        made.append(ExportedMask(row, mask, frame))
+    return made
+
+
+def to_fiftyone(masks: Iterable[ExportedMask]) -> list[dict[str, Any]]:
+    """Fields of FiftyOne detections: ``fiftyone.Detections(detections=[fiftyone.Detection(**one) for one in fields])``.
+
+    ``bounding_box`` is left, top, width, height in shares of the picture, ``mask`` bool within that box, ``confidence``
+    the model's own score. ``item`` is the id; ``auscult_iou``, ``auscult_iou_low``, ``auscult_iou_high``,
+    ``auscult_defect`` and ``auscult_action`` are what auscult says. Masks of nothing are left out: FiftyOne has no box
+    for them.
+    """
+    made = []
+    for one in masks:
+        box = box_of(one.mask)
+        if box is None:
+            continue
+        (height, width), (left, top, right, bottom) = one.mask.shape, box
+        fields: dict[str, Any] = {
+            "label": one.label,
+            "bounding_box": [left / width, top / height, (right - left) / width, (bottom - top) / height],
+            "mask": np.ascontiguousarray(one.mask[top:bottom, left:right]),
+            "item": one.row.get("id"),
+        }
+        if one.score is not None:
+            fields["confidence"] = one.score
+        made.append(fields | {f"auscult_{key}": one.row[key] for key in _ESTIMATES if one.row.get(key) is not None})
+    return made
+
+
+def from_fiftyone(detections: Iterable[Any], *, size: tuple[int, int], frame: str = "") -> list[ExportedMask]:
+    """Masks of FiftyOne detections, or of mappings or objects with the same fields, on a picture of ``size``.
+
+    Args:
+        detections: Each has ``label``, ``bounding_box`` and ``mask``, and may have ``confidence`` and ``item``.
+        size: (height, width) of the picture.
+        frame: The picture's name.
+
+    Raises:
+        InputError: A detection has no mask, or its mask is not as large as its box: nothing is resized.
+    """
+    made = []
+    for place, one in enumerate(detections, start=1):
+        given = dict(one) if isinstance(one, Mapping) else {key: getattr(one, key, None) for key in _FIELDS}
+        name = str(given.get("item") or place)
+        mask = _whole(given, size=size, name=name)
+        row: dict[str, Any] = {"id": name, "extra": {"category": str(given.get("label") or OBJECT)}}
+        score = given.get("confidence")
+        if score is not None:
+            row["model_score"] = float(score)
+        made.append(ExportedMask(row, mask, frame))
+    return made
+
+
+_FIELDS = ("label", "bounding_box", "mask", "confidence", "item")
+
+
+def _whole(given: Mapping[str, Any], *, size: tuple[int, int], name: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    if given.get("mask") is None or given.get("bounding_box") is None:
+        raise InputError(f"the detection {name} has no mask", expected="bounding_box and mask")
+    part = np.asarray(given["mask"]).astype(bool)
+    height, width = size
+    left, top = round(given["bounding_box"][0] * width), round(given["bounding_box"][1] * height)
+    fits = part.ndim == 2 and left >= 0 and top >= 0 and top + part.shape[0] <= height and left + part.shape[1] <= width
+    box = (round(given["bounding_box"][3] * height), round(given["bounding_box"][2] * width))
+    if not fits or part.shape != box:
+        raise InputError(
+            f"the mask of the detection {name} is {part.shape}, its box {box} (height, width) on {height} x {width}",
+            expected="a mask as large as its box, on the picture",
+        )
+    whole = np.zeros(size, dtype=bool)
+    whole[top : top + part.shape[0], left : left + part.shape[1]] = part
+    return whole

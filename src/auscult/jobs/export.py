@@ -1,0 +1,189 @@
+"""``auscult act export``: masks of a record in the formats of other tools, from the record alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from itertools import chain, groupby
+from operator import itemgetter
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+from auscult.act.export.masks import ExportedFrame, ExportedMask, Exporter, Piece, Tally, label_of, safe_path
+from auscult.act.filter import select
+from auscult.cases.ids import counted, natural_key
+from auscult.cases.walk import is_folder
+from auscult.errors import AuscultError, OutputError, RecordError, UsageError
+from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows, require_ours
+from auscult.jobs.finish import exported
+from auscult.jobs.options import EXPORT_FORMATS, ExportOptions
+from auscult.media.paths import inside, read_bytes, write_bytes
+from auscult.record.codec import dump
+from auscult.record.reader import DAMAGED, Run
+
+SUMMARY: Final = "auscult-export.json"
+"""The summary, beside what was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written."""
+
+    format: str
+    masks: int  # how many were to be written
+    frames: int
+    classes: tuple[str, ...]
+    mean_iou: float | None  # of what was written with the masks, 0..1; None where the format holds every pixel
+    least_iou: float | None
+    left_out: Mapping[str, int]  # reason to how many masks
+    renamed: int  # frames whose names no file system or label file can have
+    pictures: int | None  # how many were copied; None where none was asked for
+    missing: int  # how many of them are not in their folder
+    out: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
+        return {"command": "act export", **asdict(self), "out": str(self.out)}
+
+    @property
+    def sentences(self) -> list[str]:
+        """The same in words, the loss among them."""
+        lost = sum(self.left_out.values())
+        told = [f"{self.masks - lost} of {counted(self.masks, 'mask')} on {counted(self.frames, 'frame')} written"]
+        if self.mean_iou is None:
+            told.append("every pixel is kept")
+        else:
+            told.append(
+                f"the format keeps a mean IoU of {self.mean_iou:.4f} with the masks, {self.least_iou:.4f} at least"
+            )
+        told += [f"{count} left out: {reason}" for reason, count in self.left_out.items()]
+        if self.renamed:
+            told.append(f"{counted(self.renamed, 'frame')} renamed, so that names are safe and no two are one")
+        if self.pictures is not None:
+            told.append(f"{counted(self.pictures, 'picture')} copied, {self.missing} not found")
+        return told
+
+
+def export_record(options: ExportOptions) -> Exported:
+    """Write masks of a record for another tool; nothing is judged, and pictures are opened only to be copied."""
+    if options.format not in EXPORT_FORMATS:
+        hint = "`auscult act filter` writes COCO" if options.format == "coco" else ""
+        raise UsageError(f"there is no format {options.format!r}", expected=", ".join(EXPORT_FORMATS), hint=hint)
+    if options.images is not None and not is_folder(options.images):
+        raise UsageError("--images names no folder", path=options.images, expected="the folder of the frames")
+    run, rows = judged_rows(options.folder)
+    kept = select(rows, actions=options.actions)
+    out = options.out or beside(options.folder, f"{options.format}-{'-'.join(options.actions)}")
+    require_ours(out, names=(), made_by="export")
+    tally = Tally(_classes(kept, run), pictures=options.images is not None)
+    pictures: dict[str, str] = {}
+    frames = frames_of(run, kept, pictures=pictures)
+    module = import_module(f"auscult.act.export.{options.format.replace('-', '_')}")
+    write: Exporter = module.write
+    _write(out, write(frames, tally))
+    copied = Counter[bool]()
+    if options.images is not None:
+        for frame, picture in pictures.items():
+            copied[_copied(options.images, frame, out / module.PICTURES / picture)] += 1
+    done = Exported(
+        format=options.format,
+        masks=len(kept),
+        frames=len(pictures),
+        classes=tuple(tally.classes),
+        mean_iou=fmean(tally.ious) if tally.ious else None,
+        least_iou=min(tally.ious, default=None),
+        left_out=dict(tally.left_out),
+        renamed=sum(picture != frame for frame, picture in pictures.items()),
+        pictures=copied[True] if options.images is not None else None,
+        missing=copied[False],
+        out=out,
+    )
+    write_bytes(out / SUMMARY, dump(done.as_json(), indent=2) + b"\n")
+    return done
+
+
+def record_frames(folder: Path, *, actions: Sequence[str] = ("accept",)) -> Iterator[ExportedFrame]:
+    """The frames of a record with their masks of some actions, one after the other, for Python.
+
+    Args:
+        folder: A record of `auscult audit`.
+        actions: Of these a mask has to have one.
+
+    Yields:
+        Frames in natural order; ``masks`` of each can be gone through once, before the next frame is asked for.
+    """
+    run, rows = judged_rows(folder)
+    yield from frames_of(run, select(rows, actions=actions))
+
+
+def frames_of(
+    run: Run, rows: Sequence[Mapping[str, Any]], *, pictures: dict[str, str] | None = None
+) -> Iterator[ExportedFrame]:
+    """Rows of a record by frame, with their masks; ``pictures`` is filled with frames and their safe names."""
+    by_frame: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_frame.setdefault(str(row.get("frame")), []).append(row)
+    stems: set[str] = set()
+    masks = exported([row for group in by_frame.values() for row in group], run)
+    for frame, group in groupby(masks, key=lambda one: one.frame):
+        found = _frame(safe_path(frame, stems), group)
+        stems.add(found.stem)
+        if pictures is not None:
+            pictures[frame] = found.picture
+        yield found
+
+
+def _frame(picture: str, masks: Iterator[ExportedMask]) -> ExportedFrame:
+    first = next(masks)
+    size = (first.mask.shape[0], first.mask.shape[1])
+    return ExportedFrame(picture, size, _of_one_size(chain([first], masks), size))
+
+
+def _of_one_size(masks: Iterable[ExportedMask], size: tuple[int, int]) -> Iterator[ExportedMask]:
+    for one in masks:
+        if one.mask.shape != size:
+            raise RecordError(
+                f"the mask of {one.row['id']!r} is {one.mask.shape[0]} x {one.mask.shape[1]}, another of its frame "
+                f"{size[0]} x {size[1]} (height x width)",
+                expected="masks of one size on one frame",
+                hint=DAMAGED,
+            )
+        yield one
+
+
+def _classes(rows: Sequence[Mapping[str, Any]], run: Run) -> tuple[str, ...]:
+    """The classes of all masks: in the order of the COCO file that was judged, others behind in natural order."""
+    found = {label_of(row) for row in rows}
+    listed = run.header().get("categories")
+    named = [row.get("name") for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    known = [name for name in named if isinstance(name, str) and name in found]
+    return tuple(dict.fromkeys((*known, *sorted(found, key=natural_key))))
+
+
+def _write(out: Path, pieces: Iterable[Piece]) -> None:
+    """Write pieces below a folder; those of one name go one behind the other, a file of before is never touched."""
+    begun: set[Path] = set()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, group in groupby(pieces, key=itemgetter(0)):
+            path = inside(out, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab" if path in begun else "xb") as file:
+                for _, data in group:
+                    file.write(data)
+            begun.add(path)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
+
+
+def _copied(folder: Path, frame: str, target: Path) -> bool:
+    """Copy a picture; False where it is not in the folder or cannot be read."""
+    try:
+        data = read_bytes(inside(folder, frame))
+    except AuscultError:
+        return False
+    write_bytes(target, data)
+    return True

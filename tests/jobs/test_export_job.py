@@ -1,0 +1,227 @@
+"""Masks of a record in the formats of other tools, and back: what each format keeps."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.act.export.detections import from_detections, from_fiftyone, to_detections, to_fiftyone
+from auscult.act.export.masks import safe_path
+from auscult.arrays.overlap import iou
+from auscult.cases.listing import ListOptions, list_items
+from auscult.errors import InputError, RecordError, UsageError
+from auscult.jobs.export import SUMMARY, Exported, export_record, record_frames
+from auscult.jobs.options import EXPORT_FORMATS, ExportOptions
+from auscult.media.masks import read_mask
+from auscult.media.rle import encode
+from auscult.record.folder import open_run
+from auscult.record.schema import verdict_to_json
+from auscult.types import ACTIONS, Item, Mask
+from small_inputs import LEFT, RIGHT, save_frame, tree
+from small_records import verdict
+
+REAL = 200
+EXACT = ("cvat", "label-studio", "hf-datasets")
+LEAST_MEAN = {"yolo": 0.9999, "labelme": 0.9999, "voc": 0.97}
+
+
+def record_of(folder: Path, rows: Sequence[tuple[dict[str, Any], Mask]]) -> Path:
+    """A record of masks, as an audit leaves it; each row names at least id and frame."""
+    manifest = {"schema": 1, "command": "audit", "arguments": {"given": {}, "defaulted": {}}, "inputs": {}}
+    with open_run(folder, manifest) as run:
+        run.append_many("masks.jsonl", [{"id": row["id"], "segmentation": encode(mask)} for row, mask in rows])
+        run.append_many(
+            "verdicts.jsonl",
+            [verdict_to_json(verdict(row["id"], action="accept", rationale="Thin."), **row) for row, _ in rows],
+        )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def real(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Mask]]:
+    """A record of 200 real masks, the folder of their pictures, and the masks by id."""
+    images = data / "images/coco/images"
+    items = list_items(data / "images/coco/instances.json", ListOptions(images=images)).items[:REAL]
+    masks = {one.id: read_mask(one.mask).mask for one in items}
+    rows = [({"id": one.id, "frame": one.frame.name, "extra": dict(one.extra)}, masks[one.id]) for one in items]
+    return record_of(tmp_path_factory.mktemp("real") / "out", rows), images, masks
+
+
+def exported(record: Path, name: str, out: Path, **more: Any) -> Exported:
+    return export_record(ExportOptions(folder=record, format=name, out=out, **more))
+
+
+SOURCES = {"cvat": "annotations.xml", "label-studio": "tasks.json"}
+"""What INPUT is, where it is not the folder."""
+
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+def test_200_real_masks_come_back(real: tuple[Path, Path, dict[str, Mask]], tmp_path: Path, name: str) -> None:
+    record, images, masks = real
+    done = exported(record, name, tmp_path / "out", images=images)
+    assert (done.masks, done.left_out, done.missing, done.renamed) == (REAL, {}, 0, 0)
+    assert done.pictures == done.frames == len({one.partition("/")[0] for one in masks})
+    back = list_items(tmp_path / "out" / SOURCES.get(name, "."))
+    assert not back.errors
+    by_frame: dict[str, list[Item]] = {}
+    for one in back.items:
+        by_frame.setdefault(one.frame.stem, []).append(one)
+    ious = []
+    for frame in record_frames(record):
+        found = [(read_mask(one.mask, size=frame.size).mask, one.extra.get("category")) for one in by_frame[frame.stem]]
+        for one in frame.masks:
+            best = max(found, key=lambda pair: iou(pair[0], one.mask))
+            ious.append(iou(best[0], one.mask))
+            if name != "voc" and ious[-1] == 1.0:
+                assert best[1] == one.label
+    if name in EXACT:
+        assert (done.mean_iou, min(ious)) == (None, 1.0)
+    else:
+        assert done.mean_iou is not None
+        assert float(np.mean(ious)) == pytest.approx(done.mean_iou, abs=0.005), "what the export said"
+        assert done.mean_iou > LEAST_MEAN[name]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Two frames of one stem, a hole and two parts, nothing, names and classes that mean something elsewhere."""
+    ring = LEFT & ~np.roll(LEFT[::-1], 0) | RIGHT
+    ring[20:26, 14:22] = False
+    bad = '</name><x a="'
+    rows = [
+        ({"id": "a/1", "frame": "sub/a.png", "extra": {"category": bad}}, ring),
+        ({"id": "a/2", "frame": "sub/a.jpg", "extra": {"category": "dog", "score": 0.25}}, RIGHT),
+        ({"id": "../../x", "frame": "../../x/=\u202e\n.png", "model_score": 0.5, "text": "the dog"}, LEFT),
+        ({"id": "none", "frame": "sub/a.jpg"}, np.zeros_like(LEFT)),
+    ]  # fmt: skip
+    save_frame(tmp_path / "frames/sub/a.png")
+    return record_of(tmp_path / "record", rows)
+
+
+@pytest.mark.parametrize("name", EXPORT_FORMATS)
+def test_nothing_leaves_the_folder_and_only_asked_for_pictures_are_copied(
+    small: Path, tmp_path: Path, name: str
+) -> None:
+    before = tree(tmp_path)
+    done = exported(small, name, tmp_path / "out")
+    assert {key: value for key, value in tree(tmp_path).items() if not key.startswith("out/")} == before
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert all(path.name.isprintable() and path.resolve().is_relative_to(tmp_path / "out") for path in files)
+    assert not [path for path in files if path.suffix == ".jpg"]
+    assert (done.masks, done.renamed) == (4, 2)
+    assert sum(done.left_out.values()) == (0 if name == "hf-datasets" else 1)
+    assert json.loads((tmp_path / "out" / SUMMARY).read_text())["masks"] == 4
+    assert done.sentences[0].startswith(f"{4 - sum(done.left_out.values())} of 4 masks on 3 frames")
+    copied = exported(small, name, tmp_path / "with", images=tmp_path / "frames")
+    assert (copied.pictures, copied.missing) == (1, 2)
+
+
+def test_files_of_others_are_never_touched(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs/letter.txt").write_text("dear diary")
+    before = tree(tmp_path)
+    for out in (tmp_path / "theirs", small):
+        with pytest.raises(RecordError, match="other files"):
+            exported(small, "yolo", out)
+    with pytest.raises(UsageError, match="no format"):
+        exported(small, "coco", tmp_path / "out")
+    with pytest.raises(UsageError, match="no action"):
+        exported(small, "yolo", tmp_path / "out", actions=("acept",))
+    with pytest.raises(UsageError, match="no folder"):
+        exported(small, "yolo", tmp_path / "out", images=tmp_path / "nowhere")
+    assert tree(tmp_path) == before
+
+
+def test_names_are_kept_where_they_are_safe() -> None:
+    assert safe_path("clip 1/Straße.jpg", set()) == "clip 1/Straße.jpg"
+    for name in (
+        "../a.jpg",
+        "/etc/passwd",
+        "a/../../b.jpg",
+        "C:\\x.png",
+        ".hidden.png",
+        "a//b.png",
+        "x" * 400 + ".png",
+    ):
+        made = safe_path(name, set())
+        assert not made.startswith(("/", "."))
+        assert not {"..", "", "\\"} & set(made.split("/"))
+    assert safe_path("a.png", {"a"}) not in {"a.png", safe_path("a.jpg", {"a"})}
+
+
+def test_label_studio_takes_what_people_drew_before_what_was_predicted(small: Path, tmp_path: Path) -> None:
+    exported(small, "label-studio", tmp_path / "out", images=tmp_path / "frames")
+    path = tmp_path / "out/tasks.json"
+    (task, *_) = [one for one in json.loads(path.read_text()) if one["data"]["image"].endswith("sub/a.png")]
+    assert task["predictions"][0]["score"] == pytest.approx(0.7)
+    drawn = {
+        "type": "polygonlabels", "original_width": 64, "original_height": 48, "id": "p", "from_name": "l",
+        "value": {"points": [[0, 0], [50, 0], [50, 50], [0, 50]], "closed": True, "polygonlabels": ["cat"]},
+    }  # fmt: skip
+    box = {"type": "rectanglelabels", "value": {"x": 1, "y": 1, "width": 3, "height": 3}}
+    task["annotations"] = [{"result": [drawn, box]}, {"was_cancelled": True, "result": [drawn]}]
+    broken = {**task, "annotations": [{"result": [{**drawn, "original_width": "64"}]}]}
+    path.write_text(json.dumps([task, {"data": {}, "annotations": []}, broken]))
+    found = list_items(path)
+    (one,) = found.items
+    assert (one.extra["category"], read_mask(one.mask).mask.sum()) == ("cat", 32 * 24)
+    assert len(found.errors) == 2
+    assert "rectanglelabels" in found.notes[0]
+
+
+@pytest.mark.parametrize("values", [[], [0] * 7, [255] * 40, [300], ["1"], [True] * 30])
+def test_a_broken_brush_mask_is_an_error_of_its_own(values: list[Any]) -> None:
+    from auscult.media.rle_pack import pack, unpack
+
+    with pytest.raises(InputError):
+        unpack(values, LEFT.shape)
+    with pytest.raises(InputError):
+        unpack(pack(LEFT)[:-3], LEFT.shape)
+    with pytest.raises(InputError):
+        unpack(pack(LEFT), (64, 47))
+
+
+class Detections(SimpleNamespace):
+    """The attributes of ``supervision.Detections``."""
+
+    def __len__(self) -> int:
+        return len(self.xyxy)
+
+
+def test_detections_come_back(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = {frame.picture: list(frame.masks) for frame in record_frames(small)}
+    given = next(masks for masks in frames.values() if len(masks) == 2)
+    with pytest.raises(UsageError, match="supervision"):
+        to_detections(given)
+    monkeypatch.setitem(sys.modules, "supervision", ModuleType("supervision"))
+    monkeypatch.setattr(sys.modules["supervision"], "Detections", Detections, raising=False)
+    made = to_detections(given, classes=["object", "dog"])
+    assert made.mask.shape == (2, *LEFT.shape)
+    assert (made.class_id.tolist(), made.confidence) == ([1, 0], None)
+    assert made.data["auscult_iou"].tolist() == [0.7, 0.7]
+    back = from_detections(made, frame="a.jpg")
+    assert [(one.row["id"], one.label) for one in back] == [("a/2", "dog"), ("none", "object")]
+    assert all(np.array_equal(one.mask, before.mask) for one, before in zip(back, given, strict=True))
+    with pytest.raises(InputError, match="no mask"):
+        from_detections(Detections(xyxy=np.zeros((1, 4)), mask=None))
+
+
+def test_fields_of_fiftyone_come_back(small: Path) -> None:
+    given = [one for frame in record_frames(small, actions=ACTIONS) for one in frame.masks]
+    fields = to_fiftyone(given)
+    assert len(fields) == 3, "nothing has no box"
+    back = from_fiftyone([SimpleNamespace(**{"confidence": None, **one}) for one in fields], size=LEFT.shape)
+    kept = [one for one in given if one.mask.any()]
+    assert [(one.row["id"], one.label, one.score) for one in back] == [
+        (one.row["id"], one.label, one.score) for one in kept
+    ]
+    assert all(np.array_equal(one.mask, before.mask) for one, before in zip(back, kept, strict=True))
+    with pytest.raises(InputError, match="as large as its box"):
+        from_fiftyone([{**fields[0], "mask": np.ones((2, 2), bool)}], size=LEFT.shape)
