@@ -49,17 +49,42 @@ def runs_of(mask: Mask) -> NDArray[np.int64]:
     if mask.size == 0:
         return np.zeros(1, dtype=np.int64)
     # The byte of True may be any but 0, as in what Pillow gives.
-    flat = cv2.transpose((mask.view(np.uint8) != 0).view(np.uint8)).reshape(-1)
-    changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    edges = np.concatenate(([0] if not flat[0] else [0, 0], changes, [flat.size]))
-    return np.diff(edges).astype(np.int64)
+    pixels, height = mask.view(np.uint8), mask.shape[0]
+    changes: list[NDArray[np.int64]] = []
+    last, wide = 0, _columns_at_once(height)
+    for left in range(0, mask.shape[1], wide):
+        flat = cv2.transpose((pixels[:, left : left + wide] != 0).view(np.uint8)).reshape(-1)
+        found = np.flatnonzero(flat[1:] != flat[:-1]) + (left * height + 1)
+        changes.append(np.concatenate(([left * height], found)) if flat[0] != last else found)
+        last = int(flat[-1])
+    return np.diff(np.concatenate(([0], *changes, [mask.size]))).astype(np.int64)
 
 
 def mask_of(runs: NDArray[np.int64], size: tuple[int, int]) -> Mask:
     """Draw runs, int64 (N,), the first of 0s, known to be whole: bool of ``size`` (height, width), C-contiguous."""
     height, width = size
-    flat = np.repeat((np.arange(runs.size) & 1).astype(np.uint8), runs)
-    return np.ascontiguousarray(cv2.transpose(flat.reshape(width, height))).reshape(height, width).view(np.bool_)
+    values = (np.arange(runs.size) & 1).astype(np.uint8)
+    wide = _columns_at_once(height)
+    if width <= wide:
+        flat = np.repeat(values, runs)
+        return np.ascontiguousarray(cv2.transpose(flat.reshape(width, height))).reshape(height, width).view(np.bool_)
+    mask = np.empty(size, dtype=np.uint8)
+    ends = np.cumsum(runs)
+    for left in range(0, width, wide):
+        begin, end = left * height, min(left + wide, width) * height
+        here = slice(int(np.searchsorted(ends, begin, "right")), int(np.searchsorted(ends, end, "left")) + 1)
+        edges = np.clip(ends[here], begin, end)
+        flat = np.repeat(values[here], np.diff(edges, prepend=begin))
+        mask[:, left : left + wide] = cv2.transpose(flat.reshape(-1, height)).reshape(height, -1)
+    return mask.view(np.bool_)
+
+
+_PIXELS_AT_ONCE = 1 << 24
+
+
+def _columns_at_once(height: int) -> int:
+    """Columns that are turned at a time: a large mask is not held twice."""
+    return max(1, _PIXELS_AT_ONCE // max(height, 1))
 
 
 def _compressed(runs: NDArray[np.int64]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import os
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from auscult.errors import InputError, UsageError
 from auscult.media.containers import EXPECTED, best_stream, damaged, decoder_errors, load_av, opened_video, zero_of
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_seconds, check_sound
-from auscult.media.paths import read_bytes
-from auscult.media.wav import Sound, bounded, decode_wav, is_wav
+from auscult.media.paths import check_file, regular_descriptor, unreadable
+from auscult.media.wav import BLOCK, SampleBlocks, Sound, decode_wav, is_wav
+from auscult.types import Samples
 
 MOST_CHANNELS: Final = 7
 """More than these PyAV does not give back."""
@@ -43,15 +44,13 @@ def read_soundtrack(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound | N
             )
         check_sound((channels, 0), rate, limits=limits, path=path)
         check_seconds((container.duration or 0) / 1e6, limits=limits, path=path)
-        chunks = list(_chunks(container, stream, path=path, limits=limits)) if rate and channels else []
-    end = max((start + chunk.shape[1] for start, chunk in chunks), default=0)
-    if end <= 0:
+        whole = SampleBlocks(channels, limits.max_samples // max(channels, 1), path=path)
+        for start, chunk in _chunks(container, stream, path=path, limits=limits) if rate and channels else ():
+            if start + chunk.shape[1] > 0:
+                whole.put(chunk[:, max(0, -start) :], start=max(0, start))
+    if whole.count == 0:
         raise InputError("the sound of the video has no samples", expected=EXPECTED, path=path)
-    whole = np.zeros((channels, end), dtype=np.float32)
-    for start, chunk in chunks:
-        inner = chunk[:, max(0, -start) :]
-        whole[:, max(0, start) : max(0, start) + inner.shape[1]] = inner
-    return Sound(samples=bounded(whole, path=path), rate_hz=rate)
+    return Sound(samples=whole.samples(), rate_hz=rate)
 
 
 def _chunks(container: Any, stream: Any, *, path: Path, limits: Limits) -> Iterator[tuple[int, NDArray[np.float32]]]:
@@ -79,7 +78,6 @@ def _chunks(container: Any, stream: Any, *, path: Path, limits: Limits) -> Itera
 SOUND_SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".au", ".caf", ".w64"})
 """Endings that a folder of sounds is searched for; a file named alone may have any."""
 
-_BLOCK = 1 << 16
 _BEGINNINGS = (
     *(b"OggS", b"fLaC", b"ID3", b"FORM", b".snd", b"RIFF", b"RIFX", b"RF64", b"caff", b"riff", b"wvpk"),
     *(bytes((0xFF, second)) for second in range(0xE0, 0x100)),  # an MPEG frame
@@ -90,12 +88,20 @@ _EXPECTED = "a whole sound file: WAV, FLAC, Ogg or MP3"
 def read_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound:
     """Read a sound file, by its content: (channels, samples) float32; what is over full scale is cut off.
 
-    Limits are checked before decoding, and again while it goes on where the header does not tell.
+    Limits are checked before decoding, and again while it goes on where the header does not tell. It is decoded in
+    blocks: at most ``limits.max_samples`` float32 are held, once.
     """
-    data = read_bytes(path, limits=limits)
-    sound = decode_wav(data, path=path, limits=limits) if is_wav(data) else None
-    if sound is None:
-        sound = _decoded(data, path=path, limits=limits)
+    check_file(path, limits=limits)
+    try:
+        # By its descriptor: of a file with a name libsndfile would look at the ending.
+        with os.fdopen(regular_descriptor(path, os.O_RDONLY), "rb") as file:
+            head = file.read(12)
+            sound = decode_wav(file, path=path, limits=limits) if is_wav(head) else None
+            if sound is None:
+                file.seek(0)
+                sound = _decoded(file, head, path=path, limits=limits)
+    except OSError as error:
+        raise unreadable(path, error) from error
     if sound.samples.shape[1] == 0:
         raise InputError("the sound has no samples", expected=_EXPECTED, hint="copy or export it again", path=path)
     return sound
@@ -113,16 +119,15 @@ def _soundfile() -> Any:
     return soundfile
 
 
-def _decoded(data: bytes, *, path: Path, limits: Limits) -> Sound:
+def _decoded(source: BinaryIO, head: bytes, *, path: Path, limits: Limits) -> Sound:
     try:
         soundfile = _soundfile()
     except UsageError:
-        if data.startswith(_BEGINNINGS):
+        if head.startswith(_BEGINNINGS):
             raise
         raise InputError("the file is no sound that is known", expected=_EXPECTED, path=path) from None
     try:
-        # From memory: of a file with a name libsndfile would look at the ending.
-        with soundfile.SoundFile(io.BytesIO(data)) as file:
+        with soundfile.SoundFile(source) as file:
             check_sound((file.channels, max(0, file.frames)), file.samplerate, limits=limits, path=path)
             samples = _blocks(file, path=path, limits=limits)
             return Sound(samples=samples, rate_hz=int(file.samplerate))
@@ -146,24 +151,18 @@ def _decoded(data: bytes, *, path: Path, limits: Limits) -> Sound:
         ) from error
 
 
-def _blocks(file: Any, *, path: Path, limits: Limits) -> np.ndarray[Any, np.dtype[np.float32]]:
+def _blocks(file: Any, *, path: Path, limits: Limits) -> Samples:
     """Decode block by block: a length in a header may be wrong."""
-    parts: list[np.ndarray[Any, np.dtype[np.float32]]] = []
-    count = 0
-    while True:
-        block = file.read(_BLOCK, dtype="float32", always_2d=True)
-        if len(block) == 0:
-            break
-        parts.append(block)
-        count += len(block)
-        check_sound((file.channels, count), file.samplerate, limits=limits, path=path)
-    if count < file.frames and file.format != "MP3":  # the length of an MP3 is an estimate
+    whole = SampleBlocks(file.channels, max(0, file.frames), path=path)
+    while len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
+        check_sound((file.channels, whole.count + len(block)), file.samplerate, limits=limits, path=path)
+        whole.put(block.T)
+    if whole.count < file.frames and file.format != "MP3":  # the length of an MP3 is an estimate
         raise InputError(
-            f"the sound is truncated or damaged: {count / file.samplerate:.3f} of "
+            f"the sound is truncated or damaged: {whole.count / file.samplerate:.3f} of "
             f"{file.frames / file.samplerate:.3f} s could be decoded",
             expected=_EXPECTED,
             hint="copy or export it again",
             path=path,
         )
-    whole = np.concatenate(parts).T if parts else np.zeros((file.channels, 0), dtype=np.float32)
-    return bounded(whole, path=path)
+    return whole.samples()

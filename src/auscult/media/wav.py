@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,9 +65,13 @@ def is_wav(head: bytes) -> bool:
     return head[:4] == b"RIFF" and head[8:12] == b"WAVE"
 
 
-def decode_wav(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Sound | None:
-    """Decode a WAV file of PCM (8 to 32 bits) or floating point (32, 64 bits); None where it is of another coding."""
-    form, body, declared = _chunks(data, path)
+def decode_wav(source: bytes | BinaryIO, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Sound | None:
+    """Decode a WAV file of PCM (8 to 32 bits) or floating point (32, 64 bits); None where it is of another coding.
+
+    Of a file no more is held than its samples as float32 and one block of its bytes.
+    """
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
+    form, there, declared = _chunks(file, path)
     code, channels, rate_hz, _, block, bits = struct.unpack_from("<HHIIHH", form)
     if code == _EXTENSIBLE and len(form) >= 26:
         code = struct.unpack_from("<H", form, 24)[0]
@@ -76,22 +81,54 @@ def decode_wav(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> S
         raise _broken(path, f"its header says {channels} channels, {rate_hz} Hz and {block} bytes a sample")
     count = declared // block
     check_sound((channels, count), rate_hz, limits=limits, path=path)
-    if len(body) < count * block:
+    if there < count * block:
         raise InputError(
-            f"the sound is truncated: {len(body) // block / rate_hz:.3f} of {count / rate_hz:.3f} s are there",
+            f"the sound is truncated: {there // block / rate_hz:.3f} of {count / rate_hz:.3f} s are there",
             expected="a whole WAV file",
             hint="copy or export it again",
             path=path,
         )
-    values = _values(body[: count * block], code=code, bits=bits)
-    return Sound(samples=bounded(values.reshape(count, channels).T, path=path), rate_hz=int(rate_hz))
+    whole = SampleBlocks(channels, count, path=path)
+    while whole.count < count:
+        body = file.read(min(BLOCK, count - whole.count) * block)
+        if not body or len(body) % block:
+            raise _broken(path, "it became shorter while it was read")
+        whole.put(_values(body, code=code, bits=bits).reshape(-1, channels).T)
+    return Sound(samples=whole.samples(), rate_hz=int(rate_hz))
 
 
-def bounded(values: NDArray[np.float32], *, path: Path) -> Samples:
-    """Samples as float32 within [-1, 1], C-contiguous; what is over full scale is cut off, as on any player."""
-    if not np.isfinite(values).all():
-        raise InputError("the sound holds values that are not finite", expected="samples from -1 to 1", path=path)
-    return np.clip(np.ascontiguousarray(values, dtype=np.float32), -1.0, 1.0)
+BLOCK: Final = 1 << 16
+"""Samples of each channel that are decoded at a time."""
+
+
+class SampleBlocks:
+    """A sound of at most ``most`` samples a channel that comes in blocks and is held once; gaps are silence."""
+
+    def __init__(self, channels: int, most: int, *, path: Path) -> None:
+        self._whole = np.zeros((channels, most), dtype=np.float32)  # takes memory only where it is written to
+        self._path = path
+        self.count = 0
+
+    def put(self, block: NDArray[np.float32], *, start: int | None = None) -> None:
+        """Add a block, (channels, samples), at the end or from a sample on; what is over full scale is cut off."""
+        if not np.isfinite(block).all():
+            raise InputError(
+                "the sound holds values that are not finite", expected="samples from -1 to 1", path=self._path
+            )
+        begin = self.count if start is None else start
+        end = begin + block.shape[1]
+        np.clip(block, -1.0, 1.0, out=self._whole[:, begin:end])
+        self.count = max(self.count, end)
+
+    def samples(self) -> Samples:
+        """The whole, (channels, samples), float32 within [-1, 1], C-contiguous."""
+        channels, most = self._whole.shape
+        flat = self._whole.reshape(-1)
+        for row in range(1, channels if self.count < most else 1):
+            for begin in range(0, self.count, BLOCK):  # moved down in place, part by part
+                part = self._whole[row, begin : min(begin + BLOCK, self.count)]
+                flat[row * self.count + begin :][: part.size] = part
+        return flat[: channels * self.count].reshape(channels, self.count)
 
 
 def _values(body: bytes, *, code: int, bits: int) -> NDArray[np.float32]:
@@ -110,32 +147,42 @@ def _values(body: bytes, *, code: int, bits: int) -> NDArray[np.float32]:
     return np.asarray(np.frombuffer(body, f"<i{bits // 8}") / scale, dtype=np.float32)
 
 
-def _chunks(data: bytes, path: Path) -> tuple[bytes, bytes, int]:
-    """The format chunk, the bytes of the data chunk that are there, and how many it should have."""
+_MOST_FORM_BYTES: Final = 1024
+
+
+def _chunks(file: BinaryIO, path: Path) -> tuple[bytes, int, int]:
+    """The format chunk, how many bytes of the data chunk are there, and how many it should have; the file at them."""
+    length = file.seek(0, io.SEEK_END)
     offset, form = 12, b""
-    while offset + 8 <= len(data):
-        name, size = data[offset : offset + 4], int.from_bytes(data[offset + 4 : offset + 8], "little")
+    while offset + 8 <= length:
+        head = _at(file, offset, 8)
+        name, size = head[:4], int.from_bytes(head[4:], "little")
         offset += 8
         if name == b"fmt ":
-            form = data[offset : offset + size]
+            form = _at(file, offset, min(size, _MOST_FORM_BYTES))
         elif name == b"data":
             if len(form) < 16:
                 raise _broken(path, "no whole format chunk stands before its data")
-            rest = len(data) - offset
+            rest = length - offset
             # A program that wrote to a pipe could not go back to fill in the size.
-            unknown = size == _UNKNOWN_SIZE or (size == 0 and not _chunk_at(data, offset))
+            unknown = size == _UNKNOWN_SIZE or (size == 0 and not _chunk_at(_at(file, offset, 8), length - offset))
             declared = rest if unknown else size
-            return form, data[offset : offset + min(declared, rest)], declared
+            file.seek(offset)
+            return form, min(declared, rest), declared
         offset += size + size % 2
     raise _broken(path, "it has no data chunk")
 
 
-def _chunk_at(data: bytes, offset: int) -> bool:
-    """Whether a chunk begins here: four printable characters, rare in samples, and a size that fits into the file."""
-    head = data[offset : offset + 8]
+def _at(file: BinaryIO, offset: int, size: int) -> bytes:
+    file.seek(offset)
+    return file.read(size)
+
+
+def _chunk_at(head: bytes, rest: int) -> bool:
+    """Whether a chunk begins so: four printable characters, rare in samples, and a size that fits into the rest."""
     if len(head) < 8 or not all(0x20 <= byte < 0x7F for byte in head[:4]):
         return False
-    return offset + 8 + int.from_bytes(head[4:], "little") <= len(data)
+    return 8 + int.from_bytes(head[4:], "little") <= rest
 
 
 def _broken(path: Path, problem: str) -> InputError:
