@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import struct
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -211,7 +213,7 @@ def test_the_error_names_file_and_opcode(tmp_path: Path) -> None:
 
 def test_a_crash_of_the_reader_costs_the_reader_only(tmp_path: Path) -> None:
     file = tmp_path / "refs.p"
-    file.write_bytes(b"})" + b"\x85" * 2_000_000 + b"Ns.")  # a key of tuples in tuples: its hash has no bottom
+    file.write_bytes(b"})" + b"\x85" * 500_000 + b"Ns.")  # a key of tuples in tuples: its hash has no bottom
     with pytest.raises(InputError, match="died") as caught:
         load_pickle(file)
     assert caught.value.path == str(file)
@@ -221,7 +223,7 @@ def test_a_crash_of_the_reader_costs_the_reader_only(tmp_path: Path) -> None:
 
 def test_bounds_on_time_and_memory(tmp_path: Path) -> None:
     file = tmp_path / "refs.p"
-    file.write_bytes(b"(" + b"]" * 3_000_000 + b"l.")
+    file.write_bytes(b"(" + b"U\x02ab" * 3_000_000 + b"l.")
     for limits in (PickleLimits(max_s=0.2), PickleLimits(max_memory_mb=100)):
         with pytest.raises(InputError, match="was stopped") as caught:
             load_pickle(file, limits=limits)
@@ -288,3 +290,32 @@ def test_any_bytes_are_read_or_refused_by_name(noise: bytes, value: Any, protoco
     whole = pickle.dumps(value, protocol)
     for data in (noise, whole[:place], whole[:place] + noise + whole[place + 1 :]):
         assert refusal(data) == str(FILE)
+
+
+BOMB = """
+import json, resource, sys
+from pathlib import Path
+from auscult.cases.safe_pickle import load_pickle
+from auscult.errors import InputError
+told = []
+for name in sys.argv[1:]:
+    try:
+        load_pickle(Path(name))
+    except InputError as error:
+        told.append(error.message)
+found = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([told, found.ru_maxrss / 1024, found.ru_utime]))
+"""
+
+
+def test_millions_of_empty_containers_are_refused_before_they_are_made(tmp_path: Path) -> None:
+    files = []
+    for opcode in (b"}", b"\x8f", b")"):  # a dict, a set and a tuple in one byte each
+        files.append(tmp_path / f"{opcode[0]}.p")
+        files[-1].write_bytes(b"\x80\x04" + opcode * 18_500_000 + b".")
+    command = [sys.executable, "-c", BOMB, *map(str, files)]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    told, peak_mb, seconds = json.loads(done.stdout)
+    assert [message.partition(": ")[2] for message in told] == ["its containers take more than 176 MB"] * 3
+    assert peak_mb < 500
+    assert seconds < 15, "processor time of three processes"

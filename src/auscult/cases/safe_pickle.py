@@ -10,11 +10,13 @@ costs the reader.
 Protocols 0 to 5 are read, also as Python 2 wrote them: its 8-bit strings become text, as UTF-8, else Latin-1.
 
 Keys and members of sets are scalars or flat tuples of scalars. A value that holds itself, nests deeper than
-``max_depth``, or has more than ``max_values`` parts when written out (shared parts counted each time) is refused.
+``max_depth``, or has more than ``max_values`` parts when written out (shared parts counted each time) is refused. So is
+a file whose containers would take far more memory than its size, before they do: one byte can ask for an empty set.
 """
 
 from __future__ import annotations
 
+import gc
 import io
 import pickletools
 import struct
@@ -39,19 +41,26 @@ class PickleLimits:
 
     Attributes:
         max_bytes: Size of the file.
+        max_growth: How many times the size of the file its containers may take while it is read; RefCOCO takes 7.
         max_depth: How deep the value may nest.
         max_values: Parts of the value, shared ones counted as often as they stand in it.
         max_s: Seconds that reading the file may take.
-        max_memory_mb: Memory of the process that reads it, in mebibytes.
+        max_memory_mb: Memory of the process that reads it, in mebibytes; of small files less, see ``memory_mb``.
     """
 
     max_bytes: int = 256 * 1024 * 1024
+    max_growth: int = 10
     max_depth: int = 64
     max_values: int = 20_000_000
-    max_s: float = 600.0
+    max_s: float = 120.0
     max_memory_mb: int = 8192
 
+    def memory_mb(self, size: int) -> int:
+        """Memory of the process that reads a file of so many bytes, in mebibytes."""
+        return min(self.max_memory_mb, _LEAST_MB + 2 * self.max_growth * (size >> 20))
 
+
+_LEAST_MB = 300
 DEFAULT_LIMITS = PickleLimits()
 
 _EXPECTED = "a pickle of plain values: dict, list, tuple, set, text, bytes, numbers, true, false, none"
@@ -79,7 +88,7 @@ def load_pickle(path: Path, *, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
         [Task(path.name, path)],
         workers=1,
         timeout_s=limits.max_s,
-        memory_mb=limits.max_memory_mb,
+        memory_mb=limits.memory_mb(path.stat().st_size),
         stage="read",
     )
     if not isinstance(result.outcome, Failed):
@@ -92,6 +101,7 @@ def load_pickle(path: Path, *, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
 
 
 def _reader(limits: PickleLimits) -> Callable[[Path], Any]:
+    gc.disable()  # millions of containers that hold no cycle would be walked again and again
     return lambda path: parse_pickle(
         read_bytes(path, limits=Limits(max_bytes=limits.max_bytes)), path=path, limits=limits
     )
@@ -105,7 +115,7 @@ def parse_pickle(data: bytes, *, path: Path, limits: PickleLimits = DEFAULT_LIMI
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # an escape that is not known gives a warning only
         try:
-            value = _PlainUnpickler(file, fix_imports=False).load()
+            value = _PlainUnpickler(file, most=max(_LEAST_BYTES, limits.max_growth * len(data))).load()
             _check_shape(value, path, limits)
         except _BROKEN as error:
             message = f"before byte {file.tell()}: {str(error) or 'out of memory'}"
@@ -160,16 +170,43 @@ class _Steps(dict[int, Callable[..., None]]):
         raise UnpicklingError(f"opcode {name} makes no plain value")
 
 
+_LEAST_BYTES = 32 << 20
+# About what CPython takes for each, with its place on the stack or in the memo.
+_TAKES: Mapping[str, int] = {
+    "MARK": 80, "EMPTY_LIST": 64, "LIST": 64, "EMPTY_DICT": 72, "DICT": 72, "EMPTY_SET": 224, "FROZENSET": 224,
+    "REDUCE": 224, "EMPTY_TUPLE": 56, "TUPLE": 56, "TUPLE1": 56, "TUPLE2": 64, "TUPLE3": 72,
+    "PUT": 100, "BINPUT": 100, "LONG_BINPUT": 100, "MEMOIZE": 100,
+}  # fmt: skip
+
+
+def _step(opcode: pickletools.OpcodeInfo) -> Callable[..., None]:
+    """What is done at an opcode; those that make containers are counted."""
+    done: Callable[..., None] = _Unpickler.dispatch[ord(opcode.code)]
+    takes = _TAKES.get(opcode.name)
+    if takes is None:
+        return done
+
+    def counted(unpickler: _PlainUnpickler) -> None:
+        unpickler.left -= takes
+        if unpickler.left < 0:
+            raise UnpicklingError(f"its containers take more than {unpickler.most >> 20:,} MB")
+        done(unpickler)
+
+    return counted
+
+
 class _PlainUnpickler(_Unpickler):
-    """Builds plain values; a name gives a function of this module or nothing."""
+    """Builds plain values in ``most`` bytes of containers; a name gives a function of this module or nothing."""
 
     stack: list[Any]
     metastack: list[Any]
     dispatch: ClassVar[dict[int, Callable[..., None]]] = _Steps(
-        (ord(opcode.code), _Unpickler.dispatch[ord(opcode.code)])
-        for opcode in pickletools.opcodes
-        if opcode.name in _PLAIN
+        (ord(opcode.code), _step(opcode)) for opcode in pickletools.opcodes if opcode.name in _PLAIN
     )
+
+    def __init__(self, file: io.BytesIO, *, most: int) -> None:
+        super().__init__(file, fix_imports=False)
+        self.most = self.left = most
 
     def find_class(self, module: str, name: str) -> Any:
         known = _NAMES.get(f"{module} {name}")
