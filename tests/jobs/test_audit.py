@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import sys
 import threading
 from collections import Counter
@@ -476,13 +477,13 @@ def test_an_audit_reads_its_verdicts_once_and_opens_each_frame_twice(
     """Once for judging and once for the crops of the worst; before that a resumed run reads what is done."""
     source = folder_input(tmp_path / "in")
     opened: Counter[str] = Counter()
-    plain = Path.open
+    plain = os.open
 
-    def counted(path: Path, *args: Any, **kwargs: Any) -> Any:
-        opened[f"{path.parent.name}/{path.name}"] += not args or args[0] == "rb"
-        return plain(path, *args, **kwargs)
+    def counted(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
+        opened["/".join(Path(path).parts[-2:])] += flags & (os.O_WRONLY | os.O_RDWR) == 0
+        return plain(path, flags, *args, **kwargs)
 
-    monkeypatch.setattr(Path, "open", counted)
+    monkeypatch.setattr(os, "open", counted)
     audit_folder(AuditOptions(source=source, out=tmp_path / "out", workers=0))
     assert [opened[f"frames/{stem}.png"] for stem in "abc"] == [2, 2, 2]
     assert opened["out/verdicts.jsonl"] == 2

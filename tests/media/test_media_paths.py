@@ -119,7 +119,7 @@ def test_a_file_without_the_right_to_read(tmp_path: Path, monkeypatch: pytest.Mo
     def denied(*_: object, **__: object) -> None:  # root may read everything, so the rights alone would not do
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(os, "open", denied)
     for reader in (read_bytes, frame_size, object_indices):
         with pytest.raises(InputError, match="may not be read") as caught:
             reader(path)

@@ -30,6 +30,7 @@ def audit(options: AuditOptions, shown: Shown) -> None:
 
 def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None:
     """Print a finished record: the summary as JSON, or its tables."""
+    from auscult.record.manifest import notes_of
     from auscult.record.reader import read_run
 
     run = read_run(folder)
@@ -40,7 +41,7 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None
     from auscult.report.tables import console_tables
 
     show.tables(console_tables(run))
-    for note in run.manifest.get("inputs", {}).get("notes", ()):
+    for note in notes_of(run.manifest):
         show.say(f"note: {note}")
     _say_remarks(run)
     _say_unlike(run)

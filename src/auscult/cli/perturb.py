@@ -69,12 +69,13 @@ def _perturb(options: PerturbOptions, shown: Shown) -> None:
     """Run a perturbation command."""
     from auscult.jobs.perturb.run import perturb
     from auscult.record.folder import read_manifest
+    from auscult.record.manifest import notes_of
 
     if options.video_timeout_s is not None:
         options = replace(options, timeout_s=options.video_timeout_s)
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary, tables = perturb(options, progress)
-    notes = [f"note: {note}" for note in read_manifest(options.out).get("inputs", {}).get("notes", ())]
+    notes = [f"note: {note}" for note in notes_of(read_manifest(options.out))]
     items = sorted(options.out.glob("*/items.jsonl"))
     if summary.ok and items:
         notes.append(f"next: {as_command('auscult', 'audit', items[0].parent, '--out', f'{options.out}-audit')}")

@@ -17,7 +17,7 @@ from PIL import Image
 
 from auscult.errors import InputError, OutputError
 from auscult.media.limits import DEFAULT_LIMITS, Limits
-from auscult.media.paths import check_file, read_bytes, unreadable, write_bytes
+from auscult.media.paths import check_file, open_regular, read_bytes, unreadable, write_bytes
 from auscult.media.pictures import opened, orientation, pixels, png_file, upright, upright_size
 from auscult.types import Frame
 
@@ -95,7 +95,7 @@ def frame_size(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> tuple[int, int
     """(height, width) of the frame that ``read_frame`` gives, from the header alone."""
     check_file(path, limits=limits)
     try:
-        with Path(path).open("rb") as file, opened(file, path=path, limits=limits) as picture:
+        with open_regular(path) as file, opened(file, path=path, limits=limits) as picture:
             return upright_size(picture)
     except OSError as error:
         raise unreadable(path, error) from error

@@ -40,7 +40,7 @@ from PIL import Image
 from auscult.errors import InputError, TooLarge
 from auscult.media.crops import cropped
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
-from auscult.media.paths import check_file, read_bytes, unreadable, write_bytes
+from auscult.media.paths import check_file, open_regular, read_bytes, unreadable, write_bytes
 from auscult.media.pictures import opened, orientation, pixels, png_file, upright, upright_size
 from auscult.media.readings import SOFT, VOID, LoadedMask, distinct, in_colour, of_indices, of_values, one_channel
 from auscult.media.rle import decode, mask_of, rle_size
@@ -408,7 +408,7 @@ def object_indices(
             return None
         return distinct(npy_array(read_bytes(path, limits=limits), path=path, limits=limits), path)
     try:
-        with path.open("rb") as file, opened(file, path=path, limits=limits) as picture:
+        with open_regular(path) as file, opened(file, path=path, limits=limits) as picture:
             mode = picture.mode
             if mode != "P" and (labels is False or (labels is None and mode not in _GREY_MODES)):
                 return None

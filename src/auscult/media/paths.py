@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import re
 import stat
@@ -119,7 +120,7 @@ def read_bytes(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
     """Read a whole file of at most ``limits.max_bytes``, which ``check_file`` allows."""
     check_file(path, limits=limits)
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(limits.max_bytes + 1)
     except OSError as error:
         raise unreadable(path, error) from error
@@ -128,6 +129,30 @@ def read_bytes(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
     if len(data) > limits.max_bytes:
         raise _over(path, len(data), limits)
     return data
+
+
+NOT_REGULAR = "it is a device, pipe or socket"
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+
+
+def open_regular(path: Path) -> io.BufferedReader:
+    """Open a regular file for reading, without ever waiting; OSError where it is a folder, device, pipe or socket."""
+    return open(path, "rb", opener=regular_descriptor)
+
+
+def regular_descriptor(path: str | os.PathLike[str], flags: int, mode: int = 0o644) -> int:
+    """``os.open`` that never waits, as for the other end of a pipe; OSError where it is a device, pipe or socket."""
+    try:
+        descriptor = os.open(path, flags | _NONBLOCK, mode)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket, or a pipe that nobody reads
+            raise OSError(errno.EINVAL, NOT_REGULAR, str(path)) from error
+        raise
+    kind = os.fstat(descriptor).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, NOT_REGULAR, str(path))
+    return descriptor
 
 
 def check_file(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -143,9 +168,7 @@ def check_file(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise InputError("it is a folder", expected="a file", hint="name a file in it", path=path)
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(
-            "it is a device, pipe or socket", expected="a regular file", hint="copy what it gives to a file", path=path
-        )
+        raise InputError(NOT_REGULAR, expected="a regular file", hint="copy what it gives to a file", path=path)
     if status.st_size == 0:
         raise _empty(path)
     if status.st_size > limits.max_bytes:

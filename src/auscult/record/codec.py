@@ -41,6 +41,7 @@ import numpy as np
 from msgspec import Meta
 
 from auscult.errors import AuscultError, OutputError, RecordError, UsageError
+from auscult.media.paths import open_regular
 
 T = TypeVar("T")
 
@@ -114,7 +115,7 @@ def read_file(
 ) -> T:
     """Read a whole JSON file as a type; errors say that ``what`` cannot be read, and what was ``expected``."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(most_bytes + 1)
         if len(content) > most_bytes:
             raise error(f"more than {most_bytes} bytes", expected=expected, hint=hint, path=path)
@@ -141,9 +142,13 @@ def dump(value: object, *, indent: int | None = None) -> bytes:
 
 
 def load(text: bytes) -> Any:
-    """Read a JSON value; ValueError where it is no JSON of UTF-8, holds NaN or infinity, or nests too deeply."""
+    """Read a JSON value; ValueError where it is no JSON of UTF-8, holds NaN or infinity, or nests too deeply.
+
+    A number that no float can hold, such as 1e400 or one of 400 digits, is infinite, so that no arithmetic raises;
+    ``from_json`` refuses it.
+    """
     try:
-        return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
+        return _DECODER.decode(text.decode("utf-8"))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -383,3 +388,11 @@ def _unwritable(error: Exception) -> OutputError:
 
 def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _whole(text: str) -> int | float:
+    return int(text) if len(text) <= _MOST_DIGITS else float(text)
+
+
+_MOST_DIGITS = 300
+_DECODER = json.JSONDecoder(parse_int=_whole, parse_constant=_refuse_constant)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from auscult.errors import InputError
+from auscult.media.paths import open_regular
 
 
 def digest_bytes(data: bytes) -> str:
@@ -18,7 +19,7 @@ def digest_bytes(data: bytes) -> str:
 def digest_file(path: Path) -> str:
     """Hash a file's bytes, read part by part."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

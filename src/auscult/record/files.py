@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path, PurePosixPath
 
-from auscult.errors import AuscultError, OutputError
+from auscult.errors import AuscultError, OutputError, RecordError
+from auscult.media.paths import NOT_REGULAR, regular_descriptor
 from auscult.record.codec import dump
 from auscult.record.lines import heal, read_lines
 
@@ -19,7 +20,7 @@ NOTES = ".written"
 PART = ".part"
 
 _MAX_DEPTH = 8
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def failed(error: OSError, folder: Path, doing: str) -> OutputError:
@@ -31,6 +32,27 @@ def failed(error: OSError, folder: Path, doing: str) -> OutputError:
         "or choose another --out",
         path=folder,
     )
+
+
+def refuse_special(folder: Path) -> None:
+    """Insist that a record holds no device, pipe or socket, which a reader might wait for."""
+    try:
+        with os.scandir(folder) as entries:
+            special = sorted(entry.name for entry in entries if _is_special(entry))
+    except OSError as error:
+        raise failed(error, folder, "the folder cannot be listed") from error
+    if special:
+        raise RecordError(
+            NOT_REGULAR,
+            expected="regular files in a record",
+            hint="the folder was altered: remove it, or use another folder",
+            path=folder / special[0],
+        )
+
+
+def _is_special(entry: os.DirEntry[str]) -> bool:
+    """Whether it is neither file nor folder, and there: not a link to nothing, and not removed meanwhile."""
+    return not (entry.is_file() or entry.is_dir()) and os.path.exists(entry)  # noqa: PTH110 - an entry is no Path
 
 
 class Files:
@@ -85,7 +107,7 @@ class Files:
         self._forget(name)
         part = self.path / PART
         try:
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NOFOLLOW, 0o644)
+            descriptor = regular_descriptor(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS)
             try:
                 _write_all(descriptor, data)
                 if durable:
@@ -142,8 +164,8 @@ class Files:
     def _write_end(self, name: str, data: bytes) -> None:
         try:
             if name not in self._open:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NOFOLLOW
-                self._open[name] = os.open(self.path / name, flags, 0o644)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS
+                self._open[name] = regular_descriptor(self.path / name, flags)
             descriptor = self._open[name]
             size = os.fstat(descriptor).st_size
             with ExitStack() as undo:

@@ -24,9 +24,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from auscult.errors import Locked, NewerSchema, OutputError, RecordError
+from auscult.media.paths import regular_descriptor
 from auscult.record import manifest
 from auscult.record.codec import dump, load, read_file
-from auscult.record.files import NOTES, PART, Files, failed
+from auscult.record.files import NOTES, PART, Files, failed, refuse_special
 from auscult.record.lines import heal, read_lines
 from auscult.record.schema import SCHEMA
 
@@ -62,7 +63,7 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         try:
-            self._descriptor = os.open(folder / NAME, flags, 0o644)
+            self._descriptor = regular_descriptor(folder / NAME, flags)
         except OSError as error:
             raise OutputError(
                 f"the output folder cannot be written to: {error.strerror}",
@@ -278,6 +279,7 @@ def require_own_folder(folder: Path) -> None:
         names = set(os.listdir(folder)) - _OURS  # noqa: PTH208 - names alone are wanted
     except OSError as error:
         raise failed(error, folder, "the output folder cannot be listed") from error
+    refuse_special(folder)
     if (folder / INPUT / MANIFEST).is_file():
         names.discard(INPUT)
     if names and MANIFEST not in names:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from auscult.errors import OutputError, RecordError
+from auscult.media.paths import open_regular
 from auscult.record.codec import load
 
 MAX_LINE_BYTES = 64 << 20
@@ -67,7 +68,7 @@ def _sound(path: Path) -> Iterator[_Line]:
             path=path,
         )
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             for line in _scan(file, path):
                 if broken is not None:
                     raise RecordError(

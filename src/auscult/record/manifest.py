@@ -125,6 +125,12 @@ def argument(manifest: Mapping[str, Any], name: str) -> Any:
     return _arguments(manifest).get(name)
 
 
+def notes_of(manifest: Mapping[str, Any]) -> list[str]:
+    """What was noted of the inputs; none where the manifest was edited so that it holds no list of texts."""
+    notes = _section(manifest, "inputs").get("notes")
+    return [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
+
+
 def _arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
     arguments = _section(manifest, "arguments")
     return {**_section(arguments, "defaulted"), **_section(arguments, "given")}

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from auscult.errors import REMARKS, RecordError
 from auscult.record.codec import Share, from_json, read_file
+from auscult.record.files import refuse_special
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.schema import verdict_from_json
@@ -167,6 +168,7 @@ def require_record(folder: Path) -> None:
             hint="`auscult audit INPUT --out DIR` makes one",
             path=folder,
         )
+    refuse_special(folder)
 
 
 def require_whole(folder: Path, verdicts: Verdicts) -> None:

@@ -24,6 +24,7 @@ from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
 from auscult.cases.walk import boundary, is_folder, suffix, within
 from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.media.paths import open_regular
 from auscult.types import Item, MaskRef, Metadata, Query, Truth
 
 MAX_FILE_BYTES = 1024 * 1024 * 1024
@@ -173,7 +174,7 @@ class CocoDataset:
         if options.instances is not None or (options.images is not None and not other):
             return True
         try:
-            with source.open("rb") as file:
+            with open_regular(source) as file:
                 head = file.read(_HEAD_BYTES).removeprefix(BOM).lstrip()
         except OSError:
             return False

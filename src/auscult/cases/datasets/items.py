@@ -19,6 +19,7 @@ from auscult.cases.listing import INPUTS, Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
 from auscult.cases.walk import base_folder, suffix, within
 from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.media.paths import open_regular
 from auscult.types import ACTIONS, DEFECTS, Action, Defect, Difficulty, Item, MaskRef, Metadata, Query, Truth
 
 MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {path, index}"
@@ -188,7 +189,7 @@ class ItemsDataset:
 def _lines(file: Path) -> Iterator[tuple[int, bytes | None]]:
     """Number and content of every line that is not blank; None for one that is too long."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             size = file.stat().st_size
             if size > MAX_FILE_BYTES:
                 raise NothingToDo(

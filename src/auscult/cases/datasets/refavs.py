@@ -29,6 +29,7 @@ from auscult.cases.problems import Problems, required_file
 from auscult.cases.walk import is_file
 from auscult.errors import ErrorRecord, InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
+from auscult.media.paths import open_regular
 from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
 
 _FRAME = re.compile(r"^frames/([0-9]{1,6})(\.[A-Za-z]+)$")
@@ -146,7 +147,7 @@ class TableRows:
 def has_heading(path: Path, *columns: str) -> bool:
     """Whether a file is a table with these columns first; cheap, and False for what cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(_HEAD_BYTES).removeprefix(BOM)
     except (OSError, ValueError):
         return False
@@ -315,7 +316,7 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
 def _lines(file: Path) -> Iterator[bytes | None]:
     """The lines that are not blank; None for one that is too long, and, at the end, for what cannot be read."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             if file.stat().st_size > _MOST_BYTES:
                 yield None
                 return

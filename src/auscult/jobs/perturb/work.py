@@ -27,7 +27,7 @@ from auscult.media.containers import opened_video
 from auscult.media.frames import frame_size, read_frame, write_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import encode_mask, read_mask
-from auscult.media.paths import read_bytes, safe_name, write_bytes
+from auscult.media.paths import open_regular, read_bytes, safe_name, write_bytes
 from auscult.media.pictures import opened, orientation
 from auscult.media.sound import MOST_CHANNELS, read_sound, read_soundtrack
 from auscult.media.video import TimedFrame, VideoInfo, decoded, probe, read_frames, video_stream
@@ -62,7 +62,7 @@ def sound_digest(samples: Samples) -> str:
 
 def conversions(path: Path) -> list[str]:
     """Conversions by ``read_frame``, in words; empty for an upright picture in RGB, 8 bits, without alpha."""
-    with path.open("rb") as file, opened(file, path=path, limits=DEFAULT_LIMITS) as picture:
+    with open_regular(path) as file, opened(file, path=path, limits=DEFAULT_LIMITS) as picture:
         mode, stored = picture.mode, [tile[3] for tile in getattr(picture, "tile", ())]
         raw = [str(entry if isinstance(entry, str) or not entry else entry[0]) for entry in stored]
         found = {

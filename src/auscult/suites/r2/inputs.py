@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from auscult.cases.ids import counted
-from auscult.errors import ErrorRecord, OutputError
+from auscult.errors import AuscultError, ErrorRecord, OutputError
 from auscult.jobs.predict import Reader
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
-from auscult.media.paths import write_bytes
+from auscult.media.paths import read_bytes, write_bytes
 from auscult.media.wav import Sound, wav_bytes
 from auscult.models.adapters.folder import FolderOfPredictions
 from auscult.models.base import Request
@@ -75,8 +75,8 @@ def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
 def _is_of(query: Path, digest: str) -> bool:
     """Whether the files beside a query were written from the current case."""
     try:
-        content = json.loads(query.read_bytes())
-    except (OSError, ValueError):
+        content = json.loads(read_bytes(query))
+    except (AuscultError, ValueError):
         return False
     return isinstance(content, dict) and content.get("digest") == digest
 

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import UsageError
 from auscult.judge.masks.shared import softmax
+from auscult.media.paths import open_regular
 from auscult.types import DEFECTS, Defect, Doubles, Floats
 
 FILE: Final = Path(__file__).with_name("weights.onnx")
@@ -112,7 +113,8 @@ def read_network(path: Path, *, most_bytes: int = MOST_BYTES, hint: str = _HINT)
             raise UsageError(
                 f"the network has {size} bytes", expected=f"at most {most_bytes} bytes", hint=hint, path=path
             )
-        return path.read_bytes()
+        with open_regular(path) as file:
+            return file.read()
     except OSError as error:
         raise UsageError(
             f"the network cannot be read: {error.strerror}", expected="an ONNX file", hint=hint, path=path

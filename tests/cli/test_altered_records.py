@@ -1,0 +1,187 @@
+"""Records that somebody altered, and policies that nobody meant: an error of ours, at once, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from fuzz_readers import TARGETS
+from small_inputs import Ran, auscult, item, rows, save_frame, save_mask, write_lines
+from small_records import record, verdict
+
+NESTED: Any = []
+for _ in range(150):
+    NESTED = [NESTED]
+HUGE = 10**400
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Interrupt what takes longer, such as the opening of a pipe that nobody writes to."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise AssertionError(f"it took more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def refused(ran: Ran) -> str:
+    """The error of a command that ended with one of ours."""
+    assert ran.code == 2, ran
+    assert ran.err.startswith("auscult: ")
+    assert "Traceback" not in ran.err
+    return ran.err
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A record of an audit, with INPUT beside it."""
+    home = tmp_path_factory.mktemp("altered")
+    save_frame(home / "in" / "frames" / "a.png")
+    save_mask(home / "in" / "masks" / "a.png")
+    lines = [item(name, truth={"iou": 0.8, "defect": "erode", "action": "reject"}) for name in "xy"]
+    write_lines(home / "in" / "items.jsonl", *lines)
+    ran = auscult("audit", home / "in", "--out", home / "out", "--judge", "cues", "--workers", "1", "--quiet")
+    assert ran.code == 0, ran
+    return home
+
+
+@pytest.fixture
+def out(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made / "out", tmp_path / "out")
+
+
+def verbs(made: Path, out: Path) -> dict[str, tuple[object, ...]]:
+    """Every command that opens a record of an audit."""
+    return {
+        "audit": ("audit", made / "in", "--out", out, "--judge", "cues", "--workers", "1", "--quiet"),
+        "score": ("score", out),
+        "report": ("report", out),
+        "compare": ("compare", out, made / "out"),
+        "filter": ("act", "filter", out, "--out", out.parent / "filtered"),
+        "gate": ("act", "gate", out, "--calibration", made / "out", "--out", out.parent / "gated"),
+        "calibration": ("act", "gate", made / "out", "--calibration", out, "--out", out.parent / "gated"),
+    }
+
+
+def test_a_pipe_in_the_place_of_any_file_is_refused_at_once(made: Path, tmp_path: Path) -> None:
+    names = sorted(path.name for path in (made / "out").iterdir() if path.is_file())
+    assert {"manifest.json", "verdicts.jsonl", ".written", ".lock", "report.html", "summary.json"} <= {*names}
+    for name in names:
+        out = shutil.copytree(made / "out", tmp_path / "out")
+        (out / name).unlink()
+        os.mkfifo(out / name)
+        for arguments in verbs(made, out).values():
+            with within(1.0):
+                assert name in refused(auscult(*arguments)), arguments
+        shutil.rmtree(out)
+
+
+def test_a_pipe_below_the_record_holds_nobody_up(made: Path, out: Path) -> None:
+    (table,) = list((out / "tables").glob("truth_1*"))
+    (crop, *_) = list((out / "pictures").iterdir())
+    for path in (table, crop):
+        path.unlink()
+        os.mkfifo(path)
+    for name, arguments in verbs(made, out).items():
+        with within(5.0):
+            assert auscult(*arguments).code in {0, 2}, name
+
+
+def test_a_pipe_for_the_policy_or_the_calibration_is_refused_at_once(made: Path, out: Path, tmp_path: Path) -> None:
+    for name in ("p.json", "p.toml", "c.csv", "c.jsonl"):
+        os.mkfifo(tmp_path / name)
+        option = "--policy" if name.startswith("p") else "--calibration"
+        verb = "filter" if name.startswith("p") else "gate"
+        with within(1.0):
+            refused(auscult("act", verb, out, option, tmp_path / name, "--out", tmp_path / "other"))
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("thumbnails.jsonl", {"id": NESTED, "jpeg": ""}),
+        ("thumbnails.jsonl", {"id": "x", "jpeg": 2**63}),
+        ("masks.jsonl", {"id": NESTED, "segmentation": NESTED}),
+        ("verdicts.jsonl", {"id": NESTED}),
+        ("truth.jsonl", {"id": NESTED}),
+        ("truth.jsonl", {"id": "x", "iou": HUGE}),
+    ],
+)
+def test_a_row_of_other_types_is_named(name: str, row: dict[str, Any], out: Path) -> None:
+    with (out / name).open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    assert name in refused(auscult("report", out))
+
+
+def test_numbers_that_no_float_holds_in_further_keys(out: Path) -> None:
+    for name, keys in {"verdicts.jsonl": ("model_score", "missing_share"), "errors.jsonl": ("line",)}.items():
+        (*before, last) = rows(out / name) or [{}]
+        write_lines(out / name, *before, {**last, **dict.fromkeys(keys, HUGE)})
+        auscult("report", out)
+
+
+def test_a_score_of_a_model_of_other_types_is_named(tmp_path: Path) -> None:
+    TARGETS["r2"].make(tmp_path)
+    assert auscult("score", tmp_path / "one").code == 0
+    path = tmp_path / "one" / "scores.jsonl"
+    (*before, last) = rows(path)
+    other = {"path": "x", "index": 70_000}
+    for changed in ({"outcome": other, "value": other}, {"outcome": [other]}, {"value": HUGE}, {"split": "x" * 10_000}):
+        write_lines(path, *before, {**last, **changed})
+        for ran in (auscult("score", tmp_path / "one"), auscult("compare", tmp_path / "one", tmp_path / "two")):
+            assert "split" in changed or "scores.jsonl" in refused(ran)
+
+
+def test_notes_that_are_no_list_are_passed_over(out: Path) -> None:
+    for inputs in ("%s%n", {"notes": 7}, {"notes": [NESTED]}):
+        manifest = json.loads((out / "manifest.json").read_text())
+        (out / "manifest.json").write_text(json.dumps({**manifest, "inputs": inputs}))
+        ran = auscult("report", out)
+        assert (ran.code, ran.err.count("note:")) == (0, 1), "only that the masks are unlike what the judge knows"
+
+
+POLICY = {
+    "name": "mine",
+    "perfect": {"accept": {"at_least": 0.9}},
+    "shape": {"minor_revision": {"at_least": 0.5}},
+    "merge": {},
+    "full_neg": {},
+}
+
+
+@pytest.mark.parametrize("threshold", [HUGE, -HUGE, 10**4299, 1e308, True, "0.5", NESTED])
+def test_a_threshold_of_any_size_in_json(threshold: Any, out: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps({**POLICY, "shape": {"minor_revision": {"at_least": threshold}}}))
+    assert "mine.json" in refused(auscult("act", "filter", out, "--policy", file))
+
+
+@pytest.mark.parametrize("threshold", ["0x" + "f" * 5000, "1" + "0" * 5000, "1e400", "nan", "1979-05-27", "[[[]]]"])
+def test_a_threshold_of_any_kind_in_toml(threshold: str, out: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    text = 'name = "mine"\n[merge]\n[full_neg]\n[perfect]\naccept = {{ at_least = {} }}\n[shape]\n'
+    file.write_text(text.format(threshold))
+    assert "mine.toml" in refused(auscult("act", "filter", out, "--policy", file))
+
+
+def test_the_shift_of_probabilities_is_named(tmp_path: Path) -> None:
+    record(tmp_path / "out", [(verdict(name, prob_iou_80=0.5), {"prob_shift": 0.1}) for name in "ab"])
+    path = tmp_path / "out" / "verdicts.jsonl"
+    write_lines(path, *({**row, "prob_shift": HUGE} for row in rows(path)))
+    assert "prob_shift" in refused(auscult("report", tmp_path / "out"))

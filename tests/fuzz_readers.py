@@ -1,0 +1,541 @@
+"""Mutated files for every reader of what a stranger may have written: each is read, or refused by an error of ours.
+
+``python tests/fuzz_readers.py --inputs 100000`` shares the inputs out among the targets, each in a process of its own;
+what breaks one is kept in ``--keep`` and named. An input fails by any exception but ours, by more than 5 s, or by
+memory: a process may take 1.5 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from auscult.errors import AuscultError
+
+SECONDS = 5.0
+MEGABYTES = 1536
+SIZE = (10, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is fuzzed: writes sound files into a folder, names those that are mutated, and reads them."""
+
+    make: Callable[[Path], None]
+    files: tuple[str, ...]
+    read: Callable[[Path], None]
+
+
+# --- mutations
+
+
+class Nested(list[Any]):
+    """A list in a list, so often."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        inner: list[Any] = self
+        for _ in range(depth):
+            inner.append([])
+            inner = inner[0]
+
+
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1.5, 1e300, -1e-300, 10**400, -(2**63), 2**63, 2**31, 70_000, "", "0", "..", "../../x",
+    "/",
+    "x" * 5000, "\x00", "\ud800", "\u202e", "%s%n", "=1+1", [], {}, [[]], [None], {"a": 1}, {"id": "a"}, Nested(80),
+)  # fmt: skip
+TOKENS: tuple[bytes, ...] = (
+    b"NaN", b"Infinity", b"1e999", b"9" * 4400, b"1" + b"0" * 400, b"0x" + b"f" * 4000, b"[" * 3000, b"\x00",
+    b"\xff\xfe", b"\xef\xbb\xbf", b'"', b"'", b",", b";", b"\n", b"\r", b"\r\n", b"{", b"}", b"-", b"null",
+    b"\\ud800", b"1979-05-27", b"../" * 40, b"\xe2\x80\xae", b" " * 3000, b"a" * 70_000,
+)  # fmt: skip
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    """One to four changes, of bytes or of JSON values."""
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        data = (_json_changed(data, rng) if rng.random() < 0.6 else None) or _bytes_changed(data, rng)
+    return data
+
+
+def _bytes_changed(data: bytes, rng: random.Random) -> bytes:
+    at, end = sorted(rng.randint(0, len(data)) for _ in range(2))
+    end = min(end, at + rng.choice((1, 8, 200)))
+    kind = rng.randrange(6)
+    if kind == 0:
+        return data[:at] + rng.randbytes(max(1, end - at)) + data[end:]
+    if kind == 1:
+        return data[:at] + data[end:]
+    if kind == 2:
+        return data[:end] + data[at:end] * rng.choice((1, 2, 50)) + data[end:]
+    if kind == 3:
+        return data[:at]
+    if kind == 4:
+        lines = data.split(b"\n")
+        rng.shuffle(lines)
+        return b"\n".join(lines)
+    return data[:at] + rng.choice(TOKENS) + data[end:]
+
+
+def _json_changed(data: bytes, rng: random.Random) -> bytes | None:
+    """A value of one line, or of the whole file, replaced, removed or repeated; None where there is no JSON."""
+    lines = data.split(b"\n") if b"}\n{" in data else [data]
+    number = rng.randrange(len(lines))
+    try:
+        whole = json.loads(lines[number])
+    except (ValueError, RecursionError):
+        return None
+    places = list(_places(whole))
+    if not places:
+        return None
+    holder, key = rng.choice(places)
+    if rng.random() < 0.2:
+        del holder[key]
+    elif rng.random() < 0.1 and isinstance(holder, list):
+        holder.extend(holder[:20] * 3)
+    elif rng.random() < 0.2:
+        other, others = rng.choice(places)
+        with contextlib.suppress(LookupError):
+            holder[key] = json.loads(json.dumps(other[others]))
+    else:
+        holder[key] = rng.choice(VALUES)
+    try:
+        lines[number] = json.dumps(whole).encode()
+    except (ValueError, RecursionError):
+        return None
+    return b"\n".join(lines)
+
+
+def _places(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
+    parts = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    for key, part in parts if depth < 12 else ():
+        yield value, key
+        yield from _places(part, depth + 1)
+
+
+# --- targets
+
+
+def _lines(path: Path, rows: list[Any]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _record(folder: Path, ids: str = "abcdefgh") -> None:
+    """A record of an audit, with truth, scores of a model and a failure."""
+    from small_records import record, verdict
+
+    rows = [
+        (verdict(name, iou=0.5 + at / 20, prob_iou_80=0.5, prob_iou_50=0.6, novelty=at / 10), {
+            "model_score": at / 8, "frame": f"{name}.png", "input": name, "text": "a dog", "prob_shift": 0.3,
+        })
+        for at, name in enumerate(ids)
+    ]  # fmt: skip
+    truths = [
+        {"id": name, "iou": 0.6, "defect": "erode", "action": "reject", "difficulty": None, "cluster": name}
+        for name in ids
+    ]
+    record(folder, rows, truths)
+    signature = {"metric": "iou"}
+    _lines(
+        folder / "scores.jsonl",
+        [
+            {"id": one, "metric": "masks.iou.v1", "value": 0.6, "outcome": "scored", "signature": signature}
+            for one in ids
+        ],
+    )
+    failed = {"id": "z", "path": "z.png", "line": 3, "stage": "read", "error": "bad", "expected": "", "hint": ""}
+    _lines(folder / "errors.jsonl", [failed, {**failed, "id": None, "stage": "texts"}])
+
+
+LINES = (
+    "verdicts.jsonl",
+    "truth.jsonl",
+    "scores.jsonl",
+    "errors.jsonl",
+    "masks.jsonl",
+    "thumbnails.jsonl",
+    "manifest.json",
+)
+
+
+def _make_records(home: Path) -> None:
+    _record(home / "one")
+    shutil.copytree(home / "one", home / "two")
+
+
+def _read_records(home: Path) -> None:
+    from auscult.cli.audit import show_record
+    from auscult.jobs.act import filter_record
+    from auscult.jobs.compare import compare_folders
+    from auscult.jobs.finish import score_record
+    from auscult.jobs.options import FilterOptions
+    from auscult.jobs.report import report_folder
+
+    one = home / "one"
+    for reading in (
+        lambda: score_record(one),
+        lambda: compare_folders((one, home / "two")),
+        lambda: filter_record(FilterOptions(folder=one, actions=("reject",), policy="paper", out=home / "filtered")),
+        lambda: show_record(one, summary=report_folder(one).as_json(), json=False),
+    ):
+        with contextlib.suppress(AuscultError):
+            reading()
+
+
+def _make_gate(home: Path) -> None:
+    _record(home / "one")
+    _record(home / "two", "ijklmnopq")
+    known = [{"id": f"{at}", "iou": at / 90, "true_iou": at / 100, "cluster": f"c{at % 70}"} for at in range(90)]
+    _lines(home / "known.jsonl", known)
+    head, *rows = [[*known[0]], *([str(value) for value in row.values()] for row in known)]
+    (home / "known.csv").write_text("".join(",".join(row) + "\n" for row in [head, *rows]))
+
+
+def _read_gate(home: Path) -> None:
+    from auscult.jobs.gate import gate_record
+    from auscult.jobs.options import GateOptions
+
+    for number, name in enumerate(("known.jsonl", "known.csv", "two")):
+        with contextlib.suppress(AuscultError):
+            clusters = "one" if number else "bound"
+            gate_record(
+                GateOptions(
+                    folder=home / "one",
+                    calibration=home / name,
+                    out=home / "gated",
+                    accept_error=0.3,
+                    clusters=clusters,
+                )
+            )
+
+
+def _pictures(folder: Path, *names: str) -> None:
+    from auscult.media.frames import write_frame
+
+    for name in names:
+        write_frame(folder / name, np.full((*SIZE, 3), 90, np.uint8))
+
+
+def _labels(path: Path) -> None:
+    from auscult.media.masks import write_labels
+
+    drawn = np.zeros(SIZE, np.uint8)
+    drawn[2:8, 2:6], drawn[2:8, 12:16] = 1, 2
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_labels(path, drawn)
+
+
+def _make_avsbench(home: Path) -> None:
+    for kind, folder in {"s4": "Single-source", "ms3": "Multi-sources"}.items():
+        data = home / folder / f"{kind}_data"
+        where = "test/dog" if kind == "s4" else "test"
+        for number in (1, 2):
+            end = "" if kind == "s4" else ".mp4"
+            _pictures(data / "visual_frames" / ("" if end else where) / "a_1", f"a_1{end}_{number}.png")
+            _labels(data / "gt_masks" / where / "a_1" / f"a_1_{number}.png")
+    (home / "Single-source/s4_meta_data.csv").write_text(
+        'name,start,category,split\na_1,1,dog,test\n"b,2",0,"c""at",val\n'
+    )
+    (home / "Multi-sources/ms3_meta_data.csv").write_text("name,split\na_1,test\nb_2,train\n")
+
+
+def _instances(home: Path) -> None:
+    from auscult.cases.instances import list_instances
+
+    list_instances(home)
+
+
+def _make_refdavis(home: Path) -> None:
+    for stem in ("00000", "00001"):
+        _pictures(home / "JPEGImages/480p/swan", f"{stem}.jpg")
+        _labels(home / f"Annotations/480p/swan/{stem}.png")
+    for folder in ("ImageSets/2017", "davis_text_annotations", "meta_expressions"):
+        (home / folder).mkdir(parents=True)
+    (home / "ImageSets/2017/val.txt").write_text("swan\n")
+    (home / "davis_text_annotations/Davis17_annot1.txt").write_text('swan 1 "a black swan"\nswan 2 "its shadow"\n')
+    row = {"video": "swan", "index": 1, "text": "the swan", "null": False, "source": "us"}
+    _lines(home / "davis_text_annotations/expressions.jsonl", [row, {**row, "index": 2}])
+
+
+def _make_mqravs(home: Path) -> None:
+    def mask(name: str, **more: Any) -> dict[str, Any]:
+        return {"mask_path": f"masks/{name}.png", "iou_to_gt": 0.87, "rank": 1, "action": "Minor Revision", **more}
+
+    held = {
+        "gt_mask_path": mask("gt"),
+        "part_neg_masks": {"cutout": [mask("c")], "erode": [mask("e", seconds=3)], "merge": [mask("m", negative="x")]},
+        "full_neg_masks": [mask("n")],
+        "null_masks": [mask("0")],
+    }
+    names = {"uid": "v_0_10_dog_1", "vid": "v_0_10", "exp": "The dog.", "kfid": 4}
+    picture = "media/v_0_10/frames/4.jpg"
+    meta = home / "train_test_meta_files"
+    meta.mkdir(parents=True)
+    image = [{**names, "image_path": picture, **held}]
+    video = [{**names, "fps": 1, "frames": [{"frame": 4, "image_path": picture, **held}]}]
+    (meta / "test_s_image_filtered.json").write_text(json.dumps(image))
+    (meta / "test_u_video_filtered.json").write_text(json.dumps(video))
+    (meta / "train.json").write_text(json.dumps({"v_0_10_dog_1": held}))
+    (meta / "metadata.csv").write_text('vid,uid,split,fid,exp,kfid\nv_0_10,v_0_10_dog_1,test_s,2,"The dog, again.",5\n')
+
+
+def _read_mqravs(home: Path) -> None:
+    from auscult.cases.listing import list_items
+
+    list_items(home)
+
+
+def _make_policy(home: Path) -> None:
+    group = {"accept": {"at_least": 0.9}, "minor_revision": {"above": 0.5}}
+    policy = {"name": "mine", "summary": "", "require_identity": False, "good": {"accept": {"at_least": 0.7}}}
+    policy |= {"perfect": group, "shape": {"minor_revision": {"at_least": 0.8}}, "merge": {}, "full_neg": {}}
+    (home / "p.json").write_text(json.dumps(policy))
+    bounds = "accept = { at_least = 0.95 }\nminor_revision = { above = 0.0 }\n"
+    (home / "p.toml").write_text(f'name = "mine"\n[perfect]\n{bounds}[shape]\n[merge]\n{bounds}[full_neg]\n')
+
+
+def _read_policy(home: Path) -> None:
+    from auscult.act.policy import decide, load_policy
+    from small_records import verdict
+
+    for name in ("p.json", "p.toml"):
+        with contextlib.suppress(AuscultError):
+            decide(verdict("a", prob_iou_80=0.6), load_policy(home / name))
+
+
+def _make_plan(home: Path) -> None:
+    from auscult.stress.recipe import Recipe, RecipeStep, planned
+    from auscult.stress.schedule import schedule_of
+    from auscult.stress.sound.base import AudioInfo
+    from auscult.stress.vision.base import ClipInfo
+
+    names = (
+        "vision.fog.v1", "vision.elastic_transform.v1", "vision.spatter.v1", "sound.gain.v1", "sound.time_mask.v1",
+        "sound.room_reverberation.v1", "sentences.misspelling.v1", "timing.drift.v1", "timing.dropped_frames.v1",
+    )  # fmt: skip
+    rows = []
+    for schedule in ("static", "walk", "r2bench"):
+        recipe = Recipe(
+            name="mine",
+            steps=tuple(RecipeStep(name=name, strength=3.0) for name in names),
+            schedule=schedule_of(schedule),
+        )
+        shot = ClipInfo(height=48, width=64, frames=6, rate_fps=25.0)
+        take = AudioInfo(samples=8000, channels=1, rate_hz=8000)
+        plan = planned(recipe, seed=1, key=schedule, shot=shot, take=take, sentence="the black dog on the left")
+        rows.append(plan.as_json())
+    _lines(home / "plans.jsonl", rows)
+
+
+def _read_plan(home: Path) -> None:
+    from auscult.record.lines import read_lines
+    from auscult.stress.recipe import Plan
+
+    for row in read_lines(home / "plans.jsonl"):
+        with contextlib.suppress(AuscultError):
+            plan = Plan.from_json(row)
+            if plan.shot is not None and plan.shot.height * plan.shot.width <= 1 << 14 and plan.shot.frames <= 64:
+                frame = np.full((plan.shot.height, plan.shot.width, 3), 90, np.uint8)
+                plan.frame(frame, 0)
+
+
+def _make_r2(home: Path) -> None:
+    """A record of ``run r2``: two models on three cases, clean and under fog."""
+    from auscult.record.folder import open_run
+    from auscult.suites.core.conditions import NOTHING, Condition
+    from auscult.suites.core.records import StoredCase
+    from auscult.suites.core.requests import key_of
+
+    fog = Condition(name="fog_3", group="vision.fog.v1", level="medium")
+    cases = [StoredCase(id=name, clip=f"c{name}", split="seen", digest=name, truth="t") for name in "abc"]
+    for number, folder in enumerate(("one", "two")):
+        manifest = {
+            "schema": 1,
+            "command": "run r2",
+            "arguments": {"given": {"task": "vos", "data": "d"}, "defaulted": {}},
+            "seeds": {"seed": 0},
+            "versions": {"auscult": "1"},
+        }
+        models = (f"m{number}", "baseline.empty.v1")
+        scores, answers = [], []
+        for model in models:
+            for case in cases:
+                for condition in (NOTHING, fog):
+                    key = key_of(case, condition, model=model, revision="r", seed=0)
+                    row = {"id": case.id, "key": key, "model": model, "condition": condition.name, "truth": "t"}
+                    more = {"outcome": "scored", "reason": None, "signature": {"metric": "J"}, "value": 0.5}
+                    scores += [{**row, "metric": metric, **more} for metric in ("J", "F")]
+                    times = {"seconds": 0.1, "preparing_s": 0.1, "overhead_s": 0.0, "peak_mb": 9, "threshold": None}
+                    answers.append({**row, "size": [4, 4], "counts": [], **times})
+        with open_run(home / folder, manifest) as run:
+            known = ("id", "clip", "split", "digest", "truth")
+            run.append_many("cases.jsonl", [{key: getattr(case, key) for key in known} for case in cases])
+            conditions = [NOTHING.as_json(), fog.as_json()]
+            asked = {"command": 1, "revision": "r", "source": "s", "conditions": conditions}
+            run.append_many("requests.jsonl", [{**asked, "model": model} for model in models])
+            run.append_many("scores.jsonl", scores)
+            run.append_many("predictions.jsonl", answers)
+            error = {
+                "id": "a",
+                "path": None,
+                "line": None,
+                "stage": "predict",
+                "error": "e",
+                "expected": "",
+                "hint": "",
+            }
+            run.append_many("errors.jsonl", [error])
+
+
+def _read_r2(home: Path) -> None:
+    from auscult.suites.core.compare import compare_records
+    from auscult.suites.core.records import score_record
+    from auscult.suites.r2 import SUITE
+
+    with contextlib.suppress(AuscultError):
+        score_record(home / "one", SUITE)
+    if random.random() < 0.2:
+        compare_records((home / "one", home / "two"), SUITE)
+
+
+R2_FILES = ("cases.jsonl", "requests.jsonl", "scores.jsonl", "predictions.jsonl", "errors.jsonl", "manifest.json")
+DAVIS_FILES = ("davis_text_annotations/Davis17_annot1.txt", "davis_text_annotations/expressions.jsonl")
+MQA_FILES = ("test_s_image_filtered.json", "test_u_video_filtered.json", "train.json", "metadata.csv")
+
+TARGETS: Mapping[str, Target] = {
+    "policy": Target(_make_policy, ("p.json", "p.toml"), _read_policy),
+    "plan": Target(_make_plan, ("plans.jsonl",), _read_plan),
+    "gate": Target(
+        _make_gate,
+        ("known.jsonl", "known.csv", *(f"{one}/{name}" for one in ("one", "two") for name in LINES)),
+        _read_gate,
+    ),
+    "records": Target(_make_records, tuple(f"one/{name}" for name in LINES), _read_records),
+    "r2": Target(_make_r2, tuple(f"one/{name}" for name in R2_FILES), _read_r2),
+    "avsbench": Target(
+        _make_avsbench, ("Single-source/s4_meta_data.csv", "Multi-sources/ms3_meta_data.csv"), _instances
+    ),
+    "refdavis": Target(_make_refdavis, (*DAVIS_FILES, "ImageSets/2017/val.txt"), _instances),
+    "mqravs": Target(_make_mqravs, tuple(f"train_test_meta_files/{name}" for name in MQA_FILES), _read_mqravs),
+}
+
+
+# --- one process
+
+
+class TooSlow(Exception):
+    """An input took longer than it may."""
+
+
+def _late(number: int, frame: FrameType | None) -> None:
+    raise TooSlow(f"more than {SECONDS:g} s")
+
+
+def fuzz(name: str, count: int, *, seed: int, keep: Path | None) -> int:
+    """Mutate the files of one target so often; the number of inputs that it did not withstand."""
+    target, failures, known = TARGETS[name], 0, set[str]()
+    signal.signal(signal.SIGALRM, _late)
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="auscult-fuzz-") as folder:
+        sound, home = Path(folder) / "sound", Path(folder) / "home"
+        sound.mkdir()
+        target.make(sound)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            target.read(_copied(sound, home))  # what is sound must be read
+        for number in range(count):
+            rng = random.Random(f"{seed} {name} {number}")
+            random.seed(number)
+            _copied(sound, home)
+            for file in rng.sample(target.files, min(len(target.files), rng.choice((1, 1, 2)))):
+                (home / file).write_bytes(mutated((home / file).read_bytes(), rng))
+            found = _tried(target, home)
+            if found:
+                failures += 1
+                where = found.strip().splitlines()
+                if (place := "\n".join(where[-3:])) not in known:
+                    known.add(place)
+                    print(f"{name} {number}: {place}", flush=True)
+                    if keep is not None:
+                        _copied(home, keep / f"{name}-{number}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"{name}: {count} inputs, {failures} failed, {time.monotonic() - begun:.0f} s, {peak} MB", flush=True)
+    return failures
+
+
+def _copied(sound: Path, home: Path) -> Path:
+    shutil.rmtree(home, ignore_errors=True)
+    return shutil.copytree(sound, home)
+
+
+def _tried(target: Target, home: Path) -> str:
+    """The traceback of an exception that is not ours; empty where the input was withstood."""
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            target.read(home)
+    except AuscultError:
+        return ""
+    except BaseException:  # noqa: BLE001 - whatever it is, it is what is looked for
+        return traceback.format_exc()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return ""
+
+
+# --- all of them
+
+
+def main() -> int:
+    """1 where an input broke a reader, or a process took too much memory."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--target", choices=[*TARGETS], action="append")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    names = given.target or list(TARGETS)
+    each = -(-given.inputs // len(names))
+    if given.here:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20))
+        return int(any(fuzz(name, each, seed=given.seed, keep=given.keep) for name in names))
+    failed = 0
+    for name in names:
+        command = [
+            sys.executable,
+            __file__,
+            "--here",
+            "--target",
+            name,
+            "--inputs",
+            str(each),
+            "--seed",
+            str(given.seed),
+        ]
+        command += ["--keep", str(given.keep)] if given.keep else []
+        failed += subprocess.run(command, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"}).returncode != 0
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
