@@ -197,7 +197,8 @@ class Case:
         id: Tells cases apart and nothing else: an item's own id may say what was done to its mask.
         frame: uint8 RGB (H, W, 3).
         query: What was asked for.
-        others: Other objects' masks on the same frame, each bool (H, W); may be empty.
+        others: Other objects' masks on the same frame, each bool (H, W); may be empty. A tuple, or a sequence that
+            draws a mask when it is asked for, since a frame may have hundreds.
         sound: The clip's sound, float32 (samples,) or (channels, samples), or None.
         rate_hz: Its sample rate; None without sound.
         time_s: The frame's time in the clip, or None.
@@ -206,7 +207,7 @@ class Case:
     id: str
     frame: Frame
     query: Query = Query()
-    others: tuple[Mask, ...] = ()
+    others: Sequence[Mask] = ()
     sound: Samples | None = None
     rate_hz: int | None = None
     time_s: float | None = None
@@ -413,7 +414,7 @@ class MaskTarget:
     """
 
     mask: Mask
-    others: tuple[Mask, ...] = ()
+    others: Sequence[Mask] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -34,7 +34,7 @@ from auscult.cases.walk import (
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.media.frames import FRAME_SUFFIXES, frame_size
 from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
+from auscult.media.paths import open_regular, read_bytes
 from auscult.types import Item, MaskRef
 
 HEAD_BYTES = 4096
@@ -191,7 +191,7 @@ def _head(path: Path) -> bytes:
     try:
         if not path.is_file():
             return b""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(HEAD_BYTES)
     except OSError:
         return b""

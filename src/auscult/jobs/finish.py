@@ -6,6 +6,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
@@ -19,6 +20,7 @@ from auscult.jobs.against_truth import AgainstTruth, against_truth, pairs_of
 from auscult.jobs.estimates import ORDER_FILE, BesideScore, beside_score, expected
 from auscult.jobs.runner import ResultWriter
 from auscult.media.frames import encode_jpeg, read_frame
+from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.media.rle import decode
@@ -37,6 +39,7 @@ from auscult.work.pool import Task, run_tasks
 WORST = 100
 MOST_BYTES = 4 << 20
 _QUICK_BYTES = 24 << 20
+_QUICK = Limits(max_pixels=12_000_000)
 
 
 Judged: TypeAlias = Sequence[tuple[Item, Verdict]]
@@ -63,15 +66,19 @@ def draw_worst(writer: ResultWriter, items: Sequence[Item], *, verdicts: Verdict
 
 def _drawn(groups: Sequence[Judged], workers: int) -> Iterator[Mapping[str, bytes]]:
     """The pictures of each frame, in any order; few are drawn sooner than worker processes are started."""
-    tasks = [Task(group[0][0].id, group) for group in groups]
+    tasks, large = [Task(group[0][0].id, group) for group in groups], list[Task[Judged]]()
+    make = partial(_Drawer, _QUICK)
     if sum(_bytes(group[0][0].frame) for group in groups) > _QUICK_BYTES:
-        results = run_tasks(_Drawer, tasks, workers=workers, timeout_s=60.0, stage="draw")
-        yield from (result.outcome for result in results if isinstance(result.outcome, dict))
-        return
+        tasks, large = [], tasks
     with ThreadPoolExecutor(max(1, workers)) as threads:
-        for result in threads.map(lambda task: next(run_tasks(_Drawer, [task], workers=0, stage="draw")), tasks):
-            if isinstance(result.outcome, dict):
-                yield result.outcome
+        drawn = threads.map(lambda task: next(run_tasks(make, [task], workers=0, stage="draw")).outcome, tasks)
+        for task, outcome in zip(tasks, drawn, strict=True):
+            if isinstance(outcome, dict):
+                yield outcome
+            else:  # such as a small file of many pixels, which this process would not be rid of
+                large.append(task)
+    results = run_tasks(_Drawer, large, workers=workers, timeout_s=60.0, stage="draw")
+    yield from (result.outcome for result in results if isinstance(result.outcome, dict))
 
 
 def _bytes(path: Path) -> int:
@@ -83,8 +90,11 @@ def _bytes(path: Path) -> int:
 
 
 class _Drawer:
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+
     def __call__(self, group: Judged) -> dict[str, bytes]:
-        frame = read_frame(group[0][0].frame)
+        frame = read_frame(group[0][0].frame, limits=self._limits)
         drawn = {}
         for item, verdict in group:
             try:
@@ -237,7 +247,7 @@ def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
 def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:
     worst = worst_first(verdict for verdict, _ in read.verdicts)[:PICTURED]
     shown = {*(verdict.id for verdict in worst), *apart}
-    rows = (row for row in read.thumbnails() if row.get("id") in shown or not isinstance(row.get("id"), str))
+    rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in shown)
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
     large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])
     return render(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables))

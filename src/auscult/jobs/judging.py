@@ -19,6 +19,7 @@ from auscult import registry
 from auscult.act.policy import Policy, decide
 from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, InputError, UsageError
+from auscult.jobs.frame_masks import FrameMasks
 from auscult.jobs.runner import FrameGroup, Last, Result, failed_row, input_digest, item_row
 from auscult.judge import DEFAULT_JUDGE
 from auscult.judge.identity import NeedsWeights, Ready
@@ -97,13 +98,14 @@ class _Opened:
     frame: Frame  # uint8 RGB (H, W, 3)
     small: Frame  # the frame at the size of a thumbnail
     digest: str
-    masks: Mapping[str, LoadedMask | AuscultError]  # the mask of each item, or why it cannot be read
-    wanted: Sequence[Item]
+    masks: FrameMasks
+    # the items to be judged, each with its mask or why it cannot be read
+    wanted: Sequence[tuple[Item, LoadedMask | AuscultError]] = ()
 
     @property
     def nbytes(self) -> int:
         """What frame and masks hold in memory."""
-        masks = (loaded.mask.nbytes for loaded in self.masks.values() if isinstance(loaded, LoadedMask))
+        masks = (loaded.mask.nbytes for _, loaded in self.wanted if isinstance(loaded, LoadedMask))
         return self.frame.nbytes + sum(masks)
 
 
@@ -126,36 +128,39 @@ class Auditor:
             if not wanted:
                 continue
             try:
-                held.append(self._opened(items, wanted))
+                opened = self._opened(items)
             except AuscultError as error:
                 results += [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
-            if sum(opened.nbytes for opened in held) > _MOST_BYTES:
-                results += self._results(held)
-                held = []
+                continue
+            at_once = max(1, _MOST_BYTES // opened.frame[..., 0].size)
+            for start in range(0, len(wanted), at_once):
+                part = [(item, opened.masks.get(item.id)) for item in wanted[start : start + at_once]]
+                held.append(replace(opened, wanted=part))
+                if sum(opened.nbytes for opened in held) > _MOST_BYTES:
+                    results += self._results(held)
+                    held = []
         return results + self._results(held)
 
-    def _opened(self, items: Sequence[Item], wanted: Sequence[Item]) -> _Opened:
-        """Decode a frame and the masks on it."""
+    def _opened(self, items: Sequence[Item]) -> _Opened:
+        """Decode a frame; its masks are opened when they are asked for."""
         path = items[0].frame
         content = read_bytes(path)
         frame = decode_frame(content, path=path)
-        masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else items)}
-        return _Opened(frame, shrunk(frame), digest_bytes(content), masks, wanted)
+        size = (frame.shape[0], frame.shape[1])
+        masks = FrameMasks(items, lambda item: read_mask(item.mask, size=size))
+        return _Opened(frame, shrunk(frame), digest_bytes(content), masks)
 
     def _results(self, held: Sequence[_Opened]) -> list[Result]:
         verdicts = self._judged(held)
-        return [self._result(item, opened, verdicts.get(item.id)) for opened in held for item in opened.wanted]
-
-    def _open(self, item: Item, frame: Frame) -> LoadedMask | AuscultError:
-        try:
-            return read_mask(item.mask, size=(frame.shape[0], frame.shape[1]))
-        except AuscultError as error:
-            return error
+        return [
+            self._result(item, opened, loaded, verdict=verdicts.get(item.id))
+            for opened in held
+            for item, loaded in opened.wanted
+        ]
 
     def _shown(self, item: Item, opened: _Opened, mask: Mask) -> tuple[Case, Prediction]:
         """What the judge sees of an item."""
-        shown = {} if self.alone else opened.masks
-        others = tuple(other.mask for name, other in shown.items() if name != item.id and isinstance(other, LoadedMask))
+        others = () if self.alone else opened.masks.others(item.id)
         return Case(id=digest_json(item.id), frame=opened.frame, query=item.query, others=others), Prediction(mask)
 
     def _judged(self, held: Sequence[_Opened]) -> dict[str, Verdict]:
@@ -164,8 +169,8 @@ class Auditor:
         read = [
             (item, self._shown(item, opened, loaded.mask))
             for opened in held
-            for item in opened.wanted
-            if isinstance(loaded := opened.masks[item.id], LoadedMask)
+            for item, loaded in opened.wanted
+            if isinstance(loaded, LoadedMask)
         ]
         if batch is None or len(read) < 2:
             return {}
@@ -177,8 +182,9 @@ class Auditor:
         each = (time.perf_counter() - begun) / len(read)
         return {item.id: replace(verdict, seconds=each) for (item, _), verdict in zip(read, found, strict=True)}
 
-    def _result(self, item: Item, opened: _Opened, verdict: Verdict | None) -> Result:
-        loaded = opened.masks[item.id]
+    def _result(
+        self, item: Item, opened: _Opened, loaded: LoadedMask | AuscultError, *, verdict: Verdict | None
+    ) -> Result:
         if isinstance(loaded, AuscultError):
             return Result(id=item.id, errors=[failed_row(item, loaded, "read")])
         case, prediction = self._shown(item, opened, loaded.mask)

@@ -206,9 +206,11 @@ class RunOptions(RecordOptions):
 
     Attributes:
         timeout_s: Seconds for the masks of one frame, or of a few with one or two each, together.
+        memory_mb: Most memory of one worker, in MB; what takes more fails.
     """
 
     timeout_s: Annotated[float, Flag(name="timeout", least=0.1)] = 120.0
+    memory_mb: Annotated[int, Flag(least=256)] = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +226,7 @@ class InputOptions(RunOptions):
     listing: ListOptions = field(default_factory=ListOptions)
 
 
-COMMON: Final = frozenset({"source", "out", "workers", "timeout_s", "overwrite", "listing"})
+COMMON: Final = frozenset({"source", "out", "workers", "timeout_s", "memory_mb", "overwrite", "listing"})
 """Fields of ``RunOptions`` and ``InputOptions``, which every manifest has."""
 
 

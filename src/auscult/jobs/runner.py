@@ -63,7 +63,7 @@ class Silent:
 # What may differ when a run is resumed: arguments that change no result, and the list of items, since new ones are
 # added and each finished one is checked by its own hash.
 SAME_RESULT: Final = frozenset(
-    {"workers", "timeout", "max_failed", "overwrite", "out", "items", "listed", "notes", "frames_root"}
+    {"workers", "timeout", "memory_mb", "max_failed", "overwrite", "out", "items", "listed", "notes", "frames_root"}
 )
 HINT: Final = "use --overwrite to begin anew, or another --out"
 
@@ -75,7 +75,7 @@ def run_manifest(
     chosen = arguments_of(options) if arguments is None else arguments
     values: dict[str, Any] = {"out": str(options.out), "workers": options.n_workers, **chosen}
     if isinstance(options, RunOptions):
-        values["timeout"] = options.timeout_s
+        values |= {"timeout": options.timeout_s, "memory_mb": options.memory_mb}
     if isinstance(options, InputOptions):
         values = {"source": str(options.source.resolve()), **values, **asdict(options.listing)}
     spelled = options.given | {spec.name for spec in specs_of(type(options)) if spec.default is MISSING}
@@ -433,7 +433,13 @@ def run_verb(verb: Verb[V, S], progress: Progress | None = None) -> S:
         writer = ResultWriter(run, progress or Silent(), once=verb.once)
         writer.errors.keep(error_to_json(name, error) for name, error in verb.unlisted())
         for tasks, timeout_s in verb.batches(writer):
-            workers = Workers(make=verb.worker(), count=options.n_workers, stage=verb.stage, timeout_s=timeout_s)
+            workers = Workers(
+                make=verb.worker(),
+                count=options.n_workers,
+                stage=verb.stage,
+                timeout_s=timeout_s,
+                memory_mb=options.memory_mb,
+            )
             writer.keep_all(workers, tasks, before=partial(verb.begin, run=run), after=verb.kept)
         return verb.finish(writer)
 

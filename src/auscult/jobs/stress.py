@@ -15,6 +15,7 @@ from typing import Any
 
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
+from auscult.jobs.frame_masks import FrameMasks
 from auscult.jobs.options import DIFFICULTIES, StressOptions, arguments_of
 from auscult.jobs.runner import (
     ERRORS,
@@ -32,13 +33,14 @@ from auscult.jobs.runner import (
 from auscult.media.frames import frame_size
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
+from auscult.media.readings import LoadedMask
 from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, counted_by
 from auscult.report.tables import Table
 from auscult.stress.masks import making, variants
-from auscult.types import ACTIONS, DEFECTS, Item, Mask, MaskTarget, StressedMask
+from auscult.types import ACTIONS, DEFECTS, Item, MaskTarget, StressedMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +60,14 @@ class Stresser:
             frame_digest = digest_file(wanted[0].frame)
         except AuscultError as error:
             return [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
-        masks = {item.id: _open(item, size) for item in group.items}
+        masks = FrameMasks(group.items, partial(_open, size=size))
         return [self._result(item, masks, frame_digest) for item in wanted]
 
-    def _result(self, item: Item, masks: Mapping[str, Mask | AuscultError], frame_digest: str) -> Result:
-        mask = masks[item.id]
-        if isinstance(mask, AuscultError):
-            return Result(id=item.id, errors=[failed_row(item, mask, "read")])
-        others = tuple(
-            other for name, other in masks.items() if name != item.id and not isinstance(other, AuscultError)
-        )
+    def _result(self, item: Item, masks: FrameMasks, frame_digest: str) -> Result:
+        loaded = masks.get(item.id)
+        if isinstance(loaded, AuscultError):
+            return Result(id=item.id, errors=[failed_row(item, loaded, "read")])
+        mask, others = loaded.mask, masks.others(item.id)
         truth_name = f"truth/{safe_name(item.id)}.png"
         frame_name = f"frames/{frame_name_of(item.frame, self.source)}"
         items: list[dict[str, Any]] = []
@@ -96,19 +96,16 @@ GRADED = frozenset({"cutout", "dilate", "erode"})
 ITEMS, TARGETS = "items.jsonl", "targets.jsonl"
 
 
-def _open(item: Item, size: tuple[int, int]) -> Mask | AuscultError:
-    try:
-        mask = read_mask(item.mask, size=size).mask
-    except AuscultError as error:
-        return error
-    if not mask.any():
-        return InputError(
+def _open(item: Item, *, size: tuple[int, int]) -> LoadedMask:
+    loaded = read_mask(item.mask, size=size)
+    if not loaded.mask.any():
+        raise InputError(
             "the true mask is empty, there is nothing to stress",
             path=item.mask.path,
             expected="a mask of the target",
             hint="leave this item out",
         )
-    return mask
+    return loaded
 
 
 def variant_name(kind: str, *, difficulty: str | None, index: int) -> str:

@@ -22,6 +22,7 @@ from auscult.cases.problems import Problems
 from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, InputError, NothingToDo
 from auscult.media.masks import read_mask
+from auscult.media.paths import open_regular
 from auscult.media.rle import encode
 from auscult.scenes.plan import ScenePlan
 from auscult.types import Instance, MaskRef, Moment, Query
@@ -71,7 +72,7 @@ def sounding_instances(folder: Path) -> InstanceListing:
 def _lines(file: Path, problems: Problems) -> Iterator[tuple[int, bytes | None]]:
     """The lines that are not blank; None for one that is too long."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             yield from lines_of(opened, max_bytes=MAX_LINE_BYTES)
     except OSError as error:
         problems.add(InputError(f"the file cannot be read: {error.strerror}", expected=_EXPECTED), file, line=1)

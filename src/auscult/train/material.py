@@ -182,7 +182,7 @@ def coco(
     defects.
     """
     for target, frame, name in _photographed(data, names, key):
-        yield from made(target, frame, () if alone else target.others, name=name, seed=seed, kinds=kinds)
+        yield from made(target, frame, () if alone else tuple(target.others), name=name, seed=seed, kinds=kinds)
 
 
 def _photographed(data: Path, names: Sequence[str], key: str) -> Iterator[tuple[MaskTarget, Frame, _Name]]:
@@ -211,7 +211,7 @@ def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[Cand
         frame, masks = drawn(number, seed=seed)
         for index, target in _targets(masks):
             name = ("drawn", f"drawn-{number}", f"drawn/{number}/{index}")
-            yield from made(target, frame, () if alone else target.others, name=name, seed=seed)
+            yield from made(target, frame, () if alone else tuple(target.others), name=name, seed=seed)
 
 
 def davis(
@@ -278,7 +278,7 @@ def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Candid
 
 def _nonsense(target: MaskTarget, frame: Frame, *, name: _Name, seed: int) -> Iterator[CandidateSample]:
     source, cluster, key = name
-    for mask in arbitrary(target.mask, target.others, rng=generator(seed, "arbitrary", key)):
+    for mask in arbitrary(target.mask, tuple(target.others), rng=generator(seed, "arbitrary", key)):
         yield CandidateSample(
             source=source,
             cluster=cluster,

@@ -11,6 +11,7 @@ from auscult.errors import AuscultError, ErrorRecord, UsageError
 from auscult.outcome import Failed
 
 MODEL_STAGE = "predict"  # where code runs that is neither ours nor a plug-in's
+_VERB_STAGES = ("judge", "stress", "make")
 
 _MAX_TEXT = 500
 _LIBRARIES = frozenset({"numpy", "cv2", "PIL", "scipy", "skimage", "sklearn", "torch"})
@@ -106,8 +107,8 @@ def of_setup_timeout(limit_s: float, stage: str) -> AuscultError:
 
 
 def _limit(option: str, stage: str) -> str:
-    """Name of the limit in messages: an option of the command line for models only."""
-    return option if stage == MODEL_STAGE else "the limit"
+    """Name of the limit in messages: an option of the command line, where the verb has one."""
+    return option if stage in {MODEL_STAGE, *_VERB_STAGES} else "the limit"
 
 
 def _how(code: int) -> str:

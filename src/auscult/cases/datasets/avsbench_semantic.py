@@ -35,6 +35,7 @@ from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.problems import Problems, required_file
 from auscult.cases.walk import is_file, is_folder
 from auscult.errors import InputError
+from auscult.media.paths import open_regular
 from auscult.types import Instance, Item, MaskRef, Moment, Query
 
 TABLE: Final = "metadata.csv"
@@ -50,7 +51,7 @@ _HEAD_BYTES: Final = 4096
 def is_semantic(source: Path) -> bool:
     """Whether a folder holds the table of AVSBench-semantic; cheap, and False for what cannot be read."""
     try:
-        with (source / TABLE).open("rb") as file:
+        with open_regular(source / TABLE) as file:
             head = file.read(_HEAD_BYTES).splitlines()[:1]
     except (OSError, ValueError):
         return False

@@ -218,7 +218,7 @@ class CocoDataset:
 def is_panoptic(path: Path) -> bool:
     """Whether the first key that tells COCO panoptic from instances is its own; a long file is not read whole."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             before = b""
             while block := file.read(_BLOCK):
                 text = before + block

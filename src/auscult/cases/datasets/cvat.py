@@ -24,7 +24,7 @@ from auscult.errors import InputError
 from auscult.media.frames import frame_size
 from auscult.media.limits import Limits
 from auscult.media.masks import check_size
-from auscult.media.paths import read_bytes
+from auscult.media.paths import open_regular, read_bytes
 from auscult.types import Item, MaskRef, Metadata
 
 FILE: Final = "annotations.xml"
@@ -139,7 +139,7 @@ class CvatDataset:
         try:
             if suffix(file.name) != ".xml" or not file.is_file():
                 return False
-            with file.open("rb") as opened:
+            with open_regular(file) as opened:
                 return b"<annotations" in opened.read(_HEAD_BYTES)
         except OSError:
             return False

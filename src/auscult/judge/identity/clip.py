@@ -254,10 +254,13 @@ def rivals(
     Masks of other objects come first, the largest before the rest, then the frame's regions of even colour, which
     ``coloured`` may take from a cache; none is much the same as the candidate or as another.
     """
-    largest_first = sorted((other for other in others if other.any()), key=lambda other: -int(np.count_nonzero(other)))
+    sizes = [int(np.count_nonzero(other)) for other in others]
     found: list[Mask] = []
-    for region in largest_first:
-        if len(found) < most and all(_differ(region, earlier) for earlier in (mask, *found)):
+    for index in sorted((index for index, size in enumerate(sizes) if size), key=lambda index: -sizes[index]):
+        if len(found) == most:
+            break
+        region = others[index]
+        if all(_differ(region, earlier) for earlier in (mask, *found)):
             found.append(region)
     if len(found) == most:
         return tuple(found)

@@ -50,7 +50,9 @@ def check(case: Case, prediction: Prediction) -> None:
         raise InputError(
             f"the frame has shape {frame.shape} and dtype {frame.dtype}", expected="uint8 RGB (height, width, 3)"
         )
-    for what, mask in (("mask", prediction.mask), *(("other mask", other) for other in case.others)):
+    # a sequence that draws masks when they are asked for made them of the frame's size
+    others = case.others if isinstance(case.others, tuple) else ()
+    for what, mask in (("mask", prediction.mask), *(("other mask", other) for other in others)):
         if mask.dtype != np.bool_ or mask.shape != frame.shape[:2]:
             raise InputError(
                 f"the {what} has shape {mask.shape} and dtype {mask.dtype}",

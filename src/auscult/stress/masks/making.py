@@ -152,7 +152,8 @@ def rendered(
 
 
 def _checked(target: MaskTarget) -> Workpiece:
-    check_masks((target.mask, *target.others))
+    # a sequence that draws masks when they are asked for made them of one size
+    check_masks((target.mask, *(target.others if isinstance(target.others, tuple) else ())))
     return workpiece(target)
 
 

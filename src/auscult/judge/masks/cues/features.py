@@ -494,7 +494,7 @@ _RIM_PX = 2
 _SPECK_PX = 4
 
 
-def _scene(mask: Mask, others: tuple[Mask, ...]) -> tuple[dict[str, float], Box | None]:
+def _scene(mask: Mask, others: Sequence[Mask]) -> tuple[dict[str, float], Box | None]:
     """What the frame's other masks show, in any order, with the box in frame pixels of the largest that is covered."""
     if not others:
         return {}, None
@@ -539,7 +539,7 @@ class Findings:
         return np.array([self.cues[cue.name] for cue in CUES], dtype=np.float64)
 
 
-def measure(frame: Frame, mask: Mask, *, others: tuple[Mask, ...] = ()) -> Findings | None:
+def measure(frame: Frame, mask: Mask, *, others: Sequence[Mask] = ()) -> Findings | None:
     """Measure every cue of a mask, bool (H, W), on a frame, uint8 RGB (H, W, 3); None for an empty mask."""
     view = view_of(frame, mask)
     if view is None:

@@ -1,0 +1,115 @@
+"""What an audit takes of memory: hundreds of masks on one large photograph, and a photograph at the limit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.options import AuditOptions
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_mask
+from small_inputs import auscult, folder_input, item, rows, write_lines
+
+AUDIT = """
+import json, resource, sys
+from auscult.cli.main import main
+try:
+    main()
+except SystemExit as stop:
+    code = stop.code
+whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+print(json.dumps([code, *(resource.getrusage(one).ru_maxrss / 1024 for one in whose)]))
+"""
+
+
+def peaks(source: Path, out: Path, *options: str) -> tuple[float, float]:
+    """Peak memory of the parent and of its largest worker, in MB."""
+    command = [
+        sys.executable,
+        "-c",
+        AUDIT,
+        "audit",
+        str(source),
+        "--out",
+        str(out),
+        "--workers",
+        "1",
+        "--quiet",
+        *options,
+    ]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    code, parent, worker = json.loads(done.stdout.splitlines()[-1])
+    assert code in {None, 0}, done.stderr
+    return parent, worker
+
+
+def crowd(folder: Path, count: int, size: tuple[int, int]) -> Path:
+    """A photograph of noise with so many masks: ellipses of all sizes, and one that cannot be read."""
+    rng = np.random.default_rng(0)
+    height, width = size
+    write_frame(
+        folder / "frames" / "a.png",
+        np.repeat(rng.integers(0, 256, (height // 8, width // 8, 3), np.uint8), 8, 0).repeat(8, 1),
+    )
+    lines = [item("broken", mask="masks/none.png")]
+    for number in range(count):
+        drawn = np.zeros(size, np.uint8)
+        centre = int(rng.integers(width)), int(rng.integers(height))
+        axes = int(rng.integers(8, width // 2)), int(rng.integers(8, height // 2))
+        cv2.ellipse(drawn, centre, axes, float(rng.integers(180)), 0, 360, 1, -1)
+        write_mask(folder / "masks" / f"{number}.png", drawn.view(np.bool_))
+        lines.append(item(f"m{number}", mask=f"masks/{number}.png"))
+    return write_lines(folder / "items.jsonl", *lines).parent
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_hundreds_of_masks_on_one_photograph(tmp_path: Path) -> None:
+    parent, worker = peaks(crowd(tmp_path / "in", 600, (3000, 4000)), tmp_path / "out", "--max-failed", "1")
+    assert parent < 250
+    assert worker < 1536
+    assert len(rows(tmp_path / "out" / "verdicts.jsonl")) == 600
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_parent_never_holds_a_picture_at_the_limit(tmp_path: Path) -> None:
+    write_frame(tmp_path / "in" / "frames" / "a.png", np.full((9000, 11_000, 3), 90, np.uint8))
+    mask = np.zeros((9000, 11_000), dtype=np.bool_)
+    mask[2000:7000, 3000:6000] = True
+    write_mask(tmp_path / "in" / "masks" / "a.png", mask)
+    parent, _ = peaks(tmp_path / "in", tmp_path / "out")
+    assert parent < 250
+    assert len(list((tmp_path / "out" / "pictures").iterdir())) == 1, "a worker drew its crop"
+
+
+def test_few_masks_at_a_time_give_the_same_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = crowd(tmp_path / "in", 40, (96, 128))
+    found = []
+    for number, (held, waiting) in enumerate(((1 << 27, 1 << 26), (1, 1))):
+        monkeypatch.setattr("auscult.jobs.frame_masks._MOST_BYTES", held)
+        monkeypatch.setattr("auscult.jobs.judging._MOST_BYTES", waiting)
+        out = tmp_path / f"out{number}"
+        audit_folder(AuditOptions(source=source, out=out, workers=0, judge="cues"))
+        found.append({row["id"]: {**row, "seconds": 0} for row in rows(out / "verdicts.jsonl")})
+        assert len(found[-1]) == 40
+    assert found[0] == found[1]
+
+
+def test_a_worker_over_its_memory_costs_the_item_and_says_so(tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", "a")
+    write_frame(source / "frames" / "b.png", np.full((9000, 11_000, 3), 90, np.uint8))
+    write_mask(source / "masks" / "b.png", np.ones((9000, 11_000), dtype=np.bool_))
+    ran = auscult("audit", source, "--out", tmp_path / "out", "--workers", "1", "--memory-mb", "400", "--quiet")
+    assert ran.code == 1
+    (failed,) = rows(tmp_path / "out" / "errors.jsonl")
+    assert (failed["id"], failed["error"]) == ("b", "took more memory than the limit of 400 MB and was stopped")
+    assert "--memory-mb" in failed["hint"]
+    assert [row["id"] for row in rows(tmp_path / "out" / "verdicts.jsonl")] == ["a"]
