@@ -14,11 +14,13 @@ from r2_material import RATE_HZ, asked, model_file, rows, sounding, tone
 
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import list_items
-from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.errors import InputError, NothingToDo, RecordError, UsageError
 from auscult.media.frames import write_frame
 from auscult.media.masks import davis_palette, read_class_map, read_mask
 from auscult.media.wav import encode_wav
 from auscult.score.masks import class_sums, class_wise
+from auscult.suites.core.records import score_record
+from auscult.suites.r2 import SUITE
 from auscult.types import MaskRef
 
 SIZE = (40, 56)
@@ -181,6 +183,15 @@ def test_runs_from_data_to_tables_class_by_class(bench: Bench, tmp_path: Path) -
     change = cells["apc", "mine.shifted", "mIoU", ""]
     assert change["low"] <= change["value"] <= change["high"]
     assert made.summary.failed == 6
+    again = score_record(out, SUITE).summary
+    assert again.metrics == made.summary.metrics
+    lines = (out / "scores.jsonl").read_text().splitlines()
+    first = next(index for index, line in enumerate(lines) if '"classes"' in line)
+    for broken in ([], {"0": 3}, {"0": [1]}, {"0": [-1, 1, 1]}, {"0": ["a", "b", "c"]}):
+        lines[first] = json.dumps(json.loads(lines[first]) | {"classes": broken})
+        (out / "scores.jsonl").write_text("\n".join(lines) + "\n")
+        with pytest.raises(RecordError, match="no score"):
+            score_record(out, SUITE)
     assert "mIoU" in (out / "report.html").read_text()
 
 

@@ -11,6 +11,7 @@ from auscult.errors import REMARKS, RecordError, UnknownName, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import STAGE
 from auscult.media.paths import safe_name
+from auscult.record.codec import LARGEST
 from auscult.record.folder import read_manifest
 from auscult.record.lines import numbered_lines
 from auscult.record.manifest import argument
@@ -25,6 +26,7 @@ from auscult.suites.core.runner import CASES, ERRORS
 from auscult.suites.registered import Suite, SuiteRun, load_suite
 
 _VERB: Final = "run "
+_MOST_CLASSES: Final = 256
 _AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
 
 
@@ -184,13 +186,26 @@ def _is_score(row: Mapping[str, Any]) -> bool:
     if not isinstance(row.get("metric"), str):
         return False
     pixels = [row[name] for name in ("both_px", "either_px") if name in row]
-    if len(pixels) == 1 or any(type(count) is not int or count < 0 for count in pixels):
+    counted = len(pixels) != 1 and all(type(count) is int and count >= 0 for count in pixels)
+    if not counted or not _are_sums(row.get("classes", {})):
         return False
     if row.get("outcome") != "scored":
         return row.get("outcome") == "undefined"
     value = row.get("value")
     sound = type(value) in {int, float} and 0.0 <= value <= 1.0  # type: ignore[operator] # no NaN is
     return sound and isinstance(row.get("signature"), Mapping)
+
+
+def _are_sums(classes: object) -> bool:
+    """Whether these are sums of each class over frames, then the frames."""
+    if not isinstance(classes, Mapping) or len(classes) > _MOST_CLASSES:
+        return False
+    return all(
+        isinstance(sums, list)
+        and len(sums) > 1
+        and all(type(value) in {int, float} and 0 <= value <= LARGEST for value in sums)
+        for sums in classes.values()
+    )
 
 
 def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
