@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from perturb_inputs import run, tone
+from perturb_inputs import run, scene, tone
+from PIL import Image
 
+from auscult.errors import NothingToDo
 from auscult.media.wav import encode_wav
 from small_inputs import rows, save_frame, save_mask, write_lines
 
@@ -56,3 +59,32 @@ def test_frames_of_a_clip_stand_in_their_order_whatever_that_of_the_lines(tmp_pa
     made = {row["part"]: row["index"] for row in rows(tmp_path / "out" / "outputs.jsonl") if row["kind"] == "frame"}
     order = ["f11", "f10", "f9", "f2"] if timed == "all" else ["f2", "f9", "f10", "f11"]
     assert made == {f"{name}.png": place for place, name in enumerate(order)}
+
+
+def test_a_folder_of_frames_is_a_clip_whose_timing_is_perturbed(tmp_path: Path) -> None:
+    for clip in ("v1", "v2"):
+        for at in range(12):
+            path = tmp_path / "in" / clip / f"{at}.png"  # natural order: 2 before 10
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(scene(at)).save(path)
+    summary = run(tmp_path / "in", tmp_path / "out", "timing", "repeated_frames", severities="5")
+    assert (summary.ok, summary.failed) == (24, 0)
+    made = {row["part"]: row for row in rows(tmp_path / "out" / "outputs.jsonl")}
+    for clip in ("v1", "v2"):
+        shown = [made[f"{clip}/{at}.png"]["shown"] for at in range(12)]
+        assert shown == sorted(shown)
+        assert shown != list(range(12))
+        for at, number in enumerate(shown):
+            picture = np.asarray(Image.open(tmp_path / "out" / made[f"{clip}/{at}.png"]["output"]))
+            assert np.array_equal(picture, scene(number))
+    with pytest.raises(NothingToDo, match="nothing that timing can perturb"):
+        run(tmp_path / "in", tmp_path / "silent", "timing", "offset")
+    mixed = run(tmp_path / "in" / "v1", tmp_path / "mixed", "timing", "repeated_frames,offset")
+    assert (mixed.ok, mixed.failed) == (12, 12)
+    assert "the folder of frames has no sound" in rows(tmp_path / "mixed" / "errors.jsonl")[0]["error"]
+
+
+def test_recipe_without_a_kind_draws_from_the_release(tmp_path: Path) -> None:
+    save_frame(tmp_path / "in" / "a.png")
+    assert run(tmp_path / "in", tmp_path / "out", "recipe", "", severities="3").ok == 1
+    assert (tmp_path / "out" / "release" / "a.png").is_file()

@@ -316,7 +316,7 @@ class Wanted:
         kinds: a,b is a sweep with a folder for each, a+b composes, all takes the paper's.
         severities: 0 to 5, or low, medium, high; a comma is a sweep.
         schedule: How strength goes through a clip: static, paper, r2bench, ramp, burst or walk.
-        preset: Instead of --kind: a recipe drawn for each clip: release, r2bench or paper.
+        preset: Instead of --kind: a recipe drawn for each clip: release, as without both, r2bench or paper.
         place: With --preset: draw what can occur there, such as indoors.
     """
 
@@ -326,6 +326,10 @@ class Wanted:
     schedule: Annotated[str, Flag(name="dynamic")] = "static"
     preset: Annotated[str, Flag(shown="-")] = ""
     place: Annotated[str, Flag(shown="-")] = ""
+
+    def __post_init__(self) -> None:
+        if self.room == "recipe" and not (self.kinds or self.preset):
+            object.__setattr__(self, "preset", "release")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,7 +403,7 @@ class ScoreOptions:
 
     Attributes:
         prediction: A record to score again, or a folder of predicted masks.
-        truth: Folder of the true masks, same names.
+        truth: Folder of the true masks, same names; of a record, a CSV of id,label or id,iou, such as marks.
         protocol: davis2016: union of objects, all frames; davis2017: each object, first and last frame left out.
         labels: Read grey mask values as object indices.
         out: Also write a record there.
@@ -465,7 +469,8 @@ class GateOptions:
 
     Attributes:
         folder: A record of `auscult audit`.
-        calibration: A record of `auscult audit` on masks with truth, or a CSV or .jsonl of id,iou,true_iou,cluster.
+        calibration: A record of `auscult audit` on masks with truth, a CSV or .jsonl of id,iou,true_iou,cluster, or
+            marks (a CSV of id,label) of masks of DIR itself.
         accept_error: Share of bad masks that may be among the accepted.
         bad_below: A mask is bad if its true IoU is below.
         confidence: How sure that is to be.
@@ -490,7 +495,7 @@ class CompareOptions:
 
     Attributes:
         folders: Records of `auscult audit`, or folders of `auscult run`.
-        out: Also write tables, figures and a report there (records of a suite of models, as run r2).
+        out: Also write tables and a report with pictures there.
         overwrite: Start anew over an earlier record in --out.
     """
 

@@ -12,8 +12,9 @@ from auscult.jobs.perturb.inputs import PerturbedPart, left_out
 from auscult.media.video import probe
 from auscult.record.schema import error_to_json
 from auscult.stress.recipe import STATIC, Recipe, Schedule, preset, schedule_of, sweep
-from auscult.stress.recipe_parts import RecipeStep
+from auscult.stress.recipe_parts import RecipeStep, load_stressors
 from auscult.stress.schedule import LEVELS
+from auscult.stress.timing.base import Retiming
 
 DEFAULT_SEVERITY: Final = "3"
 _MOST_NAMED: Final = 5
@@ -103,7 +104,7 @@ def recipes_of(wanted: Wanted) -> tuple[Recipe, ...]:
     if bool(wanted.kinds) == bool(wanted.preset):
         raise UsageError(
             "both --kind and --preset were given" if wanted.kinds else "nothing was asked for: --kind is missing",
-            expected="--kind a,b+c" + (", or --preset NAME" if wanted.room == "recipe" else ""),
+            expected="one of them" if wanted.kinds else "--kind a,b+c",
             hint="`auscult list stressor` names the kinds",
         )
     if wanted.preset:
@@ -139,6 +140,12 @@ def rooms_of(wanted: Wanted, recipes: Sequence[Recipe]) -> frozenset[str]:
     return frozenset(room for recipe in recipes for room in recipe.rooms)
 
 
+def moves_frames(recipes: Sequence[Recipe]) -> bool:
+    """Whether a recipe shows frames at other times than their own, rather than moving the sound alone."""
+    names = {step.name for recipe in recipes for step in recipe.steps if step.room == "timing"}
+    return any(type(stressor).frames is not Retiming.frames for stressor in load_stressors(names).values())
+
+
 def outputs_of(wanted: Wanted, parts: Sequence[PerturbedPart], *, recipes: Sequence[Recipe], seed: int) -> list[Output]:
     """Every part with every recipe that it gets, also those without effect (see ``Output.made``)."""
     if not wanted.preset:
@@ -148,6 +155,7 @@ def outputs_of(wanted: Wanted, parts: Sequence[PerturbedPart], *, recipes: Seque
         raise UsageError(
             f"preset {wanted.preset} perturbs pictures and what guides through them, and there are no pictures",
             expected="items, pictures or videos",
+            hint="name what to do instead: --kind a,b+c; `auscult list stressor` names the kinds",
         )
     found, guided = preset(wanted.preset), _guided(parts)
     drawn: dict[str, Recipe] = {}

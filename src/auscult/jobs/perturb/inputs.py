@@ -59,6 +59,7 @@ class PerturbedPart:
     count: int = 1
     rate_fps: float = RATE_FPS
     text: str = ""
+    clip: tuple[Path, ...] = ()  # all frames of its folder in order, where their timing is perturbed
     items: tuple[Item, ...] = ()  # its items, which fail with it; empty for a part of its own
     # ids of its items that equal another item's id but for upper and lower case
     twins: frozenset[str] = frozenset()
@@ -71,7 +72,7 @@ class PerturbedPart:
     @property
     def rooms(self) -> frozenset[str]:
         """The rooms whose perturbations apply to it."""
-        return ROOMS_OF[self.medium]
+        return ROOMS_OF[self.medium] | ({"timing"} if self.clip else frozenset())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,8 +274,13 @@ _ENDINGS: Final[tuple[tuple[Medium, frozenset[str], str], ...]] = (
 _MOST_DEPTH: Final = 5
 
 
-def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path, by_group: bool) -> PerturbedParts:
-    """List the parts of an INPUT that the given rooms can perturb, without files of the output folder."""
+def parts_of(
+    source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path, by_group: bool, as_clips: bool = False
+) -> PerturbedParts:
+    """List the parts of an INPUT that the given rooms can perturb, without files of the output folder.
+
+    The pictures of a folder are the frames of a clip where they are to be shown ``as_clips``.
+    """
     if is_folder(source) and source.resolve().is_relative_to(out.resolve()):
         raise UsageError(
             "the output folder holds the input",
@@ -283,6 +289,8 @@ def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: 
             hint="give another --out",
         )
     found = _found(source, options, out, by_group=by_group)
+    if as_clips and found.listing is None:
+        found = replace(found, parts=_as_clips(found.parts))
     idle = [part for part in found.parts if not part.rooms & rooms]
     if len(idle) == len(found.parts) and (found.parts or not found.errors):
         raise _nothing_for(rooms, found, source)
@@ -296,14 +304,32 @@ def _nothing_for(rooms: frozenset[str], found: PerturbedParts, source: Path) -> 
     kinds = [*needed, *(["text"] if "sentence" in needed else [])]
     held = ", ".join(counted(count, kind) for kind, count in Counter(part.kind for part in found.parts).items())
     hint = f"it holds {held or ('no file that is known' if found.sentences is None else 'no sentence')}"
-    if rooms == {"timing"} and found.listing is not None:
-        hint = "the frames of items stand alone: perturb the timing of the video and take its frames from that"
+    if rooms == {"timing"}:
+        kinds.append("a folder of the frames of one")
+        if found.listing is not None:
+            hint = "the frames of items stand alone: give the folder of a clip's frames, or its video"
     return NothingToDo(
         f"the input holds nothing that {' or '.join(sorted(rooms))} can perturb",
         path=source,
-        expected=" or ".join(sorted(kinds)),
+        expected=" or ".join(kinds if rooms == {"timing"} else sorted(kinds)),
         hint=hint,
     )
+
+
+def _as_clips(parts: Sequence[PerturbedPart]) -> tuple[PerturbedPart, ...]:
+    """The same parts, the pictures of a folder as the frames of one clip, in natural order of their names."""
+    folders: dict[Path, list[PerturbedPart]] = defaultdict(list)
+    for part in parts:
+        if part.medium == "picture" and part.path is not None:
+            folders[part.path.parent].append(part)
+    placed: dict[str, PerturbedPart] = {}
+    for members in folders.values():
+        members.sort(key=lambda part: natural_key(part.id))
+        paths = tuple(part.path for part in members if part.path is not None)
+        clip = str(PurePosixPath(members[0].id).parent)
+        for index, part in enumerate(members if len(paths) > 1 else ()):
+            placed[part.id] = replace(part, key=clip, group=clip, index=index, count=len(paths), clip=paths)
+    return tuple(placed.get(part.id, part) for part in parts)
 
 
 def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> PerturbedParts:

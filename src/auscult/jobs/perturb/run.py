@@ -26,6 +26,7 @@ from auscult.jobs.perturb.choice import (
     Output,
     PerturbTask,
     idle_notes,
+    moves_frames,
     not_done,
     outputs_of,
     recipes_of,
@@ -37,7 +38,6 @@ from auscult.jobs.perturb.inputs import ROOMS_OF, Medium, PerturbedPart, parts_o
 from auscult.jobs.perturb.sentences import written
 from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, part_digest
 from auscult.jobs.runner import (
-    ERRORS,
     HINT,
     Progress,
     Result,
@@ -224,7 +224,14 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         _check(options, rooms)
         self._made_by = _origins(recipes)
         by_group = bool(wanted.preset)
-        self._parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
+        self._parts = parts_of(
+            options.source,
+            options.listing,
+            rooms=rooms,
+            out=options.out,
+            by_group=by_group,
+            as_clips=moves_frames(recipes),
+        )
         parts = self._parts.parts
         if any(part.medium == "video" for part in parts):
             load_av()  # raises before anything is written where the extra is missing
@@ -311,11 +318,6 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         run.manifest["content_sha256"] = content_digest(self._rows)
         note = _NOTE if parts.listing is None else _NOTE + _UNOPENED
         tables = {"perturbed": _made_table(counts, self._rows.values(), note=note)}
-        failed = Counter((row.get("stage") or "", row.get("error") or "") for row in run.lines(ERRORS))
-        if failed:
-            rows = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
-            header = ("stage", "error", "count")
-            tables["failed"] = Table(title="failed", header=header, rows=rows, note="all: errors.jsonl")
         ok = sum(count for count, _ in counts.values())
         n = sum(count for _, count in counts.values()) + sum(error.stage not in REMARKS for _, error in parts.errors)
         summary = Summary(command=f"stress {self.options.wanted.room}", n=n, ok=ok, failed=n - ok)

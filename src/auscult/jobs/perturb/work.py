@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -193,10 +194,11 @@ def refuse_soundless(output: Output, names: Iterable[str]) -> None:
     if not needing:
         return
     what = " and ".join(map(base_of, needing))
+    medium = "video" if output.part.medium == "video" else "folder of frames"
     rest = [step.name.rpartition(".")[0] for step in recipe.steps if step.name not in needing]
     more = f", as --kind {'+'.join(rest)}" if rest and not recipe.schedule.draws_types else ""
     raise InputError(
-        f"the video has no sound, and {what} needs one: nothing was made of this file by {recipe.name}",
+        f"the {medium} has no sound, and {what} needs one: nothing was made of this file by {recipe.name}",
         expected="a video with sound",
         hint=f"leave the file out, or perturb it without {what}{more}",
         path=output.part.path,
@@ -327,8 +329,14 @@ def part_digest(part: PerturbedPart, items: Collection[str]) -> str:
         if item.id in items:
             refs = (item.mask, None if item.truth is None else item.truth.mask)
             masks += [[item.id, *mask_digest(ref)] for ref in refs if ref is not None]
-    whole = None if part.path is None else digest_file(part.path)
+    whole = _clip_digest(part.clip) if part.clip else None if part.path is None else digest_file(part.path)
     return digest_json([whole, masks, part.text, part.key, part.index, part.count])
+
+
+@lru_cache(maxsize=4)
+def _clip_digest(frames: tuple[Path, ...]) -> str:
+    """Hash of all frames of a clip, since any of them may be shown in the place of another."""
+    return digest_json([digest_file(path) for path in frames])
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +389,8 @@ class Perturber:
             height, width = frame.shape[:2]
             shot = ClipInfo(height=height, width=width, frames=part.count, rate_fps=part.rate_fps)
             plan = self._plan(output, shot=shot)
+            if part.clip:
+                refuse_soundless(output, moving_sound(plan))
         masks = carried_masks(part, plan) if part.items else Made()
         if part.items and not masks.row["items"]:
             return replace(masks, row={})
@@ -390,9 +400,22 @@ class Perturber:
         return replace(masks, row=row)
 
     def _rendered(self, output: Output, frame: Frame, plan: Plan) -> dict[str, Any]:
-        made, changed = plan.frame(frame, output.part.index), conversions(_path(output.part))
+        part = output.part
+        shown = plan.frame_number(part.index) if part.clip else part.index
+        source = _path(part) if shown == part.index else part.clip[shown]
+        if shown != part.index:
+            size, frame = frame.shape[:2], read_frame(source)
+            if frame.shape[:2] != size:
+                raise InputError(
+                    f"the frame is {frame.shape[0]} x {frame.shape[1]}, another of its folder {size[0]} x {size[1]}",
+                    expected="frames of one size in a folder whose timing is perturbed",
+                    hint="keep pictures that are not of one clip in other folders",
+                    path=source,
+                )
+        made, changed = plan.frame(frame, part.index), conversions(source)
         write_frame(self.options.out / output.file, made)
-        row = {"sha256": frame_digest([made]), "size": list(frame.shape[:2]), "plan": plan.as_json()}
+        row: dict[str, Any] = {"sha256": frame_digest([made]), "size": list(frame.shape[:2]), "plan": plan.as_json()}
+        row |= {"shown": shown} if part.clip else {}
         return row | ({"converted": changed} if changed else {})
 
     def _copied(self, output: Output) -> dict[str, Any]:
