@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ from auscult.arrays.overlap import iou
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError
 from auscult.jobs.clip_tracks import filmed
+from auscult.jobs.labels import Label
 from auscult.jobs.runner import FrameGroup, Result, ResultWriter, Workers, failed_row, frame_groups, frames_root
 from auscult.media.masks import read_mask
 from auscult.media.readings import LoadedMask
@@ -289,6 +291,47 @@ def against_truth(pairs: Sequence[JudgedPair], *, unreadable: int = 0) -> Agains
     if acted:
         tables["truth_3_actions"] = action_table(acted, metrics)
     return AgainstTruth(tables=dict(sorted(tables.items())), metrics=metrics)
+
+
+def against_labels(
+    verdicts: Sequence[Verdict], labels: Mapping[str, Label], *, clusters: Mapping[str, Hashable]
+) -> AgainstTruth:
+    """Compare verdicts with what a person says of masks: good, bad or unsure, or a true IoU, by item id.
+
+    A mask with an IoU and no word is good from .8 up. An unsure one is counted, and in no number. Intervals by
+    bootstrap over ``clusters``, the photograph or clip of each item.
+    """
+    judged = sorted((one for one in verdicts if one.id in labels and one.iou is not None), key=lambda one: one.id)
+    good = {one.id: found for one in judged if (found := labels[one.id].good) is not None}
+    known = [one for one in judged if one.id in good]
+    predicted = JudgeColumns(
+        iou=reals(one.iou for one in known),
+        rank=reals(one.iou if one.prob_iou_80 is None else one.prob_iou_80 for one in known),
+        accepted=np.array([one.action == "accept" for one in known], dtype=np.bool_),
+    )
+    true = TruthColumns(
+        iou=reals(float(good[one.id]) for one in known), cluster=texts([clusters[one.id] for one in known])
+    )
+    metrics: Metrics = {}
+    counts = Counter(good.values())
+    rows = [("labels", f"{len(judged)}: {counts[True]} good, {counts[False]} bad, {len(judged) - len(known)} unsure")]
+    measured = (
+        ("good ranked above bad (AUC, 0.5 is chance)", "label_auc", measures.auc_of_good),
+        ("of accepted masks, good", "label_accept_precision", measures.accept_precision),
+        ("of good masks, accepted", "label_accept_recall", measures.accept_recall),
+    )
+    for words, name, quantity in measured if known else ():
+        value = quantity(predicted, true)
+        outcome = _bootstrapped(value, _draws(true))
+        rows.append((words, cell(outcome) or "–"))
+        keep(metrics, name, outcome, n=value.n)
+    left_out = len(labels) - len(judged)
+    note = f"0..1, higher is better. In brackets: 95 % intervals over {len(set(true.cluster))} photographs or clips."
+    note += f" Left out, without an estimate: {left_out}." if left_out else ""
+    table = Table(title="verdicts against labels", header=("", "value"), rows=tuple(rows), note=note)
+    truths = [{"id": one.id, "iou": labels[one.id].iou, "cluster": clusters[one.id]} for one in judged]
+    of_iou = against_truth(pairs_of(judged, truths))
+    return AgainstTruth(tables={"labels": table, **of_iou.tables}, metrics={**metrics, **of_iou.metrics})
 
 
 def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int) -> Table:

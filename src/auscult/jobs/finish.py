@@ -16,8 +16,9 @@ from auscult.act.export.masks import ExportedMask
 from auscult.act.export.verdicts import verdicts_csv
 from auscult.cases.ids import group_by_frame, natural_key
 from auscult.errors import AuscultError, RecordError
-from auscult.jobs.against_truth import AgainstTruth, against_truth, pairs_of
+from auscult.jobs.against_truth import AgainstTruth, against_labels, against_truth, pairs_of
 from auscult.jobs.estimates import ORDER_FILE, BesideScore, beside_score, expected
+from auscult.jobs.labels import clusters_in, read_labels
 from auscult.jobs.runner import ResultWriter
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
@@ -54,7 +55,7 @@ def picture_name(item_id: str) -> str:
 def draw_worst(writer: ResultWriter, items: Sequence[Item], *, verdicts: Verdicts, workers: int) -> None:
     """Draw the worst items that have no crop yet; one that cannot be drawn is left out, its verdict stays."""
     run, progress = writer.run, writer.progress
-    worst = {verdict.id: verdict for verdict in worst_first(verdict for verdict, _ in verdicts)[:WORST]}
+    worst = {verdict.id: verdict for verdict in worst_first(_with_card(verdicts))[:WORST]}
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
     groups = [[(item, worst[item.id]) for item in group] for group in group_by_frame(missing)]
     progress.stage("drawing the worst", len(missing))
@@ -62,6 +63,11 @@ def draw_worst(writer: ResultWriter, items: Sequence[Item], *, verdicts: Verdict
         for name, jpeg in drawn.items():
             run.write_bytes(picture_name(name), jpeg, durable=False)
         progress.step(len(drawn))
+
+
+def _with_card(verdicts: Verdicts) -> Iterator[Verdict]:
+    """The verdicts that a report lists one by one: empty masks are folded."""
+    return (verdict for verdict, _ in verdicts if verdict.defect != "empty")
 
 
 def _drawn(groups: Sequence[Judged], workers: int) -> Iterator[Mapping[str, bytes]]:
@@ -213,6 +219,15 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     return summary, list(compared.tables.values())
 
 
+def score_labels(folder: Path, labels: Path) -> tuple[Summary, list[Table]]:
+    """Score the verdicts of a record against a table of labels, such as the marks that its report exports."""
+    read = read_run(folder)
+    verdicts = [verdict for verdict, _ in read.verdicts]
+    known = read_labels(labels, known={verdict.id for verdict in verdicts})
+    compared = against_labels(verdicts, known, clusters=clusters_in(read))
+    return summarise(read, command="score", metrics=compared.metrics), list(compared.tables.values())
+
+
 def _measured(read: Run, truths: Sequence[Mapping[str, Any]]) -> tuple[AgainstTruth, BesideScore]:
     """Verdicts compared with truth, and with the model's own score."""
     with_truth = {row["id"] for row in truths}
@@ -245,7 +260,7 @@ def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
 
 
 def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:
-    worst = worst_first(verdict for verdict, _ in read.verdicts)[:PICTURED]
+    worst = worst_first(_with_card(read.verdicts))[:PICTURED]
     shown = {*(verdict.id for verdict in worst), *apart}
     rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in shown)
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown

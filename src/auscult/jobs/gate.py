@@ -108,19 +108,23 @@ _FAR: Final = 0.15
 _CHANCE: Final = 0.01
 
 
-def reached(found: Search, options: GateOptions, *, accepted: int, total: int) -> tuple[str, ...]:
+def reached(
+    found: Search, options: GateOptions, *, accepted: int, total: int, labelled: bool = False
+) -> tuple[str, ...]:
     """The result in sentences: what is accepted, what that rests on, where the search ended."""
+    bad = "would be marked bad" if labelled else f"have a true IoU below {options.bad_below:g}"
     counted = (
         "one mask each" if options.clusters == "one" else "all their masks, by a bound that allows for photographs"
     )
     ended = _ended(found, options)
     if found.chosen is None:
-        return ("No mask is accepted: no threshold could be shown to be good enough.", *ended)
+        unseen = " unseen" if labelled else ""
+        return (f"No mask is accepted{unseen}: no threshold could be shown to be good enough.", *ended)
     step = found.chosen
     shown = (
-        f"Shown with {options.confidence:.4g} confidence: at most {step.bound:.2%} of such masks have a true IoU below "
-        f"{options.bad_below:g}. In the calibration set {step.tested_bad} of {step.tested} are, on {step.clusters} "
-        f"photographs or clips ({counted}); {step.masks_bad} of all {step.masks}."
+        f"Shown with {options.confidence:.4g} confidence: at most {step.bound:.2%} of such masks {bad}. In the "
+        f"calibration set {step.tested_bad} of {step.tested} are, on {step.clusters} photographs or clips ({counted}); "
+        f"{step.masks_bad} of all {step.masks}."
     )
     return (
         f"{accepted} of {total} masks are accepted, those with {options.by} from {step.threshold:g}.",
@@ -239,7 +243,9 @@ class Gated:
         total = len(self.accepted) + len(self.to_look_at)
         left = f"{len(self.to_look_at)} of {total} masks are left to look at"
         left += f", and {len(self.failed)} that could not be judged." if self.failed else "."
-        return (*reached(self.found, self.options, accepted=len(self.accepted), total=total), left)
+        labelled = self.calibration.labelled
+        said = reached(self.found, self.options, accepted=len(self.accepted), total=total, labelled=labelled)
+        return (*said, *(["Marked masks are listed as they were marked."] if labelled else []), left)
 
     def as_json(self) -> dict[str, Any]:
         """The fields as plain JSON values; callers add ids and paths of the lists."""
@@ -283,7 +289,7 @@ def gate_record(options: GateOptions) -> Gated:
     _check(options)
     out = options.out or beside(options.folder, "gate")
     run, rows = judged_rows(options.folder)
-    calibration = read_calibration(options.calibration, by=options.by, bad_below=options.bad_below)
+    calibration = read_calibration(options.calibration, by=options.by, bad_below=options.bad_below, gated=run)
     _refuse_other(run, calibration, options)
     require_free_folder(out, [options.folder, *([options.calibration] if options.calibration.is_dir() else [])])
     found = search(
@@ -295,7 +301,11 @@ def gate_record(options: GateOptions) -> Gated:
     _refuse_small(found, calibration, options)
     scores = [score_of(row, options.by) for row in rows]
     least = 2.0 if found.chosen is None else found.chosen.threshold
-    taken = [score is not None and score >= least for score in scores]
+    marked = {mask.id: not mask.bad for mask in calibration.masks} if calibration.labelled else {}
+    taken = [
+        marked.get(str(row["id"]), score is not None and score >= least)
+        for row, score in zip(rows, scores, strict=True)
+    ]
     gated = Gated(
         options=options,
         accepted=tuple(str(row["id"]) for row, yes in zip(rows, taken, strict=True) if yes),

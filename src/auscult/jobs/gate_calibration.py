@@ -1,4 +1,7 @@
-"""The calibration set of ``auscult act gate``: a record of an audit with truth, or a table of scores and true IoUs."""
+"""The calibration set of ``auscult act gate``: a record of an audit with truth, or a table.
+
+A table holds scores and true IoUs of other masks, or labels, good and bad, of masks of the record itself.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,12 @@ from auscult.act.gate import KnownMask, score_of
 from auscult.cases.fields import BOM, parse, table_rows
 from auscult.cases.ids import check_id, shown
 from auscult.errors import InputError, RecordError, UsageError
+from auscult.jobs.labels import clusters_in, header_of, read_labels
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.codec import Share, from_json
 from auscult.record.manifest import argument
-from auscult.record.reader import read_run
+from auscult.record.reader import Run, read_run
 from auscult.types import Defect, Existence
 
 MAX_BYTES: Final = 64 << 20
@@ -28,6 +32,7 @@ _EXPECTED: Final = (
     "first row of names, or JSON lines, in UTF-8; IoUs from 0 to 1"
 )
 _DROP: Final = "correct or drop the row"
+_JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 _SEPARATORS: Final = {";": "semicolons", "\t": "tabs"}
 
 
@@ -64,15 +69,18 @@ class GateCalibration:
     settings: Mapping[str, Any] | None = None
     digests: frozenset[str] = frozenset()  # what was judged, as hashes; empty where the file does not say
     grouped: bool = True
+    labelled: bool = False  # whether a person said good or bad, rather than a true IoU being known
     version: str = ""  # the version of auscult that judged; empty where the file does not say
 
 
-def read_calibration(path: Path, *, by: str, bad_below: float) -> GateCalibration:
-    """Read a calibration set."""
+def read_calibration(path: Path, *, by: str, bad_below: float, gated: Run) -> GateCalibration:
+    """Read a calibration set; labels are of masks of the record that is ``gated``."""
     if path.is_dir():
         return _of_record(path, by=by, bad_below=bad_below)
     try:
-        rows = _json_rows(path) if path.suffix.lower() in {".jsonl", ".ndjson"} else _csv_rows(path)
+        if path.suffix.lower() not in _JSON_LINES and "label" in (names := header_of(path)) and "true_iou" not in names:
+            return _of_labels(path, gated, by=by)
+        rows = _json_rows(path) if path.suffix.lower() in _JSON_LINES else _csv_rows(path)
         return _of_rows(rows, path, by=by, bad_below=bad_below)
     except InputError as error:
         raise UsageError(
@@ -128,6 +136,25 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
         judges=frozenset(str(row["judge"]) for row in known.values()),
         settings=settings_of(run.manifest),
         digests=frozenset(str(row["input"]) for row in known.values() if row.get("input")),
+        version=version_of(run.manifest),
+    )
+
+
+def _of_labels(path: Path, run: Run, *, by: str) -> GateCalibration:
+    rows = {verdict.id: row for verdict, row in run.verdicts}
+    labels, clusters = read_labels(path, known=rows), clusters_in(run)
+    known = {name: label.word == "bad" for name, label in labels.items() if label.word in {"good", "bad"}}
+    return GateCalibration(
+        masks=tuple(
+            KnownMask(id=name, score=score_of(rows[name], by), bad=bad, cluster=clusters[name])
+            for name, bad in known.items()
+        ),
+        without_truth=len(labels) - len(known),
+        novelty=tuple(float(rows[name].get("novelty") or 0.0) for name in known),
+        judges=frozenset(str(rows[name]["judge"]) for name in known),
+        settings=settings_of(run.manifest),
+        digests=frozenset(str(rows[name]["input"]) for name in known if rows[name].get("input")),
+        labelled=True,
         version=version_of(run.manifest),
     )
 

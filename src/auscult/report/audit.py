@@ -12,6 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from auscult.errors import ErrorRecord
+from auscult.record.digest import digest_json
+from auscult.record.manifest import argument
 from auscult.record.reader import Run
 from auscult.report.charts.basic import ScatterPoint, Stack, bars, histogram, scatter
 from auscult.report.clips import clip_views
@@ -65,10 +67,11 @@ _WIDEN = (
     "“most novel”."
 )
 _CALIBRATE = (
-    "Mark 60 of your own masks, each of another photograph, as good or bad, and let `auscult act gate` find a "
-    "threshold that holds for them, or say that there is none."
+    "Sort the items by “random, for marking”, mark 60 or more on as many photographs as good or bad (keys g and b), "
+    "export the marks, and let `auscult act gate DIR --calibration marks.csv` find a threshold that holds for such "
+    "masks, or say that there is none."
 )
-_COMPARE = "Judge once more with another judge and let `auscult compare` show where the two differ."
+_COMPARE = "Judge once more with another judge and let `auscult compare DIR DIR` show where the two differ most."
 _CLIPS = (
     "One row for each object of a video, worst first. IoU is the mean of the frames' estimates; flicker is how much "
     "the mask changes from frame to frame beyond motion (0 is best); drift is the change of the estimated IoU from the "
@@ -92,15 +95,16 @@ def page_of_audit(
     named ``TRUE_IOU``, those that begin with ``MODEL_SCORE`` the section on the model's own score.
     """
     verdicts = worst_first(verdict for verdict, _ in run.verdicts)
-    truth = _truth(run, verdicts, tables)
+    listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
+    truth = _truth(run, listed, tables)
     unlike = unlike_of(run.summary or {})
     sections = (
         truth,
         _score(run, tables, thumbnails),
-        _clips(run, verdicts),
+        _clips(run, listed),
         _tables(run, tables),
         _failed(run),
-        _items(run, verdicts, thumbnails=thumbnails, crops=crops),
+        _items(run, verdicts, listed, pictures=(thumbnails, crops)),
     )
     judges = ", ".join(sorted({verdict.judge for verdict in verdicts}))
     return Page(
@@ -327,11 +331,18 @@ def _error(row: Mapping[str, Any]) -> ErrorRecord:
 
 
 def _items(
-    run: Run, verdicts: Sequence[Verdict], *, thumbnails: Mapping[str, bytes], crops: Mapping[str, bytes]
+    run: Run,
+    verdicts: Sequence[Verdict],
+    listed: Sequence[Verdict],
+    *,
+    pictures: tuple[Mapping[str, bytes], Mapping[str, bytes]],
 ) -> Section:
+    """The cards of the verdicts to list; ``pictures`` are thumbnails and crops by item id."""
     found = {verdict.id: row for verdict, row in run.verdicts}
-    rows = [_row(verdict, found[verdict.id]) for verdict in verdicts[:LISTED]]
-    defects = Counter(verdict.defect for verdict in verdicts)
+    rows = [_row(verdict, found[verdict.id]) for verdict in listed[:LISTED]]
+    empty = [verdict for verdict in verdicts if verdict.defect == "empty"]
+    defects = Counter(verdict.defect for verdict in listed)
+    thumbnails, crops = pictures
     return Section(
         name="items",
         title="Items, worst first",
@@ -339,10 +350,22 @@ def _items(
         count=len(verdicts),
         items=ItemList(
             rows=_pictured(rows, thumbnails, crops=crops),
-            defects=tuple((name, defects[name]) for name in (*DEFECTS, "empty") if defects[name]),
-            total=len(verdicts),
+            defects=tuple((name, defects[name]) for name in DEFECTS if defects[name]),
+            total=len(listed),
+            record=digest_json([run.manifest.get("started"), argument(run.manifest, "source")])[:16],
+            folded=_folded(empty),
+            empty=tuple(verdict.id for verdict in empty[:LISTED]),
         ),
     )
+
+
+def _folded(empty: Sequence[Verdict]) -> str:
+    """What is said of the empty masks; empty where there are none."""
+    if not empty:
+        return ""
+    actions = Counter(action_key(verdict.action) for verdict in empty)
+    said = ", ".join(f"{count:,} {ACTION_WORDS[name]}" for name, count in actions.most_common())
+    return f"{len(empty):,} empty mask{'' if len(empty) == 1 else 's'}, where nothing is segmented: {said}"
 
 
 def _row(verdict: Verdict, row: Mapping[str, Any]) -> Row:

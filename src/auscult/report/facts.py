@@ -79,8 +79,11 @@ def percent(share: float) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval as text, ``[0.76, 0.90]``; empty where there is none."""
-    return "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+    """An interval as text, ``[0.76, 0.90]``; empty where there is none, in words where it says nothing."""
+    if low is None or high is None:
+        return ""
+    text = f"[{number(low)}, {number(high)}]"
+    return "[not known]" if text == "[0.00, 1.00]" else text
 
 
 def shortened(text: str, limit: int) -> str:

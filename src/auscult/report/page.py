@@ -32,7 +32,6 @@ from auscult.report.facts import (
     action_key,
     interval,
     number,
-    percent,
 )
 from auscult.report.tables import Table
 from auscult.types import Evidence, Verdict
@@ -95,6 +94,9 @@ class ItemList:
     # defect and count of each filter; None for a list that cannot be searched, sorted and filtered
     defects: tuple[tuple[str, int], ...] | None = None
     total: int = 0  # of how many items the searchable list shows the worst
+    record: str = ""  # names the record, so that a browser keeps its marks apart from those of others
+    folded: str = ""  # what is said of the empty masks, which have no card; empty where there are none
+    empty: tuple[str, ...] = ()  # ids of empty masks, not more than are listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,7 @@ class Page:
 
     title: str
     command: str  # what made it, words of the command line after `auscult`; a comparison names the run that it compares
+    lead: str = ""  # what came out, in one paragraph; the notes then stand below the first section
     facts: tuple[tuple[str, str], ...] = ()  # label and text of what the record says: input, time, version, seed
     notes: tuple[str, ...] = ()  # plain sentences that a reader must know
     advice: Advice | None = None  # what a reader must do first, or None
@@ -214,7 +217,6 @@ def _environment() -> Environment:
         action_key=action_key,
         number=number,
         interval=interval,
-        percent=percent,
         wrong=_wrong,
         evidence=_evidence,
         likely=_likely,
@@ -260,9 +262,9 @@ def _wrong(row: Row) -> str:
     """Alternative text for the marks on a picture; empty where nothing is marked."""
     shares = []
     if row.missing:
-        shares.append(f"likely missing, blue with stripes: {percent(row.missing)} of the object")
+        shares.append("likely missing, blue with stripes")
     if row.extra:
-        shares.append(f"likely too much, yellow with dots: {percent(row.extra)} of the mask")
+        shares.append("likely too much, yellow with dots")
     return "; ".join(shares)
 
 

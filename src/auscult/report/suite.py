@@ -193,6 +193,7 @@ class _PageFile:
 
     title: str
     suite: str
+    lead: str = ""
     facts: _Pairs
     notes: _Many[str]
     links: _Pairs
@@ -233,6 +234,7 @@ class _Reader:
         return Page(
             title=entry.title,
             command=f"{_RUN}{entry.suite}",
+            lead=entry.lead,
             facts=entry.facts,
             notes=entry.notes,
             links=links,
@@ -344,6 +346,7 @@ def write_page(run: RunFolder, page: Page, tables: Mapping[str, Table]) -> None:
     file = _PageFile(
         title=page.title,
         suite=page.command.removeprefix(_RUN),
+        lead=page.lead,
         facts=page.facts,
         notes=page.notes,
         links=page.links,

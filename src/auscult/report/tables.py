@@ -52,8 +52,9 @@ def console_tables(run: Run, *, worst: int = 10) -> list[Table]:
     estimates = estimates_of(run.summary or {})
     if estimates:
         tables.append(Table(title=ESTIMATES, header=("", "estimate"), rows=estimates, note=estimates_note(estimates)))
-    if verdicts and worst > 0:
-        tables.append(_worst_table(worst_first(verdicts)[:worst], len(verdicts)))
+    listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
+    if listed and worst > 0:
+        tables.append(_worst_table(worst_first(listed)[:worst], len(listed), empty=len(verdicts) - len(listed)))
     return tables
 
 
@@ -127,14 +128,14 @@ def _percent(part: int, whole: int) -> str:
     return "–" if whole == 0 else f"{100 * part / whole:.1f} %"
 
 
-def _worst_table(verdicts: Sequence[Verdict], total: int) -> Table:
+def _worst_table(verdicts: Sequence[Verdict], total: int, *, empty: int) -> Table:
     rows = tuple(
         (
             verdict.id,
             ACTION_WORDS[action_key(verdict.action)],
             verdict.defect or "–",
             f"{number(verdict.iou)} {interval(verdict.iou_low, verdict.iou_high)}".strip(),
-            shortened(verdict.rationale, 90),
+            shortened(verdict.rationale, 66),
         )
         for verdict in verdicts
     )
@@ -142,7 +143,8 @@ def _worst_table(verdicts: Sequence[Verdict], total: int) -> Table:
         title=f"The worst {len(verdicts)} of {total:,}",
         header=("id", "action", "defect", "estimated IoU", "why"),
         rows=rows,
-        note="IoU is estimated without ground truth, 0..1, with its 90 % interval. Worst first.",
+        note="IoU is estimated without ground truth, 0..1, with its 90 % interval. Worst first."
+        + (f" Empty masks, not listed: {empty:,}." if empty else ""),
     )
 
 

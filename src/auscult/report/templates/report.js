@@ -13,6 +13,7 @@
     iou: Number(node.dataset.iou), width: Number(node.dataset.width), novelty: Number(node.dataset.novelty),
     good: Number(node.dataset.good),
     id: node.querySelector(".id").textContent,
+    draw: drawn(node.querySelector(".id").textContent),
     words: all(".id, .text, .why", node).map((part) => part.textContent).join("\n").toLowerCase(),
   }));
   const ORDERS = {
@@ -22,11 +23,95 @@
     likely: (a, b) => a.good - b.good || a.order - b.order,
     unsure: (a, b) => b.width - a.width || a.order - b.order,
     novel: (a, b) => b.novelty - a.novelty || a.order - b.order,
+    random: (a, b) => a.draw - b.draw || a.order - b.order,
     id: (a, b) => a.id.localeCompare(b.id, undefined, { numeric: true }),
   };
+  const LABELS = ["good", "bad", "unsure"];
+  const store = `auscult.marks.${list.dataset.record}`;
+  const labels = new Map();
+  let stored = true;
   const views = all(".view").map((node) => node.id);
   const state = { view: "items", action: new Set(), defect: new Set(), q: "", sort: "worst" };
   let visible = cards, current = -1, arranged = "worst";
+
+  // A number that looks random and is the same at each visit (FNV-1a, with a final mix).
+  function drawn(text) {
+    let hash = 0x811c9dc5;
+    for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+    hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39);
+    return (hash ^ (hash >>> 15)) >>> 0;
+  }
+
+  function loadLabels() {
+    labels.clear();
+    try {
+      const found = JSON.parse(localStorage.getItem(store) || "{}");
+      for (const [id, label] of Object.entries(found)) if (LABELS.includes(label)) labels.set(id, label);
+    } catch {
+      stored = false;
+    }
+  }
+
+  function saveLabels() {
+    try {
+      if (labels.size) localStorage.setItem(store, JSON.stringify(Object.fromEntries(labels)));
+      else localStorage.removeItem(store);
+      stored = true;
+    } catch {
+      stored = false;
+    }
+  }
+
+  function showLabels() {
+    for (const card of cards) {
+      const label = labels.get(card.id) || "";
+      if ((card.node.dataset.label || "") === label) continue;
+      card.node.dataset.label = label;
+      card.node.querySelector(".label-said")?.remove();
+      if (!label) continue;
+      const said = document.createElement("span");
+      said.className = "label-said";
+      said.textContent = `marked ${label}`;
+      card.node.querySelector(".head").append(said);
+    }
+    const now = current < 0 ? "" : labels.get(visible[current].id) || "";
+    for (const button of all("[data-label]", large)) button.setAttribute("aria-pressed", String(button.dataset.label === now));
+    const marked = get("marked");
+    if (!marked) return;
+    const counts = LABELS.map((name) => `${[...labels.values()].filter((label) => label === name).length} ${name}`);
+    const lost = stored ? "" : " This browser keeps no marks for files: export them before you leave the page.";
+    marked.textContent = labels.size ? `Marked: ${counts.join(", ")}.${lost}` : "";
+    for (const id of ["export", "unmark"]) get(id).disabled = !labels.size;
+  }
+
+  function setLabel(label) {
+    if (current < 0) return walk(0);
+    const { id } = visible[current];
+    const again = labels.get(id) === label;
+    if (again) labels.delete(id);
+    else labels.set(id, label);
+    saveLabels();
+    showLabels();
+    if (!again) walk(current + 1);
+    else if (large.open) fill();
+  }
+
+  function csvOf() {
+    const cell = (text) => {
+      const safe = /^[\s;]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n']/.test(text) ? `'${text}` : text;
+      return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    };
+    return ["id,label", ...[...labels].map(([id, label]) => `${cell(id)},${label}`), ""].join("\r\n");
+  }
+
+  function exportLabels() {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csvOf()], { type: "text/csv" }));
+    link.download = "marks.csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
 
   function matches(card, words) {
     return (!state.action.size || state.action.has(card.action))
@@ -136,6 +221,7 @@
     get("place").textContent = `${current + 1} of ${visible.length}`;
     get("previous").disabled = current === 0;
     get("next").disabled = current === visible.length - 1;
+    showLabels();
   }
 
   function enlarge() {
@@ -154,6 +240,7 @@
     k: () => walk(current - 1), ArrowLeft: () => walk(current - 1),
     "/": () => { change(() => { state.view = "items"; }); search.focus(); search.select(); },
     "?": () => help.showModal(),
+    g: () => setLabel("good"), b: () => setLabel("bad"), u: () => setLabel("unsure"),
     0: reset,
     1: () => toggle(state.action, "accept"), 2: () => toggle(state.action, "minor_revision"),
     3: () => toggle(state.action, "major_revision"), 4: () => toggle(state.action, "reject"),
@@ -165,8 +252,8 @@
       if (event.key === "Escape") event.target.blur();
       return;
     }
-    const walking = ["j", "k", "ArrowRight", "ArrowLeft"].includes(event.key);
-    if (large.open && !walking) return;
+    const within = ["j", "k", "ArrowRight", "ArrowLeft", "g", "b", "u"].includes(event.key);
+    if (large.open && !within) return;
     const opens = event.key === "Enter" || event.key === " ";
     if (opens && current >= 0 && event.target.closest("button, summary, a") === null) {
       event.preventDefault();
@@ -192,9 +279,24 @@
   get("previous").addEventListener("click", () => walk(current - 1));
   get("next").addEventListener("click", () => walk(current + 1));
   get("clear").addEventListener("click", reset);
+  for (const button of all("[data-label]", large)) button.addEventListener("click", () => setLabel(button.dataset.label));
+  get("export")?.addEventListener("click", exportLabels);
+  get("unmark")?.addEventListener("click", () => {
+    if (!window.confirm(`Remove all ${labels.size} marks of this report?`)) return;
+    labels.clear();
+    saveLabels();
+    showLabels();
+  });
+  window.addEventListener("storage", (event) => {
+    if (event.key !== store) return;
+    loadLabels();
+    showLabels();
+  });
   get("controls").addEventListener("submit", (event) => event.preventDefault());
   search.addEventListener("input", () => change(() => { state.q = search.value.trim(); }));
   sort.addEventListener("change", () => change(() => { state.sort = sort.value; }));
   window.addEventListener("hashchange", recall);
+  loadLabels();
   recall();
+  showLabels();
 })();
