@@ -10,7 +10,7 @@ import pytest
 
 from auscult.errors import RecordError, UsageError
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.compare import compare_folders
+from auscult.jobs.compare import compare_folders, write_comparison
 from auscult.jobs.options import AuditOptions
 from auscult.record.reader import read_run
 from auscult.score.stats import rmse, rmse_video
@@ -144,8 +144,29 @@ def test_what_cannot_be_compared_says_why(audited: Path, tmp_path: Path) -> None
         compare_folders([audited, renamed])
     folder_input(tmp_path / "plain")
     audit_folder(AuditOptions(source=tmp_path / "plain", out=tmp_path / "untrue", workers=0))
-    with pytest.raises(RecordError, match="no truth"):
+    with pytest.raises(UsageError, match="no mask has an estimate of all judges"):
         compare_folders([audited, tmp_path / "untrue"])
+
+
+def test_without_truth_the_largest_disagreements_are_listed_with_pictures(audited: Path, tmp_path: Path) -> None:
+    def change(row):
+        low = {"iou": 0.05, "iou_low": 0.0, "iou_high": 1.0, "action": "reject"}
+        return {**row, **(low if row["id"] == "b/2" else {"iou": row["iou"] + 0.01 * (row["iou"] < 0.9)})}
+
+    first = shutil.copytree(audited, tmp_path / "first")
+    second = changed(audited, tmp_path / "second", change)
+    for folder in (first, second):
+        (folder / "truth.jsonl").unlink()
+    compared = write_comparison([first, second], tmp_path / "page")
+    agreement, apart = compared.tables
+    assert (agreement.rows[0][:3], apart.rows[0][0]) == ((JUDGE, "masks.second.v1", "12"), "b/2")
+    assert "0.05 [not known]" in apart.rows[0][-1]
+    assert (compared.summary.n, compared.summary.ok, compared.summary.undefined) == (12, 12, 0)
+    page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/jpeg;base64,") == 12
+    assert page.index("b/2") < page.index("a/0")
+    with pytest.raises(UsageError, match="are one, or one lies in the other"):
+        write_comparison([first, second], first)
 
 
 def test_what_a_judge_failed_on_is_failed_and_not_undefined(audited: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """``auscult compare``: records of several judges on the same items, pair by pair.
 
 Items are matched by id; frame, mask and expression must be the same by their hash, and so must be what is known to be
-right. What cannot be matched is counted by reason. Nothing is judged and no input file is needed.
+right. What cannot be matched is counted by reason. Without truth, judges are compared with one another. Nothing is
+judged and no input file is needed.
 """
 
 from __future__ import annotations
@@ -16,14 +17,21 @@ from typing import Any
 import numpy as np
 
 from auscult.errors import RecordError, UsageError
+from auscult.jobs.finish import crops, pictures
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.record.folder import MANIFEST, read_manifest
+from auscult.record.digest import digest_file
+from auscult.record.folder import MANIFEST, open_run, read_manifest
+from auscult.record.lines import read_lines
+from auscult.record.manifest import build
 from auscult.record.reader import failed_rows, read_run, require_record
 from auscult.record.schema import Summary, metric_row
+from auscult.report.facts import ACTION_WORDS, action_key, interval, number
+from auscult.report.page import Example, Page, Section, render
+from auscult.report.suite import write_tables
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.judges import JudgeColumns, TruthColumns, measures, reals, texts
-from auscult.score.stats import McNemar, holm, mcnemar, rmse, rmse_difference
+from auscult.score.stats import McNemar, holm, mcnemar, rmse, rmse_difference, spearman
 from auscult.types import Doubles, Verdict
 
 FIRST_FAILED, SECOND_FAILED, BOTH_FAILED = "the first failed", "the second failed", "both failed"
@@ -52,6 +60,7 @@ class JudgeRecord:
 
     name: str  # what tables call it
     home: Path  # the folder that was given: the record itself, or the folder of ``auscult run`` that holds it
+    folder: Path  # the record itself
     verdicts: Mapping[str, Verdict]  # by item id
     failed: frozenset[str]  # ids of the items that the judge failed on
     inputs: Mapping[str, str]  # hash of what was judged, by item id
@@ -89,6 +98,20 @@ class Paired:
     difference: Scored[float] | Undefined  # first minus second, with its interval
     right: Mapping[str, tuple[int, int]]  # label to how many each named right
     tests: Mapping[str, McNemar]  # label to its test; a label without truth is left out
+
+
+def require_apart(out: Path, records: Sequence[Path]) -> None:
+    """Insist that the output folder is none of the records, holds none and lies in none."""
+    home = out.resolve()
+    for folder in records:
+        other = folder.resolve()
+        if home.is_relative_to(other) or other.is_relative_to(home):
+            raise UsageError(
+                "the output folder and a record that is compared are one, or one lies in the other",
+                path=out,
+                expected="a folder of its own",
+                hint="choose another --out",
+            )
 
 
 def match(first: JudgeRecord, second: JudgeRecord) -> Match:
@@ -323,6 +346,156 @@ def _p_text(value: float) -> str:
     return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
 
 
+# --- where judges disagree ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """A mask, and what each judge says of it."""
+
+    id: str
+    verdicts: Mapping[str, Verdict]  # by the judge's name in tables
+    difference: float  # of the highest and the lowest estimated IoU, 0..1
+
+
+def disagreements(sides: Sequence[JudgeRecord]) -> tuple[Disagreement, ...]:
+    """The masks that all judges gave an estimate, by how far apart these are, farthest first."""
+    shared = set.intersection(*(set(side.verdicts) for side in sides))
+    found = []
+    for name in shared:
+        verdicts = {side.name: side.verdicts[name] for side in sides}
+        values = [verdict.iou for verdict in verdicts.values() if verdict.iou is not None]
+        if len(values) == len(sides) and len({side.inputs[name] for side in sides}) == 1:
+            found.append(Disagreement(id=name, verdicts=verdicts, difference=max(values) - min(values)))
+    return tuple(sorted(found, key=lambda one: (-one.difference, one.id)))
+
+
+def _without_truth(sides: Sequence[JudgeRecord], apart: tuple[Disagreement, ...]) -> Comparison:
+    """How far judges agree on masks whose truth nobody knows."""
+    if not apart:
+        raise UsageError(
+            "no mask has an estimate of all judges on the same frame, mask and text",
+            expected="records of the same items",
+            hint=_HINT,
+        )
+    metrics: dict[str, Mapping[str, Any]] = {}
+    rows = []
+    for first, second in combinations((side.name for side in sides), 2):
+        pairs = [(one.verdicts[first], one.verdicts[second]) for one in apart]
+        values = np.array([[verdict.iou for verdict in pair] for pair in pairs], dtype=np.float64)
+        far, order = float(np.abs(values[:, 0] - values[:, 1]).mean()), spearman(values[:, 0], values[:, 1])
+        same = [sum(getattr(a, label) == getattr(b, label) for a, b in pairs) for label in LABELS]
+        shares = (f"{100 * count / len(pairs):.1f} %" for count in same)
+        rank = f"{order.value:.2f}" if isinstance(order, Scored) else _DASH
+        rows.append((first, second, str(len(pairs)), f"{far:.3f}", rank, *shares))
+        signature = Signature.of(metric="mean absolute difference of estimated IoU")
+        metrics[f"iou_difference/{first}/{second}"] = metric_row(Scored(far, signature), n=len(pairs))
+    judged = {name for side in sides for name in (*side.verdicts, *side.failed)}
+    failed = {name for side in sides for name in side.failed}
+    agreement = Table(
+        title="how far the judges agree",
+        header=("first", "second", "n", "mean difference", "Spearman", "same type", "same action"),
+        rows=tuple(rows),
+        note="There is no truth, so nothing here says who is right. Of the masks that all judges gave an estimate; the "
+        "difference is that of the estimated IoUs.",
+    )
+    summary = Summary(
+        command="compare",
+        n=len(judged),
+        ok=len(apart),
+        failed=len(failed),
+        undefined=len(judged) - len(apart) - len(failed),
+        metrics=metrics,
+    )
+    return Comparison(
+        summary=summary,
+        tables=(agreement, disagreement_table(apart)),
+        disagreements=apart,
+    )
+
+
+def disagreement_table(apart: Sequence[Disagreement], *, most: int = 20) -> Table:
+    """The largest disagreements."""
+    judges = tuple(apart[0].verdicts)
+    return Table(
+        title="where the judges disagree most",
+        header=("id", "difference", *judges),
+        rows=tuple(
+            (one.id, f"{one.difference:.2f}", *(_said(one.verdicts[judge]) for judge in judges)) for one in apart[:most]
+        ),
+        note=f"The {min(most, len(apart))} of {len(apart):,} masks whose estimated IoUs are farthest apart. Look at "
+        "these yourself: where judges disagree, one of them is wrong. --out DIR writes a page with their pictures.",
+    )
+
+
+def _said(verdict: Verdict) -> str:
+    words = ACTION_WORDS[action_key(verdict.action)]
+    return f"{number(verdict.iou)} {interval(verdict.iou_low, verdict.iou_high)} {verdict.defect}, {words}"
+
+
+_PICTURED = 24
+
+
+def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = False) -> Comparison:
+    """Compare judges and write tables and a page with pictures into a folder of its own."""
+    require_apart(out, folders)
+    found = compare_folders(folders)
+    manifest = build(
+        "compare",
+        given={"records": [str(folder.resolve()) for folder in folders]},
+        defaulted={},
+        seeds={},
+        inputs={str(path): digest_file(path / "verdicts.jsonl") for folder in folders for path in _records_in(folder)},
+    )
+    shown = found.disagreements[:_PICTURED]
+    with open_run(out, manifest, overwrite=overwrite) as run:
+        tables = {f"compare_{index}": table for index, table in enumerate(found.tables)}
+        write_tables(run, tables)
+        run.write_json("summary.json", found.summary.as_json())
+        examples = tuple(
+            Example(
+                title=f"{one.difference:.2f} apart",
+                jpeg=jpeg,
+                text="",
+                id=one.id,
+                facts=tuple((judge, _said(verdict)) for judge, verdict in one.verdicts.items()),
+            )
+            for one, jpeg in zip(shown, _pictures_of(folders, [one.id for one in shown]), strict=True)
+            if jpeg
+        )
+        judges = list(found.disagreements[0].verdicts) if found.disagreements else []
+        page = Page(
+            title=f"{len(judges)} judges on the same masks",
+            command="compare",
+            facts=(("Judges", ", ".join(judges)), ("Masks that all of them judged", f"{len(found.disagreements):,}")),
+            sections=(
+                Section(name="apart", title="Where the judges disagree most", lead=_APART, examples=examples),
+                Section(name="numbers", title="Numbers", tables=found.tables),
+            ),
+            footer="The tables as JSON, CSV and LaTeX: `tables/`.",
+        )
+        run.write_text("report.html", render(page))
+        run.finish()
+    return found
+
+
+_APART = (
+    "The masks whose estimated IoUs are farthest apart, as the first judge's record shows them. Without truth nobody "
+    "knows who is right: look yourself, and mark them in a report to calibrate by."
+)
+
+
+def _pictures_of(folders: Sequence[Path], ids: Sequence[str]) -> list[bytes | None]:
+    """The picture of each item in the first record that has it: its large view, else its thumbnail."""
+    found: dict[str, bytes] = {}
+    for home in folders:
+        for folder in _records_in(home):
+            wanted = set(ids) - found.keys()
+            rows = (row for row in read_lines(folder / "thumbnails.jsonl") if row.get("id") in wanted)
+            found |= {**pictures(rows, path=folder / "thumbnails.jsonl"), **crops(folder, sorted(wanted))}
+    return [found.get(name) for name in ids]
+
+
 JUDGES = "judges"
 _HINT = "compare records of `auscult audit` of one INPUT, or folders of `auscult run`"
 
@@ -333,20 +506,27 @@ class Comparison:
 
     summary: Summary  # the content of ``--json``: n and ok are the items of all pairs, matched and compared
     tables: tuple[Table, ...]
+    disagreements: tuple[Disagreement, ...] = ()  # largest first
 
 
 def compare_folders(folders: Sequence[Path]) -> Comparison:
-    """Compare every two judges of some records.
+    """Compare every two judges of some records; without truth, list where they disagree most.
 
-    A judge without verdicts or truth is left out and named; the others are compared.
+    A judge without verdicts is left out and named, and so is one without truth where two have it; the others are
+    compared.
     """
     found = [side for folder in folders for side in _sides(folder)]
-    sides = _named([side for side in found if isinstance(side, JudgeRecord)])
+    every = _named([side for side in found if isinstance(side, JudgeRecord)])
     broken = [error for error in found if isinstance(error, RecordError)]
-    if len(sides) < 2:
+    if len(every) < 2:
         if broken:
             raise broken[0]
-        raise UsageError(f"{len(sides)} judge is nothing to compare with", expected="two records or more", hint=_HINT)
+        raise UsageError(f"{len(every)} judge is nothing to compare with", expected="two records or more", hint=_HINT)
+    sides = [side for side in every if side.truths]
+    apart = disagreements(every)
+    if len(sides) < 2:
+        return _without_truth(every, apart)
+    broken += [RecordError("the record holds no truth", path=side.folder) for side in every if not side.truths]
     matches = [match(first, second) for first, second in combinations(sides, 2)]
     if not any(pair.items for pair in matches):
         raise UsageError(
@@ -369,15 +549,12 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
             "value": None, "low": None, "high": None, "n": 0, "signature": None, "reason": reason,
         }  # fmt: skip
     tables.append(matched_table(matches, tested, [f"{name}: {reason}" for name, reason in left_out]))
-    return Comparison(summary=_summary(matches, metrics), tables=tuple(tables))
+    return Comparison(summary=_summary(matches, metrics), tables=tuple(tables), disagreements=apart)
 
 
 def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
     """The judges of a folder; for one that cannot be compared, the error that says why."""
-    require_record(folder)
-    inner, found = folder / JUDGES, [folder]
-    if read_manifest(folder)["command"] not in {"audit", "demo"}:
-        found = sorted(path for path in inner.iterdir() if (path / MANIFEST).is_file()) if inner.is_dir() else []
+    found = _records_in(folder)
     if not found:
         raise RecordError("the record holds no verdicts", path=folder, expected="verdicts of a judge", hint=_HINT)
     sides: list[JudgeRecord | RecordError] = []
@@ -387,6 +564,15 @@ def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
         except RecordError as error:
             sides.append(error)
     return sides
+
+
+def _records_in(folder: Path) -> list[Path]:
+    """The records of judges in a folder: itself, or of a benchmark those it holds."""
+    require_record(folder)
+    inner = folder / JUDGES
+    if read_manifest(folder)["command"] in {"audit", "demo"}:
+        return [folder]
+    return sorted(path for path in inner.iterdir() if (path / MANIFEST).is_file()) if inner.is_dir() else []
 
 
 def _read_side(folder: Path, home: Path) -> JudgeRecord:
@@ -401,16 +587,10 @@ def _read_side(folder: Path, home: Path) -> JudgeRecord:
             hint=f"{folder / 'errors.jsonl'} says why" if failed else _HINT,
         )
     truths = {str(row["id"]): row for row in run.truths()}
-    if not truths:
-        raise RecordError(
-            "the record holds no truth",
-            path=folder,
-            expected="an INPUT whose items have `truth`",
-            hint="without truth there is nothing to be nearer to; audit an INPUT that has some",
-        )
     return JudgeRecord(
         name=", ".join(sorted({verdict.judge for verdict, _ in run.verdicts})),
         home=home,
+        folder=folder,
         verdicts={verdict.id: verdict for verdict, _ in run.verdicts},
         failed=failed,
         inputs={verdict.id: str(row.get("input")) for verdict, row in run.verdicts},
@@ -438,11 +618,11 @@ def _named(sides: Sequence[JudgeRecord]) -> list[JudgeRecord]:
     counts = [side.name for side in sides]
     taken: set[str] = set()
     named = []
-    for number, side in enumerate(sides, start=1):
+    for place, side in enumerate(sides, start=1):
         home = side.home.resolve()
         names = (f"{side.name} ({home.name})", f"{side.name} ({home.parent.name}/{home.name})")
         tried = names if counts.count(side.name) > 1 else (side.name,)
-        name = next((name for name in tried if name not in taken), f"{tried[0]} {number}")
+        name = next((name for name in tried if name not in taken), f"{tried[0]} {place}")
         taken.add(name)
         named.append(replace(side, name=name))
     return named

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.errors import RecordError, UsageError
+from auscult.jobs.compare import require_apart
 from auscult.media.paths import safe_name
 from auscult.outcome import Undefined
 from auscult.record.digest import digest_file
@@ -521,16 +522,7 @@ def write_comparison(
     folders: Sequence[Path], suite: ModelSuite, out: Path, *, overwrite: bool = False
 ) -> SuiteComparison:
     """Compare records and write the results into a folder; the same call again replaces them."""
-    home = out.resolve()
-    for folder in folders:
-        other = folder.resolve()
-        if home.is_relative_to(other) or other.is_relative_to(home):
-            raise UsageError(
-                "the output folder and a record that is compared are one, or one lies in the other",
-                path=out,
-                expected="a folder of its own",
-                hint="choose another --out",
-            )
+    require_apart(out, folders)
     found = compare_records(folders, suite)
     with open_run(out, _manifest(folders, found), overwrite=overwrite) as run:
         page = replace(_page(run, found), shown=tuple(found.shown))
