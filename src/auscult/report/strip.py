@@ -38,6 +38,7 @@ class StripCell:
     truth: Mask | None = None  # the true mask, bool (H, W); None where the data set has none
     score: float | None = None  # of this frame, 0..1; None where it is Undefined
     why: str = ""  # what is printed instead of the score where the prediction is missing, for example `failed`
+    over: str = ""  # printed over its column, for example the model's name; of the first row's cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,15 +106,21 @@ def _clip(rows: Sequence[StripRow], width_px: int) -> _Plan:
     cell = _cell_px(rows, (width_px - left - 8 - (count - 1) * _GAP) // count)
     notes = [_lines(row.note, width_px - left - 8) for row in rows]
     step = cell[1] + _UNDER + _NOTE * max(map(len, notes)) + _GAP
+    top = 8 + (_OVER if any(content.over for content in rows[0].cells) else 0)
     tiles = [
-        _Tile(cell=content, x=left + column * (cell[0] + _GAP), y=8 + number * step)
+        _Tile(
+            cell=content,
+            x=left + column * (cell[0] + _GAP),
+            y=top + number * step,
+            over="" if number else content.over,
+        )
         for number, row in enumerate(rows)
         for column, content in enumerate(row.cells)
     ]
-    names = tuple((row, 8 + number * step + cell[1] // 2) for number, row in enumerate(rows))
-    under = [(left, 8 + number * step + cell[1] + _UNDER) for number in range(len(rows))]
+    names = tuple((row, top + number * step + cell[1] // 2) for number, row in enumerate(rows))
+    under = [(left, top + number * step + cell[1] + _UNDER) for number in range(len(rows))]
     return _Plan(
-        size=(width_px, 8 + len(rows) * step + _KEY),
+        size=(width_px, top + len(rows) * step + _KEY),
         cell_px=cell,
         tiles=tuple(tiles),
         names=names,

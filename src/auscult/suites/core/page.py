@@ -24,7 +24,7 @@ from auscult.suites.core.conditions import part_name
 from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import Grid, questions
 from auscult.suites.core.measures import Ranks, correlations_over, numbers_of, rankings_of, unranked
-from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.numbers import GridColumns, Number, number_text, percent
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.runner import Finished, SuiteRunner
 from auscult.suites.core.tables import Index
@@ -210,10 +210,15 @@ def write_results(
     unlisted: int = 0,
     absent: int = 0,
     notes: tuple[str, ...] = (),
+    first: Sequence[Section] = (),
     pictures: Sequence[Section] = (),
 ) -> SuiteRun:
-    """Write everything that follows from the scores, with sections that the suite adds, and end the run."""
+    """Write everything that follows from the scores, with sections that the suite adds, and end the run.
+
+    Of these ``first`` stand before the tables and ``pictures`` after them.
+    """
     run, grid = runner.run, done.grid
+    runner.progress.stage("tables and report", 0)
     stored = read_lines(run.path / PREDICTIONS)
     answers = answers_of(stored, valid=done.requests, models=grid.models, failed=done.failed)
     results = results_of(GridColumns(grid=grid, seed=runner.seed))
@@ -227,7 +232,8 @@ def write_results(
         *([f"Could not be asked about: {unlisted:,}; see errors.jsonl."] if unlisted else []),
         *([f"Expressions that refer to nothing, left out: {absent:,}."] if absent else []),
     )
-    page = _page(run, results, sections=(*sections_of(tables, results.charts), *pictures), notes=all_notes)
+    sections = (*first, *sections_of(tables, results.charts), *pictures)
+    page = _page(run, results, sections=sections, notes=all_notes)
     return write_run(
         run,
         replace(page, shown=shown_of(tables)),
@@ -289,6 +295,41 @@ def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
     return f"Undefined, {reason[:200]}: {len(answers):,} answers to {len(cases):,} cases ({named})."
 
 
+def lead_of(results: SuiteResults) -> str:
+    """What came out, in one paragraph: clean scores, what perturbations cost, and what costs most."""
+    grid = results.view.grid
+    index = Index(results.numbers, grid.task)
+    tested = [name for name in index.models() if not grid.task.is_baseline(name)]
+    floor = [name for name in index.models() if grid.task.is_baseline(name)]
+    kinds = index.kinds()
+    clips = len(set(grid.cases.values()))
+    asked = f"{counted(len(tested), 'model')} {'was' if len(tested) == 1 else 'were'} asked about "
+    under = f" and under {counted(len(kinds), 'perturbation')}" if kinds else " and perturbed" if index.mixes() else ""
+    sentences = [f"{asked}{counted(len(grid.cases), 'case')} from {clips:,} clips or photographs, clean{under}."]
+    clean = {name: index.get("level", name) for name in index.models()}
+    scores = ", ".join(f"{name} {number_text(clean[name], interval=True)}" for name in tested)
+    best = max((number.value for name in floor if (number := clean[name]) and number.value is not None), default=None)
+    beside = "" if best is None else f"; the best baseline, which hardly looks, has {percent(best)}"
+    sentences.append(f"Clean {index.metric}, in percent with 95 % intervals: {scores}{beside}.")
+    for mix in index.mixes():
+        costs = [f"{name} {number_text(index.get('apc', name, mix), points=True, interval=True)}" for name in tested]
+        sentences.append(f"Change by {grid.task.group_name(*mix)}, in points: {', '.join(costs)}.")
+    worst = [(name, found) for name in tested if (found := _costliest(index, name)) is not None]
+    if worst:
+        said = ", ".join(
+            f"{name} by {grid.task.group_name(*kind)} ({percent(change, points=True)})"
+            for name, (change, kind) in worst
+        )
+        sentences.append(f"What costs most, in points: {said}.")
+    return " ".join(sentences)
+
+
+def _costliest(index: Index, model: str) -> tuple[float, tuple[str, str]] | None:
+    """The largest loss of a model by a kind alone, and the kind; None where none was measured."""
+    changes = [(number.value, kind) for kind in index.kinds() if (number := index.get("apc", model, kind))]
+    return min(((change, kind) for change, kind in changes if change is not None), default=None)
+
+
 def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...], notes: tuple[str, ...]) -> Page:
     grid = results.view.grid
     floor = [name for name in grid.models if grid.task.is_baseline(name)]
@@ -298,6 +339,7 @@ def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...
     return Page(
         title=f"{grid.task.title.capitalize()}: {subtitle}",
         command=f"run {grid.task.suite}",
+        lead=lead_of(results),
         facts=(
             ("Models", ", ".join((*models, *floor))),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
+
+import numpy as np
 
 from auscult.arrays.boxes import box_of, grown, union_box, window
 from auscult.errors import AuscultError
@@ -15,13 +18,14 @@ from auscult.outcome import Scored
 from auscult.record.folder import RunFolder
 from auscult.report.charts.basic import Axes, Series, bars_drawing, lines_drawing
 from auscult.report.facts import ACTION_WORDS, number
-from auscult.report.overlay import compared
+from auscult.report.overlay import draw, overlay, parts
 from auscult.report.page import Example, Figure
+from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
 from auscult.suites.mqa.baselines import BASELINES, RANDOM
 from auscult.suites.mqa.evaluate import Bin, Block, TableNumber
 from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer, bin_of
 from auscult.suites.mqa.tables import BlockResults
-from auscult.types import DEFECTS, Frame, Item, Mask
+from auscult.types import DEFECTS, Box, ErrorMap, Frame, Item, Mask
 
 SeriesPoints: TypeAlias = tuple[tuple[float, float, str], ...]
 """Points of a line, x and y with their words."""
@@ -116,7 +120,7 @@ def _size_points(cells: Sequence[TableNumber]) -> SeriesPoints:
     )
 
 
-LONGEST_PX = 420
+_CELL_PX = 300
 _LEAST_MARGIN_PX = 24
 
 DASH = "–"
@@ -141,42 +145,67 @@ def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
 
 
 def draw_examples(
-    run: RunFolder, chosen: Sequence[Pick], *, items: Mapping[str, Item], judges: Mapping[str, Answers]
+    run: RunFolder,
+    chosen: Sequence[Pick],
+    *,
+    items: Mapping[str, Item],
+    judges: Mapping[str, Answers],
+    error_maps: Mapping[str, Mapping[str, ErrorMap]],
 ) -> list[Example]:
-    """Draw the picked examples into the record; one whose files cannot be read is left out."""
+    """Draw the picked examples into the record, all judges side by side; one that cannot be read is left out."""
     examples = []
     for title, candidate in chosen:
         item, name = items[candidate.id], f"pictures/{safe_name(candidate.id)}.jpg"
         try:
-            jpeg = _drawn(item)
+            said = {judge: _answer_text(answers.get(candidate.id)) for judge, answers in judges.items()}
+            maps = {judge: error_maps.get(judge, {}).get(candidate.id) for judge in judges}
+            jpeg = _drawn(item, candidate.iou, said=said, maps=maps)
         except AuscultError:
             continue
         run.write_bytes(name, jpeg)
         facts = tuple(_facts(candidate, judges))
         text = item.query.text or ""
-        examples.append(Example(title=title, jpeg=jpeg, text=text, id=candidate.id, facts=facts, file=name))
+        examples.append(
+            Example(title=title, jpeg=jpeg, text=text, id=candidate.id, facts=facts, file=name, broad=len(judges) > 1)
+        )
     return examples
 
 
-def _drawn(item: Item) -> bytes:
-    """A candidate's tint and the true outline on its frame, as JPEG, at most ``LONGEST_PX`` on the longer side."""
+def _drawn(
+    item: Item, true_iou: float | None, *, said: Mapping[str, str], maps: Mapping[str, ErrorMap | None]
+) -> bytes:
+    """A candidate with the true outline, and beside it what each judge takes to be wrong, as JPEG."""
     frame = read_frame(item.frame)
     size = (frame.shape[0], frame.shape[1])
     truth = None if item.truth is None or item.truth.mask is None else read_mask(item.truth.mask, size=size).mask
-    frame, mask, truth = _view(frame, read_mask(item.mask, size=size).mask, truth)
-    scale = min(1.0, LONGEST_PX / max(mask.shape))
-    small = max(1, round(mask.shape[1] * scale)), max(1, round(mask.shape[0] * scale))
-    return encode_jpeg(compared(frame, mask, truth, size=small), quality=80)
+    mask = read_mask(item.mask, size=size).mask
+    view = _view(mask, truth)
+    shown = window(view)
+    cells = [StripCell(frame=frame[shown], prediction=mask[shown], truth=None if truth is None else truth[shown])]
+    cells = [replace(cells[0], score=true_iou, over="candidate and truth")]
+    for judge, words in said.items():
+        marked = _marked(np.ascontiguousarray(frame[shown]), mask[shown], maps[judge], view=view)
+        cells.append(StripCell(frame=marked, prediction=None, why=words, over=judge))
+    cells = cells[:MOST_FRAMES]
+    return encode_jpeg(strip([StripRow(name="", cells=tuple(cells))], width_px=_CELL_PX * len(cells)), quality=80)
 
 
-def _view(frame: Frame, mask: Mask, truth: Mask | None) -> tuple[Frame, Mask, Mask | None]:
+def _marked(frame: Frame, mask: Mask, found: ErrorMap | None, *, view: Box) -> Frame:
+    """A candidate's tint on a part of its frame, and the errors that a judge takes it to have."""
+    picture = overlay(frame, mask)
+    if found is not None:
+        missing, extra = parts(found, mask, view)
+        draw(picture, missing, extra, period_px=max(4, round(max(mask.shape) / 40)))
+    return picture
+
+
+def _view(mask: Mask, truth: Mask | None) -> Box:
     """The part of the frame around candidate and truth, with a margin of half their size."""
     shown = union_box(box_of(mask), None if truth is None else box_of(truth))
     if shown is None:
-        return frame, mask, truth
+        return 0, 0, mask.shape[1], mask.shape[0]
     margin = max(_LEAST_MARGIN_PX, round(0.5 * max(shown[2] - shown[0], shown[3] - shown[1])))
-    rows, columns = window(grown(shown, margin, mask.shape))
-    return frame[rows, columns], mask[rows, columns], None if truth is None else truth[rows, columns]
+    return grown(shown, margin, mask.shape)
 
 
 def _facts(candidate: Candidate, judges: Mapping[str, Answers]) -> list[tuple[str, str]]:

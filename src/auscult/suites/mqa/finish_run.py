@@ -12,7 +12,7 @@ The tables are computed from these alone: no mask and no data set is opened.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Annotated, Final
 
@@ -32,12 +32,19 @@ from auscult.report.facts import facts_of
 from auscult.report.page import Page, Section
 from auscult.report.tables import Table
 from auscult.suites.core.finish import write_run
-from auscult.suites.mqa.baselines import Constant, baseline_answers
+from auscult.suites.mqa.baselines import RANDOM, Constant, baseline_answers
 from auscult.suites.mqa.charts import draw_examples, figures_of, picks
 from auscult.suites.mqa.rows import Answers, Candidate, answers_of
-from auscult.suites.mqa.tables import MqaResults, results_of, summary_metrics
+from auscult.suites.mqa.tables import (
+    MqaResults,
+    headline,
+    interval_text,
+    number_text,
+    results_of,
+    summary_metrics,
+)
 from auscult.suites.registered import SuiteRun
-from auscult.types import DECISIONS, DEFECTS, Item
+from auscult.types import DECISIONS, DEFECTS, ErrorMap, Item
 
 COMMAND: Final = "run mqa"
 JUDGES: Final = "judges"
@@ -105,6 +112,8 @@ class RunOutcome:
     by_action: Mapping[str, int]  # verdicts of all judges
     by_defect: Mapping[str, int]
     results: MqaResults  # of the judges and the baselines, in the order of the tables
+    # what each judge takes to be wrong with a mask, by judge and id, where it says so
+    error_maps: Mapping[str, Mapping[str, ErrorMap]] = field(default_factory=dict)
 
     def summary(self) -> Summary:
         """Counts are verdicts: one per judge and candidate."""
@@ -140,6 +149,10 @@ def outcome_of(
         by_action=counted_by([verdict.action or "" for verdict in verdicts], DECISIONS),
         by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
         results=results_of(candidates, rows, remark=f" The {basis.constant.words}."),
+        error_maps={
+            name: {verdict.id: verdict.error_map for verdict in mine if verdict.error_map is not None}
+            for name, mine in by_judge.items()
+        },
     )
 
 
@@ -169,6 +182,7 @@ def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page
     return Page(
         title=f"{counted(len(judges), 'judge')} on {len(outcome.candidates):,} masks",
         command=COMMAND,
+        lead=_lead(outcome),
         facts=(
             ("Judges", ", ".join(judges)),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),
@@ -185,21 +199,42 @@ def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page
             ),
         ),
         links=tuple((name, f"{JUDGES}/{name}/report.html") for name in judges),
-        sections=(*sections, *cases),
+        sections=(*cases, *sections),
         shown=shown_of(results.tables),
     )
+
+
+def _lead(outcome: RunOutcome) -> str:
+    """What came out, in one paragraph."""
+    judges, clips = list(outcome.judges), len({candidate.clip for candidate in outcome.candidates})
+    named = ", ".join(sorted({candidate.defect for candidate in outcome.candidates}, key=(*DEFECTS, "empty").index))
+    asked = f"{counted(len(judges), 'judge')} judged {len(outcome.candidates):,} masks ({named}) of {clips:,} clips or "
+    sentences = [asked + "photographs without their truth, which was opened afterwards."]
+    for block in outcome.results.blocks:
+        found = {judge: headline(row)["rmse"] for judge, row in block.cells.items() if judge != RANDOM}
+        said = [f"{name} {number_text(found[name])} {interval_text(found[name])}".rstrip() for name in judges]
+        blind = {name: found[name] for name in found if name not in judges and found[name].value is not None}
+        least = min(blind, key=lambda name: blind[name].value or 0.0, default="")
+        beside = f"; the row {least}, which looks at nothing, has {number_text(blind[least])}" if least else ""
+        sentences.append(
+            f"{block.block.title}: the error of the estimated IoU (RMSE, 0 is best, with 95 % intervals) is "
+            f"{', '.join(said)}{beside}."
+        )
+    return " ".join(sentences)
 
 
 def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> list[Section]:
     """The best and the worst cases of the first judge that has answers; nothing where no judge has any."""
     chosen = {judge: picks(outcome.candidates, answers) for judge, answers in outcome.judges.items()}
     judge = next((name for name, mine in chosen.items() if mine), "")
-    examples = draw_examples(run, chosen.get(judge, []), items=items, judges=outcome.judges)
+    maps = outcome.error_maps
+    examples = draw_examples(run, chosen.get(judge, []), items=items, judges=outcome.judges, error_maps=maps)
     lead = (
-        f"The smallest and the largest error of {judge} on each type. Tinted is the candidate, the white line is the "
-        "true outline, which no judge saw."
+        f"The smallest and the largest error of {judge} on each type, and what every judge says of the same mask. "
+        "First the candidate, tinted, with the true outline in white, which no judge saw; then what each judge takes "
+        "to be missing (blue with stripes) or too much (yellow with dots)."
     )
-    section = Section(name="examples", title="Best and worst cases", lead=lead, examples=tuple(examples))
+    section = Section(name="examples", title="All judges side by side", lead=lead, examples=tuple(examples))
     return [section] if examples else []
 
 

@@ -239,6 +239,7 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
             unlisted=len(benchmark.listing.errors) + len(broken) + benchmark.lost,
         )
         measured = with_measured(tested, items, _true_ious(runs.values()))
+        listener.stage("tables and report", 0)
         outcome = outcome_of(COMMAND, measured, runs, basis=basis, policy=policy)
         return write_results(run, outcome, items)
 

@@ -339,7 +339,7 @@ def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockRes
     sizes = {judged.judge: size_cells(judged) for judged in each}
     curves = {judged.judge: reliability(judged.pairs("rmse")) for judged in each}
     tables = {
-        "overall": overall_table(block, {judge: _headline(row) for judge, row in cells.items()}, remark),
+        "overall": overall_table(block, {judge: headline(row) for judge, row in cells.items()}, remark),
         **{metric: paper_table(block, metric, _rows(cells, metric)) for metric in METRICS},
         "answers": answers_table(block, each),
         **_skipped(block, each),
@@ -359,7 +359,7 @@ def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockRes
     )
 
 
-def _headline(cells: Sequence[TableNumber]) -> dict[str, TableNumber]:
+def headline(cells: Sequence[TableNumber]) -> dict[str, TableNumber]:
     """Metric to its cell over all masks, or else the average of its columns."""
     averages = {cell.metric: cell for cell in cells if cell.column == "avg"}
     return averages | {cell.metric: cell for cell in cells if cell.column == ALL}

@@ -34,7 +34,7 @@ from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.inputs import R2Runner, unasked_remarks, write_inputs
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.scoring import Scorer
-from auscult.suites.r2.strips import draw_strips, strip_sections
+from auscult.suites.r2.strips import beside_sections, draw_beside, draw_strips, strip_sections
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 COMMAND = "run r2"
@@ -102,6 +102,7 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
             unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
             absent=found.absent,
             notes=listing.notes,
+            first=beside_sections(draw_beside(runner, done)),
             pictures=strip_sections(draw_strips(runner, done)),
         )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ from auscult.suites.r2.perturbing import Prepared
 from auscult.work.pool import Task, run_tasks
 
 WIDTH_PX = 1200
+_MOST_BESIDE = 6
+"""Strips of all models, and models of a strip, at most."""
 _QUALITY = 85
 
 
@@ -41,11 +43,63 @@ class StripOrder:
     rows: tuple[tuple[Prepared, Mapping[str, Any] | None, float | None], ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideOrder:
+    """The content of one strip of all models: one frame of a case, conditions below one another."""
+
+    name: str
+    title: str
+    case: R2Case
+    models: tuple[str, ...]
+    rows: tuple[tuple[Prepared, tuple[Mapping[str, Any] | None, ...]], ...]  # each with the models' stored predictions
+
+
 def draw_strips(runner: R2Runner, done: Finished) -> list[Example]:
     """Draw a strip for every group of conditions: the case with the largest loss, or least gain, of the first model."""
-    run, view = runner.run, GridColumns(grid=done.grid, seed=runner.seed)
+    view, cases = GridColumns(grid=done.grid, seed=runner.seed), {case.id: case for case in runner.cases}
+    orders = _orders(runner.run.path / FILE, view, cases, prepare=runner.prepare, valid=done.requests)
+    return _examples(runner, orders)
+
+
+def draw_beside(runner: R2Runner, done: Finished) -> list[Example]:
+    """Draw all models side by side, for the groups of conditions that cost the first model most on one case."""
+    grid, view = done.grid, GridColumns(grid=done.grid, seed=runner.seed)
     cases = {case.id: case for case in runner.cases}
-    orders = _orders(run.path / FILE, view, cases, prepare=runner.prepare, valid=done.requests)
+    tested = [name for name in grid.models if not grid.task.is_baseline(name) and grid.is_complete(name, CLEAN)]
+    others = [name for name in grid.models if grid.task.is_baseline(name) and grid.is_complete(name, CLEAN)]
+    models = tuple([*tested, *others][:_MOST_BESIDE])
+    if not tested:
+        return []
+    metric = grid.task.metrics[0]
+    losses = sorted(
+        (loss, group, case) for group in grid.groups() for case, loss in [_worst(view, tested[0], metric, group=group)]
+        if case in cases
+    )[:_MOST_BESIDE]  # fmt: skip
+    clean = grid.conditions[0]
+    chosen = {group: (cases[case], (clean, *static_of(view, tested[0], group))) for _, group, case in losses}
+    wanted = {
+        (model, one.name, case.id) for case, conditions in chosen.values() for one in conditions for model in models
+    }
+    stored = _stored(runner.run.path / FILE, wanted, done.requests)
+    orders = [
+        BesideOrder(
+            name=f"models_{conditions[-1].name.rpartition('_')[0] or group[0]}",
+            title=grid.task.group_name(*group),
+            case=case,
+            models=models,
+            rows=tuple(
+                (runner.prepare(case, one), tuple(stored.get((model, one.name, case.id)) for model in models))
+                for one in conditions
+            ),
+        )
+        for group, (case, conditions) in chosen.items()
+    ]
+    return _examples(runner, orders)
+
+
+def _examples(runner: R2Runner, orders: Sequence[StripOrder] | Sequence[BesideOrder]) -> list[Example]:
+    """Draw strips into the record; one that cannot be drawn is left out."""
+    run = runner.run
     made: dict[str, bytes] = {}
     tasks = [Task(order.name, order) for order in orders]
     for result in run_tasks(_Drawer, tasks, workers=runner.how.workers, stage="figure"):
@@ -58,7 +112,7 @@ def draw_strips(runner: R2Runner, done: Finished) -> list[Example]:
             jpeg=made[order.name],
             text=order.case.query.text or "",
             id=order.case.id,
-            facts=_facts(order),
+            facts=_facts(order) if isinstance(order, StripOrder) else (),
             broad=True,
             file=_file(order.name),
         )
@@ -67,13 +121,23 @@ def draw_strips(runner: R2Runner, done: Finished) -> list[Example]:
     ]
 
 
+def beside_sections(strips: Sequence[Example]) -> list[Section]:
+    """The section of the page that shows all models side by side; none where there is no strip."""
+    lead = (
+        "One frame of the cases that the first model loses most on, by what is perturbed. Tinted is a model's mask, "
+        "the white line is the true outline; below each picture the IoU of its frame."
+    )
+    section = Section(name="beside", title="All models side by side", lead=lead, examples=tuple(strips))
+    return [section] if strips else []
+
+
 def strip_sections(strips: Sequence[Example]) -> list[Section]:
     """The section of the page that shows them; none where there is no strip."""
     lead = (
         "Of each the case that the first model loses most on, or gains least, at the highest strength. Tinted is its "
         "mask, the white line is the true outline. In brackets: the change from clean."
     )
-    section = Section(name="strips", title="In pictures", lead=lead, examples=tuple(strips))
+    section = Section(name="strips", title="The first model through its clips", lead=lead, examples=tuple(strips))
     return [section] if strips else []
 
 
@@ -107,18 +171,14 @@ def _orders(
     if not model:
         return []
     metric = grid.task.metrics[0]
-    chosen = {group: _worst(view, model, metric, group=group) for group in grid.groups()}
+    chosen = {group: _worst(view, model, metric, group=group)[0] for group in grid.groups()}
     wanted = {
-        (condition.name, case)
+        (model, condition.name, case)
         for group, case in chosen.items()
         if case
         for condition in (grid.conditions[0], *grid.of_group(*group))
     }
-    stored: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for row in read_lines(predictions):
-        of, condition, shown = valid.get(str(row["key"]), ("", "", ""))
-        if of == model and (condition, shown) in wanted:
-            stored.setdefault((condition, shown), row)
+    stored = _stored(predictions, wanted, valid)
     orders = []
     for (group, part), case in chosen.items():
         if case in cases:
@@ -128,7 +188,7 @@ def _orders(
             rows = tuple(
                 (
                     prepare(cases[case], condition),
-                    stored.get((condition.name, case)),
+                    stored.get((model, condition.name, case)),
                     grid.cell(model, condition.name, metric).values.get(case),
                 )
                 for condition in conditions
@@ -139,15 +199,31 @@ def _orders(
     return orders
 
 
-def _worst(view: GridColumns, model: str, metric: str, *, group: tuple[str, str]) -> str:
-    """The case with the largest loss, or least gain, at the strongest static condition; empty where none is scored."""
+def _stored(
+    predictions: Path, wanted: Collection[ResultKey], valid: Mapping[str, ResultKey]
+) -> dict[ResultKey, Mapping[str, Any]]:
+    """The stored predictions of some requests; of several the first."""
+    stored: dict[ResultKey, Mapping[str, Any]] = {}
+    for row in read_lines(predictions):
+        request = valid.get(str(row["key"]))
+        if request in wanted and request is not None:
+            stored.setdefault(request, row)
+    return stored
+
+
+def _worst(view: GridColumns, model: str, metric: str, *, group: tuple[str, str]) -> tuple[str, float]:
+    """The case with the largest loss, or least gain, at the strongest static condition, and its change.
+
+    Without a name where none is scored.
+    """
     static = static_of(view, model, group)
     if not static:
-        return ""
+        return "", 0.0
     clean = view.grid.cell(model, CLEAN, metric).values
     strong = view.grid.cell(model, static[-1].name, metric).values
     shared = sorted(clean.keys() & strong.keys())
-    return min(shared, key=lambda case: (strong[case] - clean[case], case), default="")
+    change, found = min(((strong[case] - clean[case], case) for case in shared), default=(0.0, ""))
+    return found, change
 
 
 class _Drawer:
@@ -156,19 +232,35 @@ class _Drawer:
     def __init__(self) -> None:
         self._reader = Reader()
 
-    def __call__(self, order: StripOrder) -> bytes:
+    def __call__(self, order: StripOrder | BesideOrder) -> bytes:
         """One strip as JPEG."""
+        rows = self._of_models(order) if isinstance(order, BesideOrder) else self._of_model(order)
+        return encode_jpeg(strip(rows, width_px=WIDTH_PX), quality=_QUALITY)
+
+    def _of_models(self, order: BesideOrder) -> list[StripRow]:
+        """The frame in the middle of those with a true object, as every model segments it."""
+        truths = truths_of(order.case).masks
+        known = [index for index, truth in enumerate(truths) if truth is not None and truth.any()]
+        index = known[len(known) // 2] if known else len(truths) // 2
+        rows = []
+        for prepared, answers in order.rows:
+            cells = self._cells(prepared, [(row, index) for row in answers])
+            named = [replace(cell, over=model) for cell, model in zip(cells, order.models, strict=True)]
+            rows.append(StripRow(name=prepared.condition.level, cells=tuple(named), note=self._note(prepared)))
+        return rows
+
+    def _of_model(self, order: StripOrder) -> list[StripRow]:
+        """The frames of the case, evenly chosen."""
         indices = evenly(len(order.case.frames))
-        rows = [
+        return [
             StripRow(
                 name=prepared.condition.level,
-                cells=tuple(self._cells(prepared, row, indices=indices)),
+                cells=tuple(self._cells(prepared, [(row, index) for index in indices])),
                 detail="" if score is None else f"{100 * score:.1f} %",
                 note=self._note(prepared),
             )
             for prepared, row, score in order.rows
         ]
-        return encode_jpeg(strip(rows, width_px=WIDTH_PX), quality=_QUALITY)
 
     def _note(self, prepared: Prepared) -> str:
         """What the pictures do not show: the kinds drawn for the case, and a changed sentence."""
@@ -177,11 +269,12 @@ class _Drawer:
         sentence = f"“{text}”" if text != clean else ""
         return ": ".join(part for part in (_drawn(prepared), sentence) if part)
 
-    def _cells(self, prepared: Prepared, row: Mapping[str, Any] | None, *, indices: Sequence[int]) -> list[StripCell]:
+    def _cells(self, prepared: Prepared, wanted: Sequence[tuple[Mapping[str, Any] | None, int]]) -> list[StripCell]:
+        """Frames of a case, each with a stored prediction of it, or None where that failed."""
         truths = prepared.truths(truths_of(prepared.case).masks)
         frames = prepared.frames(self._reader)
         found = []
-        for index in indices:
+        for row, index in wanted:
             # of classes what is no background is shown
             truth = None if (true := truths[index]) is None else true != 0
             mask = None if row is None else stored_answer(row, index) != 0
