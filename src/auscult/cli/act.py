@@ -5,10 +5,10 @@ from __future__ import annotations
 import typer
 
 from auscult.cli import show
-from auscult.cli.command import Shown, command
+from auscult.cli.command import Commands, Shown, command
 from auscult.jobs.options import ExportOptions, FilterOptions, GateOptions
 
-app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True)
+app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True, cls=Commands)
 
 
 @app.callback()

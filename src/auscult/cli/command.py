@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 from auscult.jobs.options import Flag, OptionSpec, specs_of, word_of
 
@@ -28,6 +29,16 @@ class Shown:
     max_failed: Annotated[int, Flag(least=0)] = 0
     json: bool = False
     quiet: bool = False
+
+
+class Commands(TyperGroup):
+    """A group whose help has whole sentences for its commands."""
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """The help's list of commands."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (one.help or "").partition("\n")[0]) for name, one in found if one is not None])
 
 
 def command(

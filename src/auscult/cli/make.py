@@ -6,10 +6,10 @@ import typer
 
 from auscult.cli import show
 from auscult.cli.audit import show_record
-from auscult.cli.command import Shown, command
+from auscult.cli.command import Commands, Shown, command
 from auscult.jobs.options import DemoOptions, MakeOptions
 
-app = typer.Typer(help="Make cases from nothing, with exact truth.", no_args_is_help=True)
+app = typer.Typer(help="Make cases from nothing, with exact truth.", no_args_is_help=True, cls=Commands)
 
 
 @app.callback()

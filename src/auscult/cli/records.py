@@ -21,16 +21,23 @@ if TYPE_CHECKING:
 
 @command(ScoreOptions)
 def score(options: ScoreOptions, shown: Shown) -> None:
-    """Score a record from what it holds, or two folders of masks by J, F and J&F."""
+    """Score a record from what it holds or by a table of labels, or two folders of masks by J, F and J&F."""
     from auscult.jobs.score import score_folders
 
     tables: Sequence[Table]
+    of_record = options.truth is None or options.truth.is_file()
     if options.truth is None:
-        summary, tables = _score_record(options.prediction)
+        with show.busy("scoring the record"):
+            summary, tables = _score_record(options.prediction)
+    elif of_record:
+        from auscult.jobs.finish import score_labels
+
+        with show.busy("scoring the record"):
+            summary, tables = score_labels(options.prediction, options.truth)
     else:
         with show.progress_bar(quiet=shown.quiet) as progress:
             summary, tables = score_folders(options, progress)
-    show.result(summary, tables, shown, record=options.out)
+    show.result(summary, tables, shown, record=options.prediction if of_record else options.out)
 
 
 def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
@@ -67,7 +74,8 @@ def report(options: ReportOptions, shown: Shown) -> None:
 
     folder = options.folder
     if not is_suite(folder):
-        summary = report_folder(folder)
+        with show.busy("laying out the record"):
+            summary = report_folder(folder)
         show_record(folder, summary=summary.as_json(), json=shown.json)
         if options.video:
             from auscult.jobs.video_report import write_videos
@@ -75,10 +83,12 @@ def report(options: ReportOptions, shown: Shown) -> None:
             with show.progress_bar(quiet=shown.json) as progress:
                 for path in write_videos(folder, progress):
                     show.say(f"video: {path}")
+        show.failures(folder)
         return
     if options.video:
         raise UsageError("a benchmark has no clips to draw", expected="a record of `auscult audit`", path=folder)
-    page = report_suite(folder)
+    with show.busy("laying out the record"):
+        page = report_suite(folder)
     if shown.json:
         show.as_json(read_summary(folder, hint=AGAIN))
         return
@@ -86,6 +96,7 @@ def report(options: ReportOptions, shown: Shown) -> None:
     for lost in page.lost:
         show.say(lost)
     show.say(f"report: {folder / 'report.html'}")
+    show.failures(folder)
 
 
 @command(CompareOptions, shown=("json",))
@@ -95,19 +106,21 @@ def compare(options: CompareOptions, shown: Shown) -> None:
     if suite is not None:
         _compare_models(options, suite, json=shown.json)
         return
-    if options.out is not None:
-        raise UsageError(
-            "a comparison of judges writes nothing",
-            expected="--out with records of a suite of models, such as `auscult run r2`",
-            hint="use --json",
-        )
-    from auscult.jobs.compare import compare_folders
+    from auscult.jobs.compare import compare_folders, write_comparison
 
-    compared = compare_folders(options.folders)
+    with show.busy("comparing"):
+        if options.out is None:
+            compared = compare_folders(options.folders)
+        else:
+            compared = write_comparison(options.folders, options.out, overwrite=options.overwrite)
     if shown.json:
         show.as_json(compared.summary.as_json())
     else:
         show.tables(compared.tables)
+    if options.out is not None:
+        show.say(f"report: {options.out / 'report.html'}")
+    for folder in options.folders:
+        show.failures(folder)
 
 
 def _suite_of(folders: Sequence[Path]) -> ModelSuite | None:
@@ -139,10 +152,11 @@ def _compare_models(options: CompareOptions, suite: ModelSuite, *, json: bool) -
     from auscult.suites.core.compare import compare_records, write_comparison
 
     folders, out = options.folders, options.out
-    if out is None:
-        found = compare_records(folders, suite)
-    else:
-        found = write_comparison(folders, suite, out, overwrite=options.overwrite)
+    with show.busy("comparing"):
+        if out is None:
+            found = compare_records(folders, suite)
+        else:
+            found = write_comparison(folders, suite, out, overwrite=options.overwrite)
     for note in found.notes:
         show.say(note)
     if json:

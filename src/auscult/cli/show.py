@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 
 import typer
 from rich.cells import cell_len, chop_cells
@@ -44,6 +45,9 @@ Lines: TypeAlias = tuple[str, ...]
 
 GAPS: Final = (3, 2)
 """Columns of the terminal between two columns of a table: the usual gap, and a narrower one that avoids a split."""
+
+_WIDEST: Final = 100
+"""Columns that a table has at most, however wide the terminal is."""
 
 _EDGES: Final = 2
 _PROSE: Final = 20
@@ -195,25 +199,59 @@ def _widened(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
 
 
 class PlainProgress:
-    """Shows a job's stages where stderr is no terminal: a line when one begins, and one every few seconds."""
+    """Shows a job's stages where stderr is no terminal: a line when one begins, and one a minute."""
 
-    EVERY_S = 10.0
+    EVERY_S: ClassVar[float] = 60.0
+    _AT_ONCE_S: ClassVar[float] = 1.0  # what is counted so soon was done by an earlier command
 
     def __init__(self) -> None:
-        self._name, self._done, self._total, self._printed_s = "", 0, 0, 0.0
+        self._name, self._done, self._before, self._total, self._begun_s = "", 0, 0, 0, 0.0
 
     def stage(self, name: str, total: int) -> None:
         """Begin a stage."""
-        self._name, self._done, self._total, self._printed_s = name, 0, total, time.monotonic()
+        self._name, self._done, self._before, self._total = name, 0, 0, total
+        self._begun_s = time.monotonic()
         if total:
-            say(f"{name}: {total}")
+            say(f"{name}: {total:,}")
 
     def step(self, count: int = 1) -> None:
-        """Count, and print the count every few seconds."""
+        """Count."""
         self._done += count
-        if time.monotonic() - self._printed_s >= self.EVERY_S:
-            self._printed_s = time.monotonic()
-            say(f"{self._name}: {self._done} of {self._total}")
+        if time.monotonic() - self._begun_s < self._AT_ONCE_S:
+            self._before = self._done
+
+    def tell(self) -> None:
+        """Say how far the stage is, and how long the rest takes at the same rate."""
+        if not self._name:
+            return
+        taken_s, fresh = time.monotonic() - self._begun_s, self._done - self._before
+        count = f"{self._done:,} of {self._total:,}, " if self._total else ""
+        left_s = taken_s / fresh * (self._total - self._done) if fresh and self._total else None
+        left = "" if left_s is None else f", about {_minutes(left_s)} left"
+        say(f"{self._name}: {count}{_minutes(taken_s)} so far{left}")
+
+    @contextmanager
+    def telling(self) -> Iterator[Self]:
+        """Tell once a minute while the block runs, also where no step ends within one."""
+        ended = threading.Event()
+
+        def tell() -> None:
+            while not ended.wait(self.EVERY_S):
+                self.tell()
+
+        threading.Thread(target=tell, daemon=True).start()
+        try:
+            yield self
+        finally:
+            ended.set()
+
+
+def _minutes(seconds: float) -> str:
+    """A time in words."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 class Bar:
@@ -225,7 +263,7 @@ class Bar:
 
     def stage(self, name: str, total: int) -> None:
         """Begin a stage; an earlier one stays on screen as it ended."""
-        self._task = self._progress.add_task(name, total=total)
+        self._task = self._progress.add_task(name, total=total or None)  # None: how much there is to do is not known
 
     def step(self, count: int = 1) -> None:
         """Move the bar."""
@@ -233,8 +271,8 @@ class Bar:
 
 
 @contextmanager
-def progress_bar(*, quiet: bool) -> Iterator[Any]:
-    """Show progress on stderr while the block runs; nothing at all when ``quiet``."""
+def progress_bar(*, quiet: bool, passing: bool = False) -> Iterator[Any]:
+    """Show progress on stderr while the block runs; nothing at all when ``quiet``; ``passing`` leaves no bar behind."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -252,7 +290,8 @@ def progress_bar(*, quiet: bool) -> Iterator[Any]:
         return
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield PlainProgress()
+        with PlainProgress().telling() as told:
+            yield told
         return
     columns = (
         TextColumn("{task.description:<20}"),
@@ -261,8 +300,16 @@ def progress_bar(*, quiet: bool) -> Iterator[Any]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, transient=passing) as progress:
         yield Bar(progress)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Show on stderr that a command without steps works."""
+    with progress_bar(quiet=False, passing=True) as progress:
+        progress.stage(what, 0)
+        yield
 
 
 def tables(shown: Sequence[Table]) -> None:
@@ -270,7 +317,8 @@ def tables(shown: Sequence[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120)
+    console = Console(file=sys.stdout, highlight=False)
+    console.width = min(_WIDEST, console.width) if sys.stdout.isatty() else _WIDEST
     for table in shown:
         title = clean(table.title)
         found = pieces(table, console.width)
@@ -323,10 +371,32 @@ def result(
 
 
 def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) -> None:
-    """End with 1 when more cases failed than allowed."""
+    """Say why cases failed, and end with 1 when more did than allowed."""
+    if summary.failed and record is not None:
+        failures(record)
     if summary.failed > max_failed:
-        lists = () if record is None else (record / "errors.jsonl", *sorted(record.glob("judges/*/errors.jsonl")))
-        present = [path for path in lists if path.is_file()]
-        why = f"; see {' and '.join(map(str, present))}" if present else ""
-        say(f"{summary.failed} failed, more than --max-failed {max_failed}{why}")
+        say(f"{summary.failed:,} failed, more than --max-failed {max_failed}")
         raise typer.Exit(1)
+
+
+_ERROR_FILES: Final = ("errors.jsonl", "input/errors.jsonl", "judges/*/errors.jsonl")
+
+
+def failures(record: Path) -> None:
+    """Say the most frequent reasons of failure that a record holds, if any, with one example each."""
+    from auscult.record.lines import read_lines
+    from auscult.record.reader import failure_reasons
+
+    files = [path for pattern in _ERROR_FILES for path in sorted(record.glob(pattern))]
+    reasons = failure_reasons(row for path in files for row in read_lines(path))
+    if reasons:
+        say(f"why, most frequent first (all: {', '.join(map(str, files))}):")
+    for reason in reasons:
+        row = reason.example
+        line = f":{row['line']}" if row.get("line") is not None else ""
+        where = ", ".join(str(part) for part in (row.get("id"), f"{row.get('path') or ''}{line}") if part)
+        say(f"  {reason.count:,} x {row.get('cause') or row.get('error')}")
+        known = (("for example", where), ("expected", row.get("expected")), ("next step", row.get("hint")))
+        for label, text in known:
+            if text:
+                say(f"      {label}: {text}")

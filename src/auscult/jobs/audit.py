@@ -136,4 +136,5 @@ class Audit(FrameVerb[Summary]):
         draw_worst(writer, listing.items, verdicts=verdicts, workers=workers)
         write_clips(writer, listing, verdicts=verdicts, policy=self._policy, workers=workers)
         collect_truth(writer, listing, verdicts=verdicts, workers=workers)
+        writer.progress.stage("tables and report", 0)
         return finish_run(writer.run, command="audit", verdicts=verdicts)

@@ -40,7 +40,7 @@ class Progress(Protocol):
     """Callbacks for the progress of a job."""
 
     def stage(self, name: str, total: int) -> None:
-        """A new stage begins, with ``total`` steps."""
+        """A new stage begins, with ``total`` steps; 0 where how many is not known."""
         ...
 
     def step(self, count: int = 1) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from auscult.errors import REMARKS, RecordError
 from auscult.record.codec import Share, from_json, read_file
@@ -132,6 +134,44 @@ def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tup
 def _is_remark(row: Mapping[str, Any]) -> bool:
     stage = row.get("stage")
     return isinstance(stage, str) and stage in REMARKS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureReason:
+    """Why cases failed: how many by the same reason, and the first row of ``errors.jsonl`` that gives it."""
+
+    count: int
+    example: Mapping[str, Any]
+
+
+_SPECIFIC: Final = re.compile(r"'[^']*'|\"[^\"]*\"|\S*[/\\]\S*|\d[\d.,]*")
+
+
+def failure_reasons(rows: Iterable[Mapping[str, Any]], *, most: int = 3) -> list[FailureReason]:
+    """The most frequent reasons of failure, most frequent first.
+
+    Rows count as one reason where stage and message differ in quoted names, paths and numbers only. A row that stands
+    for several cases or requests counts as many. Remarks, which cost no case, are left out.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for row in rows:
+        if _is_remark(row):
+            continue
+        reason = str(row.get("stage")), _SPECIFIC.sub("#", str(row.get("cause") or row.get("error")))
+        counts[reason] += _cases_of(row)
+        examples.setdefault(reason, row)
+    return [FailureReason(count=count, example=examples[reason]) for reason, count in counts.most_common(most)]
+
+
+def _cases_of(row: Mapping[str, Any]) -> int:
+    """How many cases or requests a row of ``errors.jsonl`` stands for."""
+    blocks = row.get("questions")
+    if isinstance(blocks, list):
+        sides = [(block.get("conditions"), block.get("cases")) for block in blocks if isinstance(block, Mapping)]
+        return sum(len(one) * len(other) for one, other in sides if isinstance(one, list) and isinstance(other, list))
+    cases = row.get("cases")
+    return len(cases) if isinstance(cases, list) else 1
 
 
 Verdicts: TypeAlias = tuple[tuple[Verdict, Mapping[str, Any]], ...]

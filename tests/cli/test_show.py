@@ -1,0 +1,89 @@
+"""What every command shows: reasons of failure, progress in a log, tables of a bounded width, whole sentences."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from auscult.cli import show
+from auscult.cli.show import PlainProgress
+from auscult.record.reader import failure_reasons
+from auscult.report.tables import Table
+from small_inputs import auscult, folder_input, save_mask
+
+
+def test_reasons_are_counted_whatever_names_and_numbers_they_hold() -> None:
+    rows = [
+        *({"id": f"m{at}", "stage": "read", "error": f"masks/{at}.png is {at} x 4, not 5 x 6"} for at in range(7)),
+        *({"id": f"s{at}", "stage": "judge", "error": f"there is no key 'k{at}'"} for at in range(2)),
+        {"id": None, "stage": "predict", "error": "x", "cause": "no answer",
+         "questions": [{"model": "m", "conditions": ["a", "b"], "cases": ["1", "2"]}]},
+        {"id": "t", "stage": "truth", "error": "a remark costs nothing"},
+        {"id": "u", "stage": "read", "error": "rare"},
+    ]  # fmt: skip
+    found = failure_reasons(rows)
+    assert [(reason.count, reason.example["id"]) for reason in found] == [(7, "m0"), (4, None), (2, "s0")]
+
+
+def test_a_command_ends_with_the_reasons_of_failure_and_their_examples(tmp_path: Path) -> None:
+    folder_input(tmp_path / "in", ("a", "b", "c", "d"))
+    for name in "ab":
+        save_mask(tmp_path / "in" / "masks" / f"{name}.png", save_mask.__defaults__[0][:40, :40])  # type: ignore[index]
+    (tmp_path / "in" / "masks" / "c.png").write_bytes(b"nothing")
+    command = ("audit", tmp_path / "in", "--out", tmp_path / "out", "--workers", 1, "--quiet", "--judge", "cues")
+    ran = auscult(*command)
+    told = ran.err.splitlines()
+    start = next(at for at, line in enumerate(told) if line.startswith("why, most frequent first"))
+    assert told[start + 1].startswith("  2 x the mask is 40 x 40")
+    assert f"for example: a, {tmp_path / 'in' / 'masks' / 'a.png'}" in told[start + 2]
+    assert any(line.startswith("  1 x ") for line in told[start + 3 :])
+    assert told[-1] == "3 failed, more than --max-failed 0"
+    again = auscult("report", tmp_path / "out")
+    assert "  2 x the mask is 40 x 40" in again.err
+    assert "why, most" in auscult(*command, "--max-failed", 3).err, "also where the command succeeds"
+
+
+def test_a_log_has_a_line_a_minute_with_the_time_that_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    progress = PlainProgress()
+    progress.tell()
+    progress.stage("judging", 1000)
+    progress.step(400)  # done by an earlier command
+    clock += 60.0
+    progress.step(100)
+    progress.tell()
+    progress.stage("tables and report", 0)
+    clock += 120.0
+    progress.tell()
+    assert capsys.readouterr().err.splitlines() == [
+        "judging: 1,000",
+        "judging: 500 of 1,000, 60 s so far, about 5 min left",
+        "tables and report: 2 min so far",
+    ]
+
+
+def test_a_silent_stage_is_told_in_between(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(PlainProgress, "EVERY_S", 0.02)
+    with show.progress_bar(quiet=False) as progress:
+        progress.stage("asking", 3)
+        time.sleep(0.2)
+    assert capsys.readouterr().err.count("asking: 0 of 3, 0 s so far") >= 2
+
+
+def test_no_table_is_wider_than_100_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    header = tuple(f"column number {at}" for at in range(15))
+    show.tables([Table(title="t", header=header, rows=(tuple("0.123 [0.100, 0.200]" for _ in header),))])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("group", ["", "stress", "make", "act"])
+def test_help_cuts_no_sentence(group: str) -> None:
+    ran = auscult(*([group] if group else []), "--help")
+    listed = ran.out.partition("Commands:")[2]
+    assert listed.count(".\n") > 0
+    assert "..." not in listed
