@@ -32,6 +32,7 @@ VERBS = (
     ("report",),
     ("act", "filter"),
     ("act", "export"),
+    ("act", "calibrate"),
     ("train",),
     ("list",),
     ("doctor",),

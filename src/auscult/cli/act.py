@@ -6,7 +6,7 @@ import typer
 
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
-from auscult.jobs.options import ExportOptions, FilterOptions, GateOptions
+from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions
 
 app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True, cls=Commands)
 
@@ -61,3 +61,19 @@ def gate_verdicts(options: GateOptions, shown: Shown) -> None:
     for warning in gated.warnings:
         show.say(f"warning: {warning}")
     show.say(f"written to {gated.out}")
+
+
+@app.command("calibrate")
+@command(CalibrateOptions, shown=("json",))
+def calibrate_verdicts(options: CalibrateOptions, shown: Shown) -> None:
+    """Estimate anew from labels of 60 masks or more: a record with new IoUs, intervals and actions."""
+    from auscult.jobs.calibrate import calibrate_record
+
+    made = calibrate_record(options)
+    if shown.json:
+        show.as_json(made.as_json())
+    else:
+        print(made.sentence)
+    for note in made.notes:
+        show.say(f"note: {note}")
+    show.say(f"written to {made.out}")

@@ -490,6 +490,23 @@ class GateOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrateOptions:
+    """Which record, and what a person said of its masks.
+
+    Attributes:
+        folder: A record of `auscult audit`.
+        labels: 60 labels or more: CSV or .jsonl of id,label (good, bad, unsure) or id,true_iou.
+        out: Folder of the new record; beside DIR by default.
+        overwrite: Start anew over an earlier record in --out.
+    """
+
+    folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
+    labels: Annotated[Path, Flag(metavar="FILE")]
+    out: Path | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions:
     """Which records to compare.
 

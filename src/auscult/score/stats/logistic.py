@@ -74,18 +74,23 @@ def cross_fitted(
     parts; with fewer clusters each is a part. None for fewer than two clusters.
     """
     same_length(rows=rows, good=good, clusters=clusters)
-    names = sorted(set(clusters), key=str)
-    if len(names) < 2:
+    parts = dealt_parts(clusters, rng=rng, folds=folds)
+    if not parts.any():
         return None
-    dealt = rng.permutation(len(names)) % min(folds, len(names))
-    part_of = dict(zip(names, dealt.tolist(), strict=True))
-    parts: NDArray[np.int64] = np.array([part_of[name] for name in clusters])
     labels = np.asarray(good, dtype=bool)
     probabilities = np.zeros(len(rows))
-    for part in range(int(dealt.max()) + 1):
+    for part in range(int(parts.max()) + 1):
         held = parts == part
         probabilities[held] = logistic(rows[held], logistic_fit(rows[~held], labels[~held].tolist()))
     return probabilities
+
+
+def dealt_parts(clusters: Sequence[Hashable], *, rng: np.random.Generator, folds: int = FOLDS) -> NDArray[np.int64]:
+    """The part that each item falls into, (n,): whole clusters in one, as many as clusters where these are fewer."""
+    names = sorted(set(clusters), key=str)
+    dealt = rng.permutation(len(names)) % min(folds, len(names))
+    part_of = dict(zip(names, dealt.tolist(), strict=True))
+    return np.array([part_of[name] for name in clusters])
 
 
 def _chances(logits: Doubles) -> Doubles:

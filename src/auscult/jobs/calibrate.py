@@ -1,0 +1,353 @@
+"""``auscult act calibrate``: estimates and intervals of a record anew, from labels of some of its masks.
+
+A person looked at 60 masks or more, and said good or bad of each, or gave true IoUs. Three things are fitted to that:
+
+* the probability that the IoU is .8 or more, by logistic regression on the judge's own;
+* the IoU, by a ridge regression that draws towards the judge's own estimate; a label counts as the mean IoU of good or
+  of bad masks of real models;
+* with true IoUs, the interval, by the errors of the fit on masks that it did not see (split conformal).
+
+A mask with a label gets its estimate from a fit without its photograph (cross-fitting), so that the new record may be
+compared with the labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.act.policy import Policy, decide
+from auscult.cases.fields import BOM, parse, table_rows
+from auscult.cases.ids import counted, shown
+from auscult.cases.listing import JSON_LINES
+from auscult.errors import RecordError, UsageError
+from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
+from auscult.jobs.estimates import clusters_in
+from auscult.jobs.finish import finish_run
+from auscult.jobs.options import CalibrateOptions
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes
+from auscult.record.codec import from_json
+from auscult.record.digest import digest_file
+from auscult.record.folder import open_run
+from auscult.record.lines import read_lines
+from auscult.record.manifest import argument
+from auscult.record.reader import Run
+from auscult.record.schema import Summary, verdict_to_json
+from auscult.rng import generator
+from auscult.score.stats import logistic, logistic_fit
+from auscult.score.stats.logistic import dealt_parts
+from auscult.types import Doubles, Verdict
+
+LEAST: Final = 60
+"""Labels from which on estimates are fitted."""
+GOOD: Final = 0.8
+MEAN_IOU: Final = {"good": 0.88, "bad": 0.58}
+"""What a label counts as: about the mean of good and of bad masks of five models on the development part."""
+
+MAX_BYTES: Final = 64 << 20
+COPIED: Final = ("masks.jsonl", "thumbnails.jsonl", "errors.jsonl", "truth.jsonl")
+"""What is taken over from the record as it is."""
+_EXPECTED: Final = (
+    "columns id,label with good, bad or unsure; or id,true_iou from 0 to 1; as CSV with a first row of names, or JSON "
+    "lines, in UTF-8"
+)
+_DROP: Final = "correct or drop the row"
+_PULL: Final = 1.0  # spread of the estimates that the judge's own slope, 1, counts for; 60 masks have about 2
+_QUANTILE: Final = 0.9
+_LEAST_REACH: Final = 0.02
+_EDGE: Final = 0.01
+
+Label: TypeAlias = Literal["good", "bad"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """A record with new estimates."""
+
+    out: Path
+    summary: Summary
+    labels: int  # labels that were used
+    known: bool  # whether they are true IoUs
+    rmse: Mapping[str, float]  # of the judge, of the new estimates, of a constant; empty without true IoUs
+    notes: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What the labels brought."""
+        if not self.rmse:
+            return f"{self.labels} labels; how far off the estimates are can only be said with true IoUs"
+        judge, now, constant = (self.rmse[name] for name in ("judge", "calibrated", "constant"))
+        return (
+            f"RMSE on the {self.labels} labelled masks, each by a fit without its photograph: {judge:.3f} before, "
+            f"{now:.3f} now, {constant:.3f} for a constant"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary of the new record, with what was fitted."""
+        fitted = {"labels": self.labels, "true_iou": self.known, "rmse": dict(self.rmse), "notes": list(self.notes)}
+        return {**self.summary.as_json(), "calibration": fitted, "out": str(self.out)}
+
+
+def calibrate_record(options: CalibrateOptions) -> Calibrated:
+    """Write a record with new estimates, intervals and actions; the old one stays as it is.
+
+    Raises:
+        UsageError: Too few labels, all of one kind, or of none of the record's masks.
+        RecordError: The folder holds no record of an audit, or a damaged one.
+    """
+    run, rows = judged_rows(options.folder)
+    verdicts = {verdict.id: verdict for verdict, _ in run.verdicts}
+    estimated = [row for row in rows if verdicts[row["id"]].iou is not None]
+    labels, notes = _labels_of(options.labels, estimated)
+    columns = Estimates.of([verdicts[row["id"]] for row in estimated])
+    fitted = fit(columns, labels, clusters=clusters_in(estimated))
+    changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, at) for at, row in enumerate(estimated)}
+    policy = _policy(run)
+    new = [(decide(changed.get(row["id"], verdicts[row["id"]]), policy), row) for row in rows]
+    out = options.out or beside(options.folder, "calibrated")
+    summary = _write(run, new, out=out, options=options, fitted=fitted)
+    return Calibrated(
+        out=out, summary=summary, labels=int(labels.index.size), known=labels.known, rmse=fitted.rmse, notes=notes
+    )
+
+
+def _policy(run: Run) -> Policy:
+    """The policy that decided on the record."""
+    return from_json(Policy, argument(run.manifest, "policy"), path=run.path / "manifest.json")
+
+
+def _write(
+    run: Run,
+    rows: Sequence[tuple[Verdict, Mapping[str, Any]]],
+    *,
+    out: Path,
+    options: CalibrateOptions,
+    fitted: Fitted,
+) -> Summary:
+    """Write the new record, without clips: they are made of their frames' verdicts while these are judged."""
+    if out.resolve().is_relative_to(run.path.resolve()):
+        raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=out)
+    origin = {
+        "record": str(options.folder),
+        "labels": {"path": str(options.labels), "digest": digest_file(options.labels)},
+        "rmse": dict(fitted.rmse),
+    }
+    inputs = {**run.manifest["inputs"], "calibration": origin}
+    manifest = {key: value for key, value in run.manifest.items() if key != "finished"} | {"inputs": inputs}
+    with open_run(out, manifest, overwrite=options.overwrite) as made:
+        for name in COPIED:
+            made.remove(name)
+            made.append_many(name, read_lines(run.path / name))
+        made.write_lines("verdicts.jsonl", (verdict_to_json(verdict, **row) for verdict, row in rows))
+        return finish_run(made, command=str(run.manifest["command"]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimates:
+    """What a judge said of n masks, each (n,); a probability or end that it does not give is NaN."""
+
+    iou: Doubles
+    low: Doubles
+    high: Doubles
+    good: Doubles  # probability that the IoU is .8 or more
+
+    @classmethod
+    def of(cls, verdicts: Sequence[Verdict]) -> Estimates:
+        """The columns of verdicts that have an IoU."""
+        names = ("iou", "iou_low", "iou_high", "prob_iou_80")
+        return cls(
+            **{
+                field: np.array([math.nan if (value := getattr(one, name)) is None else value for one in verdicts])
+                for field, name in zip(("iou", "low", "high", "good"), names, strict=True)
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Labels:
+    """What a person said of some of the masks."""
+
+    index: NDArray[np.int64]  # which masks, (m,)
+    iou: Doubles  # true IoU, or what the label counts as, (m,)
+    known: bool  # whether ``iou`` are true ones
+
+    @property
+    def good(self) -> NDArray[np.bool_]:
+        """Whether each is of IoU .8 or more, (m,)."""
+        return self.iou >= GOOD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fitted:
+    """New estimates, and how far off they and others are on the labelled masks."""
+
+    columns: Estimates
+    rmse: Mapping[str, float]  # of ``judge``, ``calibrated`` and ``constant``; empty without true IoUs
+
+
+def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> Fitted:
+    """Fit estimates to labels.
+
+    Args:
+        columns: What the judge said of n masks.
+        labels: What a person said of some of them.
+        clusters: The photograph or clip of each mask, (n,).
+    """
+    at, x, logits = labels.index, columns.iou, _logits(columns)
+    parts = dealt_parts([clusters[one] for one in at], rng=generator(0, "calibrate", "parts"))
+    if not parts.any():
+        raise UsageError(
+            "all labelled masks are of one photograph or clip",
+            expected="labels of several",
+            hint="label masks of others, too",
+        )
+    iou, good = _line(x, x[at], labels.iou), _chances(logits, logits[at], labels.good)
+    for part in range(int(parts.max()) + 1):
+        held, rest = at[parts == part], parts != part
+        iou[held] = _line(x[held], x[at][rest], labels.iou[rest])
+        good[held] = _chances(logits[held], logits[at][rest], labels.good[rest])
+    if not labels.known:
+        moved = iou - columns.iou
+        ends = np.clip(columns.low + moved, 0, iou), np.clip(columns.high + moved, iou, 1)
+        return Fitted(columns=Estimates(iou=iou, low=ends[0], high=ends[1], good=good), rmse={})
+    below, above = (
+        np.maximum(columns.iou - columns.low, _LEAST_REACH),
+        np.maximum(columns.high - columns.iou, _LEAST_REACH),
+    )
+    off = np.maximum((iou[at] - labels.iou) / below[at], (labels.iou - iou[at]) / above[at])
+    reach = max(0.0, float(np.quantile(off, min(1.0, _QUANTILE * (1 + 1 / len(off))), method="higher")))
+    low, high = np.clip(iou - reach * below, 0, 1), np.clip(iou + reach * above, 0, 1)
+    constant = _without_part(labels.iou, parts)
+    rmse = {
+        name: float(np.sqrt(np.mean((values - labels.iou) ** 2)))
+        for name, values in (("judge", columns.iou[at]), ("calibrated", iou[at]), ("constant", constant))
+    }
+    return Fitted(columns=Estimates(iou=iou, low=low, high=high, good=good), rmse=rmse)
+
+
+def _logits(columns: Estimates) -> Doubles:
+    """The logit of the probability that each IoU is .8 or more, (n, 1); of the IoU where the judge gives none."""
+    likely = np.clip(np.where(np.isnan(columns.good), columns.iou, columns.good), _EDGE, 1 - _EDGE)
+    return np.asarray(np.log(likely / (1 - likely))[:, None])
+
+
+def _line(estimates: Doubles, known: Doubles, iou: Doubles) -> Doubles:
+    """The IoU for each of n estimates, (n,), by a line through the labelled ones that is drawn towards a slope of 1."""
+    centre = known.mean()
+    slope = ((known - centre) @ iou + _PULL) / ((known - centre) @ (known - centre) + _PULL)
+    return np.asarray(np.clip(iou.mean() + slope * (estimates - centre), 0.0, 1.0))
+
+
+def _chances(logits: Doubles, known: Doubles, good: NDArray[np.bool_]) -> Doubles:
+    """The probability that each mask is good, (n,)."""
+    return logistic(logits, logistic_fit(known, good.tolist()))
+
+
+def _without_part(iou: Doubles, parts: NDArray[np.int64]) -> Doubles:
+    """The constant that each label is compared with: the mean of the other parts', (m,)."""
+    return np.array([iou[parts != part].mean() for part in parts])
+
+
+def _changed(verdict: Verdict, columns: Estimates, at: int) -> Verdict:
+    good = float(columns.good[at])
+    return replace(
+        verdict,
+        iou=float(columns.iou[at]),
+        iou_low=float(columns.low[at]),
+        iou_high=float(columns.high[at]),
+        prob_iou_80=good,
+        prob_iou_50=None if verdict.prob_iou_50 is None else max(good, verdict.prob_iou_50),
+    )
+
+
+def _labels_of(path: Path, rows: Sequence[Mapping[str, Any]]) -> tuple[Labels, tuple[str, ...]]:
+    """The labels of a table for the masks with an estimate, and notes on what was left out."""
+    position = {row["id"]: at for at, row in enumerate(rows)}
+    found: dict[str, float] = {}
+    known: set[bool] = set()
+    unsure = others = 0
+    for line, row in _table(path):
+        name, value, is_iou = _label(row, path, line)
+        if name in found:
+            raise _wrong(f"the id {shown(name)} stands in an earlier line already", path, line)
+        others += name not in position
+        unsure += value is None
+        if value is not None and name in position:
+            found[name] = value
+            known.add(is_iou)
+    if len(known) > 1:
+        raise UsageError("some rows have a true IoU, others a label alone", expected=_EXPECTED, path=path)
+    if len(found) < LEAST or len({value >= GOOD for value in found.values()}) < 2:
+        few = f"there are labels of {len(found)} of the {len(rows)} masks with an estimate"
+        alike = "all labels are on one side of an IoU of .8"
+        raise UsageError(
+            few if len(found) < LEAST else alike,
+            expected=f"labels of {LEAST} masks or more, good ones and bad ones",
+            hint="label more masks, of high and low estimates: by the keys in report.html, or in a CSV file",
+            path=path,
+        )
+    notes = []
+    if others:
+        notes.append(f"{counted(others, 'label')} of ids without an estimate in the record")
+    if unsure:
+        notes.append(f"{counted(unsure, 'mask')} marked as unsure or without a label")
+    names = list(found)
+    labels = Labels(
+        index=np.array([position[name] for name in names]), iou=np.array([found[name] for name in names]),
+        known=known == {True},
+    )  # fmt: skip
+    return labels, tuple(notes)
+
+
+def _label(row: Mapping[str, Any], path: Path, line: int) -> tuple[str, float | None, bool]:
+    """Id, what the label counts as (None for unsure), and whether that is a true IoU."""
+    name = row.get("id")
+    if not isinstance(name, str) or not name:
+        raise _wrong("there is no id", path, line)
+    key = next((key for key in ("true_iou", "label", "iou") if row.get(key) not in {None, ""}), "label")
+    value = row.get(key)
+    if key == "label":
+        word = str(value or "unsure").strip().lower()
+        if word not in {*MEAN_IOU, "unsure"}:
+            raise _wrong(f"'label' is {shown(word)}", path, line)
+        return name, MEAN_IOU.get(word), False
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise _wrong(f"{key!r} is {shown(str(value))}", path, line)
+    return name, number, True
+
+
+def _table(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The rows of a table of labels, each with its line."""
+    if path.suffix.lower() in JSON_LINES:
+        content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
+        for line, text in enumerate(content.split(b"\n"), start=1):
+            if text.strip():
+                row = parse(text, path=path, line=line)
+                if not isinstance(row, dict):
+                    raise _wrong("the line holds no object", path, line)
+                yield line, row
+        return
+    rows = table_rows(path, max_bytes=MAX_BYTES, expected=_EXPECTED)
+    first, head = next(rows, (1, []))
+    names = [cell.strip().lower() for cell in head]
+    if "id" not in names or not {"label", "true_iou", "iou"} & set(names):
+        raise _wrong(f"the first row is {shown(','.join(head))}", path, first)
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line)
+        yield line, dict(zip(names, cells, strict=True))
+
+
+def _wrong(message: str, path: Path, line: int) -> UsageError:
+    return UsageError(message, expected=_EXPECTED, hint=_DROP, path=path, line=line)

@@ -1,0 +1,158 @@
+"""`act calibrate`: estimates, intervals and actions of a record anew, from labels of some of its masks."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.errors import RecordError, UsageError
+from auscult.jobs.act import filter_record
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.calibrate import MEAN_IOU, Estimates, Labels, calibrate_record, fit
+from auscult.jobs.options import AuditOptions, CalibrateOptions, FilterOptions, StressOptions
+from auscult.jobs.report import report_folder
+from auscult.jobs.stress import stress_masks
+from small_inputs import auscult, folder_input, rows, tree, write_lines
+
+
+def judged(n: int, *, seed: int = 0) -> tuple[Estimates, np.ndarray, list[str]]:
+    """A judge that is .2 too kind, its probabilities likewise; the true IoUs; one photograph for every two masks."""
+    rng = np.random.default_rng(seed)
+    true = rng.uniform(0.2, 1.0, n)
+    said = np.clip(true + rng.normal(0.2, 0.1, n), 0, 1)
+    low, high = np.clip(said - 0.1, 0, 1), np.clip(said + 0.1, 0, 1)
+    columns = Estimates(iou=said, low=low, high=high, good=1 / (1 + np.exp(-(said - 0.8) * 12)))
+    return columns, true, [f"photo {number // 2}" for number in range(n)]
+
+
+def labelled(true: np.ndarray, m: int, *, known: bool = True) -> Labels:
+    value = true[:m] if known else np.where(true[:m] >= 0.8, MEAN_IOU["good"], MEAN_IOU["bad"])
+    return Labels(index=np.arange(m), iou=value, known=known)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_labels_take_a_judge_s_kindness_back(known: bool) -> None:
+    columns, true, clusters = judged(2_060)
+    found = fit(columns, labelled(true, 60, known=known), clusters=clusters).columns
+    rest = slice(60, None)
+
+    def rmse(values: np.ndarray) -> float:
+        return float(np.sqrt(np.mean((values[rest] - true[rest]) ** 2)))
+
+    assert rmse(found.iou) < (0.75 if known else 0.85) * rmse(columns.iou)
+    assert rmse(found.iou) < rmse(np.full(len(true), true[:60].mean()))
+    good = true[rest] >= 0.8
+    assert abs(found.good[rest].mean() - good.mean()) < 0.5 * abs(columns.good[rest].mean() - good.mean())
+    assert np.all((found.low <= found.iou) & (found.iou <= found.high))
+
+
+def test_true_ious_give_intervals_that_hold_their_promise() -> None:
+    held = []
+    for seed in range(40):
+        columns, true, clusters = judged(260, seed=seed)
+        found = fit(columns, labelled(true, 60), clusters=clusters).columns
+        held.append(np.mean((found.low[60:] <= true[60:]) & (true[60:] <= found.high[60:])))
+    assert 0.86 <= np.mean(held) <= 0.95
+
+
+def test_a_label_says_nothing_of_its_own_photograph() -> None:
+    columns, true, clusters = judged(200)
+    labels = labelled(true, 60)
+    other = replace(labels, iou=np.where(np.arange(60) < 2, 1 - labels.iou, labels.iou))
+    first, second = (fit(columns, one, clusters=clusters).columns for one in (labels, other))
+    assert first.iou[:2] == pytest.approx(second.iou[:2], abs=0)
+    assert first.iou[100] != second.iou[100]
+
+
+def test_labels_of_a_single_photograph_are_refused() -> None:
+    columns, true, _ = judged(80)
+    with pytest.raises(UsageError, match="one photograph"):
+        fit(columns, labelled(true, 60), clusters=["photo"] * 80)
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An audit of stressed masks, with their truth."""
+    place = tmp_path_factory.mktemp("calibrate")
+    folder_input(place / "in", [f"f{number}" for number in range(12)])
+    stress_masks(StressOptions(source=place / "in", out=place / "made", workers=0))
+    audit_folder(AuditOptions(source=place / "made", out=place / "out", judge="masks.cues.v1", workers=0))
+    return place / "out"
+
+
+@pytest.fixture(scope="module")
+def true_ious(record: Path) -> dict[str, float]:
+    judged = {row["id"] for row in rows(record / "verdicts.jsonl") if row["iou"] is not None}
+    return {row["id"]: row["iou"] for row in rows(record / "truth.jsonl") if row["id"] in judged}
+
+
+def test_the_new_record_is_one_like_any_other(record: Path, true_ious: dict[str, float], tmp_path: Path) -> None:
+    labels = tmp_path / "labels.csv"
+    with labels.open("w", newline="") as file:
+        csv.writer(file).writerows([("id", "true_iou"), *list(true_ious.items())[:70], ("f0", "")])
+    before = tree(record)
+    done = auscult("act", "calibrate", record, "--labels", labels, "--out", tmp_path / "out")
+    assert done.code == 0
+    assert "RMSE on the 70 labelled masks" in done.out
+    assert tree(record) == before
+    old, new = (rows(folder / "verdicts.jsonl") for folder in (record, tmp_path / "out"))
+    assert {row["id"] for row in new} == {row["id"] for row in old}
+    assert {row["id"]: row["defect"] for row in new} == {row["id"]: row["defect"] for row in old}
+    assert any(
+        row["iou"] != other["iou"] for row, other in zip(new, sorted(old, key=lambda row: row["id"]), strict=True)
+    )
+    assert report_folder(tmp_path / "out").ok == len(old)
+    assert filter_record(FilterOptions(folder=tmp_path / "out", out=tmp_path / "picked")).total == len(old)
+    fitted = json.loads((tmp_path / "out" / "manifest.json").read_text())["inputs"]["calibration"]
+    assert fitted["rmse"]["calibrated"] <= fitted["rmse"]["judge"]
+
+
+def test_marks_do_as_json_lines_too(record: Path, true_ious: dict[str, float], tmp_path: Path) -> None:
+    marks = [{"id": name, "label": "good" if iou >= 0.8 else "bad"} for name, iou in list(true_ious.items())[:70]]
+    labels = write_lines(tmp_path / "labels.jsonl", *marks, {"id": list(true_ious)[70], "label": "unsure"}, {"id": "?"})
+    made = calibrate_record(CalibrateOptions(folder=record, labels=labels, out=tmp_path / "out"))
+    assert (made.labels, made.known, made.rmse) == (70, False, {})
+    assert len(made.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,label\n", "first row"),
+        ("id,label\na,fine\n", "'label' is"),
+        ("id,true_iou\na,1.5\n", "'true_iou' is"),
+        ("id,label\na,good\na,bad\n", "labels of 0"),
+        ("id,label\na,good,\n", "3 cells"),
+    ],
+)
+def test_labels_that_are_none_are_refused(record: Path, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        calibrate_record(CalibrateOptions(folder=record, labels=tmp_path / "labels.csv", out=tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_few_labels_labels_of_one_kind_and_a_twice_named_mask_are_refused(
+    record: Path, true_ious: dict[str, float], tmp_path: Path
+) -> None:
+    names = list(true_ious)
+    for chosen, message in (
+        (names[:59], "59 of the"),
+        (names[:60], "one side"),
+        (["f", *names[:1] * 2], "earlier line"),
+    ):
+        labels = write_lines(tmp_path / "labels.jsonl", *({"id": name, "label": "good"} for name in chosen))
+        with pytest.raises(UsageError, match=message):
+            calibrate_record(CalibrateOptions(folder=record, labels=labels, out=tmp_path / "out"))
+
+
+def test_a_record_is_never_written_into(record: Path, true_ious: dict[str, float], tmp_path: Path) -> None:
+    marks = ({"id": name, "true_iou": iou} for name, iou in true_ious.items())
+    labels = write_lines(tmp_path / "labels.jsonl", *marks)
+    with pytest.raises(RecordError, match="lies in the record"):
+        calibrate_record(CalibrateOptions(folder=record, labels=labels, out=record / "new"))
