@@ -17,7 +17,7 @@ from auscult.act.filter import select
 from auscult.cases.ids import counted, natural_key
 from auscult.cases.walk import is_folder
 from auscult.errors import AuscultError, OutputError, RecordError, UsageError
-from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows, require_ours
+from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.finish import exported
 from auscult.jobs.options import EXPORT_FORMATS, ExportOptions
 from auscult.media.paths import inside, read_bytes, write_bytes
@@ -77,7 +77,7 @@ def export_record(options: ExportOptions) -> Exported:
     run, rows = judged_rows(options.folder)
     kept = select(rows, actions=options.actions)
     out = options.out or beside(options.folder, f"{options.format}-{'-'.join(options.actions)}")
-    require_ours(out, names=(), made_by="export")
+    _require_empty(out)
     tally = Tally(_classes(kept, run), pictures=options.images is not None)
     pictures: dict[str, str] = {}
     frames = frames_of(run, kept, pictures=pictures)
@@ -161,6 +161,15 @@ def _classes(rows: Sequence[Mapping[str, Any]], run: Run) -> tuple[str, ...]:
     named = [row.get("name") for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
     known = [name for name in named if isinstance(name, str) and name in found]
     return tuple(dict.fromkeys((*known, *sorted(found, key=natural_key))))
+
+
+def _require_empty(out: Path) -> None:
+    """Insist on a new folder: what an earlier export left there would be taken for this one's."""
+    try:
+        if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
+            raise RecordError("there is something already", expected="a new or empty folder", hint=ANOTHER_OUT, path=out)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
 
 
 def _write(out: Path, pieces: Iterable[Piece]) -> None:

@@ -35,10 +35,10 @@ def coco(candidates: Iterable[ExportedMask], *, header: JsonRow | None = None) -
     tables = _Tables(_by_id(known.get("images")), _by_id(known.get("categories")))
     annotations = [_annotation(candidate, tables) for candidate in candidates]
     _number(annotations)
-    info = known.get("info")
+    info = known.get("info", "masks handed over")
     return {
         **known,
-        "info": {**(info if isinstance(info, Mapping) else {"description": "masks handed over"}), "auscult": _OURS},
+        "info": {**(info if isinstance(info, Mapping) else {"description": info}), "auscult": _OURS},
         "images": [tables.images[key] for key in tables.used],
         "annotations": annotations,
         "categories": list((tables.categories or {1: _OBJECT}).values()),

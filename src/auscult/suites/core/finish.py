@@ -16,6 +16,7 @@ from typing import Final
 
 from auscult.errors import AuscultError
 from auscult.media.paths import inside
+from auscult.record.cells import disarmed
 from auscult.record.files import NOTES
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
@@ -56,11 +57,12 @@ def write_run(
 
 
 def cells_csv(numbers: Sequence[SuiteNumber]) -> str:
-    """The numbers as CSV, one per line."""
+    """The numbers as CSV, one per line; no text is taken for a formula."""
     file = io.StringIO()
     writer = csv.DictWriter(file, (type(numbers[0]) if numbers else Number).keys(), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(number.row() for number in numbers)
+    for number in numbers:
+        writer.writerow({key: disarmed(cell) if isinstance(cell, str) else cell for key, cell in number.row().items()})
     return file.getvalue()
 
 
