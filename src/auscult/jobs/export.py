@@ -167,7 +167,9 @@ def _require_empty(out: Path) -> None:
     """Insist on a new folder: what an earlier export left there would be taken for this one's."""
     try:
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
-            raise RecordError("there is something already", expected="a new or empty folder", hint=ANOTHER_OUT, path=out)
+            raise RecordError(
+                "there is something already", expected="a new or empty folder", hint=ANOTHER_OUT, path=out
+            )
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
 

@@ -29,6 +29,7 @@ from auscult.types import Item, MaskRef, Metadata
 MAX_FILE_BYTES = 1024 * 1024 * 1024
 _HEAD_BYTES = 4096
 _UPLOADED = re.compile(r"^[0-9a-f]{8}-")
+_FARTHEST = 1_000.0  # percent
 _EXPECTED = "tasks with 'data' and 'annotations' or 'predictions', as Label Studio exports them (JSON)"
 
 
@@ -77,9 +78,9 @@ class LabelStudioDataset:
                 problems.add(error, error.path or source, key=f"task {number}")
                 continue
             for place, region in enumerate(_regions(task), start=1):
-                kind = region.get("type")
+                kind = str(region.get("type"))
                 if kind not in {"brushlabels", "polygonlabels", "brush", "polygon"}:
-                    left_out[str(kind)[:40]] += 1
+                    left_out[kind[:40]] += 1
                     continue
                 try:
                     items.append(_item(region, frame, f"{frame.stem}/{place}", source=source))
@@ -96,8 +97,11 @@ def _picture(task: object, folder: Path, base: Path) -> Path:
     named = data.get("image", next((value for value in data.values() if isinstance(value, str)), None))
     if not isinstance(named, str) or not named.strip():
         raise InputError("the task names no picture", expected="'data' with 'image'")
-    parts = urlsplit(named)
-    local = parse_qs(parts.query).get("d", [""])[0]
+    try:
+        parts = urlsplit(named)
+        local = parse_qs(parts.query).get("d", [""])[0]
+    except ValueError as error:
+        raise InputError(f"{shown(named)} is no address: {error}", expected="a path or a URL") from error
     path = (local or unquote(parts.path)).lstrip("/")
     plain = path.rpartition("/")[2]
     for name in dict.fromkeys((path, path.removeprefix("images/"), plain, _UPLOADED.sub("", plain))):
@@ -131,12 +135,11 @@ def _item(region: Mapping[str, Any], frame: Path, name: str, *, source: Path) ->
     extra: dict[str, Any] = {"category": labels[0]} if labels and isinstance(labels[0], str) else {}
     if isinstance(region.get("id"), str):
         extra["region"] = region["id"]
-    score: Any = region.get("score")
     return Item(
         id=check_id(name),
         frame=frame,
         mask=MaskRef(segmentation=_segmentation(value, (height, width)), size=(height, width)),
-        model_score=float(score) if type(score) in {int, float} else None,
+        model_score=fields.number(region, "score"),
         extra=extra,
         source=source,
     )
@@ -149,8 +152,8 @@ def _segmentation(value: Mapping[str, Any], size: tuple[int, int]) -> Mapping[st
     pairs = isinstance(points, list) and all(isinstance(point, list) and len(point) == 2 for point in points)
     if not pairs or not points:
         raise InputError("the region has no mask", expected="'rle', or 'points' in percent of width and height")
-    if not all(type(side) in {int, float} for point in points for side in point):
-        raise InputError("a corner is no pair of numbers", expected="'points' in percent of width and height")
+    if not all(type(side) in {int, float} and abs(side) <= _FARTHEST for point in points for side in point):
+        raise InputError("a corner is no pair of percents", expected="'points' in percent of width and height")
     return [[side for x, y in points for side in (x * size[1] / 100, y * size[0] / 100)]]
 
 
