@@ -38,7 +38,7 @@ def test_tables_for_people_and_json_for_programs(records: tuple[Path, Path]) -> 
     summary = json.loads(told.out)
     assert (summary["command"], summary["n"], summary["ok"]) == ("compare", 2, 2)
     assert summary["metrics"].keys() == {
-        f"{name}/masks.prompted.v1/masks.other.v1" for name in ("rmse_difference", "mcnemar_defect", "mcnemar_action")
+        f"{name}/masks.prompted.v1/masks.other.v1" for name in ("rmse_difference", "paired_defect", "paired_action")
     }
 
 

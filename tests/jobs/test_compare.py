@@ -76,12 +76,14 @@ def test_a_judge_that_knows_beats_one_that_does_not(audited: Path, tmp_path: Pat
     assert difference["value"] == pytest.approx(alone.value, abs=1e-6)
     assert difference["n"] == 12
     assert 0 < difference["low"] <= difference["value"] <= difference["high"]
-    test = metrics[f"mcnemar_defect/{JUDGE}/masks.second.v1"]
+    test = metrics[f"paired_defect/{JUDGE}/masks.second.v1"]
     wrong = sum(verdict.defect != TYPES[int(verdict.id[-1])] for verdict, _ in own.verdicts)
     assert (test["only_first_right"], test["only_second_right"]) == (0, wrong)
-    assert test["value"] == pytest.approx(min(1.0, 2 * 0.5**wrong))
+    photographs = {verdict.id[0] for verdict, _ in own.verdicts if verdict.defect != TYPES[int(verdict.id[-1])]}
+    assert test["value"] == pytest.approx(min(1.0, 2 * 0.5 ** len(photographs)))
+    assert "sign flips over clusters" in test["signature"]
     assert test["holm"] == test["value"]
-    assert compared.tables[0].rows[0][-1] == "second"
+    assert compared.tables[0].rows[0][-1] == "neither", "three photographs show nothing"
     json.dumps(compared.summary.as_json(), allow_nan=False)
 
 
@@ -90,7 +92,7 @@ def test_the_same_judge_twice_does_not_differ(audited: Path, tmp_path: Path) -> 
     compared = compare_folders([audited, tmp_path / "again"])
     names = f"{JUDGE} ({audited.name})/{JUDGE} (again)"
     assert compared.summary.metrics[f"rmse_difference/{names}"]["value"] == 0
-    assert compared.summary.metrics[f"mcnemar_action/{names}"]["value"] == 1
+    assert compared.summary.metrics[f"paired_action/{names}"]["value"] == 1
     assert compared.tables[0].rows[0][-1] == "neither"
 
 
@@ -111,14 +113,14 @@ def test_what_cannot_be_matched_is_counted_by_reason(audited: Path, tmp_path: Pa
         )
     )  # fmt: skip
     assert (compared.summary.n, compared.summary.ok, compared.summary.undefined) == (12, 8, 4)
-    assert compared.summary.metrics[f"mcnemar_defect/{JUDGE}/masks.second.v1"]["n"] == 8
+    assert compared.summary.metrics[f"paired_defect/{JUDGE}/masks.second.v1"]["n"] == 8
 
 
 def test_several_judges_are_compared_two_by_two_with_holm(audited: Path, tmp_path: Path) -> None:
     oracle = changed(audited, tmp_path / "oracle", knowing(audited), judge="masks.oracle.v1")
     same = changed(audited, tmp_path / "same", lambda row: row, judge="masks.same.v1")
     metrics = compare_folders([audited, oracle, same]).summary.metrics
-    tests = [metric for name, metric in metrics.items() if name.startswith("mcnemar_action/")]
+    tests = [metric for name, metric in metrics.items() if name.startswith("paired_action/")]
     assert len(tests) == 3
     least = min(tests, key=lambda test: test["value"])
     assert least["holm"] == pytest.approx(min(1.0, 3 * least["value"]))
@@ -216,7 +218,7 @@ def test_image_and_video_are_compared_apart_and_video_over_tracks(audited: Path,
     metrics = compared.summary.metrics
     image, video = (metrics[f"rmse_difference/{protocol}/x.v1/y.v1"] for protocol in ("image", "video"))
     assert (image["n"], video["n"], video["unparsed_second"]) == (4, 4, 3)
-    assert image["low"] is not None
+    assert (image["value"], image["low"]) == (0.0, None)  # both said the same of every photograph
     assert video["low"] is None  # one clip: nothing to draw
     assert "over=tracks" in video["signature"].replace(":", "=")
     true = {row["id"]: row["iou"] for row in rows(audited / "truth.jsonl") if row["id"][0] != "a"}
@@ -231,8 +233,8 @@ def test_image_and_video_are_compared_apart_and_video_over_tracks(audited: Path,
     assert video["value"] == pytest.approx(first - second, abs=1e-6)
     table = next(table for table in compared.tables if table.title.endswith("video protocol"))
     assert "Pooled over the splits test_s, test_u" in table.note
-    assert metrics["mcnemar_defect/image/x.v1/y.v1"]["n"] == 4
-    assert metrics["mcnemar_defect/video/x.v1/y.v1"]["n"] == 8
+    assert metrics["paired_defect/image/x.v1/y.v1"]["n"] == 4
+    assert metrics["paired_defect/video/x.v1/y.v1"]["n"] == 8
 
 
 def test_intervals_draw_clips_and_not_items(audited: Path, tmp_path: Path) -> None:

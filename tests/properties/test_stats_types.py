@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from auscult.rng import generator
 from auscult.score import stats
 from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, upper_bound
-from auscult.score.stats.ratios import mean_ratio, ratio_change
+from auscult.score.stats.ratios import mean_of_ratios, mean_ratio, ratio_change
 from auscult.score.stats.trend import theil_sen
 
 TYPES: dict[str, Callable[[Any], Any]] = {
@@ -73,10 +73,11 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "mcnemar": stats.mcnemar,
     "mean_change": lambda x, y: stats.mean_change(scores(x, y)),
     "mean_ranks": lambda x, _: stats.mean_ranks(x),
-    "mean_ratio": lambda x, y: mean_ratio(named(x), named(y), **of(x)),
+    "mean_of_ratios": lambda x, y: mean_of_ratios([(named(x), named(y))], **of(x)),
+    "mean_ratio": lambda x, _: mean_ratio(named(x), **of(x)),
     "rank_by_change": lambda x, y: stats.rank_by_change({"a": scores(x, y), "b": scores(y, x)}, **of(x)),
     "rank_by_score": lambda x, y: stats.rank_by_score({"a": named(x), "b": named(y)}, **of(x)),
-    "ratio_change": lambda x, y: ratio_change([(named(x), named(y)), (named(y), named(x))], **of(x)),
+    "ratio_change": lambda x, y: ratio_change([[(named(x), named(y))], [(named(y), named(x))]], **of(x)),
     "right_difference": lambda x, y: stats.right_difference(x, y, clusters=OTHER[: len(x)]),
     "rmse": stats.rmse,
     "rmse_difference": lambda x, y: stats.rmse_difference(x, y, y, **listed(x)),

@@ -16,11 +16,14 @@ from auscult.score.stats import (
     Interval,
     bootstrap_interval,
     cluster_draws,
+    few,
     holm,
     mcnemar,
     percentile_interval,
+    right_difference,
     rmse,
     rmse_difference,
+    sign_flips,
     sums_by_cluster,
 )
 
@@ -67,6 +70,41 @@ def test_mcnemar_without_items_is_undefined_and_unequal_lengths_are_refused():
     assert isinstance(mcnemar([], []), Undefined)
     with pytest.raises(InputError):
         mcnemar([True], [True, False])
+
+
+@given(st.integers(0, 7), st.integers(0, 6), COUNTS)
+def test_flips_of_single_items_are_mcnemar(first, second, both):
+    one, other = _split(first, second, both, neither=1)
+    plain = mcnemar(one, other)
+    told = right_difference(one, other, clusters=range(len(one)))
+    assert told == plain
+    assert sign_flips(np.array(one) * 1.0 - other).value == pytest.approx(plain.value)
+
+
+def test_items_of_one_clip_are_no_evidence_of_their_own():
+    """Two of three clips speak for the first judge, one against it, each with many masks."""
+    one, other = _split(20, 6)
+    clips = ["a"] * 10 + ["b"] * 10 + ["c"] * 6
+    assert mcnemar(one, other).value < 0.01
+    told = right_difference(one, other, clusters=clips)
+    assert (told.value, told.first, told.second, told.n, told.clusters) == (0.5, 20, 6, 26, 3)
+    assert "sign flips over clusters" in str(told.signature)
+
+
+def test_flips_by_hand_and_by_drawing():
+    assert sign_flips([1.0, 2.0, 4.0, 8.0, 16.0]).value == 2 / 32
+    assert sign_flips([1.0, 2.0, 4.0, 8.0, 16.0, 0.5]).value == 2 / 64
+    assert sign_flips([1.0, -3.0, 0.0]).value == 1.0
+    assert sign_flips([]).value == 1.0
+    values = generator(2, "flips").normal(0.4, 1.0, 14)
+    drawn = sign_flips([*values, 1e-9]).value  # one more than are tried all
+    assert drawn == pytest.approx(sign_flips(values).value, abs=0.02)
+
+
+def test_without_difference_five_percent_of_tests_are_below_five_percent():
+    rng = np.random.default_rng(4)
+    below = [sign_flips(rng.normal(0, rng.uniform(0.2, 3, 9), 9)).value <= 0.05 for _ in range(600)]
+    assert np.mean(below) == pytest.approx(0.05, abs=0.027)
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
@@ -138,7 +176,8 @@ def test_each_draw_has_as_many_clusters_as_there_are(clusters, seed):
     assert np.array_equal(drawn, cluster_draws(clusters, rng=generator(seed, "test"), replicates=7))
 
 
-def test_the_bootstrap_from_sums_is_the_bootstrap_of_the_items():
+def test_the_bootstrap_from_sums_is_the_bootstrap_of_the_items(monkeypatch):
+    monkeypatch.setattr(few, "FEW", 2)  # the draws themselves
     first, _, true, names = _estimates(3)
     groups = [list(zip(first[at : at + 5], true[at : at + 5], strict=True)) for at in range(0, len(true), 5)]
     slow = bootstrap_interval(

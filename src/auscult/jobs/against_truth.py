@@ -21,6 +21,7 @@ from auscult.media.readings import LoadedMask
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.record.reader import Verdicts
 from auscult.record.schema import metric_row, score_to_json
+from auscult.report.facts import ends_text
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.judges import (
@@ -33,7 +34,8 @@ from auscult.score.judges import (
     texts,
     with_interval,
 )
-from auscult.score.stats import F2Macro, F2Tables, Interval, f2_confusion, f2_tables
+from auscult.score.stats import F2Macro, F2Tables, f2_confusion, f2_tables
+from auscult.score.stats.few import mostly_undefined
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Verdict
 
 FILE, SCORES = "truth.jsonl", "scores.jsonl"
@@ -171,12 +173,11 @@ def _draws(true: TruthColumns) -> ClusterDraws:
 
 
 def _bootstrapped(measured: Measured, draws: ClusterDraws) -> Scored[float] | Undefined:
-    """A number with its interval over clusters; without interval where there is one cluster only."""
-    clusters = len(draws.index_of)
-    found = with_interval(measured.outcome, draws.values(measured), clusters=clusters)
-    if clusters > 1 and isinstance(found, Scored) and not isinstance(found, Interval):
+    """A number with its interval over clusters; without where there is one cluster, or nothing differs."""
+    values = draws.values(measured)
+    if values.size and mostly_undefined(values):
         return Undefined("the statistic is undefined in most draws")
-    return found
+    return with_interval(measured.outcome, values, clusters=measured.drawn_from, within=measured.within)
 
 
 def cell(outcome: Scored[float] | Undefined | Failed) -> str:
@@ -184,7 +185,7 @@ def cell(outcome: Scored[float] | Undefined | Failed) -> str:
     if not isinstance(outcome, Scored):
         return ""
     low, high = getattr(outcome, "low", None), getattr(outcome, "high", None)
-    return f"{outcome.value:.3f}" + ("" if low is None else f" [{low:.3f}, {high:.3f}]")
+    return f"{outcome.value:.3f}" + ("" if low is None or high is None else f" [{ends_text(low, high, 3)}]")
 
 
 def percent(outcome: Scored[float] | Undefined | Failed) -> str:

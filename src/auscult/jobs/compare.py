@@ -25,13 +25,15 @@ from auscult.record.lines import read_lines
 from auscult.record.manifest import build
 from auscult.record.reader import failed_rows, read_run, require_record
 from auscult.record.schema import Summary, metric_row
-from auscult.report.facts import ACTION_WORDS, action_key, interval, number
+from auscult.report.facts import ACTION_WORDS, action_key, ends_text, interval, number
 from auscult.report.page import Example, Page, Section, render
 from auscult.report.suite import write_tables
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.judges import JudgeColumns, TruthColumns, measures, reals, texts
-from auscult.score.stats import McNemar, holm, mcnemar, rmse, rmse_difference, spearman
+from auscult.score.stats import RightDifference, holm, right_difference, rmse, rmse_difference, sign_flips, spearman
+from auscult.score.stats.inputs import members_of
+from auscult.score.stats.resample import cluster_totals
 from auscult.types import Doubles, Verdict
 
 FIRST_FAILED, SECOND_FAILED, BOTH_FAILED = "the first failed", "the second failed", "both failed"
@@ -40,6 +42,8 @@ ONLY_FIRST, ONLY_SECOND = "only the first judged", "only the second judged"
 CHANGED, OTHER_TRUTH, NO_TRUTH = "other frame, mask or text", "other truth", "no truth"
 REASONS = (*FAILED, ONLY_FIRST, ONLY_SECOND, CHANGED, OTHER_TRUTH, NO_TRUTH)
 LABELS = ("defect", "action")
+RMSE = "rmse"
+SIGNIFICANT = 0.05
 VIDEO = "video"
 _SAME_IOU = 1e-6
 
@@ -96,8 +100,9 @@ class Paired:
     clusters: int  # clips or photographs of those with a true IoU
     rmse: tuple[float, float]  # RMSE of each on them; 0 where there is none
     difference: Scored[float] | Undefined  # first minus second, with its interval
+    p: Scored[float]  # of no difference between the squared errors, by sign flips of clips
     right: Mapping[str, tuple[int, int]]  # label to how many each named right
-    tests: Mapping[str, McNemar]  # label to its test; a label without truth is left out
+    tests: Mapping[str, RightDifference]  # label to its test; a label without truth is left out
 
 
 def require_apart(out: Path, records: Sequence[Path]) -> None:
@@ -180,6 +185,7 @@ def _tested(found: Match, protocol: str, all_names: Sequence[str]) -> Paired:
     zeros = np.zeros_like(errors)
     difference = rmse_difference(errors, others, zeros, clusters=clusters, rng=generator(0, "compare"))
     each = [rmse(values, zeros) for values in (errors, others)]
+    apart = cluster_totals(errors**2 - others**2, members_of(clusters))
     right, tests = _labels(found, names)
     return Paired(
         match=found,
@@ -191,6 +197,7 @@ def _tested(found: Match, protocol: str, all_names: Sequence[str]) -> Paired:
         clusters=len(set(clusters)),
         rmse=(_value(each[0]), _value(each[1])),
         difference=_of_tracks(difference) if protocol == VIDEO else difference,
+        p=sign_flips(apart),
         right=right,
         tests=tests,
     )
@@ -215,17 +222,17 @@ def _silent(side: JudgeRecord, names: Sequence[str]) -> int:
     return sum(side.verdicts[name].iou is None for name in names)
 
 
-def _labels(found: Match, names: Sequence[str]) -> tuple[dict[str, tuple[int, int]], dict[str, McNemar]]:
+def _labels(found: Match, names: Sequence[str]) -> tuple[dict[str, tuple[int, int]], dict[str, RightDifference]]:
     right: dict[str, tuple[int, int]] = {}
-    tests: dict[str, McNemar] = {}
+    tests: dict[str, RightDifference] = {}
     for label in LABELS:
         labelled = [name for name in names if found.first.truths[name].get(label) is not None]
         hits = [
             [getattr(side.verdicts[name], label) == found.first.truths[name][label] for name in labelled]
             for side in (found.first, found.second)
         ]
-        test = mcnemar(hits[0], hits[1])
-        if isinstance(test, McNemar):
+        test = right_difference(hits[0], hits[1], clusters=[_cluster(found, name) for name in labelled])
+        if isinstance(test, RightDifference):
             right[label], tests[label] = (sum(hits[0]), sum(hits[1])), test
     return right, tests
 
@@ -253,8 +260,8 @@ def part_tables(tested: Sequence[Paired], adjusted: Mapping[str, Sequence[float 
     tables = [
         Table(
             title=f"RMSE of the estimated IoU, paired{where}",
-            header=("first", "second", "n", "clips", "no IoU", "RMSE", "difference", "better"),
-            rows=tuple(_rmse_row(pair) for pair in tested),
+            header=("first", "second", "n", "clips", "no IoU", "RMSE", "difference", "p (Holm)", "better"),
+            rows=tuple(_rmse_row(pair, p) for pair, p in zip(tested, adjusted[RMSE], strict=True)),
             note=_rmse_note(tested, protocol),
         )
     ]
@@ -266,11 +273,11 @@ def part_tables(tested: Sequence[Paired], adjusted: Mapping[str, Sequence[float 
             tables.append(
                 Table(
                     title=f"{words} named right, paired{where}",
-                    header=("first", "second", "n", "right first", "right second", "only first", "only second", "p",
-                            "p (Holm)"),
+                    header=("first", "second", "n", "clips", "right first", "right second", "only first", "only second",
+                            "p", "p (Holm)"),
                     rows=rows,
-                    note="exact two-sided McNemar test of the items that only one of the two got right; Holm: adjusted "
-                    "for the pairs of this table. Items of one clip are alike, so p is smaller than it should be",
+                    note="p: two-sided, by flipping the sign of whole clips or photographs, which is McNemar's exact "
+                    f"test where each has one item; Holm: adjusted for the {len(rows)} of this table",
                 )
             )  # fmt: skip
     return tables
@@ -303,23 +310,24 @@ def _rmse_note(tested: Sequence[Paired], protocol: str) -> str:
     pooled = f". Pooled over the splits {', '.join(splits)}" if len(splits) > 1 else ""
     return (
         f"{over}. no IoU and RMSE: first / second. difference: first minus second with its 95 % interval by bootstrap "
-        "over clips or photographs, drawn for both at once; better: whose RMSE is lower where the interval leaves out "
-        f"0{pooled}"
+        "over clips or photographs, drawn for both at once; p: by flipping the sign of whole clips, of squared "
+        f"errors, by Holm adjusted for the {len(tested)} of this table; better: whose RMSE is lower where p is at most "
+        f"{SIGNIFICANT:g}{pooled}"
     )
 
 
-def _rmse_row(pair: Paired) -> tuple[str, ...]:
+def _rmse_row(pair: Paired, p: float | None) -> tuple[str, ...]:
     first, second = pair.match.first.name, pair.match.second.name
     counts = first, second, str(pair.n_iou), str(pair.clusters), f"{pair.silent[0]} / {pair.silent[1]}"
     if not isinstance(pair.difference, Scored):
-        return *counts, _DASH, _DASH, _DASH
-    low, high = getattr(pair.difference, "low", None), getattr(pair.difference, "high", None)
-    span, better = "", _DASH
-    if low is not None and high is not None:
-        span = f" [{_signed(low)}, {_signed(high)}]"
-        better = "first" if high < 0 else "second" if low > 0 else "neither"
+        return *counts, _DASH, _DASH, _DASH, _DASH
+    low, high = (getattr(pair.difference, end, None) for end in ("low", "high"))
+    span = "" if low is None or high is None else f" [{ends_text(low, high, 3, signed=True)}]"
+    better = _DASH
+    if p is not None:
+        better = "neither" if p > SIGNIFICANT else "first" if pair.difference.value < 0 else "second"
     each = f"{pair.rmse[0]:.3f} / {pair.rmse[1]:.3f}"
-    return *counts, each, f"{_signed(pair.difference.value)}{span}", better
+    return *counts, each, f"{_signed(pair.difference.value)}{span}", _DASH if p is None else _p_text(p), better
 
 
 def _signed(value: float) -> str:
@@ -333,6 +341,7 @@ def _test_row(pair: Paired, label: str, adjusted: float | None) -> tuple[str, ..
         pair.match.first.name,
         pair.match.second.name,
         str(test.n),
+        str(test.clusters),
         f"{100 * right[0] / test.n:.1f} %",
         f"{100 * right[1] / test.n:.1f} %",
         str(test.first),
@@ -540,7 +549,7 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
     metrics: dict[str, Mapping[str, Any]] = {}
     for protocol in sorted({paired.protocol for paired in tested}):
         mine = [paired for paired in tested if paired.protocol == protocol]
-        adjusted = {label: _adjusted(mine, label) for label in LABELS}
+        adjusted = {name: _adjusted([_p_of(pair, name) for pair in mine]) for name in (RMSE, *LABELS)}
         tables += part_tables(mine, adjusted)
         for index, pair in enumerate(mine):
             metrics |= _metrics(pair, {label: values[index] for label, values in adjusted.items()})
@@ -635,10 +644,17 @@ def _reasons(matches: Sequence[Match]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in total.items() if count)
 
 
-def _adjusted(paired: Sequence[Paired], label: str) -> list[float | None]:
-    """The p values of a label by Holm, in the order of the pairs; None for a pair without truth."""
-    there = iter(holm([pair.tests[label].value for pair in paired if label in pair.tests]))
-    return [next(there) if label in pair.tests else None for pair in paired]
+def _p_of(pair: Paired, name: str) -> float | None:
+    """The p value of a pair, of its RMSE or of a label; None without truth, and of one clip alone."""
+    if name == RMSE:
+        return pair.p.value if pair.clusters > 1 else None
+    return pair.tests[name].value if name in pair.tests else None
+
+
+def _adjusted(values: Sequence[float | None]) -> list[float | None]:
+    """The p values of a table by Holm, in their order."""
+    there = iter(holm([value for value in values if value is not None]))
+    return [None if value is None else next(there) for value in values]
 
 
 def _summary(matches: Sequence[Match], metrics: Mapping[str, Mapping[str, Any]]) -> Summary:
@@ -659,14 +675,17 @@ def _metrics(pair: Paired, adjusted: Mapping[str, float | None]) -> dict[str, Ma
             undefined=pair.undefined,
             unparsed_first=pair.silent[0],
             unparsed_second=pair.silent[1],
+            p=pair.p.value,
+            holm=adjusted[RMSE],
         )
     for label, test in pair.tests.items():
-        metrics[f"mcnemar_{label}/{names}"] = {
+        metrics[f"paired_{label}/{names}"] = {
             "value": test.value,
             "low": None,
             "high": None,
             "n": test.n,
             "signature": str(test.signature),
+            "clusters": test.clusters,
             "only_first_right": test.first,
             "only_second_right": test.second,
             "holm": adjusted[label],

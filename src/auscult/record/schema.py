@@ -54,7 +54,8 @@ class Summary:
 
 def metric_row(outcome: Scored[float], *, n: int, **more: Any) -> dict[str, Any]:
     """A number of ``Summary.metrics``, with its interval where it has one; ``more`` stands before the signature."""
-    low, high = getattr(outcome, "low", None), getattr(outcome, "high", None)
+    low, high, clusters = (getattr(outcome, name, None) for name in ("low", "high", "clusters"))
+    more = more if low is None else {"clusters": clusters, **more}
     return {
         "value": round(outcome.value, DECIMALS),
         "low": None if low is None else round(low, DECIMALS),

@@ -82,8 +82,16 @@ def interval(low: float | None, high: float | None) -> str:
     """An interval as text, ``[0.76, 0.90]``; empty where there is none, in words where it says nothing."""
     if low is None or high is None:
         return ""
-    text = f"[{number(low)}, {number(high)}]"
+    text = f"[{ends_text(low, high)}]"
     return "[not known]" if text == "[0.00, 1.00]" else text
+
+
+def ends_text(low: float, high: float, digits: int = 2, *, signed: bool = False) -> str:
+    """The ends of an interval as text, ``0.76, 0.90``; outwards where rounding to the nearest would leave no width."""
+    ends = round(low, digits), round(high, digits)
+    if ends[0] == ends[1] and low < high:
+        ends = math.floor(low * 10**digits) / 10**digits, math.ceil(high * 10**digits) / 10**digits
+    return ", ".join(f"{end + 0.0:{'+' if signed else ''}.{digits}f}" for end in ends)
 
 
 def shortened(text: str, limit: int) -> str:
@@ -179,8 +187,10 @@ def _shares(metric: Mapping[str, Any]) -> str:
     known = [float(end) for end in ends if isinstance(end, int | float) and 0 <= end <= 1]
     if len(known) != len(ends):
         return ""
-    value, low, high = (percent(end) for end in known)
-    return f"{value} [{low}, {high}]"
+    value, low, high = known
+    if percent(low) == percent(high):
+        low, high = math.floor(100 * low) / 100, math.ceil(100 * high) / 100
+    return f"{percent(value)} [{percent(low)}, {percent(high)}]" if low < high else percent(value)
 
 
 def _looks(metric: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.outcome import Failed, Undefined
 from auscult.rng import generator
 from auscult.score.stats import Counts, Scores, mean_change, rank_by_change, rank_by_score
+from auscult.score.stats.few import widening
 
 TABLES = st.integers(1, 5).flatmap(
     lambda models: st.lists(
@@ -40,12 +41,12 @@ def _by_name(told):
 def test_the_ranking_by_hand():
     told = _rank([[0.5, 0.9, 0.1], [0.7, 0.9, 0.2]])
     assert [(row.model, row.place, row.place_low, row.place_high, row.first) for row in told.rows] == [
-        ("b", 1, 1, 1, 1.0), ("a", 2, 2, 2, 0.0), ("c", 3, 3, 3, 0.0)
+        ("b", 1, 1, 2, 0.77), ("a", 2, 1, 2, 0.23), ("c", 3, 3, 3, 0.0)
     ]  # fmt: skip
     assert [row.value for row in told.rows] == pytest.approx([0.9, 0.6, 0.15])
     assert (told.clusters, told.replicates, told.counts.n) == (2, 100, 2)
-    assert _by_name(told)["a"].low == pytest.approx(0.5)
-    assert _by_name(told)["a"].high == pytest.approx(0.7)
+    assert _by_name(told)["a"].low == pytest.approx(0.6 - 0.1 * widening([1, 1], level=0.9))
+    assert _by_name(told)["a"].high == pytest.approx(0.6 + 0.1 * widening([1, 1], level=0.9))
     lowest = _rank([[0.5, 0.9, 0.1], [0.7, 0.9, 0.2]], higher=False)
     assert [row.model for row in lowest.rows] == ["c", "a", "b"]
     assert "best:lowest" in str(lowest.signature)

@@ -10,6 +10,7 @@ from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.score.stats import Counts, Scores, change_interval, rank_by_change, rank_by_score
 from auscult.score.stats.change import change_fields, change_sums, changes_of
+from auscult.score.stats.few import widening
 from auscult.score.stats.ranking import (
     DataSet,
     Stratum,
@@ -57,7 +58,8 @@ def test_draws_are_of_whole_clusters_within_each_data_set():
     told = over_strata({"a": stratum(first, key="a", each=2), "b": stratum(second, key="b")}, mean, replicates=200)
     of_first = np.array([0.15, 0.65])[generator(1, "strata", "a").integers(2, size=(200, 2))].mean(axis=1)
     of_second = np.array(second)[generator(1, "strata", "b").integers(3, size=(200, 3))].mean(axis=1)
-    assert told.draws[:, 0] == pytest.approx((of_first + of_second) / 2)
+    wide = 0.4 + widening([2, 2]) * (of_first - 0.4), 0.5 + widening([1, 1, 1]) * (of_second - 0.5)
+    assert told.draws[:, 0] == pytest.approx(sum(wide) / 2)
     assert told.clusters == 5
 
 

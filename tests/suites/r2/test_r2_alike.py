@@ -73,9 +73,7 @@ def test_static_and_dynamic_of_a_row_are_of_the_same_cases() -> None:
         }
     }  # fmt: skip
     (row,) = shown(told, asked).tables["dynamic"].rows
-    assert row[2].startswith("-90.0 [")
-    assert row[3].startswith("-90.0 [")
-    assert row[4].startswith("+0.0 [")
+    assert row[2:5] == ("-90.0", "-90.0", "+0.0")  # the same in every clip: no spread, no interval
     assert row[5] == "3 (3 failed)"
 
 
@@ -120,7 +118,23 @@ def test_no_breaking_points_without_a_mix_and_no_loss_of_nothing() -> None:
     asked = conditions("low", kinds=["fog"], mixes=())
     found = shown({"m": {"clean": [1.0] * 6, "fog_low": [1.0 - 1e-6] * 6}}, asked)
     assert "breaking" not in found.tables
-    assert found.tables["kinds"].rows[0][1] == "+0.0 [+0.0, +0.0]"
+    assert found.tables["kinds"].rows[0][1] == "+0.0 *"  # the same in all six: no spread, no interval
+
+
+def test_a_star_needs_six_clips_and_holm_counts_the_kinds() -> None:
+    asked = conditions("low", kinds=["fog", "snow"], mixes=())
+    losses = [0.1, 0.2, 0.15, 0.12, 0.3, 0.25]
+    told = {"clean": [0.9] * 6, "fog_low": [0.9 - one for one in losses], "snow_low": [0.9, 1.0, 0.8, 0.9, 0.85, 0.95]}
+    table = shown({"m": told}, asked).tables["kinds"]
+    assert [row[1].endswith("*") for row in table.rows] == [False, False]  # 2 of 64 flips, times two kinds
+    assert "by Holm for the 2 of this table" in table.note
+    assert "over 6 clips or photographs, widened by t below 30" in table.note
+    alone = shown({"m": told}, conditions("low", kinds=["fog"], mixes=())).tables["kinds"]
+    assert alone.rows[0][1].endswith("*")
+    five = {name: [*values[:5], None] for name, values in told.items()}
+    few = shown({"m": five}, conditions("low", kinds=["fog"], mixes=())).tables["kinds"]
+    assert not few.rows[0][1].endswith("*")
+    assert "None can have one with fewer than 6 clips that differ" in few.note
 
 
 def test_a_question_without_a_defined_score_is_not_ok() -> None:

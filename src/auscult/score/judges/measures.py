@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score import stats
+from auscult.score.stats.few import ROOT, SHARE, Range, widened
 from auscult.score.stats.intervals import with_interval as of_draws
 from auscult.score.stats.labels import Unparsed
-from auscult.score.stats.resample import CELLS, FromSums, drawn_fields, draws_in_parts, sums_by_cluster
+from auscult.score.stats.resample import CELLS, FromSums, draws_in_parts, sums_by_cluster
 from auscult.types import ACTIONS, DEFECTS, Doubles
 
 
@@ -118,6 +119,12 @@ class Measured:
     from_rows: FromRows | None = None
     n: int  # items or tracks that the number is over
     unparsed: int = 0  # replies without this answer among the items given
+    within: Range | None = None  # what the number can be; None where that has no use
+
+    @property
+    def drawn_from(self) -> int:
+        """How many clusters it is from."""
+        return len(set(self.clusters))
 
 
 Quantity: TypeAlias = Callable[[JudgeColumns, TruthColumns], Measured]
@@ -140,16 +147,24 @@ class ClusterDraws:
         return cls(index_of, rng, replicates)
 
     def values(self, measured: Measured) -> Doubles:
-        """The number in each draw, (replicates,), NaN where undefined; empty for a single cluster."""
+        """The number in each draw, (replicates,), widened as its clusters ask; NaN where undefined.
+
+        Empty where the draws are of a single cluster.
+        """
         if len(self.index_of) < 2:
             return np.empty(0)
         if not len(measured.rows):
             return np.full(self.replicates, np.nan)
         members = np.array([self.index_of[cluster] for cluster in measured.clusters])
         if measured.from_rows is not None:
-            return np.array([_drawn_again(measured, row[members]) for part in self._weights() for row in part])
-        sums = sums_by_cluster(measured.rows, members, len(self.index_of))
-        return np.concatenate([measured.from_sums(part @ sums) for part in self._weights()])
+            drawn = np.array([_drawn_again(measured, row[members]) for part in self._weights() for row in part])
+        else:
+            sums = sums_by_cluster(measured.rows, members, len(self.index_of))
+            drawn = np.concatenate([measured.from_sums(part @ sums) for part in self._weights()])
+        if measured.drawn_from < 2 or not isinstance(measured.outcome, Scored):
+            return drawn
+        root = measured.within is not None and measured.within.root
+        return widened(drawn, measured.outcome.value, sizes=np.bincount(members), level=LEVEL, root=root)
 
     def _weights(self) -> Iterator[Doubles]:
         """How often each cluster occurs in each draw, (draws, clusters), as many draws at once as fit."""
@@ -165,17 +180,21 @@ def _drawn_again(measured: Measured, weights: Doubles) -> float:
 
 
 def with_interval(
-    outcome: Scored[float] | Undefined, draws: Doubles, *, clusters: int, drawn: str = "clusters"
+    outcome: Scored[float] | Undefined,
+    draws: Doubles,
+    *,
+    clusters: int,
+    drawn: str = "clusters",
+    within: Range | None = None,
 ) -> Scored[float] | Undefined:
     """The number with its interval; without one where there is a single cluster, or too few draws have it.
 
-    ``draws`` are the numbers of the draws, NaN where undefined; may be empty. ``clusters`` is 0 where it differs from
-    column to column; ``drawn`` says in the signature what they are.
+    ``draws`` are those of ``ClusterDraws.values``, NaN where undefined; may be empty. ``drawn`` says in the signature
+    what the clusters are, and ``within`` what the number can be.
     """
-    if clusters == 1 or not draws.size or not isinstance(outcome, Scored):
+    if clusters < 2 or not draws.size or not isinstance(outcome, Scored):
         return outcome
-    fields = drawn_fields(LEVEL, draws.size) | {"drawn": drawn}
-    return of_draws(outcome, draws, clusters=clusters, fields=fields) or outcome
+    return of_draws(outcome, draws, clusters=clusters, level=LEVEL, within=within, drawn=drawn) or outcome
 
 
 def estimates(
@@ -230,6 +249,7 @@ def rmse(
         from_sums=lambda sums: np.sqrt(mean_of_sums(sums)),
         n=len(iou),
         unparsed=missing,
+        within=ROOT,
     )
 
 
@@ -376,7 +396,10 @@ def _nothing(reason: str) -> Measured:
 def mean_of(
     values: NDArray[Any], clusters: Iterable[Hashable], *, without: str = "no items", missing: int = 0, **signature: str
 ) -> Measured:
-    """A mean of numbers or marks, (n,), or ``without``, why there is none; ``missing`` counts replies without one."""
+    """A mean of numbers or marks, (n,), or ``without``, why there is none; ``missing`` counts replies without one.
+
+    A mean of marks is a share.
+    """
     rows = np.column_stack([values, np.ones(len(values))]).astype(np.float64)
     outcome: Scored[float] | Undefined = Undefined(without)
     if len(rows):
@@ -388,6 +411,7 @@ def mean_of(
         from_sums=mean_of_sums,
         n=len(rows),
         unparsed=missing,
+        within=SHARE if values.dtype == np.bool_ else None,
     )
 
 
@@ -480,6 +504,7 @@ def f2_tracks(
         from_sums=mean_of_sums,
         n=len(kept),
         unparsed=found.predicted.count(None),
+        within=SHARE,
     )
 
 
@@ -508,6 +533,7 @@ def _counted(
         from_sums=statistic,
         n=len(kept),
         unparsed=found.predicted.count(None),
+        within=SHARE,
     )
 
 

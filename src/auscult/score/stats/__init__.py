@@ -27,7 +27,14 @@ from auscult.score.stats.labels import (
     f_beta,
 )
 from auscult.score.stats.logistic import cross_fitted, logistic, logistic_fit
-from auscult.score.stats.paired import McNemar, holm, mcnemar, rmse_difference
+from auscult.score.stats.paired import (
+    RightDifference,
+    holm,
+    mcnemar,
+    right_difference,
+    rmse_difference,
+    sign_flips,
+)
 from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ranks import auc, auc_interval, mean_ranks, spearman, spearman_interval
 from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
@@ -44,9 +51,9 @@ __all__ = [
     "F2Macro",
     "F2Tables",
     "Interval",
-    "McNemar",
     "Ranked",
     "Ranking",
+    "RightDifference",
     "Scores",
     "apc",
     "auc",
@@ -78,11 +85,13 @@ __all__ = [
     "percentile_interval",
     "rank_by_change",
     "rank_by_score",
+    "right_difference",
     "rmse",
     "rmse_difference",
     "rmse_video",
     "sample_changes",
     "share_below",
+    "sign_flips",
     "spearman",
     "spearman_interval",
     "sums_by_cluster",

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import InputError
-from auscult.score.stats.inputs import between, numbers
+from auscult.score.stats.inputs import between, numbers, whole
 
 _HALVINGS: Final = 50
 
@@ -125,7 +125,7 @@ def upper_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
         >>> round(upper_bound(0, 59), 5), round(upper_bound(2, 100), 5)
         (0.04951, 0.06162)
     """
-    _check_events(events, trials, confidence)
+    events, trials = _checked(events, trials, confidence)
     if events == trials:
         return 1.0
     if events == 0:
@@ -135,33 +135,34 @@ def upper_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
 
 def lower_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
     """Lowest rate at which as many events are still credible: ``1 - upper_bound`` of what did not happen."""
-    _check_events(events, trials, confidence)
+    events, trials = _checked(events, trials, confidence)
     return 1 - upper_bound(trials - events, trials, confidence=confidence) if events else 0.0
 
 
 def at_most(events: int, trials: int, *, rate: float) -> float:
     """Probability of at most ``events`` of ``trials`` at a rate, 0..1."""
-    _check_events(events, trials, 0.5)
+    events, trials = _checked(events, trials, 0.5)
     if not 0 <= rate <= 1:
         raise InputError(f"the rate is {rate!r}", expected="a number from 0 to 1")
     if events == trials or rate == 0:
         return 1.0
     if rate == 1:
         return 0.0
-    return _beta(1 - rate, trials - events, events + 1)
+    return incomplete_beta(1 - rate, trials - events, events + 1)
 
 
 def fewest_trials(rate: float, *, confidence: float = 0.95) -> int:
     """How many trials without an event bound the rate by at most ``rate``: n with (1 - rate)^n <= 1 - confidence."""
-    _check_events(0, 0, confidence)
-    between(rate=rate)
+    between(confidence=confidence, rate=rate)
     return max(1, math.ceil(math.log(1 - confidence) / math.log1p(-rate) - 1e-9))
 
 
-def _check_events(events: int, trials: int, confidence: float) -> None:
+def _checked(events: int, trials: int, confidence: float) -> tuple[int, ...]:
+    events, trials = whole(events=events, trials=trials)
     if not 0 <= events <= trials:
         raise InputError(f"{events} events of {trials}", expected="from 0 to as many as there are trials")
     between(confidence=confidence)
+    return events, trials
 
 
 def _rate_at(events: int, trials: int, rest: float) -> float:
@@ -181,10 +182,10 @@ def _rate_at(events: int, trials: int, rest: float) -> float:
     return rate
 
 
-def _beta(x: float, a: float, b: float) -> float:
-    """Regularised incomplete beta function I_x(a, b), 0 < x < 1."""
+def incomplete_beta(x: float, a: float, b: float) -> float:
+    """Regularised incomplete beta function I_x(a, b), 0..1; 0 < x < 1, a and b above 0."""
     if x > (a + 1) / (a + b + 2):
-        return 1 - _beta(1 - x, b, a)
+        return 1 - incomplete_beta(1 - x, b, a)
     front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     return math.exp(front) / (a * _fraction(x, a, b))
 

@@ -24,8 +24,9 @@ import numpy as np
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.change import Level, Scores
+from auscult.score.stats.few import drawn_fields
 from auscult.score.stats.inputs import between
-from auscult.score.stats.resample import drawn_fields, resampled
+from auscult.score.stats.resample import resampled
 from auscult.score.stats.samples import Clusters, Counts, common, memberships
 from auscult.types import Doubles
 
@@ -111,10 +112,11 @@ def breaking_point(
     means = np.array([[math.fsum(row) / row.size for row in values]])
     found = float(_crossings(means, strengths, lost)[0])
     members = memberships(kept.samples, clusters)
-    total, draws = resampled(
-        values.T, members, lambda rows: _crossings(rows, strengths, lost), rng=rng, replicates=replicates
-    )
-    fields = _fields(lost, strengths) | ({} if draws is None else drawn_fields(level, replicates))
+    rows = np.vstack([values, np.ones((1, len(kept.samples)))]).T
+    total, curves = resampled(rows, members, _curves, rng=rng, replicates=replicates, level=level)
+    draws = None if curves is None else _crossings(curves, strengths, lost)
+    fields = _fields(lost, strengths)
+    fields |= {} if draws is None else drawn_fields(total, level=level, replicates=replicates)
     ends = (None, None) if draws is None else _ends(draws, level)
     undefined = _why_not(found, strengths, asdict(kept.counts) | _drawn_detail(draws, ends))
     if undefined is not None:
@@ -132,6 +134,12 @@ def breaking_point(
         replicates=0 if draws is None else int(np.count_nonzero(~np.isnan(draws))),
         counts=kept.counts,
     )
+
+
+def _curves(sums: Doubles) -> Doubles:
+    """Mean curves, (draws, 1 + levels), from their sums and the number of samples."""
+    curves: Doubles = sums[:, :-1] / sums[:, -1:]
+    return curves
 
 
 def _crossings(curves: Doubles, strengths: Doubles, lost: float) -> Doubles:

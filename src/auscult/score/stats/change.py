@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
@@ -31,8 +31,9 @@ import numpy as np
 
 from auscult.errors import InputError, UsageError
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.score.stats.few import Range, ends_of, mostly_undefined, widened
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, resampled, sums_by_cluster
+from auscult.score.stats.resample import cluster_totals, drawn, resampled, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleKey, SampleValues, Value, common, memberships
 from auscult.types import Doubles
 
@@ -71,6 +72,7 @@ class Change(Scored[float]):
     """A change (``value``) and the samples behind it."""
 
     counts: Counts
+    totals: Doubles | None = field(default=None, compare=False, repr=False)  # of each cluster, for ``sign_flips``
 
 
 def apc(clean: Value, levels: Sequence[Value], *, variant: Variant = "difference") -> Outcome[float]:
@@ -210,6 +212,7 @@ class ChangeInterval(Interval):
     """A change with its interval and the samples behind it."""
 
     counts: Counts
+    totals: Doubles | None = field(default=None, compare=False, repr=False)  # of each cluster, for ``sign_flips``
 
 
 def change_interval(
@@ -232,8 +235,8 @@ def change_interval(
         replicates: How often to draw.
 
     Returns:
-        The change; without interval where there is one cluster only. Undefined as in ``mean_change``, and when more
-        than half the draws give no number.
+        The change; without interval where there is one cluster only, or the change is the same in all.
+        Undefined as in ``mean_change``, and when more than half the draws give no number.
 
     Raises:
         InputError: A score is not finite, a sample has no cluster, or ``level`` or ``replicates`` is out of range.
@@ -265,9 +268,11 @@ def change_intervals(
     total = max(number.values(), default=-1) + 1
     members = {name: np.array([number[sample] for sample in part.samples], np.int64) for name, part in kept.items()}
     draws: dict[str, Doubles] = {}
+    sums = {name: sums_by_cluster(change_sums(part.values), members[name], total) for name, part in kept.items()}
     if total >= 2:
-        sums = [sums_by_cluster(change_sums(part.values), members[name], total) for name, part in kept.items()]
-        values = drawn(np.hstack(sums), lambda rows: changes_of(rows, variant), rng=rng, replicates=replicates)
+        values = drawn(
+            np.hstack(list(sums.values())), lambda rows: changes_of(rows, variant), rng=rng, replicates=replicates
+        )
         draws = dict(zip(many, values.T, strict=True))
     intervals: dict[str, ChangeInterval | Change | Undefined] = {}
     for name, part in kept.items():
@@ -276,8 +281,15 @@ def change_intervals(
             intervals[name] = value
             continue
         held = len(np.unique(members[name]))
+        mine = widened(draws[name], value, sizes=np.bincount(members[name]), level=level) if held > 1 else None
         intervals[name] = with_draws(
-            value, part.counts, fields=fields[name], values=draws.get(name), clusters=held, level=level
+            value,
+            part.counts,
+            fields=fields[name],
+            values=mine,
+            clusters=held,
+            level=level,
+            totals=sums[name][:, 0] if variant == "difference" else None,
         )
     return intervals
 
@@ -310,15 +322,22 @@ def change_difference(
     if isinstance(right, Undefined):
         return right
     sums = np.hstack([change_sums(half) for half in halves])
+    members = memberships(kept.samples, clusters)
     total, sides = resampled(
         sums,
-        memberships(kept.samples, clusters),
+        members,
         lambda rows: changes_of(rows, variant),
         rng=rng,
         replicates=replicates,
+        level=level,
     )
     draws = None if sides is None else sides[:, 0] - sides[:, 1]
-    return with_draws(left - right, kept.counts, fields=fields, values=draws, clusters=total, level=level)
+    totals = None
+    if variant == "difference":
+        totals = cluster_totals(sums[:, 0] - sums[:, 3], members)
+    return with_draws(
+        left - right, kept.counts, fields=fields, values=draws, clusters=total, level=level, totals=totals
+    )
 
 
 def with_draws(
@@ -329,22 +348,32 @@ def with_draws(
     values: Doubles | None,
     clusters: int,
     level: float,
+    fewest: int | None = None,
+    within: Range | None = None,
+    totals: Doubles | None = None,
     drawn_from: Mapping[str, object] = MappingProxyType({}),
 ) -> ChangeInterval | Change | Undefined:
-    """A change with the interval of its draws, None for none; ``drawn_from`` says what was drawn, if not clusters."""
-    if values is None or clusters < 2:
-        return Change(value=value, signature=Signature.of(**fields), counts=counts)
-    ends = percentile_interval(values, level=level)
-    if ends is None:
+    """A change with the interval of its draws, None for none.
+
+    Of several data sets ``fewest`` are the clusters of the smallest; ``within`` is the range of the number, ``totals``
+    are the sums of its clusters, and ``drawn_from`` says what was drawn, if not clusters.
+    """
+    if values is not None and clusters > 1 and mostly_undefined(values):
         return counts.none("the change is undefined in most draws")
+    ends = None
+    if values is not None and clusters > 1:
+        ends = ends_of(values, value=value, clusters=fewest or clusters, level=level, within=within)
+    if values is None or ends is None:
+        return Change(value=value, signature=Signature.of(**fields), counts=counts, totals=totals)
     missing = int(np.count_nonzero(np.isnan(values)))
     return ChangeInterval(
         value=value,
-        signature=Signature.of(**{**fields, **drawn_fields(level, len(values)), **drawn_from}),
-        low=ends[0],
-        high=ends[1],
+        signature=Signature.of(**{**fields, **ends.fields, **drawn_from}),
+        low=ends.low,
+        high=ends.high,
         clusters=clusters,
         replicates=len(values) - missing,
         undefined=missing,
         counts=counts,
+        totals=totals,
     )

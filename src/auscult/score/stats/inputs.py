@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sized
+from collections.abc import Hashable, Iterable, Sequence, Sized
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,24 @@ def numbers(**columns: ArrayLike) -> tuple[NDArray[np.float64], ...]:
     arrays = tuple(_column(name, values) for name, values in columns.items())
     same_length(**dict(zip(columns, arrays, strict=True)))
     return arrays
+
+
+def marks(**columns: Sequence[bool]) -> tuple[NDArray[np.bool_], ...]:
+    """Columns of booleans of one length, also given as 0 and 1; an InputError for other lengths or values."""
+    arrays = numbers(**columns)
+    for name, array in zip(columns, arrays, strict=True):
+        wrong = array[(array != 0) & (array != 1)]
+        if wrong.size:
+            raise InputError(f"{name} holds {wrong[0]:g}", expected="booleans, or 0 and 1")
+    return tuple(array.astype(np.bool_) for array in arrays)
+
+
+def whole(**counts: int) -> tuple[int, ...]:
+    """Counts as Python's whole numbers, which neither overflow nor wrap; an InputError for others."""
+    for name, value in counts.items():
+        if int(value) != value:
+            raise InputError(f"{name} is {value!r}", expected="a whole number")
+    return tuple(int(value) for value in counts.values())
 
 
 def same_length(**columns: Sized) -> None:

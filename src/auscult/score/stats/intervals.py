@@ -5,7 +5,8 @@ Conventions: an interval is (low, high); a level is 0..1.
 Metrics:
 
 - ``bootstrap_interval``: whole clusters (all masks of one photograph, all frames of one video) are drawn with
-  replacement, because items of one cluster resemble one another; drawing items would promise too much.
+  replacement, because items of one cluster resemble one another; drawing items would promise too much. Below 30
+  clusters the draws are widened, and where all clusters are wholly right the interval is exact: see ``few``.
 - ``coverage``: the share of truths that lie in their intervals. A 90 % interval should cover 0.90; more is as
   wrong as less.
 
@@ -15,7 +16,7 @@ A. Davison, D. Hinkley, "Bootstrap Methods and their Application", 1997, Sec. 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -24,8 +25,8 @@ from numpy.typing import ArrayLike
 
 from auscult.errors import InputError
 from auscult.outcome import Failed, Scored, Signature, Undefined
+from auscult.score.stats.few import EXACT, Range, ends_of, mostly_undefined, widened
 from auscult.score.stats.inputs import between, numbers
-from auscult.score.stats.resample import drawn_fields, percentile_interval
 from auscult.types import Doubles
 
 Item = TypeVar("Item")
@@ -50,6 +51,11 @@ class Interval(Scored[float]):
     replicates: int
     undefined: int
 
+    @property
+    def exact(self) -> bool:
+        """Whether it follows from the number of clusters alone, since none of them differs."""
+        return ("interval", EXACT) in self.signature.fields
+
 
 def bootstrap_interval(
     statistic: Statistic[Item],
@@ -58,8 +64,9 @@ def bootstrap_interval(
     rng: np.random.Generator,
     level: float = 0.95,
     replicates: int = 1000,
+    within: Range | None = None,
 ) -> Interval | Undefined:
-    """Percentile interval of a statistic by drawing whole clusters with replacement.
+    """Interval of a statistic by drawing whole clusters with replacement.
 
     Args:
         statistic: From items, in any order, to a number, a ``Scored`` or ``Undefined``.
@@ -67,10 +74,12 @@ def bootstrap_interval(
         rng: The generator of this draw, from ``auscult.rng.generator``.
         level: Share of draws inside the interval, 0..1, both ends excluded.
         replicates: How often to draw.
+        within: What the statistic can be, such as ``few.SHARE``; then one that is at its end in every cluster has an
+            exact interval.
 
     Returns:
         The statistic of all items and its interval. Undefined for fewer than two clusters, when the statistic of all
-        items is, and when more than half the draws give no number.
+        items is, when more than half the draws give no number, and when all give the same within its range.
 
     Raises:
         InputError: ``level`` or ``replicates`` is out of range, or the statistic gives NaN.
@@ -95,40 +104,40 @@ def bootstrap_interval(
         chosen = rng.integers(len(filled), size=len(filled))
         value = _number(statistic([item for cluster in chosen for item in filled[cluster]]))
         drawn[draw] = np.nan if value is None else value
-    ends = percentile_interval(drawn, level=level)
-    undefined = int(np.count_nonzero(np.isnan(drawn)))
-    if ends is None:
-        return Undefined(
-            "the statistic is undefined in most draws", {"draws": replicates, "defined": replicates - undefined}
-        )
-    return Interval(
-        value=whole,
-        signature=Signature.of(**drawn_fields(level, replicates)),
-        low=ends[0],
-        high=ends[1],
-        clusters=len(filled),
-        replicates=replicates - undefined,
-        undefined=undefined,
-    )
+    plain = Scored(whole, Signature.of())
+    sizes, root = [len(cluster) for cluster in filled], within is not None and within.root
+    drawn = widened(drawn, whole, sizes=sizes, level=level, root=root)
+    found = with_interval(plain, drawn, clusters=len(filled), level=level, within=within)
+    if found is None:
+        defined = int(np.count_nonzero(~np.isnan(drawn)))
+        reason = "undefined in most draws" if mostly_undefined(drawn) else "the same in every draw"
+        return Undefined(f"the statistic is {reason}", {"draws": replicates, "defined": defined})
+    return found
 
 
 def with_interval(
-    plain: Scored[float], draws: Doubles, *, clusters: int, fields: Mapping[str, object]
+    plain: Scored[float],
+    draws: Doubles,
+    *,
+    clusters: int,
+    level: float = 0.95,
+    within: Range | None = None,
+    **fields: object,
 ) -> Interval | None:
-    """A statistic with the interval of its draws; NaN is a draw without a number, None most draws without one.
+    """A statistic with the interval of its draws, as ``few.ends_of``; None where there is none.
 
-    ``fields`` say how the draws were made, ``level`` among them, and follow those of the statistic's own signature.
+    ``fields`` say what is special about the draws and follow those of the statistic's own signature.
     """
-    ends = percentile_interval(draws, level=float(str(fields["level"])))
+    ends = ends_of(draws, value=plain.value, clusters=clusters, level=level, within=within)
     if ends is None:
         return None
     own = {key: text for key, text in plain.signature.fields if key != "version"}
     undefined = int(np.count_nonzero(np.isnan(draws)))
     return Interval(
         value=plain.value,
-        signature=Signature.of(**own, **fields),
-        low=ends[0],
-        high=ends[1],
+        signature=Signature.of(**{**own, **ends.fields, **fields}),
+        low=ends.low,
+        high=ends.high,
         clusters=clusters,
         replicates=draws.size - undefined,
         undefined=undefined,

@@ -33,7 +33,7 @@ from typing import Literal, TypeAlias
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.inputs import same_length
+from auscult.score.stats.inputs import same_length, whole
 
 Unparsed: TypeAlias = Literal["wrong", "skip"]
 _Pair: TypeAlias = tuple[str | None, str]
@@ -108,6 +108,9 @@ def f_beta(
 
     Source: MQA-RefAVS Eq. 9.
     """
+    true_positive, false_positive, false_negative = whole(
+        true_positive=true_positive, false_positive=false_positive, false_negative=false_negative
+    )
     if min(true_positive, false_positive, false_negative) < 0:
         raise InputError(
             f"counts are {true_positive}, {false_positive} and {false_negative}", expected="0 or more, each"

@@ -42,7 +42,8 @@ from auscult.score.stats.change import (
     same_levels,
     with_draws,
 )
-from auscult.score.stats.resample import FromSums, drawn_fields, percentile_interval, resampled
+from auscult.score.stats.few import Range, drawn_fields
+from auscult.score.stats.resample import FromSums, percentile_interval, resampled
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
 from auscult.types import Doubles
 
@@ -65,21 +66,29 @@ class Over:
     values: Doubles  # of all samples, the mean over data sets, (m,); NaN where it does not exist in one of them
     draws: Doubles | None  # likewise in each draw, (replicates, m); None where a data set has one cluster
     clusters: int  # clusters drawn from, of all data sets
+    fewest: int  # those of the data set that has fewest
     lone: tuple[str, ...]  # the data sets that have one cluster
     counts: Counts  # the samples of all data sets
 
 
-def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicates: int = 1000) -> Over:
-    """A statistic, (draws, k) to (draws, m), of each data set, and the mean over them of all samples and each draw."""
+def over_strata(
+    strata: Mapping[str, Stratum], statistic: FromSums, *, replicates: int = 1000, level: float = 0.95
+) -> Over:
+    """A statistic, (draws, k) to (draws, m), of each data set, and the mean over them of all samples and each draw.
+
+    The draws of each are ``few.widened`` by its own clusters, for an interval of ``level``.
+    """
     empty = [name for name, stratum in strata.items() if not len(stratum.samples)]
     if empty or not strata:
         message = f"{empty[0]!r} has no sample" if empty else "there is no data set"
         raise InputError(message, expected="one data set or more, each with a sample")
-    values, draws, lone, clusters = [], [], [], 0
+    values, draws, lone, clusters = [], [], [], []
     for name, stratum in strata.items():
         members = memberships(stratum.samples, stratum.clusters)
-        total, again = resampled(stratum.columns, members, statistic, rng=stratum.rng, replicates=replicates)
-        clusters += total
+        total, again = resampled(
+            stratum.columns, members, statistic, rng=stratum.rng, replicates=replicates, level=level
+        )
+        clusters.append(total)
         # the sums are exact, so that the order of the samples does not matter
         values.append(statistic(np.array([[math.fsum(column) for column in stratum.columns.T]]))[0])
         if again is None:
@@ -89,7 +98,8 @@ def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicate
     return Over(
         values=np.mean(values, axis=0),
         draws=None if lone else np.mean(draws, axis=0),
-        clusters=clusters,
+        clusters=sum(clusters),
+        fewest=min(clusters),
         lone=tuple(lone),
         counts=added([stratum.counts for stratum in strata.values()]),
     )
@@ -102,13 +112,16 @@ def interval_over(
     fields: Mapping[str, object],
     level: float = 0.95,
     replicates: int = 1000,
+    within: Range | None = None,
+    totals: Doubles | None = None,
 ) -> ChangeInterval | Change | Undefined:
     """One number over all data sets with its interval, from a statistic of added columns, (draws, k) to (draws, 1).
 
-    Without interval where a data set has one cluster. Undefined where it does not exist in one of them, or in most
+    Without interval where a data set has one cluster; ``within`` is the range of the number, and ``totals`` are the
+    sums of its clusters. Undefined where it does not exist in one of them, or in most
     draws.
     """
-    found = over_strata(strata, statistic, replicates=replicates)
+    found = over_strata(strata, statistic, replicates=replicates, level=level)
     value = float(found.values[0])
     if math.isnan(value):
         return found.counts.none("undefined on one of the data sets")
@@ -119,8 +132,11 @@ def interval_over(
         fields=signed,
         values=None if found.draws is None else found.draws[:, 0],
         clusters=found.clusters,
+        fewest=found.fewest,
         level=level,
-        drawn_from=within(len(strata)),
+        within=within,
+        totals=totals,
+        drawn_from=drawn_within(len(strata)),
     )
 
 
@@ -129,7 +145,7 @@ def over_fields(count: int) -> dict[str, object]:
     return {"over": f"{count} data sets, each alike"} if count > 1 else {}
 
 
-def within(count: int) -> dict[str, object]:
+def drawn_within(count: int) -> dict[str, object]:
     """What a signature says of the draws over several data sets, beside ``drawn_fields``."""
     return {"drawn": "clusters within each data set"} if count > 1 else {}
 
@@ -318,7 +334,7 @@ def _ranking(
     empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
         return counts.none("no sample is scored by all models" + (f" on {empty[0]}" if len(strata) > 1 else ""))
-    found = over_strata(strata, statistic, replicates=how.replicates)
+    found = over_strata(strata, statistic, replicates=how.replicates, level=how.level)
     if np.isnan(found.values).any():
         return counts.none("a model's value is undefined")
     again, fields = found.draws, how.fields | over_fields(len(strata))
@@ -326,7 +342,8 @@ def _ranking(
         again = again[~np.isnan(again).any(axis=1)]
         if 2 * len(again) < how.replicates:
             return counts.none("a model's value is undefined in most draws")
-        fields = fields | drawn_fields(how.level, how.replicates) | within(len(strata))
+        made = drawn_fields(found.fewest, level=how.level, replicates=how.replicates)
+        fields = fields | made | drawn_within(len(strata))
     signature = Signature.of(**fields | {"samples": "scored by all"}, models=len(names), ties="share the better place")
     rows = _rows(names, found.values[None], again=again, sign=how.sign, level=how.level, signature=signature)
     return Ranking(

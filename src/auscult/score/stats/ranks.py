@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.stats.few import SHARE, Range, widened
 from auscult.score.stats.inputs import members_of, numbers, same_length
 from auscult.score.stats.intervals import with_interval
-from auscult.score.stats.resample import CELLS, drawn_fields, draws_in_parts, resampled
+from auscult.score.stats.resample import CELLS, draws_in_parts, resampled
 from auscult.types import Doubles
 
 
@@ -97,6 +98,7 @@ def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 _CONSTANT: Final = 1e-12
+_CORRELATION: Final = Range(low=-1.0, high=1.0)
 
 
 def spearman_interval(
@@ -115,11 +117,11 @@ def spearman_interval(
         return plain
     first, second = mean_ranks(predictions) - 0.5, mean_ranks(truths) - 0.5
     columns = np.column_stack([np.ones(first.size), first, second, first**2, second**2, first * second])
-    total, draws = resampled(columns, members_of(clusters), _pearson, rng=rng, replicates=replicates)
+    total, draws = resampled(columns, members_of(clusters), _pearson, rng=rng, replicates=replicates, level=level)
     if draws is None:
         return plain
-    fields = {"ranks": "among all items", **drawn_fields(level, replicates)}
-    return with_interval(plain, draws, clusters=total, fields=fields) or plain
+    found = with_interval(plain, draws, clusters=total, level=level, within=_CORRELATION, ranks="among all items")
+    return found or plain
 
 
 def auc_interval(
@@ -159,7 +161,8 @@ def auc_interval(
     amount = int(members.max()) + 1
     parts = draws_in_parts(amount, rng=rng, replicates=replicates, step=max(1, CELLS // values.size))
     draws = np.concatenate([_areas(weights[:, members], marks, starts) for weights in parts])
-    return with_interval(plain, draws, clusters=amount, fields=drawn_fields(level, replicates)) or plain
+    draws = widened(draws, plain.value, sizes=np.bincount(members), level=level)
+    return with_interval(plain, draws, clusters=amount, level=level, within=SHARE) or plain
 
 
 def mean_ranks(values: ArrayLike) -> Doubles:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.resample import drawn_fields, percentile_interval, resampled
+from auscult.score.stats.few import Range, ends_of
+from auscult.score.stats.resample import cluster_totals, resampled
 from auscult.score.stats.samples import Clusters, Counts, SampleValues, Value, common, memberships
 from auscult.types import Doubles
 
@@ -26,10 +27,12 @@ from auscult.types import Doubles
 class Ratio(Scored[float]):
     """A ratio (``value``), its interval and the samples behind it."""
 
-    low: float | None  # lower end; None where there is one cluster only
+    low: float | None  # lower end; None where there is one cluster only, or the same in all of them
     high: float | None  # upper end; None likewise
     clusters: int  # clusters drawn from
     counts: Counts  # the samples
+    # of a mean the sum of the values of each cluster, for ``sign_flips``
+    totals: Doubles | None = field(default=None, compare=False, repr=False)
 
 
 RatioColumns: TypeAlias = Sequence[tuple[SampleValues, Mapping[Hashable, Value]]]
@@ -43,10 +46,14 @@ def mean_ratio(
     rng: np.random.Generator,
     level: float = 0.95,
     replicates: int = 1000,
+    within: Range | None = None,
 ) -> Ratio | Undefined:
-    """The mean of values, each over 1, with its interval; undefined when no sample has a value."""
+    """The mean of values, each over 1, with its interval; undefined when no sample has a value.
+
+    ``within`` is what the number can be, as ``few.SHARE``: its interval does not leave it.
+    """
     column = (values, dict.fromkeys(values, 1.0))
-    return _mean([column], "mean", clusters=clusters, rng=rng, level=level, replicates=replicates)
+    return _mean([column], "mean", clusters=clusters, rng=rng, level=level, replicates=replicates, within=within)
 
 
 def mean_of_ratios(
@@ -56,14 +63,15 @@ def mean_of_ratios(
     rng: np.random.Generator,
     level: float = 0.95,
     replicates: int = 1000,
+    within: Range | None = None,
 ) -> Ratio | Undefined:
     """The mean of ratios of sums, with its interval: overall IoU of one ratio, class-wise mIoU of one for each class.
 
     A ratio whose samples are all over 0, as of a class that does not occur, is left out, in each draw by itself.
-    Undefined when no sample has a value, or all of all ratios are over 0.
+    ``within`` as in ``mean_ratio``. Undefined when no sample has a value, or all of all ratios are over 0.
     """
     metric = "ratio of sums" if len(parts) == 1 else "mean of ratios of sums"
-    return _mean(parts, metric, clusters=clusters, rng=rng, level=level, replicates=replicates)
+    return _mean(parts, metric, clusters=clusters, rng=rng, level=level, replicates=replicates, within=within)
 
 
 def _mean(
@@ -74,6 +82,7 @@ def _mean(
     rng: np.random.Generator,
     level: float,
     replicates: int,
+    within: Range | None,
 ) -> Ratio | Undefined:
     kept = common([column for part in parts for column in part])
     if not kept.samples:
@@ -81,8 +90,10 @@ def _mean(
     value = float(_means(np.array([[math.fsum(column) for column in kept.values]]))[0])
     if math.isnan(value):
         return kept.counts.none("all samples are over 0")
-    drawn = resampled(kept.values.T, memberships(kept.samples, clusters), _means, rng=rng, replicates=replicates)
-    return _ratio(value, drawn, fields={"metric": metric}, counts=kept.counts, level=level)
+    members = memberships(kept.samples, clusters)
+    drawn = resampled(kept.values.T, members, _means, rng=rng, replicates=replicates, level=level)
+    found = _ratio(value, drawn, fields={"metric": metric}, counts=kept.counts, level=level, within=within)
+    return replace(found, totals=cluster_totals(kept.values[0], members)) if metric == "mean" else found
 
 
 def ratio_change(
@@ -112,7 +123,8 @@ def ratio_change(
     value = float(changes(np.array([[math.fsum(column) for column in kept.values]]))[0])
     if math.isnan(value):
         return kept.counts.none("all samples are over 0")
-    drawn = resampled(kept.values.T, memberships(kept.samples, clusters), changes, rng=rng, replicates=replicates)
+    members = memberships(kept.samples, clusters)
+    drawn = resampled(kept.values.T, members, changes, rng=rng, replicates=replicates, level=level)
     of = "a ratio of sums" if all(len(part) == 1 for part in parts) else "a mean of ratios of sums"
     fields = {"metric": f"apc of {of}", "levels": len(parts) - 1}
     return _ratio(value, drawn, fields=fields, counts=kept.counts, level=level)
@@ -125,16 +137,16 @@ def _ratio(
     fields: Mapping[str, object],
     counts: Counts,
     level: float,
+    within: Range | None = None,
 ) -> Ratio:
     """A ratio with what ``resampled`` gave for it."""
     clusters, draws = drawn
-    ends = None if draws is None else percentile_interval(draws, level=level)
-    made = {} if draws is None else drawn_fields(level, len(draws))
+    ends = None if draws is None else ends_of(draws, value=value, clusters=clusters, level=level, within=within)
     return Ratio(
         value=value,
-        signature=Signature.of(**fields, **made),
-        low=None if ends is None else ends[0],
-        high=None if ends is None else ends[1],
+        signature=Signature.of(**fields, **({} if ends is None else ends.fields)),
+        low=None if ends is None else ends.low,
+        high=None if ends is None else ends.high,
         clusters=clusters,
         counts=counts,
     )

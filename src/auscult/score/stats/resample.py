@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
+from auscult.score.stats.few import widened
 from auscult.score.stats.inputs import between
 from auscult.types import Doubles
 
@@ -60,6 +61,11 @@ def sums_by_cluster(rows: Doubles, members: NDArray[np.int64], clusters: int) ->
     return total
 
 
+def cluster_totals(values: Doubles, members: NDArray[np.int64]) -> Doubles:
+    """Values, (n,), summed over the clusters, 0..clusters-1, of each, (n,): (clusters,)."""
+    return np.asarray(np.bincount(members, weights=values), dtype=np.float64)
+
+
 CELLS = 2_000_000
 """Numbers that draws hold at once."""
 
@@ -84,20 +90,22 @@ def drawn(
 
 
 def resampled(
-    rows: Doubles, members: NDArray[np.int64], statistic: FromSums, *, rng: np.random.Generator, replicates: int
+    rows: Doubles,
+    members: NDArray[np.int64],
+    statistic: FromSums,
+    *,
+    rng: np.random.Generator,
+    replicates: int,
+    level: float = 0.95,
 ) -> tuple[int, Doubles | None]:
     """How many clusters rows, (n, k), belong to, and a statistic of their sums in each draw of whole clusters.
 
-    Of one cluster nothing can be drawn: None.
+    The draws are ``widened`` for an interval of ``level``. Of one cluster nothing can be drawn: None.
     """
     clusters = int(members.max()) + 1
     if clusters < 2:
         return clusters, None
     sums = sums_by_cluster(rows, members, clusters)
-    return clusters, drawn(sums, statistic, rng=rng, replicates=replicates)
-
-
-def drawn_fields(level: float, replicates: int) -> dict[str, object]:
-    """How an interval was made, for its signature; an InputError where ``level`` is out of range."""
-    between(level=level)
-    return {"interval": "percentile bootstrap", "drawn": "clusters", "level": f"{level:g}", "replicates": replicates}
+    draws = drawn(sums, statistic, rng=rng, replicates=replicates)
+    whole = statistic(sums.sum(axis=0)[None])[0]
+    return clusters, widened(draws, whole, sizes=np.bincount(members), level=level)

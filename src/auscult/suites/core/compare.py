@@ -34,12 +34,13 @@ from auscult.suites.core.page import FAILED, SuiteResults, results_of, sections_
 from auscult.suites.core.records import ModelSuite, SuiteRecord, command_of, labels_of, read_record
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.tables import (
-    PERCENT,
     Index,
     cases_text,
     correlation_table,
     difference_table,
     kind_changes,
+    percent_note,
+    ranked_clips,
     ranking_table,
     strengths_text,
     summary_metrics,
@@ -127,7 +128,7 @@ def _of_scores(sets: Sequence[DataSet], found: Mapping[str, SuiteResults]) -> It
         if len(sets) < 2:
             yield from unranked(found[data.name].ranks)
         for name in found[data.name].uninformative:
-            yield f"{data.name}: {name} does not beat every baseline by an interval: its curve says nothing."
+            yield f"{data.name}: {name} is not shown to beat every baseline: its curve says nothing."
 
 
 def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
@@ -204,6 +205,7 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
     """The change of every model on every data set and over all; the clean scores where there is no mix."""
     mixes = dict.fromkeys(mix for results in found.values() for mix in results.view.grid.groups() if is_mix(mix[0]))
     rows, task = [], next(iter(found.values())).view.grid.task
+    shown: list[Number | None] = []
     for name, numbers in (*((name, results.numbers) for name, results in found.items()), (ALL, overall.numbers)):
         index = Index(numbers, task)
         for model in index.models():
@@ -212,6 +214,7 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
                 changes = [index.get("apc", model, mix, metric=metric) for mix in mixes]
                 if mixes and not any(changes):
                     continue  # clean input only, as for baselines
+                shown += [clean, *changes]
                 rows.append(
                     (
                         name,
@@ -228,7 +231,7 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
         rows=tuple(rows),
         note="Models that met no perturbation are left out. Clean: of the cases with a clean score. APC: mean over the "
         "strengths of perturbed minus clean, of the cases that have all. Cases: of every column in turn, of all; once "
-        f"where all are of as many. {ALL.capitalize()}: the mean over them, each alike. {PERCENT}",
+        f"where all are of as many. {ALL.capitalize()}: the mean over them, each alike. {percent_note(shown)}",
     )
 
 
@@ -249,8 +252,9 @@ def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
     ranking, differences = ranking_table(list(found.ranks)), difference_table(Index(found.numbers, task))
     if ranking is not None:
         note = (
-            f"{_EACH} In brackets: 90 % interval of the place. First in: the share of draws that it wins. Of the "
-            f"models that were asked on every data set, on the cases that all of them have.{alone}"
+            f"{_EACH} In brackets: 90 % interval of the place; none where it is one place. First in: the share of "
+            "draws that it wins. Of the models that were asked on every data set, on the cases that all of them have. "
+            f"{ranked_clips(found.ranks)}{alone}"
         )
         tables["joined_ranking"] = replace(ranking, title=f"{ranking.title} over all data sets", note=note)
     if differences is not None:
@@ -267,12 +271,13 @@ def means_table(numbers: Sequence[Number], task: Task) -> Table | None:
     if not kinds:
         return None
     rows = [(task.group_name(*kind), *texts, _counts(cells[-1])) for kind, cells, texts in kinds]
+    clips = percent_note(cell for _, cells, _ in kinds for cell in cells)
     return Table(
         title=f"Average change by kind, {index.metric}, mean over models",
         header=("kind", *series, "answers"),
         rows=tuple(rows),
         note=f"Mean over {', '.join(over) or 'no level'}. Every model on every data set counts alike, baselines do "
-        f"not. Answers: scored clean and at every strength, of all. {PERCENT} Drawn within each data set; none where "
+        f"not. Answers: scored clean and at every strength, of all. {clips} Drawn within each data set; none where "
         "one has a single clip.",
     )
 

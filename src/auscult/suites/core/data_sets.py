@@ -27,9 +27,17 @@ import numpy as np
 
 from auscult.outcome import Outcome
 from auscult.score.stats.change import Scores, change_fields, change_sums, changes_of, with_draws
+from auscult.score.stats.few import SHARE, Range
 from auscult.score.stats.ranking import DataSet as Ranked
-from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_change_over, rank_by_score_over, within
-from auscult.score.stats.resample import resampled
+from auscult.score.stats.ranking import (
+    Stratum,
+    added,
+    drawn_within,
+    interval_over,
+    rank_by_change_over,
+    rank_by_score_over,
+)
+from auscult.score.stats.resample import cluster_totals, resampled
 from auscult.score.stats.samples import Clusters, Common, SampleValues, common, memberships
 from auscult.suites.core.conditions import CLEAN, Condition, is_mix, part_name
 from auscult.suites.core.grid import Cell, Grid, joined_signature
@@ -354,11 +362,11 @@ def mean_over(
     means = [math.fsum(one.values[0]) / len(one.samples) for many in scored.values() for one in many]
     if not means:
         return counts.none("no sample is scored")
-    total, draws = 0, []
+    totals, draws = [], []
     for name, many in scored.items():
         if many:
             found, again = _means_drawn(many, clusters[name], rng=rng(name), replicates=replicates)
-            total += found
+            totals.append(found)
             draws.append(again)
     value = math.fsum(means) / len(means)
     fields: dict[str, Any] = {
@@ -374,9 +382,11 @@ def mean_over(
         fields=fields,
         # a model none of whose clips is drawn has no value in that draw, as one without any has none at all
         values=np.nanmean(np.hstack(known), axis=1) if len(known) == len(draws) else None,
-        clusters=total,
+        clusters=sum(totals),
+        fewest=min(totals),
         level=LEVEL,
-        drawn_from=within(2),
+        within=SHARE if of == "level" else None,
+        drawn_from=drawn_within(2),
     )
 
 
@@ -509,7 +519,8 @@ class _ModelsOver:
             kept = common(many)
             value = kept.values[0] if len(many) == 1 else kept.values[0] - kept.values[1]
             strata[name] = self._stratum(name, kept, np.stack([value, np.ones_like(value)], axis=1))
-        return _change_outcome(strata, {"metric": f"mean {of}"}, pair=False)
+        within = SHARE if of == "level" else None
+        return _change_outcome(strata, {"metric": f"mean {of}"}, pair=False, within=within)
 
     def _change(self, scores: Mapping[str, Sequence[Scores]]) -> Outcome[float]:
         """The change of one model, or that of the first minus that of the second."""
@@ -577,7 +588,12 @@ class _ModelsOver:
 
 
 def _change_outcome(
-    strata: Mapping[str, Stratum], fields: Mapping[str, object], *, pair: bool, change: bool = False
+    strata: Mapping[str, Stratum],
+    fields: Mapping[str, object],
+    *,
+    pair: bool,
+    change: bool = False,
+    within: Range | None = None,
 ) -> Outcome[float]:
     empty = [name for name, stratum in strata.items() if not stratum.samples]
     if empty:
@@ -587,4 +603,13 @@ def _change_outcome(
         found = changes_of(sums, "difference") if change else sums[:, :1] / sums[:, 1:]
         return found[:, :1] - found[:, 1:] if pair else found
 
-    return interval_over(strata, of, fields=fields)
+    totals = [_totals(stratum) for stratum in strata.values()]
+    return interval_over(strata, of, fields=fields, within=within, totals=np.concatenate(totals))
+
+
+def _totals(stratum: Stratum) -> Doubles:
+    """What each cluster adds to the mean over the samples of a data set, of two models to its difference."""
+    columns = stratum.columns
+    values = columns[:, 0] - columns[:, 3] if columns.shape[1] > 3 else columns[:, 0]
+    members = memberships(stratum.samples, stratum.clusters)
+    return cluster_totals(values, members) / len(stratum.samples)

@@ -27,6 +27,7 @@ from auscult.outcome import Failed, Outcome, Undefined
 from auscult.score.stats.breaking import breaking_point
 from auscult.score.stats.change import Scores, change_difference, change_interval, sample_changes
 from auscult.score.stats.correlation import Correlation, correlation, joined
+from auscult.score.stats.few import SHARE
 from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ratios import RatioColumns, mean_of_ratios, mean_ratio, ratio_change
 from auscult.score.stats.samples import SampleValues, common
@@ -65,7 +66,7 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
 def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
-            outcome = mean_of_ratios(view.ratios(model, condition.name, metric), **view.drawn())
+            outcome = mean_of_ratios(view.ratios(model, condition.name, metric), within=SHARE, **view.drawn())
             yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
     for group in view.grid.groups():
         static = static_of(view, model, group)

@@ -11,9 +11,12 @@ import numpy as np
 from auscult.errors import ErrorRecord
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.report.charts.marks import UNDEFINED, ChartEstimate
+from auscult.report.facts import ends_text
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of
 from auscult.score.stats.change import Scores
+from auscult.score.stats.few import SHARE
+from auscult.score.stats.paired import holm, sign_flips
 from auscult.score.stats.ratios import RatioColumns, mean_ratio
 from auscult.score.stats.samples import Counts, Value
 from auscult.stress.strength import strength_of
@@ -61,6 +64,12 @@ class SuiteNumber:
         """Its interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
+    @property
+    def clusters(self) -> int | None:
+        """The clips or photographs that its interval draws from; None where it has none."""
+        found = getattr(self.outcome, "clusters", None)
+        return found if self.ends is not None and isinstance(found, int) else None
+
     def beside(self) -> dict[str, Any]:
         """What was counted, by the names of ``COUNTED``."""
         return {name: getattr(self, name) for name in self.COUNTED}
@@ -76,6 +85,7 @@ class SuiteNumber:
             "value": self.value,
             "low": self.low,
             "high": self.high,
+            "clusters": self.clusters,
             **self.beside(),
             "reason": self.outcome.reason if isinstance(self.outcome, Undefined) else None,
             "signature": self.signed() or None,
@@ -84,14 +94,14 @@ class SuiteNumber:
     @classmethod
     def keys(cls) -> tuple[str, ...]:
         """The keys of every row."""
-        return (*cls.NAMED, "value", "low", "high", *cls.COUNTED, "reason", "signature")
+        return (*cls.NAMED, "value", "low", "high", "clusters", *cls.COUNTED, "reason", "signature")
 
 
 def metric_json(number: SuiteNumber, *more: str) -> dict[str, Any]:
     """A number as a metric of ``summary.json``, rounded, with the fields in ``more`` that are not empty."""
     row = number.row()
     rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
-    beside = {key: row[key] for key in ("reason", *more) if row.get(key)}
+    beside = {key: row[key] for key in ("clusters", "reason", *more) if row.get(key)}
     return {**rounded, "n": row["n"], "signature": row["signature"], **beside}
 
 
@@ -132,6 +142,18 @@ class Number(SuiteNumber):
     def beyond(self) -> float | None:
         """Of a breaking point: the strength above which it, or the upper end of its interval, lies."""
         return beyond_of(self.outcome)
+
+    @property
+    def p(self) -> float | None:
+        """Of a mean change or difference: its p value by sign flips of whole clips; None for another number."""
+        totals = getattr(self.outcome, "totals", None)
+        return None if totals is None else sign_flips(totals).value
+
+    @property
+    def differing(self) -> int:
+        """Of such a number the clips that it is not 0 in; 0 for another one."""
+        totals = getattr(self.outcome, "totals", None)
+        return 0 if totals is None else int(np.count_nonzero(totals))
 
     def beside(self) -> dict[str, Any]:
         """The cases behind it; of a breaking point also the strongest strength that was asked, above which it lies."""
@@ -248,7 +270,7 @@ def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number
     """The mean of a metric under every condition that a model was asked under."""
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
-            outcome = mean_ratio(view.values(model, condition.name, metric), **view.drawn())
+            outcome = mean_ratio(view.values(model, condition.name, metric), within=SHARE, **view.drawn())
             yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
 
 
@@ -275,9 +297,19 @@ def number_text(number: Number | None, *, points: bool = False, interval: bool =
         return "n/a"
     text = percent(number.value, points=points)
     if interval and number.ends is not None:
-        low, high = (percent(end, points=points) for end in number.ends)
-        return f"{text} [{low}, {high}]"
+        low, high = (100 * end for end in number.ends)
+        return f"{text} [{ends_text(low, high, 1, signed=points)}]"
     return text
+
+
+SIGNIFICANT: Final = 0.05
+
+
+def significant(numbers: Iterable[Number | None]) -> list[Number]:
+    """The changes and differences of a table that differ from 0 at 5 %, by sign flips of clips and Holm over all."""
+    tested = [(number, p) for number in numbers if number is not None and (p := number.p) is not None]
+    adjusted = holm([p for _, p in tested])
+    return [number for (number, _), p in zip(tested, adjusted, strict=True) if p <= SIGNIFICANT]
 
 
 def averaged(levels: Iterable[str]) -> tuple[str, ...]:

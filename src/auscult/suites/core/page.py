@@ -349,7 +349,7 @@ def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...
         ),
         notes=(
             *(
-                f"{name} does not beat every baseline on clean input by an interval: its curve carries no information."
+                f"{name} is not shown to beat every baseline on clean input: its curve carries no information."
                 for name in results.uninformative
             ),
             *(f"{name} has not one clean score: nothing is known of it." for name in results.unscored),

@@ -8,8 +8,10 @@ from typing import Any, Final, TypeAlias
 
 from auscult.cases.ids import counted
 from auscult.outcome import Undefined
+from auscult.report.facts import ends_text
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
+from auscult.score.stats.few import FEW, LEAST_FOR_STAR
 from auscult.stress.recipe_parts import room_of
 from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_kind, is_mix, words_of
@@ -17,6 +19,7 @@ from auscult.suites.core.grid import Grid, Task
 from auscult.suites.core.measures import NOT_ALL_LEVELS, Ranks, static_of, unranked
 from auscult.suites.core.numbers import (
     PAPER_LEVELS,
+    SIGNIFICANT,
     GridCell,
     GridColumns,
     Number,
@@ -25,14 +28,13 @@ from auscult.suites.core.numbers import (
     metric_json,
     number_text,
     percent,
+    significant,
 )
 from auscult.suites.core.results import few
 
 ROOM_WORDS: Final[Mapping[str, str]] = {"vision": "pictures"}
 """What the kinds of a room perturb, where that is not the room's name."""
-PERCENT: Final = (
-    "Scores are percent; changes are percentage points, below 0 is a loss. In brackets: 95 % interval over clips."
-)
+_PERCENT: Final = "Scores are percent; changes are percentage points, below 0 is a loss."
 CASES: Final = "Cases: of every column in turn, once where all are of as many; in brackets those left out."
 _MOVING: Final = ("dynamic", "dynamic - clean")
 _CLEAN: Final[GridCell] = (CLEAN, "all")
@@ -106,13 +108,39 @@ class Index:
         return tuple(sorted(self._levels.get(("level", model, group, part), ()), key=strength_of))
 
 
+def percent_note(numbers: Iterable[Number | None]) -> str:
+    """What is percent, and of how many clips the intervals of a table are."""
+    return " ".join(filter(None, (_PERCENT, clips_note(numbers))))
+
+
+def clips_note(numbers: Iterable[Number | None]) -> str:
+    """Of how many clips or photographs the intervals of a table are; empty where it has none."""
+    counts = sorted({one.clusters for one in numbers if one is not None and one.clusters is not None})
+    if not counts:
+        return ""
+    over = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    few = f", widened by t below {FEW}" if counts[0] < FEW else ""
+    return f"In brackets: 95 % interval over {over} clips or photographs{few}."
+
+
+def starred_note(numbers: Sequence[Number | None]) -> str:
+    """What a star in a table means; why there can be none, where that is so."""
+    tested = [one for one in numbers if one is not None and one.p is not None]
+    few = [one for one in tested if one.differing < LEAST_FOR_STAR]
+    note = (
+        f"A star: it differs from 0 at {100 * SIGNIFICANT:g} %, by flipping the sign of whole clips, adjusted by Holm "
+        f"for the {len(tested)} of this table."
+    )
+    return note + (f" None can have one with fewer than {LEAST_FOR_STAR} clips that differ." if few else "")
+
+
 def general_table(index: Index, group: str, part: str, *, split: str = "") -> Table:
     """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked for; perturbed models."""
     mine = [number for number in index.of("level") if (number.group, number.part, number.split) == (group, part, split)]
     levels = sorted({number.level for number in mine if number.level != DYNAMIC}, key=strength_of)
     moves = any(number.level == DYNAMIC for number in mine)
     over = averaged(levels)
-    rows, apart = [], False
+    rows, shown, apart = [], list[Number | None](), False
     for model in index.stressed() or index.models()[:1]:
         only = levels_only(index.levels(model, group, part), over)
         for metric in index.metrics():
@@ -124,6 +152,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
             alike = {} if change is None else change.columns
             apart = apart or (change is not None and not alike)
             still = [get("level", level=level) for level in levels]
+            shown += [change, gap]
             rows.append(
                 (
                     model,
@@ -139,7 +168,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
         title=f"Perturbed: {index.task.group_name(group, part)}" + (f"; {split} cases" if split else ""),
         header=("model", "metric", "clean", *levels, "APC", *(_MOVING if moves else ()), "cases"),
         rows=tuple(rows),
-        note=_general_note(levels, over, moves=moves, apart=apart),
+        note=f"{_general_note(levels, over, moves=moves, apart=apart)} {percent_note(shown)}",
     )
 
 
@@ -156,7 +185,7 @@ def _general_note(levels: Sequence[str], over: Sequence[str], *, moves: bool, ap
     parts = [f"{average}; clean, levels and APC of a row are of the cases that have all of them{more}."]
     parts += ["Dynamic: of its own cases; dynamic - clean: of those that have both."] if moves else []
     parts += ["Where no case has all, each level is of its own cases."] if apart else []
-    return " ".join((*parts, PERCENT))
+    return " ".join(parts)
 
 
 def _counts(number: Number | None) -> str:
@@ -183,29 +212,30 @@ def difference_table(index: Index) -> Table | None:
     pairs = [pair for pair in every if all(model in stressed for model in pair.split(" - "))]
     if not pairs:
         return None
-    rows = []
-    for pair in pairs:
-        cells, found = [index.get("difference", pair)], [signed(index.get("difference", pair))]
-        for mix in mixes:
-            change = index.get("apc_difference", pair, mix)
+    of_pair = {
+        pair: [index.get("difference", pair), *(index.get("apc_difference", pair, mix) for mix in mixes)]
+        for pair in pairs
+    }
+    cells = [cell for found in of_pair.values() for cell in found]
+    stars, rows = significant(cells), []
+    for pair, (clean, *changes) in of_pair.items():
+        texts = [signed(clean, stars)]
+        for mix, change in zip(mixes, changes, strict=True):
             only = levels_only(index.levels(pair, *mix, measure="difference"), PAPER_LEVELS)
-            cells.append(change)
-            found.append(signed(change) + (only if change is not None else ""))
-        rows.append((pair, *found, cases_text(cells)))
+            texts.append(signed(change, stars) + (only if change is not None else ""))
+        rows.append((pair, *texts, cases_text([clean, *changes])))
     return Table(
         title=f"Differences of models, {index.metric}, on the same cases",
         header=("first - second", "clean", *(f"APC, {index.task.group_name(*mix)}" for mix in mixes), "cases"),
         rows=tuple(rows),
-        note="Above 0: the first is better, or loses less. A star: the interval holds no 0; the intervals are not "
-        f"corrected for how many there are. {CASES} {PERCENT}",
+        note=f"Above 0: the first is better, or loses less. {starred_note(cells)} {CASES} {percent_note(cells)}",
     )
 
 
-def signed(number: Number | None) -> str:
-    """A difference, with a star where its interval holds no 0."""
+def signed(number: Number | None, stars: Sequence[Number]) -> str:
+    """A difference, with a star where it is among those that differ from 0."""
     text = number_text(number, points=True, interval=True)
-    ends = None if number is None else number.ends
-    return f"{text} *" if ends is not None and (ends[0] > 0 or ends[1] < 0) else text
+    return f"{text} *" if any(number is one for one in stars) else text
 
 
 def floor_table(index: Index) -> Table | None:
@@ -214,17 +244,17 @@ def floor_table(index: Index) -> Table | None:
     floors = [model for model in index.models() if index.task.is_baseline(model)]
     if not models or not floors:
         return None
-    rows = []
-    for model in models:
-        cells = [over(index, model, floor) for floor in floors]
-        rows.append((model, *map(signed, cells), cases_text(cells)))
+    of_model = {model: [over(index, model, floor) for floor in floors] for model in models}
+    cells = [cell for found in of_model.values() for cell in found]
+    stars = significant(cells)
+    rows = [(model, *(signed(one, stars) for one in found), cases_text(found)) for model, found in of_model.items()]
     return Table(
         title=f"Clean {index.metric} above the baselines",
         header=("model", *floors, "cases"),
         rows=tuple(rows),
-        note="Model minus baseline on the same cases. A star: the interval holds no 0. A model without a star in every "
-        "column is no better than something that does not look: its curve carries no information; of one without a "
-        f"single score nothing is known. {CASES} {PERCENT}",
+        note=f"Model minus baseline on the same cases. {starred_note(cells)} A model without a star in every "
+        "column is not shown to be better than something that does not look, so its curve carries no information; of "
+        f"one without a single score nothing is known. {CASES} {percent_note(cells)}",
     )
 
 
@@ -234,16 +264,19 @@ def over(index: Index, model: str, floor: str) -> Number | None:
 
 
 def uninformative(index: Index) -> tuple[str, ...]:
-    """Models that do not beat every baseline by an interval: their changes carry no information."""
+    """Models that are not shown to beat every baseline: their changes carry no information."""
     floors = [model for model in index.models() if index.task.is_baseline(model)]
-    without, found = unscored(index), []
-    for model in index.models():
-        if index.task.is_baseline(model) or not floors or model in without:
-            continue
-        ends = [None if (one := over(index, model, floor)) is None else one.ends for floor in floors]
-        if any(end is None or end[0] <= 0 for end in ends):
-            found.append(model)
-    return tuple(found)
+    models = [model for model in index.models() if not index.task.is_baseline(model)]
+    of_model = {model: [over(index, model, floor) for floor in floors] for model in models}
+    stars = significant(cell for found in of_model.values() for cell in found)
+    without = unscored(index)
+    return tuple(
+        model
+        for model, found in of_model.items()
+        if floors
+        and model not in without
+        and not all(one is not None and (one.value or 0.0) > 0 and any(one is star for star in stars) for one in found)
+    )
 
 
 def unscored(index: Index) -> tuple[str, ...]:
@@ -278,16 +311,21 @@ def kinds_table(index: Index) -> Table | None:
     over, kinds = kind_changes(index, models)
     if not kinds:
         return None
-    rows = []
+    every = [cell for _, cells, _ in kinds for cell in cells]
+    stars, rows = significant(every), []
     for kind, cells, texts in kinds:
+        marked = [
+            f"{text} *" if any(cell is one for one in stars) else text for cell, text in zip(cells, texts, strict=True)
+        ]
         breaks = [_strength(index.get("breaking", model, kind)) for model in models]
-        rows.append((index.task.group_name(*kind), *texts, *breaks, cases_text(cells)))
+        rows.append((index.task.group_name(*kind), *marked, *breaks, cases_text(cells)))
     return Table(
         title=f"Average change by kind, {index.metric}",
         header=("kind", *models, *(f"half lost at, {model}" for model in models), "cases"),
         rows=tuple(rows),
-        note=f"Mean over {', '.join(over) or 'no level'}. Half lost: the strength (1 low, 3 medium, 5 high) at which "
-        f"half of the clean score is gone; above: not at the strongest that was asked. {CASES} {PERCENT}",
+        note=f"Mean over {', '.join(over) or 'no level'}. {starred_note(every)} Half lost: the strength (1 low, 3 "
+        "medium, 5 high) at which half of the clean score is gone; above: not at the strongest that was asked. "
+        f"{CASES} {percent_note(every)}",
     )
 
 
@@ -301,6 +339,8 @@ def _strength(number: Number | None) -> str:
     text = open_end if number.value is None else f"{number.value:.1f}"
     if number.low is None and (number.value is None or not open_end):
         return text
+    if number.low is not None and number.high is not None:
+        return f"{text} [{ends_text(number.low, number.high, 1)}]"
     low, high = (open_end if end is None else f"{end:.1f}" for end in (number.low, number.high))
     return f"{text} [{low}, {high}]"
 
@@ -310,13 +350,14 @@ def breaking_table(index: Index) -> Table | None:
     mixes = index.mixes()
     if not mixes:
         return None
-    rows = [(model, *(_strength(index.get("breaking", model, mix)) for mix in mixes)) for model in index.stressed()]
+    of_model = {model: [index.get("breaking", model, mix) for mix in mixes] for model in index.stressed()}
+    rows = [(model, *map(_strength, found)) for model, found in of_model.items()]
     return Table(
         title=f"Breaking point: the strength at which half of the clean {index.metric} is lost",
         header=("model", *(index.task.group_name(*mix) for mix in mixes)),
         rows=tuple(rows),
         note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
-        f"that was asked. {_curves_text(index, mixes)}In brackets: 95 % interval over clips.",
+        f"that was asked. {_curves_text(index, mixes)}{clips_note(one for many in of_model.values() for one in many)}",
     )
 
 
@@ -335,25 +376,28 @@ def _curves_text(index: Index, groups: Sequence[tuple[str, str]]) -> str:
 
 def dynamic_table(index: Index) -> Table | None:
     """Fig. 10 as a table: static against dynamic."""
+    gaps = index.gaps()
+    if not gaps:
+        return None
+    stars = significant(gap for gap, _, _ in gaps)
     rows = [
         (
             gap.model,
             index.task.group_name(*gap.grid_cell),
             number_text(static, points=True, interval=True),
             number_text(moving, points=True, interval=True),
-            signed(gap),
+            signed(gap, stars),
             cases_text([gap]),
         )
-        for gap, static, moving in index.gaps()
+        for gap, static, moving in gaps
     ]
-    if not rows:
-        return None
     return Table(
         title=f"Static against dynamic, {index.metric}",
         header=("model", "perturbed", "static APC", "dynamic - clean", "dynamic - static", "cases"),
         rows=tuple(rows),
         note="A row is of the cases that have clean, low, medium, high and dynamic. Dynamic - static below 0: what "
-        f"changes from frame to frame does more harm. {PERCENT}",
+        f"changes from frame to frame does more harm. {starred_note([gap for gap, _, _ in gaps])} "
+        f"{percent_note(one for row in gaps for one in row)}",
     )
 
 
@@ -391,8 +435,8 @@ def waiting_notes(grid: Grid) -> list[str]:
 
 
 _RANKED: Final = (
-    "In brackets: 90 % interval of the place, over drawn clips. First in: the share of draws that it wins. On the "
-    "cases that all of these models have."
+    "In brackets: 90 % interval of the place, over drawn clips; none where it is one place. First in: the share of "
+    "draws that it wins. On the cases that all of these models have."
 )
 
 
@@ -403,7 +447,7 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
         if isinstance(ranked.ranking, Undefined):
             continue
         for row in ranked.ranking.rows:
-            ends = "" if row.place_low is None else f" [{row.place_low}, {row.place_high}]"
+            ends = "" if row.place_low == row.place_high else f" [{row.place_low}, {row.place_high}]"
             first = "–" if row.first is None else f"{100 * row.first:.0f} %"
             value = percent(row.value, points=ranked.name != "clean")
             rows.append((ranked.title, f"{row.place}{ends}", row.model, value, first))
@@ -413,8 +457,14 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
         title="Ranking of the models",
         header=("ranked by", "place", "model", "value, percent", "first in"),
         rows=tuple(rows),
-        note=" ".join((_RANKED, *unranked(ranks))),
+        note=" ".join((_RANKED, ranked_clips(ranks), *unranked(ranks))),
     )
+
+
+def ranked_clips(ranks: Iterable[Ranks]) -> str:
+    """How many clips the rankings are over."""
+    counts = dict.fromkeys(one.ranking.clusters for one in ranks if not isinstance(one.ranking, Undefined))
+    return f"Clips or photographs: {', '.join(map(str, counts))}."
 
 
 def strengths_text(views: Iterable[GridColumns], room: str) -> str:

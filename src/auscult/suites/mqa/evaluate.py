@@ -68,6 +68,8 @@ from auscult.score.judges import (
     texts,
     with_interval,
 )
+from auscult.score.stats.few import EXACT, SHARE
+from auscult.score.stats.intervals import Interval
 from auscult.score.stats.labels import Unparsed
 from auscult.suites.core.numbers import SuiteNumber
 from auscult.suites.mqa.options import PROTOCOLS, MqaProtocol
@@ -245,9 +247,17 @@ class Block:
         return f"{self.protocol}_{self.part}"
 
     @property
+    def clips_text(self) -> str:
+        """How many clips or photographs its intervals draw from, in words."""
+        return f"{len(self.draws.index_of)} clips or photographs"
+
+    @property
     def title(self) -> str:
         """Its name on pages and in tables."""
         return f"{self.protocol.capitalize()} protocol" + ("" if self.part == ALL else f", {self.part}")
+
+
+_NO_ENDS: Final = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -268,6 +278,8 @@ class TableNumber(SuiteNumber):
     undefined: int = 0  # candidates of the column that have no such quantity
     unparsed: int = 0  # replies without this answer
     draws: Doubles = field(default_factory=lambda: np.empty(0))  # NaN where undefined; empty for one cluster
+    drawn_from: int = 0  # clusters behind it; of a mean of columns the fewest behind one
+    exact: tuple[float, float] = _NO_ENDS  # from the number to the ends of an exact interval; mean over columns
 
 
 def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
@@ -335,6 +347,12 @@ class JudgedBlock:
         """A quantity of all candidates or of some as a cell; its interval is by the draws of the block or by others."""
         candidates = self.block.candidates if members is None else members
         drawn = (draws or self.block.draws).values(measured)
+        outcome = with_interval(
+            measured.outcome, drawn, clusters=measured.drawn_from, drawn="clips", within=measured.within
+        )
+        exact = _NO_ENDS
+        if isinstance(outcome, Interval) and outcome.exact:
+            exact = outcome.low - outcome.value, outcome.high - outcome.value
         answered = [candidate for candidate in candidates if candidate.id in self.answers]
         return TableNumber(
             protocol=self.block.protocol,
@@ -342,12 +360,14 @@ class JudgedBlock:
             judge=self.judge,
             metric=metric,
             column=column,
-            outcome=with_interval(measured.outcome, drawn, clusters=len(set(measured.clusters)), drawn="clips"),
+            outcome=outcome,
             n=measured.n,
             failed=len(candidates) - len(answered),
             undefined=sum(not is_defined(candidate, metric) for candidate in answered),
             unparsed=measured.unparsed,
             draws=drawn,
+            drawn_from=measured.drawn_from,
+            exact=exact,
         )
 
 
@@ -380,12 +400,21 @@ def ablation_cells(*parts: Sequence[TableNumber]) -> list[TableNumber]:
 
 
 def _average(cells: Sequence[TableNumber]) -> TableNumber:
+    """The mean of columns; those with an exact interval do not differ in the draws, so that their ends are added."""
     joined = _joined(cells, column="avg", outcome=plain_mean([cell.outcome for cell in cells]))
-    return replace(
-        joined,
-        outcome=with_interval(joined.outcome, joined.draws, clusters=0, drawn="clips"),
-        n=sum(isinstance(cell.outcome, Scored) for cell in cells),
-    )
+    found = with_interval(joined.outcome, joined.draws, clusters=joined.drawn_from, drawn="clips")
+    if any(joined.exact) and isinstance(found, Scored):
+        low, high = (getattr(found, end, found.value) for end in ("low", "high"))
+        found = Interval(
+            value=found.value,
+            signature=Signature((*found.signature.fields, ("columns", EXACT))),
+            low=low + joined.exact[0],
+            high=high + joined.exact[1],
+            clusters=joined.drawn_from,
+            replicates=joined.draws.size,
+            undefined=int(np.count_nonzero(np.isnan(joined.draws))),
+        )
+    return replace(joined, outcome=found, n=sum(isinstance(cell.outcome, Scored) for cell in cells))
 
 
 def _joined(cells: Sequence[TableNumber], *, column: str, outcome: Scored[float] | Undefined) -> TableNumber:
@@ -394,7 +423,12 @@ def _joined(cells: Sequence[TableNumber], *, column: str, outcome: Scored[float]
     drawn = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
     whole = drawn and all(draws.size for draws in drawn)  # a part with one clip has no draws, nor has a mean over it
     draws = np.stack(drawn).mean(axis=0) if whole else np.empty(0)
-    return replace(cells[0], column=column, outcome=outcome, draws=draws, **counts)
+    scored = [cell for cell in cells if isinstance(cell.outcome, Scored)]
+    low, high = (fmean(cell.exact[end] for cell in scored) if scored else 0.0 for end in (0, 1))
+    fewest = min((cell.drawn_from for cell in scored if cell.drawn_from > 1), default=0)
+    return replace(
+        cells[0], column=column, outcome=outcome, draws=draws, drawn_from=fewest, exact=(low, high), **counts
+    )
 
 
 SIZES: tuple[tuple[float, float], ...] = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.15), (0.15, 0.30), (0.30, 1.0))
@@ -529,4 +563,4 @@ def _consistency_cell(
         over="tracks",
         protocol="video",
     )
-    return judged.cell(metric, measured)
+    return judged.cell(metric, replace(measured, within=SHARE if metric in {"agreement", "flicker"} else None))

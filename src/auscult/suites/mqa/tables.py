@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from auscult.outcome import Scored, Signature
+from auscult.report.facts import ends_text
 from auscult.report.tables import Table
 from auscult.suites.core.numbers import metric_json
 from auscult.suites.mqa.evaluate import (
@@ -57,12 +58,16 @@ def number_text(cell: TableNumber) -> str:
 
 def interval_text(cell: TableNumber) -> str:
     """The interval as the tables print it; empty where there is none."""
-    return "" if cell.ends is None else f"[{', '.join(_text(end, cell.metric, percent_digits=1) for end in cell.ends)}]"
+    if cell.ends is None:
+        return ""
+    scale, digits = (100, 1) if cell.metric.startswith("f2") else (1, 3)
+    low, high = (scale * end for end in cell.ends)
+    return f"[{ends_text(low, high, digits)}]"
 
 
-def _text(value: float, metric: str, *, percent_digits: int = 2) -> str:
+def _text(value: float, metric: str) -> str:
     """A value with three decimals, or in percent; what rounds to 0 has no sign."""
-    value, digits = (100 * value, percent_digits) if metric.startswith("f2") else (value, 3)
+    value, digits = (100 * value, 2) if metric.startswith("f2") else (value, 3)
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
@@ -101,7 +106,7 @@ def _tracks(candidates: Sequence[Candidate]) -> int:
 
 
 def _columns_note(block: Block, metric: str) -> str:
-    note = "H: hard, M: medium; Avg. is the plain mean of the columns, 95 % its interval by bootstrap over clips."
+    note = f"H: hard, M: medium; Avg. is the plain mean of the columns, 95 % its interval over {block.clips_text}."
     if block.protocol == "video":
         each = "Each number is over tracks: the frames of a track come to one value first"
         note = f"{each}; of Merge and Full_neg the rank 1 tracks only. {note}"
@@ -123,8 +128,9 @@ def _failed(counts: Mapping[str, int]) -> str:
     return " ".join(f"Failed and in no number: {count} of {judge}." for judge, count in counts.items() if count)
 
 
-def ablation_table(metric: str, parts: Sequence[str], cells: CellRows) -> Table:
+def ablation_table(metric: str, blocks: Sequence[Block], cells: CellRows) -> Table:
     """The ablation form: hard and medium averaged first, then the mean over all columns."""
+    parts = [block.part for block in blocks]
     prefix = {"seen": "S ", "unseen": "U "} if len(parts) > 1 else {}
     titles = [f"{prefix.get(part, '')}{defect.capitalize()}" for part in parts for defect, _ in GROUPS]
     rows = tuple(
@@ -141,7 +147,8 @@ def ablation_table(metric: str, parts: Sequence[str], cells: CellRows) -> Table:
         header=("judge", *titles, "Avg.", "95 %", "n", "left out"),
         rows=rows,
         note=f"{_BETTER[metric]}. Hard and medium are averaged first; Avg. is the plain mean of the "
-        f"{len(titles)} columns{'; S: seen, U: unseen' if prefix else ''}. n: masks of all columns; left out: failed, "
+        f"{len(titles)} columns{'; S: seen, U: unseen' if prefix else ''}, 95 % its interval over "
+        f"{' and '.join(block.clips_text for block in blocks)}. n: masks of all columns; left out: failed, "
         "undefined, and unparsed replies (without this answer)",
     )
 
@@ -165,7 +172,7 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]], 
         title=f"{block.title}: all masks",
         header=("judge", *header.values(), "n", "left out"),
         rows=rows,
-        note=f"In brackets: 95 % intervals by bootstrap over clips. RMSE ({equation}): lower is better. F2 in percent: "
+        note=f"In brackets: 95 % intervals over {block.clips_text}. RMSE ({equation}): lower is better. F2 in percent: "
         "F2-tables is the average of the nine columns and sees no false alarm, F2-confusion (Eq. 11) does. Spearman: "
         "order of estimated and true IoU. Coverage: share of true IoUs inside the judge's own 90 % intervals; best is "
         f"0.900. n: {over} of the RMSE; left out: failed and undefined masks, which are in no number, and replies "
@@ -221,7 +228,8 @@ def size_table(block: Block, cells: CellRows) -> Table:
         title=f"{block.title}: RMSE by size of the object",
         header=("judge", *map(size_name, SIZES)),
         rows=(*((judge, *_cell_texts(row)) for judge, row in cells.items()), ("n", *map(str, counts))),
-        note=f"columns are the object's share of the frame; lower is better; n: {over}. {' '.join(notes)}".strip(),
+        note=f"columns are the object's share of the frame; lower is better; n: {over}; in brackets: 95 % intervals "
+        f"over {block.clips_text}, or those of them in a column. {' '.join(notes)}".strip(),
     )
 
 
@@ -253,9 +261,10 @@ def consistency_table(block: Block, cells: CellRows) -> Table:
         title=f"{block.title}: temporal consistency",
         header=("judge", "excess change", "step error", "agreement", "flicker"),
         rows=tuple((judge, *_cell_texts(row)) for judge, row in cells.items()),
-        note=f"means over {_tracks(block.candidates)} tracks. excess change: how much more the estimate moves from "
-        "frame to frame than the true IoU, best 0; step error: how far the moves are from the true ones, lower is "
-        "better; agreement: share of frames with the track's most frequent type, higher is better; flicker: share of "
+        note=f"means over {_tracks(block.candidates)} tracks, intervals over {block.clips_text}. excess change: "
+        "how much more the estimate moves from frame to frame than the true IoU, best 0; step error: how far the moves "
+        "are from the true ones, lower is better; agreement: share of frames with the track's most frequent type, "
+        "higher is better; flicker: share of "
         "steps at which the type changes, lower is better. A row that says the same of everything is consistent and "
         "worth nothing. " + _failed({judge: row[0].failed for judge, row in cells.items() if row}),
     )
@@ -296,7 +305,7 @@ def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers], *
     for metric in METRICS if images else ():
         columns = [_rows(block.cells, metric) for block in images]
         rows = {judge: ablation_cells(*(part[judge][:-1] for part in columns)) for judge in judges}
-        tables[f"image_ablation_{metric}"] = ablation_table(metric, [block.block.part for block in images], rows)
+        tables[f"image_ablation_{metric}"] = ablation_table(metric, [block.block for block in images], rows)
         cells += [cell for row in rows.values() for cell in row]
     making = _making(candidates)
     return MqaResults(blocks=blocks, ablation=tables, cells=tuple(_signed(cell, making) for cell in cells))
