@@ -131,7 +131,7 @@ def test_audit_mask_takes_a_judge_and_a_policy(tmp_path: Path) -> None:
             assert case.frame.shape[:2] == prediction.mask.shape
             return replace(known, iou=0.5, iou_low=0.5, iou_high=0.5, defect="erode", judge=self.name)
 
-    known = replace(auscult.audit_mask(picture(), LEFT), prob_iou_80=None, prob_iou_50=None)
+    known = replace(auscult.audit_mask(picture(), LEFT), action=None, prob_iou_80=None, prob_iou_50=None)
     assert auscult.audit_mask(picture(), LEFT, judge=Sure()).action == "reject"
     groups = {group: {"minor_revision": {"at_least": 0.5}} for group in ("perfect", "shape", "merge", "full_neg")}
     (tmp_path / "half.json").write_text(json.dumps({"name": "half", **groups}))
