@@ -119,7 +119,7 @@ def test_lines_that_cannot_be_read_are_told_and_two_replies_must_agree(tmp_path:
     assert _ask(judge, "b") == 0.5
     with pytest.raises(InputError, match="differ"):
         _ask(judge, "c")
-    with pytest.raises(InputError, match="no IoU"):
+    with pytest.raises(InputError, match="out of memory"):
         _ask(judge, "d")
     with pytest.raises(InputError, match="line 7"):
         _ask(judge, "e")

@@ -36,6 +36,7 @@ class VideoMasks:
 def list_video(video: Path, *, source: Path, frames: Path, options: ListOptions) -> VideoMasks:
     """List the masks of a video, in ``source``/masks or as ``--masks`` says; its frames will lie in ``frames``."""
     refuse_options(options, "frames", "images", "instances", layout="a video")
+    count = count_frames(video)
     folder = chosen(source, options.masks, "masks")
     if not is_folder(folder):
         raise NothingToDo(
@@ -45,7 +46,6 @@ def list_video(video: Path, *, source: Path, frames: Path, options: ListOptions)
             hint="name it with --masks DIR",
         )
     masks = walk(folder, root=boundary(folder, source=source, root=options.root))
-    count = count_frames(video)
     number_of = _numbers(masks, count, video)
     there = {owner: number for owner, number in number_of.items() if 0 <= number < count}
     paths = {owner: frames / f"{number:06d}.png" for owner, number in there.items()}

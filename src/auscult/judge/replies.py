@@ -35,7 +35,7 @@ from auscult.media.masks import encode_mask
 from auscult.media.paths import inside, read_bytes, write_bytes
 from auscult.record.digest import digest_json
 from auscult.types import ACTIONS, DEFECTS, Action, Case, Defect, Evidence, Metadata, Prediction, Verdict
-from auscult.work.line_program import LineProgram
+from auscult.work.line_program import LineProgram, shown
 
 T = TypeVar("T")
 
@@ -89,6 +89,8 @@ def read_reply(content: str | Mapping[str, Any]) -> Reply:
     """Read a reply, as text or as the JSON object of a line; ``InputError`` says what it lacks."""
     text = content if isinstance(content, str) else content.get("reply", content)
     if isinstance(text, Mapping):
+        if text.get("error") is not None and "iou" not in text:
+            raise InputError(f"the reply is an error: {shown(text['error'])}", hint=_FIX)
         return _reply(_members([text]), reason=_reason([text]))
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
         raise _wrong(f"the reply is longer than {MOST_CHARACTERS:,} characters, or is no text")
