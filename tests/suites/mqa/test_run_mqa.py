@@ -145,6 +145,29 @@ def test_another_judge_is_added_and_the_first_is_left_alone(
     assert done.summary.n == 48
 
 
+def test_replies_of_a_model_are_a_judge_beside_the_others(tmp_path: Path) -> None:
+    source = made(tmp_path / "in")
+    items = rows(source / "items.jsonl")
+    (tmp_path / "mine").mkdir()
+    for item in items[1:]:
+        file = tmp_path / "mine" / f"{item['id']}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"<iou> {item['truth']['iou']:.4f} </iou> <mask> {item['truth']['defect']} </mask>")
+    write_lines(tmp_path / "same" / "mine.jsonl", {"id": "x", "iou": 0.5, "mask_type": "erode"})
+    judges = (CUES, f"replies:{tmp_path / 'mine'}")
+    run = suites.run("mqa", data=source, judges=judges, out=tmp_path / "out", workers=0)
+    read = {row["id"]: row for row in rows(tmp_path / "out" / "judges" / "replies.mine" / "verdicts.jsonl")}
+    true = {item["id"]: item["truth"] for item in items[1:]}
+    assert {name: row["defect"] for name, row in read.items()} == {
+        name: true[name]["defect"] for name in read
+    }  # a whole sample is not asked for: training is judged by nobody
+    assert run.summary.failed <= 1
+    assert any("replies.mine" in row for table in run.tables.values() for row in table.rows)
+    with pytest.raises(UsageError, match=r"two judges are called replies\.mine"):
+        suites.run("mqa", data=source, judges=(judges[1], f"replies:{tmp_path / 'same' / 'mine.jsonl'}"),
+                   out=tmp_path / "no")  # fmt: skip
+
+
 def test_no_judge_sees_the_other_candidates(tmp_path: Path, plugged: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLUGGED_LOG", str(tmp_path / "log"))
     run(made(tmp_path / "in", splits=("test_s",)), tmp_path / "out", plugged)
