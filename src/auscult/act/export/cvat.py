@@ -63,7 +63,7 @@ def _mask(one: ExportedMask, tally: Tally) -> str:
         if value is not None
     )
     return (
-        f'    <mask label={quoteattr(one.label)} source="auscult" occluded="0" '
+        f'    <mask label={quoteattr(one.label)} source="auto" occluded="0" '
         f'rle="{", ".join(map(str, runs.tolist()))}" left="{left}" top="{top}" width="{right - left}" '
         f'height="{bottom - top}" z_order="0">\n{attributes}    </mask>\n'
     )
