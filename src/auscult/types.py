@@ -67,6 +67,7 @@ class MaskRef:
         rgb: The index is a colour, red + 256 green + 65536 blue, as COCO panoptic draws it.
         classes: How many classes the file tells apart, background 0 among them, as `media.masks.read_class_map` reads
             it; the mask is the class ``index``, or all that is not background. 0 for a file without classes.
+        proposals: The indices of a file of which a judge is to choose the best; empty where there is nothing to choose.
     """
 
     path: Path | None = None
@@ -78,6 +79,7 @@ class MaskRef:
     positive: bool = False
     rgb: bool = False
     classes: int = 0
+    proposals: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ an error record with file and line; the rest goes on.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -17,6 +18,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from auscult import registry
 from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
 from auscult.cases.ids import counted, shown
+from auscult.cases.nearest import nearest
 from auscult.cases.problems import ListError, Problems, few, required_file, unique
 from auscult.cases.walk import is_file, is_folder
 from auscult.errors import REMARKS, ErrorRecord, InputError, NothingToDo, UsageError
@@ -252,6 +254,8 @@ class ListOptions:
         instances: COCO instances that name the pictures of a results json.
         root: Folder that paths in INPUT may reach; INPUT's own by default.
         labels: Read grey mask values as object indices.
+        objects: The indices of one mask file: each a mask, one mask (union), or proposals of which to judge the best.
+        clip: Take the frames side by side in a folder as the frames of one video.
     """
 
     text: str | None = None
@@ -263,6 +267,8 @@ class ListOptions:
     instances: Path | None = None
     root: Path | None = None
     labels: bool = False
+    objects: str = "each"
+    clip: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,13 +316,24 @@ class Dataset(Protocol):
         ...
 
 
+OBJECTS: Final = ("each", "union", "best")
+
 _PLAIN = ListOptions()
 
 
 def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
     """List an INPUT, in whichever layout it is; ``NothingToDo`` where it holds neither an item nor a broken one."""
     _check_paths(options)
-    return completed(find_layout(source, options).list(source, options), source, options)
+    dataset = find_layout(source, options)
+    if options.objects != "each" and not getattr(dataset, "takes_objects", False):
+        raise UsageError(
+            f"--objects {options.objects} does not fit the input (read as {dataset.name})",
+            expected="mask files of several objects, one file a frame",
+            hint="leave --objects out",
+            path=source,
+        )
+    listing = dataset.list(source, options)
+    return completed(as_clips(listing, source) if options.clip else listing, source, options)
 
 
 def completed(listing: Listing, source: Path, options: ListOptions) -> Listing:
@@ -329,6 +346,23 @@ def completed(listing: Listing, source: Path, options: ListOptions) -> Listing:
         raise NothingToDo(message, path=source, expected=INPUTS, hint="add masks to it, or give another INPUT")
     items, notes = with_scores(items, options.scores)
     return replace(listing, items=items, errors=errors, notes=(*listing.notes, *notes))
+
+
+def as_clips(listing: Listing, source: Path) -> Listing:
+    """Take the frames side by side in each folder as the frames of one video, which is named like the folder."""
+    folders = {item.frame.parent for item in listing.items}
+    folders |= {one.frame.parent for one in (*listing.bare, *listing.unmasked)}
+    top = Path(os.path.commonpath(folders)) if folders else source
+    names = {path: path.relative_to(top).as_posix() if path != top else source.resolve().name for path in folders}
+    return replace(
+        listing,
+        items=tuple(replace(item, clip=item.clip or names[item.frame.parent], in_video=True) for item in listing.items),
+        lost=tuple(
+            replace(item, clip=item.clip or names.get(item.frame.parent), in_video=True) for item in listing.lost
+        ),
+        bare=tuple(replace(one, clip=one.clip or names[one.frame.parent]) for one in listing.bare),
+        unmasked=tuple(replace(one, clip=one.clip or names[one.frame.parent]) for one in listing.unmasked),
+    )
 
 
 def refuse_options(options: ListOptions, *names: str, layout: str) -> None:
@@ -344,7 +378,15 @@ def refuse_options(options: ListOptions, *names: str, layout: str) -> None:
             )
 
 
+def refuse_best(options: ListOptions) -> None:
+    """Refuse ``--objects best`` for a verb that judges nothing."""
+    if options.objects == "best":
+        raise UsageError("--objects best needs a judge, which this command has not", expected="each or union")
+
+
 def _check_paths(options: ListOptions) -> None:
+    if options.objects not in OBJECTS:
+        raise UsageError(f"--objects {shown(options.objects)}", expected=f"one of: {', '.join(OBJECTS)}")
     for name, path, there, what in (
         ("images", options.images, is_folder, "folder"),
         ("instances", options.instances, is_file, "file"),
@@ -363,10 +405,10 @@ def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:
     found = next(layouts(source, options), None)
     if found is not None:
         return found
-    hint = "put the pictures in frames/ and the masks, named like them, in masks/; or name both folders"
-    if source.is_file():
-        hint = "lines of JSON need the ending .jsonl, a COCO file .json"
-    raise NothingToDo("the input has no layout that is known", path=source, expected=INPUTS, hint=hint)
+    near = nearest(source, lambda path: next((one.meta.summary for one in layouts(path, _PLAIN)), ""))
+    raise NothingToDo(
+        f"the input has no layout that is known; {near.found}", path=source, expected=near.layout, hint=near.command
+    )
 
 
 def layouts(source: Path, options: ListOptions) -> Iterator[Dataset]:

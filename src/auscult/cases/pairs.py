@@ -16,6 +16,7 @@ from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
 from auscult.media.masks import object_indices
 from auscult.types import Item, MaskRef, Truth
 
+_ONE = "; --objects union or best judges one mask a file"
 _NO_FRAME = "a frame of the same name: frames/<stem>.jpg for masks/<stem>.png or masks/<stem>/<name>.png"
 
 
@@ -30,6 +31,7 @@ class Pairing:
     clips: bool = True  # whether a folder of frames is a clip
     prefix: str = ""  # put before every id, with its ``/``
     labels: bool | None = False  # read grey values as object indices; None: where they look like indices
+    objects: str = "each"  # what the indices of one file are, as in ``ListOptions``
     whole: bool = False  # whether every frame should have a mask
 
     def clip_of(self, frame: str) -> str | None:
@@ -55,7 +57,11 @@ class Pairs:
         counts = (
             (self.without, "{} without a mask", "frame"),
             (len(self.ignored), f"{{}} among the masks left out, no mask format: {few(self.ignored)}", "file"),
-            (self.ambiguous, "{} left without truth: the true mask does not say which object is meant", "item"),
+            (
+                self.ambiguous,
+                f"{{}} left without truth: the true mask does not say which object is meant{_ONE}",
+                "item",
+            ),
         )
         return tuple(words.format(counted(count, noun)) for count, words, noun in counts if count)
 
@@ -131,9 +137,13 @@ class _Candidate:
         asked = self.pairing.labels
         indices = object_indices(self.path, labels=asked)
         labels = asked is True or (asked is None and bool(indices))
-        if not indices:  # one mask, or a palette on which nothing is drawn: an empty candidate
+        if not indices or self.pairing.objects == "union":  # nothing drawn in a palette: an empty candidate
             yield "", MaskRef(path=self.path, labels=labels)
-        for index in indices or ():
+            return
+        if self.pairing.objects == "best":
+            yield "", MaskRef(path=self.path, labels=labels, proposals=indices)
+            return
+        for index in indices:
             yield f"#{index}", MaskRef(path=self.path, index=index, labels=labels)
 
 
@@ -191,6 +201,8 @@ class _Truths:
         if not indices:
             known = alone
             index = ref.index if indices is not None else None
+        elif ref.index is None and candidate.pairing.objects == "union":
+            known, index = True, None
         elif ref.index is None:
             known, index = len(indices) == 1, indices[0]
         else:

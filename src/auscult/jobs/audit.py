@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from auscult.act.policy import load_policy
 from auscult.cases.listing import Listing
 from auscult.errors import Mismatch
+from auscult.jobs.clip_tracks import clip_offer
 from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, judge_spec, make_auditor
 from auscult.jobs.options import AuditOptions, arguments_of
-from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, ResultWriter, frames_root, run_verb
+from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, ResultWriter, run_verb
 from auscult.record.digest import digest_file
-from auscult.record.reader import HEADER, read_verdicts
+from auscult.record.reader import HEADER, Verdicts, read_verdicts
 from auscult.record.schema import Summary
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Audit(FrameVerb[Summary]):
         if options.video is not None and options.source == Path() and "source" not in options.given:
             options = replace(options, source=options.video)
         super().__init__(options)
+        self.listing = replace(self.listing, notes=(*self.listing.notes, *clip_offer(self.listing)))
 
     def listed(self) -> Listing:
         """What INPUT holds, or the masks of a video."""
@@ -118,7 +120,7 @@ class Audit(FrameVerb[Summary]):
             make_auditor,
             options.judge,
             self._policy,
-            frames_root(self.listing.items),
+            self.frames_root,
             alone=options.alone,
             identity=options.identity,
             weights=options.identity_weights,
@@ -132,9 +134,24 @@ class Audit(FrameVerb[Summary]):
         from auscult.jobs.clips import write_clips
         from auscult.jobs.finish import draw_worst, finish_run
 
-        listing, workers, verdicts = self.listing, self.options.n_workers, read_verdicts(writer.run.path)
+        workers, verdicts = self.options.n_workers, read_verdicts(writer.run.path)
+        listing = _chosen(self.listing, verdicts)
         draw_worst(writer, listing.items, verdicts=verdicts, workers=workers)
         write_clips(writer, listing, verdicts=verdicts, policy=self._policy, workers=workers)
         collect_truth(writer, listing, verdicts=verdicts, workers=workers)
         writer.progress.stage("tables and report", 0)
         return finish_run(writer.run, command="audit", verdicts=verdicts)
+
+
+def _chosen(listing: Listing, verdicts: Verdicts) -> Listing:
+    """The listing with the proposal of each item that was judged the best."""
+    chosen = {verdict.id: row["proposal"] for verdict, row in verdicts if isinstance(row.get("proposal"), int)}
+    if not chosen:
+        return listing
+    return replace(
+        listing,
+        items=tuple(
+            replace(item, mask=replace(item.mask, index=chosen[item.id])) if item.id in chosen else item
+            for item in listing.items
+        ),
+    )

@@ -1,8 +1,8 @@
 """Which items are one object over the frames of a video: the tracks of an INPUT.
 
 A clip counts as a video where INPUT says so: by the layout (DAVIS, Ref-AVSBench), a line of ``items.jsonl`` that names
-``clip``, ``video`` or ``time_s``, or a folder ``frames/<clip>/``. Pictures that merely stand in one folder are
-photographs, and have no tracks.
+``clip``, ``video`` or ``time_s``, a folder ``frames/<clip>/``, or the option ``--clip``. Pictures that merely stand in
+one folder are photographs, and have no tracks; where their names count like the frames of a video, that is offered.
 
 Within a clip, items belong to one track when they agree in the first of these that they have: the key ``track`` of the
 line; the benchmark's own track (``mqa``); the object's index in its mask file; the id without the part that counts the
@@ -27,6 +27,10 @@ from auscult.cases.listing import Listing
 from auscult.types import Item
 
 LEAST_FRAMES = 2
+
+_LEAST_CONSECUTIVE = 8
+_REGULAR = 0.9
+"""Share of steps from one frame's number to the next that must be alike for frames to look like a video."""
 
 _VIDEO_LAYOUTS = frozenset({"datasets.davis.v1", "datasets.refavs.v1"})
 _PHOTO_LAYOUTS = frozenset({"datasets.coco.v1", "datasets.refcoco.v1"})
@@ -99,14 +103,38 @@ def _is_video(item: Item, layout: str) -> bool:
     benchmark = item.extra.get("mqa")
     if isinstance(benchmark, Mapping) and benchmark.get("protocol") != "video":
         return False
-    if layout in _VIDEO_LAYOUTS or item.time_s is not None or benchmark is not None:
+    if layout in _VIDEO_LAYOUTS or item.time_s is not None or benchmark is not None or item.in_video:
         return True
     if layout == _LINES:
-        return item.in_video
+        return False
     if layout == _FOLDER:
         # the id holds the folder below frames/; pictures that stand in frames/ itself have INPUT's own name for a clip
         return item.frame.parent.as_posix().endswith(f"/{item.clip}") and item.id.startswith(f"{item.clip}/")
     return layout not in _PHOTO_LAYOUTS  # a plug-in's layout names clips on purpose
+
+
+def clip_offer(listing: Listing) -> tuple[str, ...]:
+    """The note that frames which stand side by side may be one video, where their names count on; else nothing."""
+    loose = {item.frame for item in listing.items if not _is_video(item, listing.layout)}
+    folders: dict[Path, list[str]] = {}
+    for frame in loose | ({one.frame for one in listing.bare} if loose else set()):
+        folders.setdefault(frame.parent, []).append(frame.stem)
+    most = max(folders, key=lambda folder: len(folders[folder]), default=Path())
+    names = sorted(folders.get(most, ()), key=natural_key)
+    if not _counts_on(names):
+        return ()
+    many = f"{len(names)} frames, {names[0]} to {names[-1]}, stand side by side"
+    return (f"{many}: if they are one video, --clip follows its objects through it",)
+
+
+def _counts_on(names: Sequence[str]) -> bool:
+    """Whether names are one text and a number that nearly always rises by the same step."""
+    found = [re.fullmatch(r"(.*?)([0-9]{1,18})", name) for name in names]
+    if len(names) < _LEAST_CONSECUTIVE or not all(found) or len({one[1] for one in found if one}) > 1:
+        return False
+    numbers = [int(one[2]) for one in found if one]
+    steps = Counter(second - first for first, second in pairwise(numbers))
+    return steps.most_common(1)[0][1] >= _REGULAR * (len(numbers) - 1)
 
 
 def _clip(name: str, items: Sequence[Item], *, lost: Sequence[Item], bare: Sequence[Path]) -> ClipTracks:

@@ -8,6 +8,7 @@ checked" with the reason; it never counts as a match.
 
 from __future__ import annotations
 
+import os
 import time
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -121,10 +122,15 @@ class Auditor:
 
     def __call__(self, group: FrameGroup) -> list[Result]:
         """Judge the wanted items; a judge with ``batch`` gets those of several frames at once."""
+        parents = {one.id: item.id for item in group.items if item.mask.proposals for one in proposals_of(item)}
+        return best_proposals(self._judge(group), parents)
+
+    def _judge(self, group: FrameGroup) -> list[Result]:
         results: list[Result] = []
         held: list[_Opened] = []
-        for items in group_by_frame(group.items):
-            wanted = [item for item in items if item.id in group.wanted]
+        for listed in group_by_frame(group.items):
+            wanted = [one for item in listed if item.id in group.wanted for one in proposals_of(item)]
+            items = [one for item in listed for one in proposals_of(item)]
             if not wanted:
                 continue
             try:
@@ -220,6 +226,40 @@ class Auditor:
 def decided(verdict: Verdict, policy: Policy, checker: Checker | None) -> Verdict:
     """The verdict with the policy's action; a judge that names one itself keeps it, where no check came after it."""
     return verdict if verdict.action is not None and checker is None else decide(verdict, policy)
+
+
+def proposals_of(item: Item) -> list[Item]:
+    """The proposals of which the best is to be judged, each as an item; else the item itself."""
+    return [
+        replace(item, id=f"{item.id}#{index}", mask=replace(item.mask, index=index)) for index in item.mask.proposals
+    ] or [item]
+
+
+def best_proposals(results: Sequence[Result], parents: Mapping[str, str]) -> list[Result]:
+    """Of proposals, whose items are their ``parents``, the result with the highest estimated IoU, under the parent."""
+    best: dict[str, Result] = {}
+    rest = []
+    for result in results:
+        name = parents.get(result.id)
+        if name is None:
+            rest.append(result)
+        elif name not in best or _estimate(result) > _estimate(best[name]):
+            best[name] = result
+    return rest + [_renamed(result, name) for name, result in best.items()]
+
+
+def _estimate(result: Result) -> float:
+    """The estimated IoU; less than any where there is none, and least where it failed."""
+    rows = result.rows.get(VERDICTS, ())
+    if not rows:
+        return -2.0
+    value = rows[0].get("iou")
+    return -1.0 if value is None else float(value)
+
+
+def _renamed(result: Result, name: str) -> Result:
+    rows = {file: [{**row, "id": name} for row in lines] for file, lines in result.rows.items()}
+    return replace(result, id=name, rows=rows, errors=[{**row, "id": name} for row in result.errors])
 
 
 def make_auditor(
@@ -360,10 +400,12 @@ def _shift(verdict: Verdict, judge: MaskJudge) -> dict[str, float]:
 
 
 def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:
-    frame = item.frame.relative_to(root) if item.frame.is_relative_to(root) else Path(item.frame.name)
-    origin: dict[str, Any] = {"frame": frame.as_posix(), "reading": loaded.reading}
+    frame = Path(os.path.relpath(item.frame, root)).as_posix()
+    origin: dict[str, Any] = {"frame": frame, "reading": loaded.reading}
     if item.mask.path is not None:
         origin["mask"] = item.mask.path.name
+    if item.mask.proposals:
+        origin |= {"proposal": item.mask.index, "proposals": len(item.mask.proposals)}
     origin |= item_row(item)
     if item.model_score is not None:
         origin["model_score"] = item.model_score

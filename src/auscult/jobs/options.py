@@ -303,7 +303,13 @@ class StressOptions(InputOptions):
     kinds: Annotated[tuple[str, ...], Flag(name="kind", read=names)] = ("all",)
     difficulties: Annotated[tuple[str, ...], Flag(name="difficulty", read=names)] = DIFFICULTIES
     listing: Annotated[
-        ListOptions, Flag(parts={"masks": Flag(help="Folder of the true masks, when not INPUT/masks.")})
+        ListOptions,
+        Flag(
+            parts={
+                "masks": Flag(help="Folder of the true masks, when not INPUT/masks."),
+                "objects": Flag(internal=True),  # here --objects is how many things a scene has
+            }
+        ),
     ] = field(default_factory=ListOptions)
 
 

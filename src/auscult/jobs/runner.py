@@ -26,8 +26,8 @@ from auscult.jobs.options import InputOptions, RecordOptions, RunOptions, argume
 from auscult.media.paths import read_bytes
 from auscult.outcome import Failed
 from auscult.record.digest import digest_file, digest_json
-from auscult.record.folder import RunFolder, open_run
-from auscult.record.manifest import build
+from auscult.record.folder import MANIFEST, RunFolder, open_run, read_manifest
+from auscult.record.manifest import build, section
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.types import Instance, Item, MaskRef
@@ -77,7 +77,7 @@ def run_manifest(
     if isinstance(options, RunOptions):
         values |= {"timeout": options.timeout_s, "memory_mb": options.memory_mb}
     if isinstance(options, InputOptions):
-        values = {"source": str(options.source.resolve()), **values, **asdict(options.listing)}
+        values = {"source": str(options.source.resolve()), **asdict(options.listing), **values}
     spelled = options.given | {spec.name for spec in specs_of(type(options)) if spec.default is MISSING}
     return build(
         command,
@@ -296,6 +296,14 @@ def frames_root(items: Sequence[Item]) -> Path:
     return Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()
 
 
+def recorded_root(folder: Path) -> Path | None:
+    """The folder to which the frames' names in a record are relative; None where it does not say so."""
+    if not (folder / MANIFEST).is_file():
+        return None
+    root = section(read_manifest(folder), "inputs").get("frames_root")
+    return Path(root) if isinstance(root, str) else None
+
+
 def first_alone(groups: Iterable[FrameGroup]) -> Iterator[FrameGroup]:
     """The same groups, the first item in one of its own, so that the first result comes early."""
     found = iter(groups)
@@ -466,6 +474,9 @@ class FrameVerb(Verb[FrameGroup, S]):
         if not self.listing.items and not self.listing.errors:
             hint = f"see `auscult {self.command} --help`"
             raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
+        self.frames_root = Path(os.path.abspath(frames_root(self.listing.items)))  # noqa: PTH100 - links are kept
+        if not options.overwrite and (options.out / self.results).is_file():
+            self.frames_root = recorded_root(options.out) or self.frames_root
 
     def listed(self) -> Listing:
         """What INPUT holds."""
@@ -483,7 +494,7 @@ class FrameVerb(Verb[FrameGroup, S]):
             "items": len(listing.items),
             "listed": digest_json([[item.id, item.frame.name, item.query.text] for item in listing.items]),
             "notes": list(listing.notes),
-            "frames_root": str(frames_root(listing.items).resolve()),
+            "frames_root": str(self.frames_root),
         }
         return run_manifest(self.command, self.options, inputs=inputs, arguments=self.arguments())
 
@@ -521,7 +532,7 @@ class FrameVerb(Verb[FrameGroup, S]):
 def mask_digest(ref: MaskRef) -> list[object]:
     """Hash of a mask's file or inline values, with the object index and labels that are read."""
     content = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
-    return [content, ref.index, ref.labels]
+    return [content, None if ref.proposals else ref.index, ref.labels]
 
 
 def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from auscult.cases.listing import refuse_best
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.frame_masks import FrameMasks
@@ -159,6 +160,7 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
     def __init__(self, options: StressOptions) -> None:
         self._kinds, self._difficulties = _chosen(options)
         self._seed = options.seed
+        refuse_best(options.listing)
         super().__init__(options)
 
     def arguments(self) -> dict[str, Any]:

@@ -91,13 +91,13 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozense
     if old.get("command") != new.get("command"):
         yield f"the command was {old.get('command')}, now {new.get('command')}"
         return  # the arguments of another command cannot be compared
-    was, is_now = _section(old, "versions").get("auscult"), _section(new, "versions").get("auscult")
+    was, is_now = section(old, "versions").get("auscult"), section(new, "versions").get("auscult")
     if was != is_now:
         yield f"auscult was {was}, now {is_now}"
     for words, old_values, new_values in (
         ("--{}", _arguments(old), _arguments(new)),
         ("seed {}", _other_seeds(old), _other_seeds(new)),
-        ("input {}", _section(old, "inputs"), _section(new, "inputs")),
+        ("input {}", section(old, "inputs"), section(new, "inputs")),
     ):
         for name in dict.fromkeys((*old_values, *new_values)):
             before, after = old_values.get(name), new_values.get(name)
@@ -112,10 +112,11 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozense
 def _other_seeds(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Seeds that are not arguments of the command; those that are, are compared as arguments."""
     arguments = _arguments(manifest)
-    return {name: seed for name, seed in _section(manifest, "seeds").items() if name not in arguments}
+    return {name: seed for name, seed in section(manifest, "seeds").items() if name not in arguments}
 
 
-def _section(manifest: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def section(manifest: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A part of a manifest; empty where it has none."""
     value = manifest.get(key)
     return value if isinstance(value, Mapping) else {}
 
@@ -127,13 +128,13 @@ def argument(manifest: Mapping[str, Any], name: str) -> Any:
 
 def notes_of(manifest: Mapping[str, Any]) -> list[str]:
     """What was noted of the inputs; none where the manifest was edited so that it holds no list of texts."""
-    notes = _section(manifest, "inputs").get("notes")
+    notes = section(manifest, "inputs").get("notes")
     return [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else []
 
 
 def _arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = _section(manifest, "arguments")
-    return {**_section(arguments, "defaulted"), **_section(arguments, "given")}
+    arguments = section(manifest, "arguments")
+    return {**section(arguments, "defaulted"), **section(arguments, "given")}
 
 
 def _shown(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from auscult.record.codec import Share, from_json, read_file
 from auscult.record.files import refuse_special
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.lines import numbered_lines, read_lines
+from auscult.record.manifest import section
 from auscult.record.schema import verdict_from_json
 from auscult.types import Verdict
 
@@ -39,6 +41,11 @@ class Run:
     scores: tuple[Mapping[str, Any], ...]
     clips: tuple[Mapping[str, Any], ...]
     summary: Mapping[str, Any] | None  # content of ``summary.json``; None while the run is unfinished
+
+    def frame_path(self, row: Mapping[str, Any]) -> Path | None:
+        """Where the picture of a row lay when it was judged; None where the record is of an older version."""
+        root, name = section(self.manifest, "inputs").get("frames_root"), row.get("frame")
+        return Path(os.path.normpath(Path(root, name))) if isinstance(root, str) and isinstance(name, str) else None
 
     @property
     def finished(self) -> bool:

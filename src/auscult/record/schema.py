@@ -141,7 +141,7 @@ class ClipRow:
     iou: float | None  # mean estimated IoU over the frames, 0..1; None where no frame has one
     iou_low: float | None  # lower end of its interval
     iou_high: float | None
-    defect: str
+    defect: str | None  # None where no frame was judged
     defect_probs: Mapping[str, float] = field(default_factory=dict)
     action: str  # what the policy decides for the clip
     note: str = ""  # why the action is not the policy's alone; may be empty

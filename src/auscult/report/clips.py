@@ -52,7 +52,7 @@ def _view(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str
         facts=(
             ("Frames", frames),
             ("Mean estimated IoU", f"{number(row.iou)} {interval(row.iou_low, row.iou_high)}".strip()),
-            ("Defect", row.defect),
+            ("Defect", row.defect or "not judged"),
             ("Flicker", number(row.flicker)),
             ("Drift", drift),
             ("Switches", str(len(row.switches))),

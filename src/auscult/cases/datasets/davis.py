@@ -44,6 +44,7 @@ class DavisDataset:
     """Sequences of frames with one mask file a frame."""
 
     name = "datasets.davis.v1"
+    takes_objects = True
     meta = Metadata(
         summary="DAVIS 2016 and 2017: JPEGImages/ and Annotations/, or sequences with frames/ and masks/",
         goal="lists video segmentations in the layout that video benchmarks share",
@@ -92,6 +93,7 @@ def _pairing(sequence: _Sequence, source: Path, options: ListOptions) -> Pairing
         clip=sequence.name,
         prefix=sequence.prefix,
         labels=options.labels,
+        objects=options.objects,
         whole=True,
     )
 

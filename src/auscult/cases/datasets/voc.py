@@ -24,6 +24,7 @@ class VocDataset(Layout):
     """Photographs and palette masks of their objects."""
 
     name = "datasets.voc.v1"
+    takes_objects = True
     meta = Metadata(
         summary="PASCAL VOC: JPEGImages/ with SegmentationObject/, or with SegmentationClass/ alone",
         goal="lists photographs with the objects on them, as VOC and tools that export it write them",
@@ -52,7 +53,17 @@ class VocDataset(Layout):
         ]
         truth = None if masks.resolve() == drawn.resolve() else trees[2]
         found = Pairs()
-        pair(Pairing(frames=trees[0], masks=trees[1], truth=truth, clips=False, labels=options.labels), found)
+        pair(
+            Pairing(
+                frames=trees[0],
+                masks=trees[1],
+                truth=truth,
+                clips=False,
+                labels=options.labels,
+                objects=options.objects,
+            ),
+            found,
+        )
         return found.listing(self.name)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Literal, TypeAlias
 
 from auscult.cases.ids import NaturalKey, counted, group_by_frame, natural_key
-from auscult.cases.listing import INPUTS, Listing, ListOptions, find_layout, list_items
+from auscult.cases.listing import INPUTS, Listing, ListOptions, find_layout, list_items, refuse_best
 from auscult.cases.walk import is_file, is_folder, stem, suffix, walk
 from auscult.errors import ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.clip_tracks import filmed
@@ -127,6 +127,7 @@ def item_parts(source: Path, options: ListOptions, *, by_group: bool) -> Perturb
     A sound that several clips or loose pictures share is one part; ``by_group``, where each of them has a recipe of its
     own, it is a part for each.
     """
+    refuse_best(options)
     listing = list_items(source, options)
     films = filmed(listing)
     clips = {item.id: item.clip for item in listing.items if item.clip and item.id in films}
