@@ -430,16 +430,16 @@ def disagreement_table(apart: Sequence[Disagreement], *, most: int = 20) -> Tabl
         title="where the judges disagree most",
         header=("id", "difference", *judges),
         rows=tuple(
-            (one.id, f"{one.difference:.2f}", *(_said(one.verdicts[judge]) for judge in judges)) for one in apart[:most]
+            (one.id, f"{one.difference:.2f}", *(_said(one.verdicts[judge], "") for judge in judges))
+            for one in apart[:most]
         ),
         note=f"The {min(most, len(apart))} of {len(apart):,} masks whose estimated IoUs are farthest apart. Look at "
-        "these yourself: where judges disagree, one of them is wrong. --out DIR writes a page with their pictures.",
+        "these yourself. --out DIR writes a page with their pictures.",
     )
 
 
-def _said(verdict: Verdict) -> str:
-    words = ACTION_WORDS[action_key(verdict.action)]
-    return f"{number(verdict.iou)} {interval(verdict.iou_low, verdict.iou_high)} {verdict.defect}, {words}"
+def _said(verdict: Verdict, span: str) -> str:
+    return f"{verdict.defect}, {ACTION_WORDS[action_key(verdict.action)]}, {number(verdict.iou)} {span}".rstrip()
 
 
 _PICTURED = 24
@@ -467,7 +467,10 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
                 jpeg=jpeg,
                 text="",
                 id=one.id,
-                facts=tuple((judge, _said(verdict)) for judge, verdict in one.verdicts.items()),
+                facts=tuple(
+                    (judge, _said(verdict, interval(verdict.iou_low, verdict.iou_high)))
+                    for judge, verdict in one.verdicts.items()
+                ),
             )
             for one, jpeg in zip(shown, _pictures_of(folders, [one.id for one in shown]), strict=True)
             if jpeg
@@ -489,8 +492,8 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
 
 
 _APART = (
-    "The masks whose estimated IoUs are farthest apart, as the first judge's record shows them. Without truth nobody "
-    "knows who is right: look yourself, and mark them in a report to calibrate by."
+    "The masks whose estimated IoUs are farthest apart, as the first judge's record shows them. Where judges disagree, "
+    "one of them is wrong: look yourself."
 )
 
 

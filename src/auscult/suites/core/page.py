@@ -313,7 +313,7 @@ def lead_of(results: SuiteResults) -> str:
     sentences.append(f"Clean {index.metric}, in percent with 95 % intervals: {scores}{beside}.")
     for mix in index.mixes():
         costs = [f"{name} {number_text(index.get('apc', name, mix), points=True, interval=True)}" for name in tested]
-        sentences.append(f"Change by {grid.task.group_name(*mix)}, in points: {', '.join(costs)}.")
+        sentences.append(f"Change under {grid.task.group_name(*mix)}, in points: {', '.join(costs)}.")
     worst = [(name, found) for name in tested if (found := _costliest(index, name)) is not None]
     if worst:
         said = ", ".join(
@@ -325,9 +325,10 @@ def lead_of(results: SuiteResults) -> str:
 
 
 def _costliest(index: Index, model: str) -> tuple[float, tuple[str, str]] | None:
-    """The largest loss of a model by a kind alone, and the kind; None where none was measured."""
+    """The largest loss of a model by a kind alone, and the kind; None where nothing is lost."""
     changes = [(number.value, kind) for kind in index.kinds() if (number := index.get("apc", model, kind))]
-    return min(((change, kind) for change, kind in changes if change is not None), default=None)
+    losses = ((change, kind) for change, kind in changes if change is not None and round(change, 3) < 0)
+    return min(losses, default=None)
 
 
 def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...], notes: tuple[str, ...]) -> Page:

@@ -14,7 +14,7 @@ from auscult.media.frames import encode_jpeg
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
 from auscult.report.page import Example, Section
-from auscult.report.strip import StripCell, StripRow, evenly, strip
+from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, evenly, strip
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import CLEAN, Condition, is_mix
 from auscult.suites.core.measures import static_of
@@ -27,8 +27,8 @@ from auscult.suites.r2.perturbing import Prepared
 from auscult.work.pool import Task, run_tasks
 
 WIDTH_PX = 1200
-_MOST_BESIDE = 6
-"""Strips of all models, and models of a strip, at most."""
+_MOST_BESIDE = 4
+"""Strips of all models, at most."""
 _QUALITY = 85
 
 
@@ -65,35 +65,32 @@ def draw_beside(runner: R2Runner, done: Finished) -> list[Example]:
     """Draw all models side by side, for the groups of conditions that cost the first model most on one case."""
     grid, view = done.grid, GridColumns(grid=done.grid, seed=runner.seed)
     cases = {case.id: case for case in runner.cases}
-    tested = [name for name in grid.models if not grid.task.is_baseline(name) and grid.is_complete(name, CLEAN)]
-    others = [name for name in grid.models if grid.task.is_baseline(name) and grid.is_complete(name, CLEAN)]
-    models = tuple([*tested, *others][:_MOST_BESIDE])
+    found = sorted(grid.models, key=grid.task.is_baseline)  # baselines last
+    tested = [name for name in found if not grid.task.is_baseline(name) and grid.is_complete(name, CLEAN)]
     if not tested:
         return []
-    metric = grid.task.metrics[0]
-    losses = sorted(
-        (loss, group, case) for group in grid.groups() for case, loss in [_worst(view, tested[0], metric, group=group)]
-        if case in cases
-    )[:_MOST_BESIDE]  # fmt: skip
-    clean = grid.conditions[0]
-    chosen = {group: (cases[case], (clean, *static_of(view, tested[0], group))) for _, group, case in losses}
+    metric, first = grid.task.metrics[0], tested[0]
+    worst = {group: _worst(view, first, metric, group=group) for group in grid.groups()}
+    losses = sorted((change, group) for group, (case, change) in worst.items() if case in cases)[:_MOST_BESIDE]
+    groups = {group: (grid.conditions[0], *static_of(view, first, group)) for _, group in losses}
+    models = {
+        group: tuple(model for model in found if all(grid.is_complete(model, one.name) for one in conditions))
+        for group, conditions in groups.items()
+    }
     wanted = {
-        (model, one.name, case.id) for case, conditions in chosen.values() for one in conditions for model in models
+        (model, one.name, worst[group][0]) for group, all_ in groups.items() for one in all_ for model in models[group]
     }
     stored = _stored(runner.run.path / FILE, wanted, done.requests)
-    orders = [
-        BesideOrder(
-            name=f"models_{conditions[-1].name.rpartition('_')[0] or group[0]}",
-            title=grid.task.group_name(*group),
-            case=case,
-            models=models,
-            rows=tuple(
-                (runner.prepare(case, one), tuple(stored.get((model, one.name, case.id)) for model in models))
-                for one in conditions
-            ),
+    orders = []
+    for group, conditions in groups.items():
+        case, shown = cases[worst[group][0]], models[group][:MOST_FRAMES]
+        rows = (
+            (runner.prepare(case, one), tuple(stored.get((model, one.name, case.id)) for model in shown))
+            for one in conditions
         )
-        for group, (case, conditions) in chosen.items()
-    ]
+        name = f"models_{conditions[-1].name.rpartition('_')[0] or group[0]}"
+        title = grid.task.group_name(*group)
+        orders.append(BesideOrder(name=name, title=title, case=case, models=shown, rows=tuple(rows)))
     return _examples(runner, orders)
 
 
@@ -235,7 +232,9 @@ class _Drawer:
     def __call__(self, order: StripOrder | BesideOrder) -> bytes:
         """One strip as JPEG."""
         rows = self._of_models(order) if isinstance(order, BesideOrder) else self._of_model(order)
-        return encode_jpeg(strip(rows, width_px=WIDTH_PX), quality=_QUALITY)
+        few = isinstance(order, BesideOrder) and len(order.models) > 1
+        width_px = min(WIDTH_PX, 120 + 280 * len(rows[0].cells)) if few else WIDTH_PX
+        return encode_jpeg(strip(rows, width_px=width_px), quality=_QUALITY)
 
     def _of_models(self, order: BesideOrder) -> list[StripRow]:
         """The frame in the middle of those with a true object, as every model segments it."""
