@@ -38,7 +38,7 @@ from auscult.record.digest import digest_file
 from auscult.record.folder import open_run
 from auscult.record.lines import read_lines
 from auscult.record.manifest import argument
-from auscult.record.reader import Run
+from auscult.record.reader import HEADER, Run
 from auscult.record.schema import Summary, verdict_to_json
 from auscult.rng import generator
 from auscult.score.stats import logistic, logistic_fit
@@ -145,6 +145,9 @@ def _write(
         for name in COPIED:
             made.remove(name)
             made.append_many(name, read_lines(run.path / name))
+        made.remove(HEADER)
+        if header := run.header():
+            made.write_json(HEADER, header, indent=None)
         made.write_lines("verdicts.jsonl", (verdict_to_json(verdict, **row) for verdict, row in rows))
         return finish_run(made, command=str(run.manifest["command"]))
 
