@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from auscult.arrays.overlap import iou
 from auscult.rng import generator
+from auscult.stress import vision
 from auscult.stress.noise import words
 from auscult.stress.perturbation import NoDraws, Params, SeedParams
 from auscult.stress.vision.base import ClipInfo, VisionStressor
@@ -194,6 +196,29 @@ def test_zoom_blur_agrees_with_the_formula(level: int) -> None:
     difference = apart(rendered(ZOOM, picture, level), cut_down(total / (len(factors) + 1)))
     assert np.mean(difference <= 1) > 0.97
     assert np.mean(difference <= 2) > 0.995
+
+
+@pytest.mark.parametrize("level", [1.0, 3.0, 4.5, 5.0])
+@pytest.mark.parametrize("place", [(70, 80), (30, 40), (110, 150)])
+def test_zoom_blur_moves_a_mask_to_where_the_object_is_seen(level: float, place: tuple[int, int]) -> None:
+    mask = np.zeros((150, 211), dtype=np.bool_)
+    mask[place[0] - 15 : place[0] + 15, place[1] - 20 : place[1] + 20] = True
+    picture = np.repeat(mask[..., None] * np.uint8(250), 3, axis=2)
+    made = vision.perturb("zoom_blur", picture, severity=level, masks=[mask], boxes=[(10, 20, 30, 50)])
+    seen = made.output[..., 0] >= 125
+    (moved,) = made.truth.masks
+    assert iou(moved, seen) > 0.85
+    assert iou(moved, seen) >= iou(mask, seen) - 0.01
+    (box,) = made.truth.boxes
+    assert box[0] < 10
+    assert box[1] < 20  # away from the centre
+
+
+def test_nothing_of_a_zoom_blur_of_no_strength_moves() -> None:
+    mask = np.zeros((40, 50), dtype=np.bool_)
+    mask[3:9, 4:12] = True
+    made = vision.perturb("zoom_blur", np.zeros((40, 50, 3), np.uint8), severity=0, masks=[mask])
+    assert np.array_equal(made.truth.masks[0], mask)
 
 
 def plain_scatter(pixels: NDArray[Any], down: NDArray[Any], right: NDArray[Any], reach: int) -> None:

@@ -32,8 +32,9 @@ R2BENCH = ("snow_r2bench", "fog_r2bench", "frost_r2bench")
 LEVELS = (1, 2, 3, 4, 5)
 
 # By their constants, and the more so on small pictures. Frost's level 4 keeps less of the picture than level 3 under as
-# much frost: the sum is darker, and nearer the picture. Snow's levels 2 and 3 do as much damage as one another.
-EXCEPTIONS = {("frost", 4), ("frost_r2bench", 4), ("snow", 3), ("snow_r2bench", 3)}
+# much frost: the sum is darker, and nearer the picture. Snow's levels 2 and 3 do as much damage as one another. Level
+# 4 of fog is as dense as level 3, of a rougher fractal; resized to a picture, that may be as near it or nearer.
+EXCEPTIONS = {("fog_r2bench", 4), ("frost", 4), ("frost_r2bench", 4), ("snow", 3), ("snow_r2bench", 3)}
 
 
 def textured(height: int, width: int) -> Any:

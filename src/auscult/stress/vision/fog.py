@@ -98,7 +98,8 @@ class FogR2Bench(Fog):
     """Fog in the geometry of R2-Bench's toolbox: one whole map of 1024 x 1024 is resized to the frame.
 
     Its clouds are as wide and as high as the frame, where ``vision.fog.v1`` cuts a piece in the frame's own
-    proportions.
+    proportions. Level 4 is as dense as level 3, of a rougher fractal: it need not do more damage than level 3 to a
+    picture (PSNR: less on 20 of the 48 photographs of the damage tables).
     """
 
     name = "vision.fog_r2bench.v1"
