@@ -276,6 +276,16 @@ def test_the_pearson_matrix_is_numpys_over_models_and_data_sets(tmp_path: Path) 
     assert [row[1:] for row in table.rows] == [
         tuple(f"{expected[one, other]:+.2f}" for other in order) for one in order
     ]
+    assert (table.title, "of:changes" in table.note) == (
+        "Correlation of changes, kinds of pictures, all data sets",
+        True,
+    )
+    beside = found.tables["correlation_vision_performance"]
+    assert (beside.title, "of:performance" in beside.note) == (
+        "Correlation of performance, kinds of pictures, all data sets",
+        True,
+    )
+    assert "of:performance" in found.summary.metrics[f"pearson/vision_performance/{KINDS[0]}/{KINDS[1]}"]["signature"]
 
 
 RIS = conditions("low", "high", task="ris")

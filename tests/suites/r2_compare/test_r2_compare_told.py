@@ -42,7 +42,7 @@ def test_a_mean_by_kind_names_its_strengths(tmp_path: Path) -> None:
     assert rows["snow"].endswith("(high only)")
     assert not rows["fog"].endswith("only)")
     assert found.tables["means_kinds"].note.startswith("Mean over low, high.")
-    assert "A change is the mean over low, high (fog, gaussian_noise); high (snow)." in (
+    assert "Each is the mean over low, high (fog, gaussian_noise); high (snow)." in (
         found.tables["correlation_vision"].note
     )
     mean = compare_r2([one, two]).summary.metrics

@@ -142,6 +142,7 @@ class Correlation:
         order: The names, similar kinds side by side.
         counts: For each kind its samples and those that failed, are undefined, or that only other kinds have.
         signature: How it was made.
+        of: What of the samples is correlated, such as ``changes`` or ``performance``.
     """
 
     kinds: tuple[str, ...]
@@ -150,6 +151,7 @@ class Correlation:
     order: tuple[str, ...]
     counts: Mapping[str, Counts]
     signature: Signature
+    of: str = "changes"
 
     def at(self, first: str, second: str) -> Scored[float] | Undefined:
         """The correlation of two kinds."""
@@ -179,12 +181,13 @@ def joined(parts: Mapping[Any, SampleValues]) -> dict[SampleKey, Value]:
     return {(part, sample): value for part, values in parts.items() for sample, value in values.items()}
 
 
-def correlation(kinds: Mapping[str, SampleValues]) -> Correlation:
+def correlation(kinds: Mapping[str, SampleValues], *, of: str = "changes") -> Correlation:
     """Pearson correlation between kinds of stress, over samples, and an order by likeness.
 
     Args:
         kinds: For each kind the change of each sample, such as from ``sample_changes``, joined over models and data
             sets. Samples that failed or are undefined enter no pair and are counted.
+        of: What the values are, for the signature: ``changes``, or ``performance`` for the scores themselves.
 
     Returns:
         The matrix, the pairs it is from, and the order. No kind, or kinds without samples, is no error: everything is
@@ -223,10 +226,12 @@ def correlation(kinds: Mapping[str, SampleValues]) -> Correlation:
         counts=counts,
         signature=Signature.of(
             metric="pearson",
+            of=of,
             over="samples that both have",
             least=LEAST,
             order="average linkage on 1 - r, best leaves",
         ),
+        of=of,
     )
 
 

@@ -16,9 +16,9 @@ from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
 from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import DYNAMIC, part_name
-from auscult.suites.core.measures import Ranks
+from auscult.suites.core.measures import PERFORMANCE, Ranks
 from auscult.suites.core.numbers import GridCell, Number, estimate
-from auscult.suites.core.tables import ROOM_WORDS, Index
+from auscult.suites.core.tables import Index, room_in
 
 _HALF: Final = (
     " A cross: half of the clean score is lost. Horizontal line: the interval of that strength, an arrow where it may "
@@ -133,6 +133,12 @@ def _dynamics(index: Index) -> Iterator[Figure]:
         )
 
 
+_CORRELATED: Final[Mapping[str, str]] = {
+    "changes": "Which kinds of {} harm the same cases: correlation of the changes",
+    PERFORMANCE: "Under which kinds of {} the same cases score high: correlation of performance",
+}
+
+
 def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Figure]:
     for room, found in correlations.items():
         if len(found.kinds) > MAX_TYPES:
@@ -145,9 +151,8 @@ def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Figure]:
         count = _pairs_of(found)
         yield Figure(
             name=f"correlation_{room}",
-            caption=f"Which kinds of {ROOM_WORDS.get(room, room)} harm the same cases: correlation of the changes, "
-            "case by case, over all models; likes beside one another"
-            + (f". From {count[0]:,} to {count[-1]:,} cases a pair." if len(count) > 1 else "."),
+            caption=f"{_CORRELATED[found.of].format(room_in(room))}, case by case, over all models; likes beside one "
+            "another" + (f". From {count[0]:,} to {count[-1]:,} cases a pair." if len(count) > 1 else "."),
             drawing=matrix(
                 Matrix(names=found.order, values=values, n=count[0] if len(count) == 1 else None),
                 Words(axis="Pearson's r"),

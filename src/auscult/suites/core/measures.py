@@ -16,7 +16,7 @@ Intervals hold 95 %, by drawing whole clips or photographs; everything of one ru
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -207,20 +207,49 @@ class Ranks:
     without: tuple[str, ...] = ()  # models that are left out, since they have no score of what is ranked
 
 
+PERFORMANCE: Final = "performance"
+
+
 def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
-    """Room to the correlation of its kinds' changes over all models but baselines; none of fewer than two kinds."""
+    """Correlations of a room's kinds over all models but baselines; none of fewer than two kinds.
+
+    ``vision`` is of the changes that its kinds make, ``vision_performance`` of the scores under them, which also follow
+    from how hard a case is without any (R2-Bench Figs. 8 and 9 say performance).
+    """
+    changes = _correlations(views, metric, by_model=changes_by_model, of="changes")
+    scores = _correlations(views, metric, by_model=_scores_by_model, of=PERFORMANCE)
+    return {
+        name: found
+        for room, change in changes.items()
+        for name, found in ((room, change), (f"{room}_{PERFORMANCE}", scores[room]))
+    }
+
+
+def _correlations(
+    views: Mapping[str, GridColumns], metric: str, *, by_model: Callable[..., dict[str, SampleValues]], of: str
+) -> dict[str, Correlation]:
     groups = dict.fromkeys(group for view in views.values() for group in view.grid.groups() if not is_mix(group[0]))
     rooms: dict[str, dict[str, SampleValues]] = {}
     for group in groups:
         parts = {
             (model, name): changes
             for name, view in views.items()
-            for model, changes in changes_by_model(view, group, metric).items()
+            for model, changes in by_model(view, group, metric).items()
         }
         if parts:
             words = next(iter(views.values())).grid.task.group_name(*group)
             rooms.setdefault(room_of(group[0]), {})[words] = joined(parts)
-    return {room: correlation(kinds) for room, kinds in rooms.items() if len(kinds) > 1}
+    return {room: correlation(kinds, of=of) for room, kinds in rooms.items() if len(kinds) > 1}
+
+
+def _scores_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:
+    """Each model's score of every sample, the mean over the strengths; of the models of ``changes_by_model``."""
+    found: dict[str, SampleValues] = {}
+    for model in changes_by_model(view, group, metric):
+        columns = [view.values(model, condition.name, metric) for condition in static_of(view, model, group)]
+        shared = [case for case in columns[0] if all(case in column for column in columns)]
+        found[model] = {case: mean_value([column[case] for column in columns]) for case in shared}
+    return found
 
 
 def changes_by_model(view: GridColumns, group: GridCell, metric: str) -> dict[str, SampleValues]:

@@ -16,7 +16,7 @@ from auscult.stress.recipe_parts import room_of
 from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_kind, is_mix, words_of
 from auscult.suites.core.grid import Grid, Task
-from auscult.suites.core.measures import NOT_ALL_LEVELS, Ranks, static_of, unranked
+from auscult.suites.core.measures import NOT_ALL_LEVELS, PERFORMANCE, Ranks, static_of, unranked
 from auscult.suites.core.numbers import (
     PAPER_LEVELS,
     SIGNIFICANT,
@@ -467,8 +467,15 @@ def ranked_clips(ranks: Iterable[Ranks]) -> str:
     return f"Clips or photographs: {', '.join(map(str, counts))}."
 
 
-def strengths_text(views: Iterable[GridColumns], room: str) -> str:
-    """The strengths that the changes of a room's kinds are averaged over, as a sentence."""
+def room_in(name: str) -> str:
+    """The room of a correlation of ``correlations_over``, in words."""
+    room = name.removesuffix(f"_{PERFORMANCE}")
+    return ROOM_WORDS.get(room, room)
+
+
+def strengths_text(views: Iterable[GridColumns], name: str) -> str:
+    """The strengths that what is correlated of a room's kinds is averaged over, as a sentence."""
+    room = name.removesuffix(f"_{PERFORMANCE}")
     by_levels: dict[str, dict[str, None]] = {}
     for view in views:
         for group in view.grid.groups():
@@ -482,23 +489,29 @@ def strengths_text(views: Iterable[GridColumns], room: str) -> str:
                 by_levels.setdefault(levels, {})[view.grid.task.group_name(*group)] = None
     each = [(levels, ", ".join(kinds)) for levels, kinds in by_levels.items() if levels]
     if len(each) < 2:
-        return "".join(f"A change is the mean over {levels}." for levels, _ in each)
-    return f"A change is the mean over {'; '.join(f'{levels} ({kinds})' for levels, kinds in each)}."
+        return "".join(f"Each is the mean over {levels}." for levels, _ in each)
+    return f"Each is the mean over {'; '.join(f'{levels} ({kinds})' for levels, kinds in each)}."
 
 
-def correlation_table(room: str, found: Correlation, over: str) -> Table:
-    """One matrix, similar kinds side by side; ``over`` names the strengths that a change is averaged over."""
+def correlation_table(name: str, found: Correlation, over: str) -> Table:
+    """One matrix, similar kinds side by side; ``over`` names the strengths that it is averaged over."""
     indices = [found.kinds.index(name) for name in found.order]
     rows = tuple(
         (found.kinds[row], *(_coefficient(float(found.values[row, column])) for column in indices)) for row in indices
     )
     return Table(
-        title=f"Correlation of the changes, kinds of {ROOM_WORDS.get(room, room)}",
+        title=f"Correlation of {found.of}, kinds of {room_in(name)}",
         header=("kind", *found.order),
         rows=rows,
-        note="Pearson's r over cases of all models; n/a where a kind changes nothing or too few cases have both. "
-        f"Ordered by average-linkage clustering. {over}",
+        note=f"Pearson's r of {_CORRELATED[found.of]}, over cases of all models; n/a where a kind changes nothing or "
+        f"too few cases have both. Ordered by average-linkage clustering. {over} Signed {found.signature}.",
     )
+
+
+_CORRELATED: Final[Mapping[str, str]] = {
+    "changes": "the changes, perturbed minus clean",
+    PERFORMANCE: "the perturbed scores themselves, which also agree because hard cases are hard under every kind",
+}
 
 
 def _coefficient(value: float) -> str:
