@@ -1,6 +1,4 @@
-"""A person's own folders: frames and masks in two of them, or side by side in one (``BesideDataset``).
-
-A plain folder: ``frames/`` and ``masks/``, matched by name; ``images/`` and ``labels/`` or ``annotations/`` as well.
+"""A plain folder: ``frames/`` and ``masks/``, matched by name; ``images/`` and ``labels/`` or ``annotations/`` as well.
 
 ``masks/<stem>.png`` is the candidate of ``frames/<stem>.jpg``; ``masks/<stem>/*.png`` are several. Clips are folders:
 ``frames/<clip>/<stem>.jpg`` with ``masks/<clip>/<stem>.png``. A palette PNG holds one object per index. Where
@@ -11,11 +9,8 @@ A plain folder: ``frames/`` and ``masks/``, matched by name; ``images/`` and ``l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
-from auscult.cases.datasets.base import Layout, file_names
 from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.pairs import Pairing, Pairs, pair
 from auscult.cases.walk import (
@@ -26,21 +21,15 @@ from auscult.cases.walk import (
     chosen,
     first_files,
     is_folder,
-    stem,
-    subfolders,
     suffix,
-    unmarked,
     walk,
 )
 from auscult.errors import NothingToDo
-from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
+from auscult.media.frames import MASK_SUFFIXES
 from auscult.types import Metadata
 
 _TEXTS = frozenset({".txt", ".json"})
 _OTHER_LAYOUTS = ("items.jsonl", "train_test_meta_files")
-_PICTURES = (".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".png")
-"""Which of several files of one name is the picture: the first of these; a mask is never a JPEG."""
-_NO_FLAT_FOLDER = (*PICTURE_FOLDERS, *MASK_FOLDERS, "JPEGImages", "items.jsonl")
 
 
 class FolderDataset:
@@ -121,68 +110,4 @@ def _tree(source: Path, options: ListOptions, *, which: str) -> Tree:
     return walk(folder, root=boundary(folder, source=source, root=options.root))
 
 
-class BesideDataset(Layout):
-    """Masks beside their pictures: ``x.png`` of ``x.jpg``, or ``x_mask.png``, ``x_seg.png``, ``x_gt.png``.
-
-    Folders in it are taken as they are, each with its own pairs. Pictures are photographs. Ids are the mask's name, and
-    ``#<index>`` for an object of a palette.
-    """
-
-    name = "datasets.beside.v1"
-    takes_objects = True
-    meta = Metadata(
-        summary="x.jpg beside x.png, or x with x_mask, x_seg or x_gt, in one folder",
-        goal="lists masks that were saved next to their pictures",
-        modality="mask",
-        source="auscult's own layout",
-    )
-    described_as = "a folder of pictures with their masks beside them"
-    unused_options = ("frames", "masks", "images", "instances")
-    foreign_options = ("frames", "masks", "images", "instances")
-
-    def matches(self, source: Path) -> bool:
-        """Whether a picture and its mask stand in the folder, or in each of the folders in it."""
-        if not source.is_dir() or any((source / name).exists() for name in _NO_FLAT_FOLDER):
-            return False
-        if _masks(file_names(source)):
-            return True
-        folders = subfolders(source)
-        return bool(folders) and all(_masks(file_names(folder)) for folder in folders)
-
-    def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the masks that have a picture."""
-        self.check(source, options)
-        tree = walk(source, root=boundary(source, source=source, root=options.root))
-        masks = _masks(tree.files)
-        pictures = {name: path for name, path in tree.with_suffix(FRAME_SUFFIXES).items() if name not in masks}
-        found = Pairs()
-        pairing = Pairing(
-            frames=replace(tree, files=pictures),
-            masks=replace(tree, files={name: tree.files[name] for name in masks}, errors=()),
-            clips=False,
-            labels=options.labels,
-            objects=options.objects,
-        )
-        pair(pairing, found)
-        return found.listing(self.name)
-
-
-def _masks(names: Iterable[str]) -> list[str]:
-    """Which of these names are masks of another one among them, in their order."""
-    endings: dict[str, set[str]] = {}
-    listed = [name for name in names if suffix(name) in FRAME_SUFFIXES | MASK_SUFFIXES]
-    for name in listed:
-        endings.setdefault(stem(name), set()).add(suffix(name))
-    found = []
-    for name in listed:
-        own, base = stem(name), unmarked(stem(name))
-        picture = next((ending for ending in _PICTURES if ending in endings[own]), None)
-        marked = base != own and bool(endings.get(base, set()) & FRAME_SUFFIXES)
-        second = picture is not None and suffix(name) != picture
-        if suffix(name) in MASK_SUFFIXES and (marked or second):
-            found.append(name)
-    return found
-
-
 DATASET = FolderDataset()
-BESIDE = BesideDataset()
