@@ -26,7 +26,7 @@ from auscult.media.paths import inside, safe_name
 from auscult.media.rle import decode
 from auscult.media.video_write import write_video
 from auscult.record.codec import from_json
-from auscult.record.folder import RunFolder, open_run
+from auscult.record.folder import open_run
 from auscult.record.reader import DAMAGED, Run, column, read_run
 from auscult.record.schema import ClipRow
 from auscult.report.overlay import TRACK_COLOURS, Colour, captioned
@@ -65,7 +65,7 @@ def write_videos(folder: Path, progress: Progress | None = None) -> list[Path]:
         for clip, shown in clips.items():
             listener.stage(f"video of {clip}", len(shown))
             path = run.claim(f"{FOLDER}/{safe_name(clip)}.mp4")
-            write_video(path, _drawn(run, shown, masks=masks, progress=listener), fps=_fps(shown))
+            write_video(path, _drawn(read, shown, masks=masks, progress=listener), fps=_fps(shown))
             written.append(path)
         if "finished" in read.manifest:
             run.finish()
@@ -102,15 +102,15 @@ def _fps(shown: Sequence[_Shown]) -> float:
     return min(_FASTEST_FPS, max(_SLOWEST_FPS, 1.0 / median(steps)))
 
 
-def _drawn(run: RunFolder, shown: Sequence[_Shown], *, masks: Mapping[str, Any], progress: Progress) -> Iterator[Frame]:
+def _drawn(read: Run, shown: Sequence[_Shown], *, masks: Mapping[str, Any], progress: Progress) -> Iterator[Frame]:
     size: tuple[int, int] | None = None
     for one in shown:
         try:
-            frame = read_frame(frame_path(run, one.frame))
+            frame = read_frame(_frame_path(read, one.frame))
         except InputError as error:
             raise RecordError(
                 f"the frame {one.frame} cannot be read: {error.message}",
-                path=error.path or run.path,
+                path=error.path or read.path,
                 expected="the frames where they were when they were judged",
                 hint="put them back, or audit again into another --out",
             ) from error
@@ -126,20 +126,19 @@ def _drawn(run: RunFolder, shown: Sequence[_Shown], *, masks: Mapping[str, Any],
         progress.step()
 
 
-def frame_path(run: RunFolder, name: str) -> Path:
-    """Where a frame of a record lies: in the record itself, or in the folder that its manifest names."""
-    if (run.path / OWN_FRAMES).is_dir():
-        return inside(run.path / OWN_FRAMES, name)
-    inputs = run.manifest.get("inputs")
-    root = inputs.get("frames_root") if isinstance(inputs, Mapping) else None
-    if not isinstance(root, str):
+def _frame_path(read: Run, name: str) -> Path:
+    """Where a frame lies: in the record itself, which may have been moved, or where it was when it was judged."""
+    if (read.path / OWN_FRAMES).is_dir():
+        return inside(read.path / OWN_FRAMES, name)
+    path = read.frame_path({"frame": name})
+    if path is None:
         raise RecordError(
             "the record does not say where its frames are",
-            path=run.path,
+            path=read.path,
             expected="a record of this version",
             hint="give the command that made it again: it judges nothing again",
         )
-    return inside(Path(root), name)
+    return path
 
 
 def _mask(segmentation: Any, frame: Frame) -> Mask:
