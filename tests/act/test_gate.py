@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from auscult.act.gate import Bound, Clusters, Counts, KnownMask, Search, score_of, search
 from auscult.errors import UsageError
 from auscult.rng import generator
-from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
+from auscult.score.stats.bounds import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 
 
 def _binomial(accepted: Counts, bad: Counts) -> float:
@@ -24,9 +24,7 @@ def _binomial(accepted: Counts, bad: Counts) -> float:
 def _search(known: list[KnownMask], *, accept_error: float = 0.05, clusters: Clusters = "one") -> Search:
     bound = Bound(upper=_binomial, fewest=lambda _: fewest_trials(accept_error))
     if clusters == "bound":
-        bound = Bound(
-            upper=partial(cluster_upper_bound, aim=accept_error), fewest=partial(fewest_clusters, rate=accept_error)
-        )
+        bound = Bound(upper=cluster_upper_bound, fewest=partial(fewest_clusters, rate=accept_error))
     return search(known, accept_error=accept_error, clusters=clusters, bound=bound)
 
 
@@ -118,6 +116,19 @@ def test_where_crowded_photographs_are_worse_one_mask_each_does_not_hide_it() ->
     assert found.chosen is None
     assert found.steps[-1].bound <= 0.05  # one a photograph
     assert found.steps[-1].masks_bad == 300
+
+
+def test_crowded_photographs_that_are_worse_are_detected_where_the_count_would_pass() -> None:
+    """500 photographs of one mask, 4 bad; 20 of ten masks, 2 of them wholly bad: 24 of 700, which a count passes."""
+    single = _known([0.9] * 500, [at < 4 for at in range(500)])
+    crowd = [KnownMask(id=f"c{at}", score=0.9, bad=at < 20, cluster=f"c{at // 10}") for at in range(200)]
+    found = _search([*single, *crowd])
+    assert found.chosen is not None
+    assert found.chosen.masks_bad == 24
+    assert found.crowded_p <= 0.1
+    alike = [KnownMask(id=f"c{at}", score=0.9, bad=at == 0, cluster=f"c{at // 10}") for at in range(200)]
+    assert _search([*single, *alike]).crowded_p > 0.1
+    assert _search([*single, *crowd], clusters="bound").crowded_p == 1.0
 
 
 def test_one_long_name_does_not_cost_its_length_for_every_mask() -> None:
@@ -260,7 +271,7 @@ def test_over_two_hundred_splits_by_photograph_the_promise_holds(kind: str, clus
     over, accepted = _over(kind, clusters)
     assert over <= MOST
     if kind == "slope":
-        assert accepted > (0.01 if clusters == "one" else 0.001)  # and it is not kept by accepting nothing
+        assert accepted > (0.03 if clusters == "one" else 0.02)  # and it is not kept by accepting nothing
 
 
 @pytest.mark.slow

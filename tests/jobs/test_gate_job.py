@@ -102,6 +102,7 @@ def test_the_command_accepts_the_good_and_says_how_many_are_left(judged: Path, t
     assert set(ids) == {f"m{number}" for number in range(100, 108) if number % 4}
     assert "6 of 9 masks are accepted, those with iou from 0." in ran.out
     assert "3 of 9 masks are left to look at" in ran.out
+    assert "of one such mask a photograph, drawn at random, at most" in ran.out
     assert "one mask each" in ran.out
     again = auscult("act", "gate", judged / "new", *wishes, "--out", tmp_path / "out", "--json")
     told = json.loads(again.out)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from auscult.rng import generator
 from auscult.score import stats
-from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, upper_bound
+from auscult.score.stats.bounds import cluster_upper_bound, fewest_clusters, upper_bound
 from auscult.score.stats.ratios import mean_of_ratios, mean_ratio, ratio_change
 from auscult.score.stats.trend import theil_sen
 
@@ -56,7 +56,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "change_difference": lambda x, y: stats.change_difference(scores(x, y), scores(y, x), **of(x)),
     "change_interval": lambda x, y: stats.change_interval(scores(x, y), **of(x)),
     "change_intervals": lambda x, y: stats.change_intervals({"a": scores(x, y)}, **of(x)),
-    "cluster_upper_bound": lambda x, _: cluster_upper_bound([*x, x[0]], [*x, x[0]], aim=0.1),
+    "cluster_upper_bound": lambda x, _: cluster_upper_bound([*x, x[0]], [*x, x[0]]),
     "common": lambda x, y: stats.common([named(x), named(y)]).values.tolist(),
     "confusion": lambda x, y: stats.confusion([str(bool(v)) for v in x], [str(bool(v)) for v in y], ["True", "False"]),
     "correlation": lambda x, y: stats.correlation({"a": named(x), "b": named(y)}).values.tolist(),

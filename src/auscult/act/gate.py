@@ -30,6 +30,7 @@ GRID: Final = tuple(step / 200 for step in range(200, -1, -1))
 # and at all of them there would be nothing to search; measured on five curves of bad masks over scores.
 _BEGIN: Final = 0.25
 _SEED: Final = 0
+_EXCHANGES: Final = 999
 _NEVER: Final = frozenset({"full_neg", "empty"})
 
 
@@ -76,6 +77,9 @@ class Search:
     chosen: GateStep | None  # the last one that passed; None where none did
     usable: int  # clusters that have a mask with a score
     needed: int  # how many are needed where no mask is bad; 0 where no mask has a score
+    # of rule `one`: the share of exchanges of photographs under which those with more masks are as bad, from the chosen
+    # threshold up; small where crowded photographs are worse. 1 for rule `bound`, which allows for them
+    crowded_p: float = 1.0
 
     @property
     def enough(self) -> bool:
@@ -111,7 +115,18 @@ def search(known: Sequence[KnownMask], *, accept_error: float, clusters: Cluster
         chosen=passed[-1] if passed else None,
         usable=last.accepted.size,
         needed=bound.fewest(last.accepted),
+        crowded_p=_crowded(known, passed[-1].threshold) if passed and clusters == "one" else 1.0,
     )
+
+
+def _crowded(known: Sequence[KnownMask], threshold: float) -> float:
+    """Whether photographs with more masks have a larger share of bad ones: a permutation test, one-sided."""
+    counted = _Table(known).above(threshold, single=False)
+    if counted is None or not counted.bad.any() or np.ptp(counted.accepted) == 0:
+        return 1.0
+    shares, rng = counted.bad / counted.accepted, generator(_SEED, "gate", "crowded")
+    drawn = [float(counted.accepted @ rng.permutation(shares)) for _ in range(_EXCHANGES)]
+    return (1 + sum(one >= counted.masks_bad - 1e-9 for one in drawn)) / (1 + _EXCHANGES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -24,7 +24,7 @@ from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import Run
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import to_svg
-from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
+from auscult.score.stats.bounds import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 from auscult.version import VERSION
 
 LISTS: Final = ("accepted", "to-look-at")
@@ -121,8 +121,11 @@ def reached(
         unseen = " unseen" if labelled else ""
         return (f"No mask is accepted{unseen}: no threshold could be shown to be good enough.", *ended)
     step = found.chosen
+    most = f"at most {step.bound:.2%} of such masks {bad}"
+    if options.clusters == "one":
+        most = f"of one such mask a photograph, drawn at random, at most {step.bound:.2%} {bad}"
     shown = (
-        f"Shown with {options.confidence:.4g} confidence: at most {step.bound:.2%} of such masks {bad}. In the "
+        f"Shown with {options.confidence:.4g} confidence: {most}. In the "
         f"calibration set {step.tested_bad} of {step.tested} are, on {step.clusters} photographs or clips ({counted}); "
         f"{step.masks_bad} of all {step.masks}."
     )
@@ -131,6 +134,20 @@ def reached(
         shown,
         *ended,
     )
+
+
+_CROWDED: Final = 0.1
+
+
+def _crowded(found: Search) -> Iterator[str]:
+    """A warning where photographs with many accepted masks have a larger share of bad ones."""
+    if found.chosen is not None and found.crowded_p <= _CROWDED:
+        step = found.chosen
+        yield (
+            f"Crowded photographs are worse in the calibration set (p {found.crowded_p:.3f}): {step.masks_bad} of all "
+            f"{step.masks} masks are bad, {step.tested_bad} of {step.tested} with one a photograph. The promise is on "
+            "one mask a photograph, not on the share of all masks, which --clusters bound promises."
+        )
 
 
 def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
@@ -217,7 +234,7 @@ def _above(
     return float(values[at]), float(there[at]), float(here[at])
 
 
-# Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.betting``.
+# Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.bounds``.
 _LEAST_SURE = 0.7
 _SURE_OF_MORE = 0.75
 _HALF = 0.5
@@ -314,7 +331,11 @@ def gate_record(options: GateOptions) -> Gated:
         found=found,
         calibration=calibration,
         origins={"record": origin(options.folder), "calibration": origin(options.calibration)},
-        warnings=(*warnings_about(run, calibration), *unlike(rows, calibration, by=options.by)),
+        warnings=(
+            *_crowded(found),
+            *warnings_about(run, calibration),
+            *unlike(rows, calibration, by=options.by),
+        ),
         out=out,
     )
     files = {
@@ -338,7 +359,7 @@ def bound_of(options: GateOptions) -> Bound:
             fewest=lambda _: fewest_trials(rate, confidence=confidence),
         )
     return Bound(
-        upper=partial(cluster_upper_bound, aim=rate, confidence=confidence),
+        upper=partial(cluster_upper_bound, confidence=confidence),
         fewest=partial(fewest_clusters, rate=rate, confidence=confidence),
     )
 

@@ -22,7 +22,7 @@ References: T. Hesterberg, "What Teachers Should Know About the Bootstrap", The 
 (narrowness bias and t quantiles); P. Hall, "On the Removal of Skewness by Transformation", JRSS B 54, 1992, and "The
 Bootstrap and Edgeworth Expansion", 1992, Sec. 3.3 (ends to the second order); L. Kish, "Survey Sampling", 1965, Sec.
 11.7 (effective size); J. MacKinnon, M. Nielsen, M. Webb, "Cluster-robust inference: A guide to empirical practice",
-Journal of Econometrics 232, 2023 (t and effective clusters); Clopper and Pearson as in ``betting``.
+Journal of Econometrics 232, 2023 (t and effective clusters); Clopper and Pearson as in ``bounds``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auscult.errors import InputError
-from auscult.score.stats.betting import incomplete_beta, upper_bound
+from auscult.score.stats.bounds import incomplete_beta, upper_bound
 from auscult.score.stats.inputs import between
 from auscult.types import Doubles
 

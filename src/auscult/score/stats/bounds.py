@@ -1,17 +1,11 @@
-"""Exact bounds on a rate: by betting for items that come in clusters, by Clopper-Pearson for independent ones.
+"""Exact bounds on a rate, by Clopper-Pearson: for independent items, and for items that come in clusters.
 
-Betting, for items in clusters: cluster c has ``accepted[c]`` items of which ``bad[c]`` are bad; clusters are
-independent, items of one cluster need not be. The rate is (expected bad) / (expected accepted), so that a large cluster
-counts for more than a small one. One item a cluster is the case of Clopper-Pearson, which is tighter there.
-
-For a supposed rate r, cluster c pays ``1 - stake * (bad - r * accepted)``. If the true rate is r or more, the expected
-product of all payments is at most 1, whatever happens inside the clusters; a product above 1 / (1 - confidence) is then
-an event of probability at most 1 - confidence (Markov), and r is ruled out. The stake may depend on the counts
-``accepted``, never on ``bad``: given the counts, the product's expectation is still at most 1 where the mean rate of
-these very clusters is r or more, because the mean of logarithms is at most the logarithm of the mean.
-
-Reference: I. Waudby-Smith, A. Ramdas, "Estimating Means of Bounded Random Variables by Betting", JRSS B 86, 2024,
-Sec. 4 (products of bets); J. Kelly, "A New Interpretation of Information Rate", Bell System Technical Journal 35, 1956.
+Clusters: cluster c has ``accepted[c]`` items of which ``bad[c]`` are bad; clusters are independent, items of one
+cluster need not be. The rate is the share of bad ones among all items, so that a large cluster counts for more than a
+small one. Each cluster is kept by a chance of its size over the largest one, and one of its items is drawn. That a
+cluster is kept and its item bad has a mean chance of the rate times the mean of these sizes; the bound on that mean
+chance, over all clusters, divided by that mean is a bound on the rate. What is kept and drawn follows from the number
+of the cluster, never from ``bad``.
 
 Clopper-Pearson: ``events`` of ``trials`` happened, the trials independent; a rate and a confidence are 0..1. The bounds
 are one-sided: whatever the true rate, ``upper_bound`` lies at or above it with at least the confidence. Trials of
@@ -22,7 +16,8 @@ event it is so at any confidence, by the inequality of means.
 
 References: C. Clopper, E. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
 Biometrika 26, 1934; W. Hoeffding, "On the Distribution of the Number of Successes in Independent Trials", Annals of
-Mathematical Statistics 27, 1956; continued fraction: NIST Digital Library of Mathematical Functions, 8.17.22.
+Mathematical Statistics 27, 1956; W. Cochran, "Sampling Techniques", 1977, Sec. 9A (by size);
+continued fraction: NIST Digital Library of Mathematical Functions, 8.17.22.
 """
 
 from __future__ import annotations
@@ -34,32 +29,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import InputError
+from auscult.rng import generator
 from auscult.score.stats.inputs import between, numbers, whole
 
-_HALVINGS: Final = 50
 
-
-def cluster_upper_bound(accepted: ArrayLike, bad: ArrayLike, *, aim: float, confidence: float = 0.95) -> float:
+def cluster_upper_bound(accepted: ArrayLike, bad: ArrayLike, *, confidence: float = 0.95) -> float:
     """Highest share of bad items that is still credible, 0..1; 1 where there is no item.
 
-    ``accepted``, (n,), are the items of each cluster, ``bad`` the bad ones among them. The stake is chosen for ``aim``,
-    the share that the bound is to stay below; the bound is valid with any.
+    ``accepted``, (n,), are the items of each cluster, ``bad`` the bad ones among them.
 
     Example:
-        >>> round(cluster_upper_bound([3] * 59, [0] * 59, aim=0.05), 4)
-        0.05
+        >>> round(cluster_upper_bound([3] * 59, [0] * 59), 4)
+        0.0495
     """
     items, faults = _counts(accepted, bad)
-    between(aim=aim, confidence=confidence)
+    between(confidence=confidence)
     if not items.any():
         return 1.0
-    enough = -math.log(1 - confidence)
-    stake = _stake(float(items.sum() / items.max()), aim, enough)
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _growth(items, faults, rate=middle, stake=stake) >= enough else (middle, high)
-    return high
+    sizes = items / items.max()
+    kept, chosen = generator(0, "cluster bound").random((items.size, 2)).T
+    events = int(np.count_nonzero((kept < sizes) & (chosen * items < faults)))
+    return min(1.0, upper_bound(events, items.size, confidence=confidence) / float(sizes.mean()))
 
 
 def fewest_clusters(accepted: ArrayLike, rate: float, *, confidence: float = 0.95) -> int:
@@ -67,14 +57,13 @@ def fewest_clusters(accepted: ArrayLike, rate: float, *, confidence: float = 0.9
 
     Example:
         >>> fewest_clusters([1, 1], 0.05), fewest_clusters([1, 4], 0.05)
-        (59, 94)
+        (59, 95)
     """
     items, _ = _counts(accepted, np.zeros_like(np.asarray(accepted, dtype=np.float64)))
     between(confidence=confidence, rate=rate)
     if not items.any():
         raise InputError("no cluster has an item", expected="at least one")
-    growth = _growth(items, np.zeros_like(items), rate=rate, stake=1.0) / items.size
-    return max(1, math.ceil(-math.log(1 - confidence) / growth - 1e-9))
+    return fewest_trials(rate * float((items / items.max()).mean()), confidence=confidence)
 
 
 def _counts(accepted: ArrayLike, bad: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -84,31 +73,6 @@ def _counts(accepted: ArrayLike, bad: ArrayLike) -> tuple[NDArray[np.float64], N
         at = int(wrong[0])
         raise InputError(f"cluster {at} has {faults[at]:g} bad of {items[at]:g}", expected="0 <= bad <= accepted")
     return items, faults
-
-
-def _stake(clusters: float, aim: float, enough: float) -> float:
-    """The stake that admits most bad clusters, as a share of the largest that cannot lose more than everything.
-
-    Kelly's 1 - q / aim for the largest share q of bad clusters that still wins enough. Where none may be bad it is the
-    least that wins enough: a larger one would win no more, and say less of how bad things are where one is.
-    """
-    stake = min(1.0, 1.0001 * math.expm1(enough / clusters) * (1 - aim) / aim)
-    for faults in range(1, int(clusters * aim) + 1):
-        share = faults / clusters
-        if share >= aim:
-            break
-        won = clusters * (share * math.log(share / aim) + (1 - share) * math.log((1 - share) / (1 - aim)))
-        if won < enough:
-            break
-        stake = 1 - share / aim
-    return stake
-
-
-def _growth(items: NDArray[np.float64], faults: NDArray[np.float64], *, rate: float, stake: float) -> float:
-    """Log of what one unit has come to; -inf where everything was lost."""
-    lost = stake * (faults - rate * items) / (max(1 - rate, 1e-12) * items.max())
-    with np.errstate(divide="ignore"):
-        return float(np.log(np.maximum(0.0, 1 - lost)).sum())
 
 
 _TINY: Final = 1e-300
