@@ -20,6 +20,7 @@ from small_inputs import auscult, folder_input, item, rows, write_lines
 AUDIT = """
 import json, resource, sys
 from auscult.cli.main import main
+code = None
 try:
     main()
 except SystemExit as stop:
