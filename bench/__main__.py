@@ -13,6 +13,7 @@ MODULES = (
     "j_and_f",
     "main_job",
     "memory",
+    "long_records",
     "make_scenes",
     "vision_speed",
     "sound_speed",

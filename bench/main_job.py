@@ -103,9 +103,10 @@ def default_judge() -> str:
     return next(str(field.default) for field in fields(AuditOptions) if field.name == "judge")
 
 
-def measure(arguments: Sequence[str], *, watch: Path | None = None) -> Measured:
-    """Run an `auscult` command with two workers and measure it; raises where it fails."""
-    command = [sys.executable, "-m", "auscult.cli", *arguments, "--workers", str(WORKERS), "--quiet"]
+def measure(arguments: Sequence[str], *, watch: Path | None = None, workers: bool = True) -> Measured:
+    """Run an `auscult` command, with two workers where it has any, and measure it; raises where it fails."""
+    command = [sys.executable, "-m", "auscult.cli", *arguments]
+    command += ["--workers", str(WORKERS), "--quiet"] if workers else []
     begun = time.perf_counter()
     first = None
     # an installed package has its bytecode, whatever this process's own setting is

@@ -102,7 +102,7 @@ GOOD = 0.8
 
 Label: TypeAlias = Literal["defect", "action"]
 Over: TypeAlias = Literal["items", "tracks"]
-FromRows: TypeAlias = Callable[[Doubles], "Scored[float] | Undefined"]
+FromWeights: TypeAlias = Callable[[Doubles], float]
 
 CLASSES: Mapping[Label, tuple[str, ...]] = {"defect": tuple(DEFECTS), "action": tuple(ACTIONS)}
 
@@ -115,8 +115,9 @@ class Measured:
     rows: Doubles  # what it is made of, (m, k): one row per item, or per track
     clusters: Sequence[Hashable]  # the cluster of each row, (m,)
     from_sums: FromSums  # from sums of rows (draws, k) to the number of each draw (draws,), NaN where undefined
-    # for what does not add up: from the rows of one draw to its number; `from_sums` is unused then
-    from_rows: FromRows | None = None
+    # for what does not add up: from how often each row occurs in one draw, (m,), to its number, NaN where undefined;
+    # `from_sums` is unused then
+    from_weights: FromWeights | None = None
     n: int  # items or tracks that the number is over
     unparsed: int = 0  # replies without this answer among the items given
     within: Range | None = None  # what the number can be; None where that has no use
@@ -156,8 +157,8 @@ class ClusterDraws:
         if not len(measured.rows):
             return np.full(self.replicates, np.nan)
         members = np.array([self.index_of[cluster] for cluster in measured.clusters])
-        if measured.from_rows is not None:
-            drawn = np.array([_drawn_again(measured, row[members]) for part in self._weights() for row in part])
+        if measured.from_weights is not None:
+            drawn = np.array([measured.from_weights(row[members]) for part in self._weights() for row in part])
         else:
             sums = sums_by_cluster(measured.rows, members, len(self.index_of))
             drawn = np.concatenate([measured.from_sums(part @ sums) for part in self._weights()])
@@ -170,13 +171,6 @@ class ClusterDraws:
         """How often each cluster occurs in each draw, (draws, clusters), as many draws at once as fit."""
         step = max(1, CELLS // len(self.index_of))
         return draws_in_parts(len(self.index_of), rng=self.rng(), replicates=self.replicates, step=step)
-
-
-def _drawn_again(measured: Measured, weights: Doubles) -> float:
-    if measured.from_rows is None:
-        raise TypeError("from_rows is None")
-    found = measured.from_rows(np.repeat(measured.rows, weights.astype(np.intp), axis=0))
-    return found.value if isinstance(found, Scored) else np.nan
 
 
 def with_interval(
@@ -267,12 +261,8 @@ def judged(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
 def spearman(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Rank agreement of estimated and true IoU, -1..1, higher is better, over the masks that have both."""
     both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
-    found = _ranked(
-        predicted.iou[both],
-        truth.iou[both],
-        clusters=truth.cluster[both],
-        statistic=lambda rows: stats.spearman(rows[:, 0], rows[:, 1]),
-    )
+    ours, true = predicted.iou[both], truth.iou[both]
+    found = _ranked(stats.spearman(ours, true), stats.spearman_of_draws(ours, true), clusters=truth.cluster[both])
     return replace(found, unparsed=int(np.count_nonzero(np.isnan(predicted.iou) & ~np.isnan(truth.iou))))
 
 
@@ -280,23 +270,18 @@ def auc_of_good(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """How well it ranks masks of IoU >= .8 above the others; .5 is chance, higher is better."""
     rank = predicted.iou if predicted.rank is None else predicted.rank
     there = ~np.isnan(rank)
-    return _ranked(
-        rank[there],
-        truth.iou[there] >= GOOD,
-        clusters=truth.cluster[there],
-        statistic=lambda rows: stats.auc(rows[:, 0], rows[:, 1] > 0),
-    )
+    ours, good = rank[there], truth.iou[there] >= GOOD
+    return _ranked(stats.auc(ours, good), stats.auc_of_draws(ours, good), clusters=truth.cluster[there])
 
 
-def _ranked(first: NDArray[Any], second: NDArray[Any], *, clusters: NDArray[Any], statistic: FromRows) -> Measured:
-    rows = np.column_stack([first, second]).astype(np.float64)
+def _ranked(outcome: Scored[float] | Undefined, drawn: FromWeights, *, clusters: NDArray[Any]) -> Measured:
     return Measured(
-        outcome=statistic(rows),
-        rows=rows,
+        outcome=outcome,
+        rows=np.ones((len(clusters), 1)),
         clusters=tuple(clusters),
         from_sums=mean_of_sums,
-        from_rows=statistic,
-        n=len(rows),
+        from_weights=drawn,
+        n=len(clusters),
     )
 
 

@@ -36,7 +36,15 @@ from auscult.score.stats.paired import (
     sign_flips,
 )
 from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
-from auscult.score.stats.ranks import auc, auc_interval, mean_ranks, spearman, spearman_interval
+from auscult.score.stats.ranks import (
+    auc,
+    auc_interval,
+    auc_of_draws,
+    mean_ranks,
+    spearman,
+    spearman_interval,
+    spearman_of_draws,
+)
 from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Common, Counts, common
 
@@ -58,6 +66,7 @@ __all__ = [
     "apc",
     "auc",
     "auc_interval",
+    "auc_of_draws",
     "bootstrap_interval",
     "breaking_point",
     "change_difference",
@@ -94,5 +103,6 @@ __all__ = [
     "sign_flips",
     "spearman",
     "spearman_interval",
+    "spearman_of_draws",
     "sums_by_cluster",
 ]

@@ -18,7 +18,7 @@ meaning and use of the area under a receiver operating characteristic (ROC) curv
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 import numpy as np
@@ -53,11 +53,20 @@ def spearman(predictions: ArrayLike, truths: ArrayLike) -> Scored[float] | Undef
     if predicted.size < 2:
         return Undefined("no items" if predicted.size == 0 else "one item has no order")
     first, second = (_centred_ranks(values) for values in (predicted, true))
-    scale = float(np.sqrt((first @ first) * (second @ second)))
-    if scale == 0:
+    value = _cosine(first, second, np.ones(first.size))
+    if np.isnan(value):
         return Undefined("all values are equal", {"predictions": not first.any(), "truths": not second.any()})
-    value = float(np.clip((first @ second) / scale, -1.0, 1.0))
     return Scored(value, Signature.of(metric="spearman", ties="mean rank"))
+
+
+def _cosine(first: Doubles, second: Doubles, weights: Doubles) -> float:
+    """Correlation of centred ranks with weights, all whole numbers; NaN where one side is constant.
+
+    Not by ``@``: of long arrays that is shared among threads, which wait for one another on a busy machine.
+    """
+    mine, other = first * weights, second * weights
+    scale = float(np.sqrt((mine * first).sum() * (other * second).sum()))
+    return float(np.clip((mine * second).sum() / scale, -1.0, 1.0)) if scale else float("nan")
 
 
 def auc(scores: ArrayLike, positives: ArrayLike) -> Scored[float] | Undefined:
@@ -95,6 +104,47 @@ def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     last = np.cumsum(amount)
     twice_mean_rank = 2 * last - amount + 1
     return (twice_mean_rank[inverse] - (values.size + 1)).astype(np.float64)
+
+
+class _WeightedRanks:
+    """Ranks of items that occur so often; sorted once."""
+
+    def __init__(self, values: Doubles) -> None:
+        self._order = np.argsort(values, kind="stable")
+        first = np.concatenate(([True], np.diff(values[self._order]) != 0))
+        self._starts = np.flatnonzero(first)
+        self._group = np.empty(values.size, dtype=np.int64)
+        self._group[self._order] = np.cumsum(first) - 1
+
+    def centred(self, weights: Doubles) -> Doubles:
+        """As ``_centred_ranks`` of each item repeated so often, (n,)."""
+        amount = np.add.reduceat(weights[self._order], self._starts)
+        last = np.cumsum(amount)
+        ranks: Doubles = (2 * last - amount - last[-1])[self._group]
+        return ranks
+
+
+def spearman_of_draws(predictions: ArrayLike, truths: ArrayLike) -> Callable[[Doubles], float]:
+    """``spearman`` of items that are drawn with replacement.
+
+    The function takes how often each occurs, (n,), and gives the value, NaN where it is undefined.
+    """
+    first, second = map(_WeightedRanks, numbers(predictions=predictions, truths=truths))
+    return lambda weights: _cosine(first.centred(weights), second.centred(weights), weights)
+
+
+def auc_of_draws(scores: ArrayLike, positives: ArrayLike) -> Callable[[Doubles], float]:
+    """``auc`` of items that are drawn with replacement, as ``spearman_of_draws``."""
+    values, marks = numbers(scores=scores, positives=np.asarray(positives, dtype=np.float64))
+    ranks, true = _WeightedRanks(values), marks > 0.5
+
+    def found(weights: Doubles) -> float:
+        mine = weights * true
+        pairs = 2.0 * mine.sum() * (weights.sum() - mine.sum())
+        above = float((ranks.centred(weights) * mine).sum())
+        return float(np.clip(0.5 + above / pairs, 0.0, 1.0)) if pairs else float("nan")
+
+    return found
 
 
 _CONSTANT: Final = 1e-12
