@@ -8,8 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from sys import intern
 from typing import Any, Final, TypeAlias
 
 from auscult.errors import REMARKS, RecordError
@@ -251,9 +252,14 @@ def read_verdicts(folder: Path) -> Verdicts:
     path = folder / "verdicts.jsonl"
     hint = "the file was edited or damaged; run the command again with --overwrite"
     return tuple(
-        (verdict_from_json(row, path=path, line=number, hint=hint), {"action": None, **row})
-        for number, row in numbered_lines(path)
+        _shared(verdict_from_json(row, path=path, line=number, hint=hint), row) for number, row in numbered_lines(path)
     )
+
+
+def _shared(verdict: Verdict, row: Mapping[str, Any]) -> tuple[Verdict, Mapping[str, Any]]:
+    """A verdict and its row, which hold their largest part together: of a long record, both are in memory."""
+    probs = {intern(name): share for name, share in verdict.defect_probs.items()}
+    return replace(verdict, defect_probs=probs), {"action": None, **row, "defect_probs": probs}
 
 
 def read_summary(folder: Path, *, hint: str = "") -> dict[str, Any]:
