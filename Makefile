@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 PERTURB := .venvs/perturb
 PY := $(VENV)/bin/python
+# How many mutated files `make fuzz` shares out among the readers.
+INPUTS ?= 100000
 # Bytecode comes with the first import of what is imported: compiling all of it doubles the time of an install.
 PIP := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
 
@@ -13,7 +15,7 @@ help:
 	@echo "make demo      audit masks of real photographs; writes auscult-demo/report.html"
 	@echo "make test      the tests of the core, under 5 minutes with the install"
 	@echo "make test-all  every extra alone, comparisons with other packages, slow tests"
-	@echo "make fuzz      the property tests with examples that no run has seen"
+	@echo "make fuzz      property tests with new examples, and mutated files for the readers: make fuzz INPUTS=100000"
 	@echo "make cards     the judges measured again on all real material in AUSCULT_DATA; writes the default one's card"
 	@echo "make check     formatting, types, imports between rooms, size budgets"
 	@echo "make bench     speed beside other packages, in one run, as ratios"
@@ -56,6 +58,7 @@ test-all: $(VENV)/.peers $(PERTURB)/.done
 
 fuzz: $(VENV)/.core
 	$(PY) -m pytest -n auto --hypothesis-profile search -m "hypothesis and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip"
+	$(PY) tests/fuzz_readers.py --inputs $(INPUTS) --seed $$(date +%s) --keep build/fuzz
 
 # What git shows as changed afterwards is what a card says that is no longer so.
 cards: $(VENV)/.demo

@@ -87,7 +87,7 @@ def test_a_pipe_in_the_place_of_any_file_is_refused_at_once(made: Path, tmp_path
         (out / name).unlink()
         os.mkfifo(out / name)
         for arguments in verbs(made, out).values():
-            with within(1.0):
+            with within(20.0):  # on a busy machine; a pipe that is opened waits for ever
                 assert name in refused(auscult(*arguments)), arguments
         shutil.rmtree(out)
 
@@ -99,7 +99,7 @@ def test_a_pipe_below_the_record_holds_nobody_up(made: Path, out: Path) -> None:
         path.unlink()
         os.mkfifo(path)
     for name, arguments in verbs(made, out).items():
-        with within(5.0):
+        with within(60.0):
             assert auscult(*arguments).code in {0, 2}, name
 
 
@@ -108,7 +108,7 @@ def test_a_pipe_for_the_policy_or_the_calibration_is_refused_at_once(made: Path,
         os.mkfifo(tmp_path / name)
         option = "--policy" if name.startswith("p") else "--calibration"
         verb = "filter" if name.startswith("p") else "gate"
-        with within(1.0):
+        with within(20.0):  # on a busy machine; a pipe that is opened waits for ever
             refused(auscult("act", verb, out, option, tmp_path / name, "--out", tmp_path / "other"))
 
 

@@ -1,0 +1,23 @@
+"""Ten thousand mutated files: no reader crashes, hangs or takes much memory; `make fuzz` tries a hundred thousand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz_readers import TARGETS
+
+SCRIPT = Path(__file__).parents[1] / "fuzz_readers.py"
+INPUTS = 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("target", TARGETS)
+def test_mutated_files_are_read_or_refused(target: str) -> None:
+    command = [sys.executable, str(SCRIPT), "--target", target, "--inputs", str(-(-INPUTS // len(TARGETS)))]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
