@@ -317,18 +317,18 @@ def tables(shown: Sequence[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=sys.stdout, highlight=False)
-    console.width = min(_WIDEST, console.width) if sys.stdout.isatty() else _WIDEST
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120)
+    width = min(_WIDEST, console.width)
     for table in shown:
         title = clean(table.title)
-        found = pieces(table, console.width)
+        found = pieces(table, width)
         for number, piece in enumerate(found, start=1):
             part = f" ({number} of {len(found)})" if len(found) > 1 else ""
             console.print(Text(f"{title}{part}", style="italic"))
             console.print(_grid(piece))
         if not found:
             console.print(Text(f"{title}\n", style="italic"))
-            for block in blocks(table, console.width):
+            for block in blocks(table, width):
                 console.print(Text("\n".join((*block, ""))))
         if table.note:
             console.print(Text(clean(table.note), style="dim"))
