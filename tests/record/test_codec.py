@@ -176,3 +176,12 @@ def test_a_file_that_cannot_be_read_is_named_once(tmp_path: Path) -> None:
         "the row cannot be read: No such file or directory",
         str(tmp_path / "none.json"),
     )
+
+
+def test_half_a_surrogate_pair_where_a_text_is_looked_at() -> None:
+    @dataclass(frozen=True)
+    class Named:
+        kind: Literal["a", "b"]
+
+    with pytest.raises(RecordError, match="half a surrogate pair"):
+        from_json(Named, {"kind": "\ud800"})

@@ -96,6 +96,9 @@ def from_json(
         raise error(message, expected=expected, hint=hint, path=path, line=line) from invalid
     except RecursionError as deep:
         raise error("it nests too deeply", expected=described(kind), hint=hint, path=path, line=line) from deep
+    except UnicodeEncodeError as half:
+        message = "a text in it holds half a surrogate pair"
+        raise error(message, expected=described(kind), hint=hint, path=path, line=line) from half
     except AuscultError as found:  # of a __post_init__, or an unknown key
         raise error(
             found.message, expected=found.expected, hint=found.hint or hint, path=path or found.path, line=line
@@ -296,7 +299,7 @@ def _at(value: object, step: Any) -> Any:
 def _fits(kind: Any, value: object) -> bool:
     try:
         msgspec.convert(value, kind, dec_hook=_array)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
         return False
     return True
 
