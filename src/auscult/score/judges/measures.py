@@ -112,7 +112,7 @@ class Measured:
     """A number, and what a bootstrap needs to compute it for each draw."""
 
     outcome: Scored[float] | Undefined  # the number, or why there is none
-    rows: Doubles  # what it is made of, (m, k): one row per item, or per track
+    rows: NDArray[Any]  # what it is made of, (m, k): one row per item, or per track
     clusters: Sequence[Hashable]  # the cluster of each row, (m,)
     from_sums: FromSums  # from sums of rows (draws, k) to the number of each draw (draws,), NaN where undefined
     # for what does not add up: from how often each row occurs in one draw, (m,), to its number, NaN where undefined;
@@ -508,7 +508,7 @@ def _counted(
     column_of[None] = len(column_of)
     kept = [at for at, label_name in enumerate(found.predicted) if label_name is not None or unparsed == "wrong"]
     shape = (statistic.columns, statistic.classes, statistic.classes + 1)
-    rows = np.zeros((len(kept), *shape))
+    rows = np.zeros((len(kept), *shape), dtype=np.uint8)  # hundreds of cells a row, of which one is 1
     for row, at in zip(rows, kept, strict=True):
         row[columns[at], column_of[found.right[at]], column_of[found.predicted[at]]] = 1
     return Measured(

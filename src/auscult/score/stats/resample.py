@@ -13,7 +13,7 @@ References: as in ``intervals``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def percentile_interval(values: Doubles, *, level: float = 0.95) -> tuple[float,
     return float(low), float(high)
 
 
-def sums_by_cluster(rows: Doubles, members: NDArray[np.int64], clusters: int) -> Doubles:
+def sums_by_cluster(rows: NDArray[Any], members: NDArray[np.int64], clusters: int) -> Doubles:
     """Rows that add up, (n, k), summed over the clusters, 0..clusters-1, of each, (n,): (clusters, k)."""
     total = np.zeros((clusters, rows.shape[1]))
     np.add.at(total, members, rows)
