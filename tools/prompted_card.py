@@ -38,6 +38,7 @@ from auscult.score.judges import (
     with_interval,
 )
 from auscult.score.stats import looks_for, share_below
+from auscult.score.stats.few import Range
 from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
 from auscult.train.prompted.material import MAY_TRAIN, Material
@@ -282,7 +283,14 @@ def results_of(
         values = {row: one.outcome.value if isinstance(one.outcome, Scored) else _NAN for row, one in measured.items()}
         known = {row: draws.values(one) for row, one in measured.items()}
         for row in rows:
-            yield _result((name, row, metric), values[row], known[row], n=len(true), clusters=len(draws.index_of))
+            yield _result(
+                (name, row, metric),
+                values[row],
+                known[row],
+                n=len(true),
+                clusters=len(draws.index_of),
+                within=measured[row].within,
+            )
         for row in list(rows)[1:] if metric in PAIRED else ():
             sign = 1.0 if metric in HIGHER else -1.0
             yield _result(
@@ -294,10 +302,12 @@ def results_of(
             )
 
 
-def _result(key: tuple[str, str, str], value: float, drawn: Doubles, *, n: int, clusters: int) -> Result:
+def _result(
+    key: tuple[str, str, str], value: float, drawn: Doubles, *, n: int, clusters: int, within: Range | None = None
+) -> Result:
     outcome: Scored[float] | Undefined = Undefined("not said by this row, or nothing to measure it on")
     if np.isfinite(value):
-        outcome = with_interval(Scored(value, Signature.of(metric=key[2])), drawn, clusters=clusters)
+        outcome = with_interval(Scored(value, Signature.of(metric=key[2])), drawn, clusters=clusters, within=within)
     return result_of(key, outcome, n=n, clusters=clusters)
 
 

@@ -133,7 +133,7 @@ def results_of(name: str, table: Table, rows: Mapping[str, JudgeColumns], *, see
             draws = ClusterDraws.of(clusters, rng=rng, replicates=REPLICATES)
             yield result_of(
                 (name, row, metric),
-                with_interval(outcome, draws.values(measured), clusters=len(clusters)),
+                with_interval(outcome, draws.values(measured), clusters=len(clusters), within=measured.within),
                 n=len(kept),
                 clusters=len(clusters),
             )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import OutputError, UsageError
 from auscult.judge.masks.prompted.calibration import mean_iou
-from auscult.judge.masks.prompted.network import load_member
+from auscult.judge.masks.prompted.network import FOLDER, load_member
 from auscult.judge.masks.prompted.view import Lens
 from auscult.judge.masks.shared import softmax
 from auscult.nets.prompted import Design, PromptedNet
@@ -107,6 +107,17 @@ def test_folded_pads_change_nothing(shipped: Shipped, tmp_path: Path) -> None:
     assert fold_pads(path) == 0
 
 
+def signed_weights(path: Path) -> list[str]:
+    onnx = pytest.importorskip("onnx")
+    return [one.name for one in onnx.load(str(path)).graph.initializer if one.data_type == onnx.TensorProto.INT8]
+
+
+def test_what_ships_says_the_same_on_every_processor() -> None:
+    """Sums of products with signed weights overflow on processors without VNNI."""
+    for number in (0, 1):
+        assert not signed_weights(FOLDER / f"member{number}.onnx")
+
+
 @pytest.mark.slow
 def test_in_eight_bits_it_is_smaller_and_nearly_the_same(shipped: Shipped, tmp_path: Path) -> None:
     seen = [inputs(shipped.net, 6, seed) for seed in range(2)]
@@ -114,6 +125,7 @@ def test_in_eight_bits_it_is_smaller_and_nearly_the_same(shipped: Shipped, tmp_p
     whole = load_member(shipped.path)
     assert small.lens == whole.lens
     assert small.path.stat().st_size < 0.4 * whole.path.stat().st_size
+    assert not signed_weights(small.path)
     for given in seen:
         told, kept = (mean_iou(softmax(member(given)["ious"])) for member in (whole, small))
         assert np.abs(told - kept).max() < 0.02

@@ -350,13 +350,14 @@ def flagged_worse(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """How much larger the mean error is on flagged masks than on the others; higher is better."""
     if predicted.flagged is None or predicted.flagged.all() or not predicted.flagged.any():
         return _nothing("flags all or nothing")
-    off, flag = np.abs(predicted.iou - truth.iou), predicted.flagged
+    both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
+    off, flag = np.abs(predicted.iou - truth.iou)[both], predicted.flagged[both]
     rows = np.column_stack([off * flag, flag, off * ~flag, ~flag]).astype(np.float64)
     value = float(_difference_of_means(rows.sum(axis=0)[None])[0])
     return Measured(
         outcome=Scored(value, Signature.of(metric="flagged worse")),
         rows=rows,
-        clusters=tuple(truth.cluster),
+        clusters=tuple(truth.cluster[both]),
         from_sums=_difference_of_means,
         n=len(rows),
     )

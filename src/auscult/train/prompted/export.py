@@ -114,8 +114,27 @@ def in_eight_bits(path: Path, target: Path, seen: Sequence[Inputs]) -> Path:
             )
         except OSError as error:
             raise OutputError(f"cannot be written: {error.strerror}", path=target) from error
+    unsign_weights(target)
     describe(target, load_member(path).lens)
     return target
+
+
+def unsign_weights(path: Path) -> int:
+    """Write weights in 8 bits as unsigned numbers with a zero point of 128, in place; returns how many there are.
+
+    The numbers are the same. Products of unsigned and signed bytes are added in 16 bits by processors without VNNI and
+    may overflow there: the shipped networks' estimates were off by .009 in the mean and .22 at most.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(str(path))
+    tensors = {one.name: one for one in model.graph.initializer if one.data_type == onnx.TensorProto.INT8}
+    for name, tensor in tensors.items():
+        values = numpy_helper.to_array(tensor).astype(np.int16) + 128
+        tensor.CopyFrom(numpy_helper.from_array(values.astype(np.uint8), name))
+    onnx.save(model, str(path))
+    return len(tensors)
 
 
 def fold_pads(path: Path) -> int:
