@@ -141,9 +141,9 @@ def test_a_page_that_shows_other_output_is_found() -> None:
     assert _missing(("...", "other"), printed) == "other"
 
 
-def test_the_verdict_in_the_readme_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verdict_in_the_docs_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The judge says it of the quickstart's mask with a hole; numbers are rounded and may move a little."""
-    (block,) = [block for block in blocks(README) if block.mark == "verdict: 001/dog"]
+    (block,) = [block for block in blocks(DOCS / "verdicts.md") if block.mark == "verdict: 001/dog"]
     shown = json.loads(block.body)
     monkeypatch.chdir(tmp_path)
     _run_python(DOCS / "quickstart.md", _setup(), {"__name__": "setup"})

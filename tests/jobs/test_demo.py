@@ -127,11 +127,23 @@ def test_every_candidate_of_every_photograph_is_judged(finished: Path) -> None:
     items = _rows(finished / "input" / "items.jsonl")
     summary = json.loads((finished / "summary.json").read_text(encoding="utf-8"))
     verdicts = _rows(finished / "verdicts.jsonl")
-    assert 100 <= len(items) <= 200
+    assert 100 <= len(items) <= 240
     assert (summary["n"], summary["ok"], summary["failed"]) == (len(items), len(items), 0)
     assert {row["id"] for row in verdicts} == {row["id"] for row in items}
     assert {Path(str(row["frame"])).name for row in items} == {photo["file"] for photo in demo.load_photos()}
     assert "<html" in (finished / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.extra_demo
+@installed
+def test_the_worst_drawn_masks_are_bad_ones(finished: Path) -> None:
+    table = demo.worst_drawn(finished)
+    assert len(table.rows) == 10
+    true = [float(row[-1]) for row in table.rows]
+    assert max(true) < 0.8
+    assert sum(iou < 0.5 for iou in true) >= 8
+    assert not any(row[1] == "accept" for row in table.rows)
+    assert {row[0].rpartition("/")[2] for row in table.rows} <= set(demo.DRAWN)
 
 
 @pytest.mark.extra_demo
@@ -142,14 +154,15 @@ def test_every_object_has_a_segmented_and_stressed_candidates(finished: Path) ->
     objects = sum(len(photo["objects"]) for photo in demo.load_photos())
     assert kinds[demo.GRABCUT] == objects
     assert kinds["perfect"] == objects
-    assert set(kinds) == {demo.GRABCUT, *demo.STRESSED}
+    assert sum(kinds[name] for name in demo.DEEPLAB) >= 30
+    assert set(kinds) == {*demo.DRAWN, *demo.STRESSED}
     for row in items:
         truth = row["truth"]
         assert isinstance(truth, dict)
         assert (finished / "input" / str(row["mask"])).is_file()
         assert (finished / "input" / truth["mask"]).is_file()
-        grabcut = str(row["id"]).endswith(f"/{demo.GRABCUT}")
-        assert set(truth) == ({"mask"} if grabcut else {"mask", "iou", "defect", "difficulty", "action"})
+        drawn = str(row["id"]).rpartition("/")[2] in demo.DRAWN
+        assert set(truth) == ({"mask"} if drawn else {"mask", "iou", "defect", "difficulty", "action"})
 
 
 @pytest.mark.extra_demo

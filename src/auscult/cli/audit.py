@@ -13,6 +13,7 @@ from auscult.jobs.options import AuditOptions
 
 if TYPE_CHECKING:
     from auscult.record.reader import Run
+    from auscult.report.tables import Table
 
 
 @command(AuditOptions)
@@ -28,8 +29,8 @@ def audit(options: AuditOptions, shown: Shown) -> None:
     show.exit_code(summary, max_failed=shown.max_failed, record=options.out)
 
 
-def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None:
-    """Print a finished record: the summary as JSON, or its tables."""
+def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: Table | None = None) -> None:
+    """Print a finished record: the summary as JSON, or its tables, with another table of the worst masks first."""
     from auscult.record.manifest import notes_of
     from auscult.record.reader import read_run
 
@@ -40,7 +41,7 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None
         return
     from auscult.report.tables import console_tables
 
-    show.tables(console_tables(run))
+    show.tables(console_tables(run) if worst is None else [worst, *console_tables(run, worst=0)])
     for note in notes_of(run.manifest):
         show.say(f"note: {note}")
     _say_remarks(run)

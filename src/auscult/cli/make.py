@@ -31,10 +31,10 @@ def make_scenes_command(options: MakeOptions, shown: Shown) -> None:
 
 @command(DemoOptions)
 def demo(options: DemoOptions, shown: Shown) -> None:
-    """Audit candidate masks of real photographs: a classical segmenter's and stressed ones."""
-    from auscult.jobs.demo import run_demo
+    """Audit candidate masks of real photographs: a model's, a classical segmenter's, and stressed ones."""
+    from auscult.jobs.demo import run_demo, worst_drawn
 
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary = run_demo(options, progress)
-    show_record(options.out, summary=summary.as_json(), json=shown.json)
+    show_record(options.out, summary=summary.as_json(), json=shown.json, worst=worst_drawn(options.out))
     show.exit_code(summary, max_failed=shown.max_failed, record=options.out)

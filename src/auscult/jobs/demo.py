@@ -1,8 +1,9 @@
 """``auscult demo``: the main job on photographs that scikit-image ships, with nothing to download.
 
-The outlines in ``demo_photos.json`` were drawn by hand for this purpose. GrabCut from a box gives one real candidate
-per object, the stressors give the candidates whose defect is known. Both are kept in ``input/`` of the output folder
-as an INPUT like any other, which is then audited.
+The outlines in ``demo_photos.json`` were drawn by hand for this purpose. ``demo_masks.json`` has masks that DeepLab v3
+drew of the objects' boxes, with its mistakes; GrabCut from a box gives one more candidate per object, and the stressors
+those whose defect is known. All are kept in ``input/`` of the output folder as an INPUT like any other, which is then
+audited.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources, util
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -36,16 +38,23 @@ from auscult.jobs.stress import ITEMS, TARGETS, Stresser
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, rasterize
 from auscult.media.paths import safe_name
-from auscult.media.rle import encode
+from auscult.media.rle import decode, encode
 from auscult.models.classical.grabcut import MODEL
 from auscult.record.digest import digest_json
 from auscult.record.folder import INPUT, MANIFEST, require_own_folder
 from auscult.record.manifest import build
+from auscult.record.reader import read_run
 from auscult.record.schema import Summary
+from auscult.report.facts import ACTION_WORDS, action_key, interval, number
+from auscult.report.tables import Table
 from auscult.types import DEFECTS, Box, Frame, Item, Mask, MaskRef, Query
 
 OUTLINES = "demo_photos.json"
+MASKS = "demo_masks.json"
 GRABCUT = "grabcut"
+DEEPLAB = ("deeplab_close", "deeplab_wide")
+DRAWN = (*DEEPLAB, GRABCUT)
+"""Candidates that a model or a segmenter drew."""
 # One merge and one wrong object each: with all of them those two would make up half of the demonstration.
 STRESSED = frozenset(
     {
@@ -69,7 +78,7 @@ def run_demo(options: DemoOptions, progress: Progress | None = None) -> Summary:
     out, workers, overwrite = options.out, options.n_workers, options.overwrite
     _check_free(out, overwrite=overwrite)
     candidates = RunOptions(out=out / INPUT, workers=workers, timeout_s=_TIMEOUT_S, overwrite=overwrite)
-    run_verb(Candidates(candidates, items, seed=options.seed, outlines=digest_json(photos)), listener)
+    run_verb(Candidates(candidates, items, seed=options.seed, outlines=digest_json([photos, load_masks()])), listener)
     return audit_folder(AuditOptions(source=out / INPUT, out=out, workers=workers, overwrite=overwrite), listener)
 
 
@@ -78,6 +87,40 @@ def load_photos() -> list[dict[str, Any]]:
     text = resources.files("auscult.jobs").joinpath(OUTLINES).read_text(encoding="utf-8")
     photos: list[dict[str, Any]] = json.loads(text)["photos"]
     return photos
+
+
+def load_masks() -> dict[str, dict[str, Any]]:
+    """DeepLab's masks as COCO RLE, by object and by how much it saw round the object's box; `studies/demo_masks.py`."""
+    text = resources.files("auscult.jobs").joinpath(MASKS).read_text(encoding="utf-8")
+    masks: dict[str, dict[str, Any]] = json.loads(text)
+    return masks
+
+
+def worst_drawn(out: Path, *, most: int = 10) -> Table:
+    """The masks that DeepLab and GrabCut drew and the judge thinks least of, with the truth that it did not see."""
+    read = read_run(out)
+    truths = {row["id"]: row["iou"] for row in read.truths()}
+    drawn = sorted(
+        (verdict for verdict, _ in read.verdicts if verdict.id.rpartition("/")[2] in DRAWN and verdict.iou is not None),
+        key=lambda verdict: (verdict.iou, verdict.id),
+    )
+    rows = tuple(
+        (
+            verdict.id,
+            ACTION_WORDS[action_key(verdict.action)],
+            verdict.defect or "",
+            f"{number(verdict.iou)} {interval(verdict.iou_low, verdict.iou_high)}".strip(),
+            number(truths[verdict.id]),
+        )
+        for verdict in drawn[:most]
+    )
+    rest = [truths[verdict.id] for verdict in drawn[most:]]
+    return Table(
+        title=f"The worst {len(rows)} of {len(drawn)} masks that DeepLab v3 and GrabCut drew",
+        header=("id", "action", "defect", "estimated IoU", "true IoU"),
+        rows=rows,
+        note=f"In the judge's order; it saw no truth. The mean true IoU of the other {len(rest)} is {fmean(rest):.2f}.",
+    )
 
 
 def photo_folder(photos: Sequence[Mapping[str, Any]]) -> Path:
@@ -156,7 +199,7 @@ class CandidateMaker:
         boxes = {item.id: item.extra["box"] for item in group.items}
         frame = read_frame(group.items[0].frame)
         return [
-            made if made.errors else _with_grabcut(_shortened(made), frame, boxes[made.id])
+            made if made.errors else _with_drawn(_shortened(made), frame, boxes[made.id])
             for made in self.stresser(group)
         ]
 
@@ -169,14 +212,18 @@ def _shortened(made: Result) -> Result:
     return replace(made, rows={**made.rows, ITEMS: items}, files=files)
 
 
-def _with_grabcut(made: Result, frame: Frame, box: Sequence[int]) -> Result:
-    """Put the segmenter's candidate first; its truth is the mask alone, since its defect is not known."""
+def _with_drawn(made: Result, frame: Frame, box: Sequence[int]) -> Result:
+    """Put DeepLab's and GrabCut's candidates first; their truth is the mask alone, since their defect is not known."""
     items = made.rows[ITEMS]
-    name = f"masks/{safe_name(made.id)}/{GRABCUT}.png"
-    row = {key: items[0][key] for key in ("id", "frame", "mask", "text", "clip")}
-    row |= {"id": f"{made.id}/{GRABCUT}", "mask": name, "truth": {"mask": items[0]["truth"]["mask"]}}
-    mask = segmented(frame, (box[0], box[1], box[2], box[3]))
-    return replace(made, rows={**made.rows, ITEMS: [row, *items]}, files={**made.files, name: encode_mask(mask)})
+    shared = {key: items[0][key] for key in ("id", "frame", "mask", "text", "clip")}
+    masks = {name: decode(rle) for name, rle in load_masks()[made.id].items()}
+    masks[GRABCUT] = segmented(frame, (box[0], box[1], box[2], box[3]))
+    files = {f"masks/{safe_name(made.id)}/{name}.png": encode_mask(mask) for name, mask in masks.items()}
+    rows = [
+        {**shared, "id": f"{made.id}/{name}", "mask": path, "truth": {"mask": items[0]["truth"]["mask"]}}
+        for name, path in zip(masks, files, strict=True)
+    ]
+    return replace(made, rows={**made.rows, ITEMS: [*rows, *items]}, files={**made.files, **files})
 
 
 def segmented(frame: Frame, box: Box) -> Mask:
