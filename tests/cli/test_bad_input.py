@@ -113,7 +113,8 @@ def test_the_rest_of_the_folder_is_judged(in_folder: Audited) -> None:
     assert in_folder.judged["empty"]["defect"] == "empty"
     assert in_folder.judged["empty"]["iou"] is None
     assert in_folder.judged["empty"]["action"] == "reject"
-    assert in_folder.judged["full"]["iou"] is not None
+    assert in_folder.judged["full"]["iou"] is None
+    assert in_folder.judged["full"]["action"] == "unjudged"
     summary = json.loads((in_folder.out / "summary.json").read_text())
     assert in_folder.ran.code == 1
     remarks = [row for row in in_folder.errors if row["stage"] == "frames"]

@@ -81,7 +81,7 @@ def test_a_verdict_without_the_key_action_is_one_nobody_decided_on(record: Path,
     )
     options = FilterOptions(folder=tmp_path / "cut", actions=EVERY, out=tmp_path / "out")
     assert filter_record(options).ids == ()
-    assert report_folder(tmp_path / "cut").by_action == dict.fromkeys(EVERY, 0)
+    assert report_folder(tmp_path / "cut").by_action == dict.fromkeys((*EVERY, "unjudged"), 0)
     chosen = filter_record(replace(options, policy="default", out=tmp_path / "again"))
     assert chosen.by_action == filter_record(replace(options, folder=record, out=tmp_path / "whole")).by_action
 
@@ -96,6 +96,7 @@ def test_another_policy_decides_again_from_what_the_judge_said(record: Path, tmp
     assert chosen.policy == "mine"
     assert chosen.by_action == {
         "accept": len(chosen.ids), "minor_revision": 0, "major_revision": 0, "reject": len(verdicts) - len(chosen.ids),
+        "unjudged": 0,
     }  # fmt: skip
     assert "=empty" not in chosen.ids
     release = filter_record(FilterOptions(folder=record, actions=EVERY, policy="release", out=tmp_path / "r"))

@@ -85,7 +85,7 @@ def rows_of(tmp_path: Path, masks: Sequence[Bools], ious: Sequence[float], **nam
             run.append("masks.jsonl", {"id": f"v/{number}", "segmentation": encode(mask)})
             run.append("verdicts.jsonl", verdict_to_json(judged(f"v/{number}", mask, ious[number])))
         verdicts = read_verdicts(run.path)
-        write_clips(ResultWriter(run, Silent()), listing, verdicts=verdicts, policy=DEFAULT, workers=0)
+        write_clips(ResultWriter(run, Silent()), tracks_of(listing), verdicts=verdicts, policy=DEFAULT, workers=0)
     return rows(tmp_path / "out" / "clips.jsonl")
 
 

@@ -40,7 +40,7 @@ def test_no_two_parts_share_a_file_and_a_name_of_ones_own_stays(names: list[tupl
 
 
 def test_pictures_whose_names_would_meet(tmp_path: Path) -> None:
-    names = ("x.jpg", "x.png", "X.jpg", "x.jpg.png")
+    names = ("x.jpg", "x.jpeg", "X.jpg", "x.jpg.jpeg")
     for number, name in enumerate(names):
         save_frame(tmp_path / "in" / "a" / name, seed=number)
     assert run(tmp_path / "in", tmp_path / "out", "vision", "gaussian_noise", severities="1").ok == 4

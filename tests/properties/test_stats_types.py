@@ -48,6 +48,7 @@ def listed(x: Sequence[Any]) -> dict[str, Any]:
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "apc": lambda x, y: stats.apc(x[0], [y[0], x[1]]),
     "auc": stats.auc,
+    "auc_of_draws": lambda x, y: stats.auc_of_draws(x, y)(np.ones(len(x))),
     "auc_interval": lambda x, y: stats.auc_interval(x, y, **listed(x)),
     "bootstrap_interval": lambda x, y: stats.bootstrap_interval(
         lambda v: sum(map(float, v)) / len(v), [x, y], rng=rng()
@@ -86,6 +87,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "share_below": lambda x, _: stats.share_below(x, **listed(x)),
     "sign_flips": lambda x, _: stats.sign_flips(x),
     "spearman": stats.spearman,
+    "spearman_of_draws": lambda x, y: stats.spearman_of_draws(x, y)(np.ones(len(x))),
     "spearman_interval": lambda x, y: stats.spearman_interval(x, y, **listed(x)),
     "theil_sen": lambda x, _: theil_sen(x, np.arange(len(x))),
     "upper_bound": lambda x, _: upper_bound(x[0], x[0] + 1),

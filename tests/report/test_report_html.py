@@ -423,5 +423,6 @@ def test_markup_is_made_in_one_place() -> None:
     sources = {path.relative_to(room.parent).as_posix(): path.read_text() for path in room.parent.rglob("*.py")}
     assert [name for name, text in sources.items() if "import Environment" in text] == ["report/page.py"]
     assert [name for name, text in sources.items() if "<svg" in text] == ["report/drawing.py"]
-    assert not [name for name, text in sources.items() if re.search("<(html|body|table|div)", text)]
+    marked = [name for name, text in sources.items() if re.search("<(html|body|table|div)", text)]
+    assert marked == ["types.py"]  # a verdict in a notebook, which test_python_given feeds hostile words
     assert ["<!doctype html>" in path.read_text() for path in (room / "templates").glob("*.html")].count(True) == 1

@@ -20,7 +20,7 @@ from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
 from auscult.cases.ids import counted, shown
 from auscult.cases.nearest import nearest
 from auscult.cases.problems import ListError, Problems, few, required_file, unique
-from auscult.cases.walk import is_file, is_folder
+from auscult.cases.walk import is_file, is_folder, suffix
 from auscult.errors import REMARKS, ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
@@ -416,5 +416,21 @@ def layouts(source: Path, options: ListOptions) -> Iterator[Dataset]:
     entries = sorted(registry.entries("dataset"), key=lambda entry: (entry.package == registry.BUILT_IN, entry.name))
     for entry in entries:
         dataset: Dataset = entry.load()
-        if dataset.recognises(source, options):
+        if _may_be(dataset, source) and dataset.recognises(source, options):
             yield dataset
+
+
+def _may_be(dataset: Dataset, source: Path) -> bool:
+    """Whether the names of files and folders say nothing against a layout.
+
+    A layout may have ``marked_by``, endings of INPUT or names in it of which one must be there, and ``unmarked_by``,
+    names of which none may be.
+    """
+    marks: tuple[str, ...] = getattr(dataset, "marked_by", ())
+    others: tuple[str, ...] = getattr(dataset, "unmarked_by", ())
+    found = not marks or any(suffix(source.name) == mark or _is_there(source / mark) for mark in marks)
+    return found and not any(_is_there(source / name) for name in others)
+
+
+def _is_there(path: Path) -> bool:
+    return is_file(path) or is_folder(path)

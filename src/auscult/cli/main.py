@@ -21,7 +21,7 @@ from auscult.version import VERSION
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "demo": ("make:demo", "Audit masks of real photographs: a model's, a segmenter's and stressed ones."),
+        "demo": ("make:demo", "Audit masks of real photographs, of models and stressed."),
         "audit": ("audit:audit", "Judge every candidate mask of INPUT without ground truth."),
         "make": ("make:app", "Make cases from nothing, with exact truth."),
         "stress": ("stress:app", "Make controlled test material: what can go wrong, on purpose."),

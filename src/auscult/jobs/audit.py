@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from auscult.act.policy import load_policy
 from auscult.cases.listing import Listing
 from auscult.errors import Mismatch
-from auscult.jobs.clip_tracks import clip_offer
+from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
 from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, judge_spec, make_auditor
 from auscult.jobs.options import AuditOptions, arguments_of
 from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, ResultWriter, run_verb
@@ -131,13 +131,16 @@ class Audit(FrameVerb[Summary]):
         """Write everything that is computed from the verdicts, which are read once."""
         # imported late, so that the first verdict comes sooner
         from auscult.jobs.against_truth import collect_truth
-        from auscult.jobs.clips import write_clips
         from auscult.jobs.finish import draw_worst, finish_run
 
         workers, verdicts = self.options.n_workers, read_verdicts(writer.run.path)
         listing = _chosen(self.listing, verdicts)
         draw_worst(writer, listing.items, verdicts=verdicts, workers=workers)
-        write_clips(writer, listing, verdicts=verdicts, policy=self._policy, workers=workers)
+        writer.run.remove(CLIPS)
+        if clips := tracks_of(listing):
+            from auscult.jobs.clips import write_clips
+
+            write_clips(writer, clips, verdicts=verdicts, policy=self._policy, workers=workers)
         collect_truth(writer, listing, verdicts=verdicts, workers=workers)
         writer.progress.stage("tables and report", 0)
         return finish_run(writer.run, command="audit", verdicts=verdicts)

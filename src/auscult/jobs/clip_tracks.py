@@ -26,6 +26,7 @@ from auscult.cases.ids import NaturalKey, natural_key
 from auscult.cases.listing import Listing
 from auscult.types import Item
 
+CLIPS = "clips.jsonl"
 LEAST_FRAMES = 2
 
 _LEAST_CONSECUTIVE = 8

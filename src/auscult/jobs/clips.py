@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from auscult.act.clips import clip_verdict
 from auscult.act.policy import Policy
 from auscult.arrays import motion
-from auscult.cases.listing import Listing
 from auscult.errors import AuscultError, ErrorRecord
-from auscult.jobs.clip_tracks import ClipTracks, ObjectTrack, tracks_of
+from auscult.jobs.clip_tracks import CLIPS, ClipTracks, ObjectTrack
 from auscult.jobs.runner import ErrorLog, ResultWriter
 from auscult.media.frames import read_reduced
 from auscult.media.rle import decode
@@ -402,25 +401,21 @@ def _mark(frames: _Frames, index: int, *, kind: str, why: str) -> Mark:
     )
 
 
-FILE = "clips.jsonl"
-
 _TIMEOUT_S = 120.0
 
 
-def write_clips(writer: ResultWriter, listing: Listing, *, verdicts: Verdicts, policy: Policy, workers: int) -> None:
-    """Write a row for each track of each video; earlier ones are replaced."""
+def write_clips(
+    writer: ResultWriter, clips: Sequence[ClipTracks], *, verdicts: Verdicts, policy: Policy, workers: int
+) -> None:
+    """Write a row for each track of each video, after earlier ones."""
     run = writer.run
-    run.remove(FILE)
-    clips = tracks_of(listing)
-    if not clips:
-        return
     wanted = {item.id for clip in clips for track in clip.tracks for item in track.items.values()}
     judged = {verdict.id: verdict for verdict, _ in verdicts if verdict.id in wanted}
     masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     writer.progress.stage("following clips", sum(len(clip.frames) for clip in clips))
     known = {name: masks[name] for name in judged if name in masks}
     for clip, seen in _followed(clips, known, workers=workers, errors=writer.errors):
-        run.append_many(FILE, _rows(clip, seen, verdicts=judged, policy=policy))
+        run.append_many(CLIPS, _rows(clip, seen, verdicts=judged, policy=policy))
         writer.progress.step(len(clip.frames))
 
 

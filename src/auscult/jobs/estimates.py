@@ -131,9 +131,10 @@ class _Both:
 
 def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Sequence[JudgedPair]) -> BesideScore:
     """Compare the judge with the model's own score."""
-    both = _both(rows)
-    if len(both.verdicts) < 2:
+    scored = [(verdict, score, row) for verdict, row in rows if (score := _score(verdict, row)) is not None]
+    if len(scored) < 2:
         return BesideScore(metrics={}, tables={})
+    both = _both(scored)
     metrics: Metrics = {}
     n = len(both.verdicts)
     agreement = spearman_interval(
@@ -161,11 +162,8 @@ def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Seque
     )
 
 
-def _both(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> _Both:
-    kept = sorted(
-        ((verdict, score, row) for verdict, row in rows if (score := _score(verdict, row)) is not None),
-        key=lambda triple: triple[0].id,
-    )
+def _both(scored: Sequence[tuple[Verdict, float, Mapping[str, Any]]]) -> _Both:
+    kept = sorted(scored, key=lambda triple: triple[0].id)
     scores = tuple(score for _, score, _ in kept)
     ious = tuple(verdict.iou or 0.0 for verdict, _, _ in kept)
     return _Both(

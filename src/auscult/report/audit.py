@@ -275,10 +275,10 @@ def _score(run: Run, tables: Mapping[str, object], thumbnails: Mapping[str, byte
 
 
 def _clips(run: Run, verdicts: Sequence[Verdict]) -> Section | None:
-    views = clip_views(run, links={verdict.id: f"#i{index}" for index, verdict in enumerate(verdicts[:LISTED], 1)})
-    if not views:
-        return None
     total = len(run.clips)
+    if not total:
+        return None
+    views = clip_views(run, links={verdict.id: f"#i{index}" for index, verdict in enumerate(verdicts[:LISTED], 1)})
     left = f"The worst {len(views)} of {total:,} are shown; all are in `clips.jsonl`."
     return Section(
         name="clips",

@@ -121,7 +121,8 @@ def test_models_and_judges_are_not_compared(records: tuple[Path, Path], tmp_path
     assert "one is a record of `auscult run r2`, audit of `auscult audit`" in mixed.err
     written = auscult("compare", tmp_path / "audit", tmp_path / "audit", "--out", tmp_path / "out")
     assert written.code == 2
-    assert "--out with records of a suite of models, such as `auscult run r2`" in written.err
+    assert "the record holds no verdicts" in written.err
+    assert not (tmp_path / "out").exists()
 
 
 def clips(folder: Path) -> Path:

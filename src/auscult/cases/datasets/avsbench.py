@@ -277,6 +277,7 @@ class AvsBenchDataset(ReferringLayout):
     """Clips whose sound says what is meant."""
 
     name = "datasets.avsbench.v1"
+    marked_by = (SEMANTIC, *(f"{home}{kind.table}" for kind in _SUBSETS for home in ("", f"{kind.folder}/")))
     meta = Metadata(
         summary="AVSBench s4 and ms3: s4_meta_data.csv with s4_data/, ms3_meta_data.csv with ms3_data/; and -semantic",
         goal="lists clips with the masks of everything that sounds",

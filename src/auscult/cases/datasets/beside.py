@@ -19,7 +19,6 @@ from auscult.types import Metadata
 
 _PICTURES = (".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".png")
 """Which of several files of one name is the picture: the first of these; a mask is never a JPEG."""
-_OTHER_LAYOUTS = (*PICTURE_FOLDERS, *MASK_FOLDERS, "JPEGImages", "items.jsonl")
 
 
 class BesideDataset(Layout):
@@ -27,6 +26,7 @@ class BesideDataset(Layout):
 
     name = "datasets.beside.v1"
     takes_objects = True
+    unmarked_by = (*PICTURE_FOLDERS, *MASK_FOLDERS, "JPEGImages", "items.jsonl")
     meta = Metadata(
         summary="x.jpg beside x.png, or x with x_mask, x_seg or x_gt, in one folder",
         goal="lists masks that were saved next to their pictures",
@@ -39,7 +39,7 @@ class BesideDataset(Layout):
 
     def matches(self, source: Path) -> bool:
         """Whether a picture and its mask stand in the folder, or in each of the folders in it."""
-        if not source.is_dir() or any((source / name).exists() for name in _OTHER_LAYOUTS):
+        if not source.is_dir():
             return False
         if _masks(file_names(source)):
             return True

@@ -158,6 +158,7 @@ class CocoDataset:
     """COCO instances or results."""
 
     name = "datasets.coco.v1"
+    marked_by = (".json",)
     meta = Metadata(
         summary="COCO json with --images FOLDER: instances, or results with --instances FILE",
         goal="lists annotations and detections in the format most tools write",

@@ -124,6 +124,7 @@ class CvatDataset:
     """Polygons and painted masks that one xml names."""
 
     name = "datasets.cvat.v1"
+    marked_by = (".xml", FILE)
     meta = Metadata(
         summary='CVAT xml: annotations.xml of "CVAT for images 1.1" with images/, or with --images FOLDER',
         goal="lists what people drew with CVAT",

@@ -103,7 +103,7 @@ def widening(sizes: ArrayLike, *, level: float = 0.95, root: bool = False) -> fl
 
     Example:
         >>> round(widening([1] * 5), 4), round(widening([1, 1, 1, 1, 6]), 4), widening([1] * 30)
-        (1.5838, 3.8103, 1.0)
+        (1.5838, 3.9631, 1.0)
     """
     between(level=level)
     items = np.asarray(sizes, dtype=np.float64)
