@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score import stats
-from auscult.score.stats.few import ROOT, SHARE, Range, widened
+from auscult.score.stats.few import CORRELATION, ROOT, SHARE, Range, widened
 from auscult.score.stats.intervals import with_interval as of_draws
 from auscult.score.stats.labels import Unparsed
 from auscult.score.stats.resample import CELLS, FromSums, draws_in_parts, sums_by_cluster
@@ -250,7 +250,8 @@ def rmse(
 def bias(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Mean of estimated minus true IoU; best is 0."""
     both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
-    return mean_of((predicted.iou - truth.iou)[both], truth.cluster[both], metric="bias")
+    found = mean_of((predicted.iou - truth.iou)[both], truth.cluster[both], metric="bias")
+    return replace(found, within=CORRELATION)
 
 
 def judged(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
@@ -262,7 +263,8 @@ def spearman(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Rank agreement of estimated and true IoU, -1..1, higher is better, over the masks that have both."""
     both = ~(np.isnan(predicted.iou) | np.isnan(truth.iou))
     ours, true = predicted.iou[both], truth.iou[both]
-    found = _ranked(stats.spearman(ours, true), stats.spearman_of_draws(ours, true), clusters=truth.cluster[both])
+    drawn = stats.spearman_of_draws(ours, true)
+    found = _ranked(stats.spearman(ours, true), drawn, clusters=truth.cluster[both], within=CORRELATION)
     return replace(found, unparsed=int(np.count_nonzero(np.isnan(predicted.iou) & ~np.isnan(truth.iou))))
 
 
@@ -271,10 +273,13 @@ def auc_of_good(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     rank = predicted.iou if predicted.rank is None else predicted.rank
     there = ~np.isnan(rank)
     ours, good = rank[there], truth.iou[there] >= GOOD
-    return _ranked(stats.auc(ours, good), stats.auc_of_draws(ours, good), clusters=truth.cluster[there])
+    drawn = stats.auc_of_draws(ours, good)
+    return _ranked(stats.auc(ours, good), drawn, clusters=truth.cluster[there], within=SHARE)
 
 
-def _ranked(outcome: Scored[float] | Undefined, drawn: FromWeights, *, clusters: NDArray[Any]) -> Measured:
+def _ranked(
+    outcome: Scored[float] | Undefined, drawn: FromWeights, *, clusters: NDArray[Any], within: Range
+) -> Measured:
     return Measured(
         outcome=outcome,
         rows=np.ones((len(clusters), 1)),
@@ -282,6 +287,7 @@ def _ranked(outcome: Scored[float] | Undefined, drawn: FromWeights, *, clusters:
         from_sums=mean_of_sums,
         from_weights=drawn,
         n=len(clusters),
+        within=within,
     )
 
 
@@ -296,7 +302,7 @@ def coverage(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
 def width(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     """Mean width of the judge's own 90 % interval; lower is better."""
     low, high, _, clusters = _intervals(predicted, truth)
-    return mean_of(high - low, clusters, metric="width", without=NO_INTERVAL)
+    return replace(mean_of(high - low, clusters, metric="width", without=NO_INTERVAL), within=SHARE)
 
 
 def _intervals(predicted: JudgeColumns, truth: TruthColumns) -> tuple[Doubles, Doubles, Doubles, NDArray[Any]]:

@@ -91,6 +91,8 @@ class Range:
 
 SHARE: Final = Range(low=0.0, high=1.0)
 """Shares, and means of scores of 0..1."""
+CORRELATION: Final = Range(low=-1.0, high=1.0)
+"""Correlations, and differences of shares."""
 ROOT: Final = Range(low=0.0, high=1.0, root=True)
 """RMSE of numbers of 0..1."""
 

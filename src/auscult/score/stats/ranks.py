@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.few import SHARE, Range, widened
+from auscult.score.stats.few import CORRELATION, SHARE, widened
 from auscult.score.stats.inputs import members_of, numbers, same_length
 from auscult.score.stats.intervals import with_interval
 from auscult.score.stats.resample import CELLS, draws_in_parts, resampled
@@ -148,7 +148,6 @@ def auc_of_draws(scores: ArrayLike, positives: ArrayLike) -> Callable[[Doubles],
 
 
 _CONSTANT: Final = 1e-12
-_CORRELATION: Final = Range(low=-1.0, high=1.0)
 
 
 def spearman_interval(
@@ -170,7 +169,7 @@ def spearman_interval(
     total, draws = resampled(columns, members_of(clusters), _pearson, rng=rng, replicates=replicates, level=level)
     if draws is None:
         return plain
-    found = with_interval(plain, draws, clusters=total, level=level, within=_CORRELATION, ranks="among all items")
+    found = with_interval(plain, draws, clusters=total, level=level, within=CORRELATION, ranks="among all items")
     return found or plain
 
 
