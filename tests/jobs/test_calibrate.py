@@ -60,6 +60,17 @@ def test_true_ious_give_intervals_that_hold_their_promise() -> None:
     assert 0.86 <= np.mean(held) <= 0.95
 
 
+def test_a_judge_without_intervals_gets_them_from_true_ious_alone() -> None:
+    columns, true, clusters = judged(260)
+    nothing = np.full(260, np.nan)
+    bare = replace(columns, low=nothing, high=nothing, good=nothing)
+    found = fit(bare, labelled(true, 60), clusters=clusters).columns
+    assert 0.8 <= np.mean((found.low[60:] <= true[60:]) & (true[60:] <= found.high[60:])) <= 1
+    assert np.isfinite(found.good).all()
+    by_labels = fit(bare, labelled(true, 60, known=False), clusters=clusters).columns
+    assert np.isnan(by_labels.low).all()
+
+
 def test_a_label_says_nothing_of_its_own_photograph() -> None:
     columns, true, clusters = judged(200)
     labels = labelled(true, 60)

@@ -220,9 +220,9 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
         moved = iou - columns.iou
         ends = np.clip(columns.low + moved, 0, iou), np.clip(columns.high + moved, iou, 1)
         return Fitted(columns=Estimates(iou=iou, low=ends[0], high=ends[1], good=good), rmse={})
-    below, above = (
-        np.maximum(columns.iou - columns.low, _LEAST_REACH),
-        np.maximum(columns.high - columns.iou, _LEAST_REACH),
+    below, above = (  # of a judge without intervals all are alike, and only the errors count
+        np.fmax(columns.iou - columns.low, _LEAST_REACH),
+        np.fmax(columns.high - columns.iou, _LEAST_REACH),
     )
     off = np.maximum((iou[at] - labels.iou) / below[at], (labels.iou - iou[at]) / above[at])
     reach = max(0.0, float(np.quantile(off, min(1.0, _QUANTILE * (1 + 1 / len(off))), method="higher")))
@@ -259,12 +259,12 @@ def _without_part(iou: Doubles, parts: NDArray[np.int64]) -> Doubles:
 
 
 def _changed(verdict: Verdict, columns: Estimates, at: int) -> Verdict:
-    good = float(columns.good[at])
+    good, low, high = (float(column[at]) for column in (columns.good, columns.low, columns.high))
     return replace(
         verdict,
         iou=float(columns.iou[at]),
-        iou_low=float(columns.low[at]),
-        iou_high=float(columns.high[at]),
+        iou_low=None if math.isnan(low) else low,
+        iou_high=None if math.isnan(high) else high,
         prob_iou_80=good,
         prob_iou_50=None if verdict.prob_iou_50 is None else max(good, verdict.prob_iou_50),
     )
