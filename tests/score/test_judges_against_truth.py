@@ -97,3 +97,13 @@ def test_frames_of_a_track_come_to_one_value_and_a_silent_track_counts_as_0() ->
     assert (wrong.n, wrong.unparsed, wrong.clusters) == (2, 2, ("a", "b"))
     skipped = measures.rmse(said, true, over="tracks", unparsed="skip")
     assert (skipped.n, skipped.clusters) == (1, ("a",))
+
+
+def test_an_unjudged_mask_is_a_miss_among_the_actions() -> None:
+    iou = np.array([0.9, 0.9])
+    true = TruthColumns(iou=iou, cluster=texts(["a", "b"]), action=texts(["accept", "accept"]))
+    said = [JudgeColumns(iou=iou, action=texts(["accept", other])) for other in ("unjudged", "reject")]
+    unjudged, wrong = (measures.f2_tables(one, true, label="action") for one in said)
+    assert unjudged.outcome.value == wrong.outcome.value < 1.0
+    assert (unjudged.n, unjudged.unparsed) == (2, 1)
+    assert measures.f2_tables(said[0], true, label="action", unparsed="skip").outcome.value == 1.0

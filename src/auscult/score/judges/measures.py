@@ -422,7 +422,8 @@ class _Labels:
         if predicted is None or true_labels is None:
             return None
         at = np.flatnonzero([name is not None for name in true_labels])
-        return cls(predicted[at].tolist(), true_labels[at].tolist(), at)
+        said = [None if name == "unjudged" else name for name in predicted[at].tolist()]  # no answer, so a miss
+        return cls(said, true_labels[at].tolist(), at)
 
 
 def f2_tables(
