@@ -23,13 +23,14 @@ from pathlib import Path
 import numpy as np
 from lexicon_asked import Asked, davis, photographs, scenes
 
-from auscult.models.base import (Masks)
+from auscult.models.base import Masks
 from auscult.types import Frames
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.lexicon import MODEL as LEXICON
 from auscult.rng import generator
 from auscult.score.masks.boundary import boundary_f
-from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
+from auscult.score.stats.few import CORRELATION, ends_of, widened
+from auscult.score.stats.resample import cluster_draws, sums_by_cluster
 from auscult.types import Query
 
 REPLICATES = 2000
@@ -148,8 +149,9 @@ def _print_table(rows: dict[str, list[Row]], clusters: Sequence[str], *, video: 
         cells = []
         for column, _ in heads:
             gap = values["lexicon"][column] - values[name][column]
-            ends = percentile_interval(draws["lexicon"][:, column] - draws[name][:, column])
-            said = "" if name == "lexicon" or ends is None else f"{gap:+.3f} [{ends[0]:+.3f}, {ends[1]:+.3f}]"
+            apart = widened(draws["lexicon"][:, column] - draws[name][:, column], gap, sizes=np.bincount(members))
+            ends = ends_of(apart, value=gap, clusters=len(names), within=CORRELATION)
+            said = "" if name == "lexicon" or ends is None else f"{gap:+.3f} [{ends.low:+.3f}, {ends.high:+.3f}]"
             cells.append(f"{values[name][column]:7.3f}  {said:24s}")
         print(f"  {name:22s}" + "".join(cells))
 

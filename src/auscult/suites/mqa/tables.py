@@ -149,7 +149,7 @@ def ablation_table(metric: str, blocks: Sequence[Block], cells: CellRows) -> Tab
         note=f"{_BETTER[metric]}. Hard and medium are averaged first; Avg. is the plain mean of the "
         f"{len(titles)} columns{'; S: seen, U: unseen' if prefix else ''}, 95 % its interval over "
         f"{' and '.join(block.clips_text for block in blocks)}. n: masks of all columns; left out: failed, "
-        "undefined, and unparsed replies (without this answer)",
+        "undefined, and replies without this answer (unparsed, or a mask unjudged)",
     )
 
 
@@ -176,7 +176,7 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]], 
         "F2-tables is the average of the nine columns and sees no false alarm, F2-confusion (Eq. 11) does. Spearman: "
         "order of estimated and true IoU. Coverage: share of true IoUs inside the judge's own 90 % intervals; best is "
         f"0.900. n: {over} of the RMSE; left out: failed and undefined masks, which are in no number, and replies "
-        f"unparsed (without IoU/type/action).{remark}",
+        f"unparsed or masks unjudged (without IoU/type/action).{remark}",
     )
 
 
