@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from auscult.jobs.audit import audit_folder
 from auscult.jobs.finish import finish_run
+from auscult.jobs.options import AuditOptions
 from auscult.media.rle import encode
+from auscult.record.cells import disarmed
 from auscult.record.folder import open_run
 from auscult.record.schema import Summary, verdict_to_json
 from auscult.types import Evidence, Verdict
-from small_inputs import LEFT
+from small_inputs import LEFT, folder_input, write_lines
+
+ODD_IDS = ("=1+1", "a;=b", 'x, "y"', "'q", "\uff0bz")
+"""Ids that a spreadsheet would take for formulas, and such as need quotation marks in CSV."""
 
 DOT = b64encode(b"\xff\xd8 a picture").decode()
 """A thumbnail as a record keeps it."""
@@ -25,6 +33,23 @@ def verdict(name: str, **changes: Any) -> Verdict:
         "evidence": Evidence(shape=True), "rationale": "", "judge": "masks.any.v1", "action": "reject",
     }  # fmt: skip
     return Verdict(**{**known, **changes})
+
+
+def page_marks(labels: Mapping[str, str]) -> bytes:
+    """The CSV that a report's page exports of its marks; the test of the page holds it to that."""
+    table = io.StringIO(newline="")
+    csv.writer(table).writerows([("id", "label"), *((disarmed(name), label) for name, label in labels.items())])
+    return table.getvalue().encode()
+
+
+def marked_audit(folder: Path, count: int = 64) -> Path:
+    """An audit of masks with odd ids and others, each on a photograph of its own."""
+    ids = (*ODD_IDS, *(f"m{number}" for number in range(count - len(ODD_IDS))))
+    folder_input(folder / "in", [f"f{number}" for number in range(count)])
+    lines = ({"id": name, "frame": f"frames/f{at}.png", "mask": f"masks/f{at}.png"} for at, name in enumerate(ids))
+    write_lines(folder / "in" / "items.jsonl", *lines)
+    audit_folder(AuditOptions(source=folder / "in", out=folder / "out", judge="cues", workers=0))
+    return folder / "out"
 
 
 def record(

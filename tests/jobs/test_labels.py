@@ -1,4 +1,4 @@
-"""Marks of masks of a record: read, scored against, and gated by, as a report exports them."""
+"""Marks of masks of a record: read, scored against, gated and calibrated by, as a report exports them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from pathlib import Path
 import pytest
 
 from auscult.errors import InputError, UsageError
-from auscult.jobs.audit import audit_folder
+from auscult.jobs.calibrate import calibrate_record
 from auscult.jobs.gate import gate_record
 from auscult.jobs.labels import read_labels
-from auscult.jobs.options import AuditOptions, GateOptions
-from small_inputs import auscult, folder_input, rows
-
-IDS = [f"m{number}" for number in range(24)]
+from auscult.jobs.options import CalibrateOptions, GateOptions
+from small_inputs import auscult, rows
+from small_records import marked_audit, page_marks
 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("labels")
-    audit_folder(AuditOptions(source=folder_input(folder / "in", IDS), out=folder / "out", judge="cues", workers=0))
-    return folder / "out"
+    return marked_audit(tmp_path_factory.mktemp("labels"))
 
 
 def _table(path: Path, *lines: str, header: str = "id,label") -> Path:
@@ -40,7 +37,7 @@ def test_a_table_is_read_with_words_or_ious(tmp_path: Path) -> None:
     ("lines", "header", "message"),
     [
         (("a,fine",), "id,label", "the label is 'fine'"),
-        (("a,1.5",), "id,iou", "the IoU is 1.5"),
+        (("a,1.5",), "id,iou", "the IoU is '1.5'"),
         (("a,good", "a,bad"), "id,label", "named twice"),
         (("a,good", "z,bad"), "id,label", "1 of 2 labels name no mask of the record, first 'z'"),
         (("a,",), "id,label", "holds no label"),
@@ -52,15 +49,21 @@ def test_a_wrong_table_is_refused(tmp_path: Path, lines: tuple[str, ...], header
         read_labels(_table(tmp_path / "t.csv", *lines, header=header), known={"a"})
 
 
-def test_marks_score_the_record_and_gate_it(judged: Path, tmp_path: Path) -> None:
+def test_a_label_beside_the_judge_s_iou_is_not_taken_for_truth(tmp_path: Path) -> None:
+    """``verdicts.csv`` with a column of labels: its ``iou`` is the judge's."""
+    found = read_labels(_table(tmp_path / "v.csv", "a,.9,bad", "b,.3,", header="id,iou,label"), known={"a", "b"})
+    assert {name: (label.word, label.iou) for name, label in found.items()} == {"a": ("bad", None)}
+
+
+def test_marks_go_unchanged_through_score_gate_and_calibrate(judged: Path, tmp_path: Path) -> None:
     iou = {row["id"]: row["iou"] for row in rows(judged / "verdicts.jsonl")}
-    order = sorted(IDS, key=iou.__getitem__)
-    bad, good, unsure = order[:3], order[4:], order[3]
-    lines = [*(f"{name},bad" for name in bad), f"{unsure},unsure", *(f"{name},good" for name in good)]
-    marks = _table(tmp_path / "marks.csv", *lines)
+    order = sorted(iou, key=iou.__getitem__)
+    bad, good, unsure = order[:8], order[9:], order[8]
+    marks = tmp_path / "marks.csv"
+    marks.write_bytes(page_marks({**dict.fromkeys(bad, "bad"), unsure: "unsure", **dict.fromkeys(good, "good")}))
     ran = auscult("score", judged, marks)
     assert ran.code == 0, ran
-    assert "24: 20 good, 3 bad, 1 unsure" in ran.out
+    assert "64: 55 good, 8 bad, 1 unsure" in ran.out
     assert "1.000" in ran.out, "the estimates rank the good above the bad"
     gated = gate_record(
         GateOptions(folder=judged, calibration=marks, accept_error=0.2, confidence=0.9, out=tmp_path / "gate")
@@ -69,3 +72,6 @@ def test_marks_score_the_record_and_gate_it(judged: Path, tmp_path: Path) -> Non
     assert not set(bad) & set(gated.accepted), "what a person called bad is never accepted"
     assert gated.calibration.without_truth == 1
     assert any("would be marked bad" in sentence for sentence in gated.sentences)
+    made = calibrate_record(CalibrateOptions(folder=judged, labels=marks, out=tmp_path / "calibrated"))
+    assert (made.labels, made.known, made.notes) == (63, False, ("1 mask marked as unsure",))
+    assert {row["id"] for row in rows(tmp_path / "calibrated" / "verdicts.jsonl")} == iou.keys()

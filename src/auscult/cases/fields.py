@@ -68,6 +68,17 @@ def lines_of(file: BinaryIO, *, max_bytes: int) -> Iterator[tuple[int, bytes | N
             yield number, stripped
 
 
+def json_rows(path: Path, *, max_bytes: int, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON lines, each with its line; ``expected`` says what one holds."""
+    content = read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM)
+    for line, text in enumerate(content.split(b"\n"), start=1):
+        if text.strip():
+            row = parse(text, path=path, line=line)
+            if not isinstance(row, dict):
+                raise InputError("the line holds no object", expected=expected, path=path, line=line)
+            yield line, row
+
+
 def table_rows(path: Path, *, max_bytes: int, expected: str, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file, without empty lines, each with the line it begins in; a byte order mark is accepted.
 

@@ -14,25 +14,22 @@ compared with the labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.act.policy import Policy, decide
-from auscult.cases.fields import BOM, parse, table_rows
-from auscult.cases.ids import counted, shown
-from auscult.cases.listing import JSON_LINES
+from auscult.cases.ids import counted
 from auscult.errors import RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.estimates import clusters_in
 from auscult.jobs.finish import finish_run
+from auscult.jobs.labels import EXPECTED, read_labels
 from auscult.jobs.options import CalibrateOptions
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
 from auscult.record.folder import open_run
@@ -51,20 +48,12 @@ GOOD: Final = 0.8
 MEAN_IOU: Final = {"good": 0.88, "bad": 0.58}
 """What a label counts as: about the mean of good and of bad masks of five models on the development part."""
 
-MAX_BYTES: Final = 64 << 20
 COPIED: Final = ("masks.jsonl", "thumbnails.jsonl", "errors.jsonl", "truth.jsonl")
 """What is taken over from the record as it is."""
-_EXPECTED: Final = (
-    "columns id,label with good, bad or unsure; or id,true_iou from 0 to 1; as CSV with a first row of names, or JSON "
-    "lines, in UTF-8"
-)
-_DROP: Final = "correct or drop the row"
 _PULL: Final = 1.0  # spread of the estimates that the judge's own slope, 1, counts for; 60 masks have about 2
 _QUANTILE: Final = 0.9
 _LEAST_REACH: Final = 0.02
 _EDGE: Final = 0.01
-
-Label: TypeAlias = Literal["good", "bad"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +94,7 @@ def calibrate_record(options: CalibrateOptions) -> Calibrated:
     run, rows = judged_rows(options.folder)
     verdicts = {verdict.id: verdict for verdict, _ in run.verdicts}
     estimated = [row for row in rows if verdicts[row["id"]].iou is not None]
-    labels, notes = _labels_of(options.labels, estimated)
+    labels, notes = _labels_of(options.labels, [row["id"] for row in estimated], known=verdicts.keys())
     columns = Estimates.of([verdicts[row["id"]] for row in estimated])
     fitted = fit(columns, labels, clusters=clusters_in(estimated))
     changed = {row["id"]: _changed(verdicts[row["id"]], fitted.columns, at) for at, row in enumerate(estimated)}
@@ -270,25 +259,18 @@ def _changed(verdict: Verdict, columns: Estimates, at: int) -> Verdict:
     )
 
 
-def _labels_of(path: Path, rows: Sequence[Mapping[str, Any]]) -> tuple[Labels, tuple[str, ...]]:
-    """The labels of a table for the masks with an estimate, and notes on what was left out."""
-    position = {row["id"]: at for at, row in enumerate(rows)}
-    found: dict[str, float] = {}
-    known: set[bool] = set()
-    unsure = others = 0
-    for line, row in _table(path):
-        name, value, is_iou = _label(row, path, line)
-        if name in found:
-            raise _wrong(f"the id {shown(name)} stands in an earlier line already", path, line)
-        others += name not in position
-        unsure += value is None
-        if value is not None and name in position:
-            found[name] = value
-            known.add(is_iou)
-    if len(known) > 1:
-        raise UsageError("some rows have a true IoU, others a label alone", expected=_EXPECTED, path=path)
-    if len(found) < LEAST or len({value >= GOOD for value in found.values()}) < 2:
-        few = f"there are labels of {len(found)} of the {len(rows)} masks with an estimate"
+def _labels_of(path: Path, estimated: Sequence[str], *, known: Collection[str]) -> tuple[Labels, tuple[str, ...]]:
+    """The labels of a table for the masks with an estimate, by their ids, and notes on what was left out."""
+    position = {name: at for at, name in enumerate(estimated)}
+    labels = read_labels(path, known=known)
+    decided = {name: label for name, label in labels.items() if label.iou is not None or label.good is not None}
+    used = {name: label for name, label in decided.items() if name in position}
+    true_iou = any(label.iou is not None for label in used.values())
+    if true_iou and any(label.iou is None for label in used.values()):
+        raise UsageError("some rows have a true IoU, others a label alone", expected=EXPECTED, path=path)
+    found = [MEAN_IOU["good" if label.good else "bad"] if label.iou is None else label.iou for label in used.values()]
+    if len(found) < LEAST or len({value >= GOOD for value in found}) < 2:
+        few = f"there are labels of {len(found)} of the {len(position)} masks with an estimate"
         alike = "all labels are on one side of an IoU of .8"
         raise UsageError(
             few if len(found) < LEAST else alike,
@@ -296,61 +278,10 @@ def _labels_of(path: Path, rows: Sequence[Mapping[str, Any]]) -> tuple[Labels, t
             hint="label more masks, of high and low estimates: by the keys in report.html, or in a CSV file",
             path=path,
         )
-    notes = []
-    if others:
-        notes.append(f"{counted(others, 'label')} of ids without an estimate in the record")
-    if unsure:
-        notes.append(f"{counted(unsure, 'mask')} marked as unsure or without a label")
-    names = list(found)
-    labels = Labels(
-        index=np.array([position[name] for name in names]), iou=np.array([found[name] for name in names]),
-        known=known == {True},
-    )  # fmt: skip
-    return labels, tuple(notes)
-
-
-def _label(row: Mapping[str, Any], path: Path, line: int) -> tuple[str, float | None, bool]:
-    """Id, what the label counts as (None for unsure), and whether that is a true IoU."""
-    name = row.get("id")
-    if not isinstance(name, str) or not name:
-        raise _wrong("there is no id", path, line)
-    key = next((key for key in ("true_iou", "label", "iou") if row.get(key) not in {None, ""}), "label")
-    value = row.get(key)
-    if key == "label":
-        word = str(value or "unsure").strip().lower()
-        if word not in {*MEAN_IOU, "unsure"}:
-            raise _wrong(f"'label' is {shown(word)}", path, line)
-        return name, MEAN_IOU.get(word), False
-    try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
-    except (ValueError, OverflowError):
-        number = math.nan
-    if not 0 <= number <= 1:
-        raise _wrong(f"{key!r} is {shown(str(value))}", path, line)
-    return name, number, True
-
-
-def _table(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The rows of a table of labels, each with its line."""
-    if path.suffix.lower() in JSON_LINES:
-        content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
-        for line, text in enumerate(content.split(b"\n"), start=1):
-            if text.strip():
-                row = parse(text, path=path, line=line)
-                if not isinstance(row, dict):
-                    raise _wrong("the line holds no object", path, line)
-                yield line, row
-        return
-    rows = table_rows(path, max_bytes=MAX_BYTES, expected=_EXPECTED)
-    first, head = next(rows, (1, []))
-    names = [cell.strip().lower() for cell in head]
-    if "id" not in names or not {"label", "true_iou", "iou"} & set(names):
-        raise _wrong(f"the first row is {shown(','.join(head))}", path, first)
-    for line, cells in rows:
-        if len(cells) != len(names):
-            raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line)
-        yield line, dict(zip(names, cells, strict=True))
-
-
-def _wrong(message: str, path: Path, line: int) -> UsageError:
-    return UsageError(message, expected=_EXPECTED, hint=_DROP, path=path, line=line)
+    left_out = (
+        (len(decided) - len(used), "label", "of masks without an estimate"),
+        (len(labels) - len(decided), "mask", "marked as unsure"),
+    )
+    notes = tuple(f"{counted(count, noun)} {why}" for count, noun, why in left_out if count)
+    index = np.array([position[name] for name in used])
+    return Labels(index=index, iou=np.array(found), known=true_iou), notes

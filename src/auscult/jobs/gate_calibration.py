@@ -13,12 +13,11 @@ from typing import Annotated, Any, Final, TypeAlias
 from msgspec import Meta
 
 from auscult.act.gate import KnownMask, score_of
-from auscult.cases.fields import BOM, parse, table_rows
+from auscult.cases.fields import json_rows, table_rows
 from auscult.cases.ids import check_id, shown
+from auscult.cases.listing import JSON_LINES
 from auscult.errors import InputError, RecordError, UsageError
 from auscult.jobs.labels import clusters_in, header_of, read_labels
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
 from auscult.record.codec import Share, from_json
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run
@@ -32,7 +31,6 @@ _EXPECTED: Final = (
     "first row of names, or JSON lines, in UTF-8; IoUs from 0 to 1"
 )
 _DROP: Final = "correct or drop the row"
-_JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 _SEPARATORS: Final = {";": "semicolons", "\t": "tabs"}
 
 
@@ -78,9 +76,9 @@ def read_calibration(path: Path, *, by: str, bad_below: float, gated: Run) -> Ga
     if path.is_dir():
         return _of_record(path, by=by, bad_below=bad_below)
     try:
-        if path.suffix.lower() not in _JSON_LINES and "label" in (names := header_of(path)) and "true_iou" not in names:
+        if path.suffix.lower() not in JSON_LINES and "label" in (names := header_of(path)) and "true_iou" not in names:
             return _of_labels(path, gated, by=by)
-        rows = _json_rows(path) if path.suffix.lower() in _JSON_LINES else _csv_rows(path)
+        rows = _json_rows(path) if path.suffix.lower() in JSON_LINES else _csv_rows(path)
         return _of_rows(rows, path, by=by, bad_below=bad_below)
     except InputError as error:
         raise UsageError(
@@ -216,13 +214,8 @@ def _header(cells: list[str], path: Path, line: int) -> list[str]:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
-    for line, text in enumerate(content.split(b"\n"), start=1):
-        if text.strip():
-            row = parse(text, path=path, line=line)
-            if not isinstance(row, dict):
-                raise _wrong("the line holds no object", path, line)
-            yield line, _row(row, path, line)
+    for line, row in json_rows(path, max_bytes=MAX_BYTES, expected=_EXPECTED):
+        yield line, _row(row, path, line)
 
 
 def _row(values: Mapping[str, Any], path: Path, line: int) -> dict[str, Any]:

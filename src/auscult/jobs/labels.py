@@ -1,24 +1,31 @@
-"""What a person says of masks of a record: a CSV of ``id`` with ``label`` (good, bad, unsure), ``true_iou`` or ``iou``.
+"""What a person says of masks of a record: a table of ``id`` with ``label`` (good, bad, unsure) or ``true_iou``.
 
-The marks that a report exports are such a file; ``act gate``, ``act calibrate`` and ``score`` read it.
+The marks that a report exports are such a file; ``act gate``, ``act calibrate`` and ``score`` read it by this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
-from auscult.cases.fields import table_rows
+from auscult.cases.fields import json_rows, table_rows
 from auscult.cases.ids import shown
+from auscult.cases.listing import JSON_LINES
 from auscult.errors import InputError, UsageError
+from auscult.record.cells import disarmed
 from auscult.record.reader import Run
 from auscult.score.judges.measures import GOOD
 
 LabelWord: TypeAlias = Literal["good", "bad", "unsure"]
 
-EXPECTED: Final = "CSV in UTF-8 with a first row `id,label` (good, bad or unsure) or `id,true_iou` (0 to 1)"
+EXPECTED: Final = (
+    "columns id,label (good, bad or unsure) or id,true_iou (0 to 1); as CSV with a first row of names, or JSON lines, "
+    "in UTF-8"
+)
 _MAX_BYTES: Final = 64 << 20
 _DROP: Final = "correct or drop the row"
 
@@ -48,34 +55,29 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, Label]:
     """Read a table of labels, by item id.
 
     Args:
-        path: The file; columns besides ``id``, ``label`` and ``iou`` are passed over, rows without a value too.
-        known: Ids of the items that may be named. An apostrophe before an id, which keeps a spreadsheet from taking it
-            for a formula, is dropped where the id is not known with it.
+        path: The file, CSV or JSON lines (``.jsonl``). Other columns, and rows without a value, are passed over.
+            ``iou`` is a true one where there is no ``true_iou`` and no ``label``; beside these it is the judge's.
+        known: Ids of the items that may be named, as they are or as ``verdicts.csv`` has them, ``disarmed``.
 
     Raises:
         InputError: The file cannot be read, a value is wrong, or an id is named twice; with its line.
         UsageError: An id is not known, or no row has a value.
     """
-    names = header_of(path)
-    if "true_iou" in names:  # then `iou` is the estimate
-        names = ["" if name == "iou" else "iou" if name == "true_iou" else name for name in names]
-    if "id" not in names or not {"label", "iou"} & set(names):
-        raise InputError(
-            f"the first row is {shown(','.join(names)) or 'missing'}", expected=EXPECTED, path=path, line=1
-        )
+    rows = list(_rows(path))
+    true_iou = "true_iou" if any({"true_iou", "label"} & row.keys() for _, row in rows) else "iou"
+    ids = {f"'{name}": name for name in known} | {name: name for name in known}
+    ids |= {disarmed(name): name for name in known}
     found: dict[str, Label] = {}
     foreign: list[str] = []
-    rows = table_rows(path, max_bytes=_MAX_BYTES, expected=EXPECTED)
-    next(rows)
-    for line, cells in rows:
-        row = dict(zip(names, cells, strict=False))
-        name = row["id"] if row["id"] in known else row["id"].removeprefix("'")
+    for line, row in rows:
         try:
-            label = _label(row.get("label", ""), row.get("iou", ""))
+            label = _label(row.get("label"), row.get(true_iou))
         except ValueError as error:
             raise InputError(str(error), expected=EXPECTED, hint=_DROP, path=path, line=line) from error
         if label is None:
             continue
+        name = str(row.get("id") or "")
+        name = ids.get(name, name)
         if name in found:
             raise InputError(f"the id {shown(name)} is named twice", hint=_DROP, path=path, line=line)
         if name not in known:
@@ -104,15 +106,34 @@ def clusters_in(run: Run) -> dict[str, str]:
     }
 
 
-def _label(word: str, iou: str) -> Label | None:
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a table, each with its line."""
+    if path.suffix.lower() in JSON_LINES:
+        yield from json_rows(path, max_bytes=_MAX_BYTES, expected=EXPECTED)
+        return
+    names = header_of(path)
+    if "id" not in names or not {"label", "true_iou", "iou"} & set(names):
+        first = shown(",".join(names)) if names else "missing"
+        raise InputError(f"the first row is {first}", expected=EXPECTED, path=path, line=1)
+    for line, cells in islice(table_rows(path, max_bytes=_MAX_BYTES, expected=EXPECTED), 1, None):
+        if len(cells) != len(names):
+            found = f"the row has {len(cells)} cells, the first row {len(names)}"
+            raise InputError(found, expected=EXPECTED, hint=_DROP, path=path, line=line)
+        yield line, dict(zip(names, cells, strict=True))
+
+
+def _label(word: object, iou: object) -> Label | None:
     """The label of a row; None where both cells are empty; a ValueError for anything else."""
-    word, iou = word.strip().lower(), iou.strip()
-    if word and word not in get_args(LabelWord):
-        raise ValueError(f"the label is {shown(word)}")
-    try:
-        value = float(iou) if iou else None
-    except ValueError:
-        raise ValueError(f"the IoU is {shown(iou)}") from None
-    if value is not None and not 0 <= value <= 1:
-        raise ValueError(f"the IoU is {value:g}")
-    return Label(word=cast("LabelWord", word) if word else None, iou=value) if word or value is not None else None
+    said = "" if word is None else str(word).strip().lower()
+    iou = iou.strip() if isinstance(iou, str) else iou
+    if said and said not in get_args(LabelWord):
+        raise ValueError(f"the label is {shown(said)}")
+    value = None
+    if iou is not None and iou != "":
+        try:
+            value = float(iou) if isinstance(iou, str | int | float) and not isinstance(iou, bool) else math.nan
+        except (ValueError, OverflowError):
+            value = math.nan
+        if not 0 <= value <= 1:
+            raise ValueError(f"the IoU is {shown(str(iou))}")
+    return Label(word=cast("LabelWord", said) if said else None, iou=value) if said or value is not None else None

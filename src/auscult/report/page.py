@@ -23,6 +23,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from auscult.errors import ErrorRecord
+from auscult.record.cells import disarmed
 from auscult.report.drawing import Drawing, to_markup
 from auscult.report.facts import (
     ACTION_MEANING,
@@ -222,7 +223,14 @@ def _environment() -> Environment:
         likely=_likely,
         sort_keys=_sort_keys,
     )
-    environment.filters.update(drawn=_drawn, jpeg=_jpeg_link, address=_address, coded=_coded, counted="{:,}".format)
+    environment.filters.update(
+        drawn=_drawn,
+        jpeg=_jpeg_link,
+        address=_address,
+        coded=_coded,
+        counted="{:,}".format,
+        disarmed=disarmed,
+    )
     return environment
 
 

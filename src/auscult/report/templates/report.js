@@ -98,8 +98,9 @@
   }
 
   function csvOf() {
-    const cell = (text) => {
-      const safe = /^[\s;]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n']/.test(text) ? `'${text}` : text;
+    const cells = new Map(cards.map((card) => [card.id, card.node.dataset.cell || card.id]));
+    const cell = (id) => {
+      const safe = cells.get(id) ?? `'${id}`;  // a mark of a mask that the page listed before
       return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
     };
     return ["id,label", ...[...labels].map(([id, label]) => `${cell(id)},${label}`), ""].join("\r\n");
