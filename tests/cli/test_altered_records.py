@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+import auscult.suites.registered as suites
 from fuzz_readers import TARGETS
-from small_inputs import Ran, auscult, item, rows, save_frame, save_mask, write_lines
+from small_inputs import LEFT, RIGHT, Ran, auscult, item, rows, save_frame, save_mask, write_lines
 from small_records import record, verdict
 
 NESTED: Any = []
@@ -90,6 +92,45 @@ def test_a_pipe_in_the_place_of_any_file_is_refused_at_once(made: Path, tmp_path
             with within(20.0):  # on a busy machine; a pipe that is opened waits for ever
                 assert name in refused(auscult(*arguments)), arguments
         shutil.rmtree(out)
+
+
+@pytest.fixture(scope="module")
+def benchmarks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of two suites, in folders of their names, with INPUT beside them."""
+    home = tmp_path_factory.mktemp("benchmarks")
+    for name, mask in (("a", LEFT), ("b", RIGHT)):
+        save_frame(home / "in" / f"{name}.png")
+        save_mask(home / "in" / f"{name}_mask.png", mask)
+    lines = ({"id": name, "frame": f"{name}.png", "mask": f"{name}_mask.png", "text": "the red one"} for name in "ab")
+    write_lines(home / "in" / "items.jsonl", *lines)
+    asked: dict[str, Any] = {"task": "ris", "models": ("baseline.empty",), "levels": ("low",), "kinds": ("fog",)}
+    suites.run("r2", data=home / "in", out=home / "r2", workers=0, **asked)
+    with patch("auscult.suites.mqa.evaluate.REPLICATES", 30), patch("auscult.suites.mqa.evaluate.RANK_DRAWS", 10):
+        suites.run("mqa", data=home / "in", out=home / "mqa", workers=0, judges=("cues",), protocols=("image",))
+    return home
+
+
+@pytest.mark.parametrize("suite", ["r2", "mqa"])
+def test_a_pipe_in_the_place_of_a_file_of_a_benchmark(suite: str, benchmarks: Path, tmp_path: Path) -> None:
+    out, other = benchmarks / suite, shutil.copytree(benchmarks / suite, tmp_path / "other")
+    again = ("run", suite, "--data", benchmarks / "in", "--out", out, "--quiet", "--workers", "1")
+    again += ("--judge", "cues") if suite == "mqa" else ("--task", "ris", "--model", "baseline.empty")
+    files = [path for path in out.iterdir() if path.is_file()]
+    assert len(files) > 8
+    for path in files:
+        kept = path.rename(tmp_path / "kept")
+        os.mkfifo(path)
+        for command in (again, ("score", out), ("report", out), ("compare", other, out), ("act", "filter", out)):
+            with within(20.0):
+                assert path.name in refused(auscult(*command)), command
+        kept.rename(path)
+
+
+@pytest.mark.parametrize("suite", ["r2", "mqa"])
+def test_a_benchmark_has_no_verdicts_to_hand_over(suite: str, benchmarks: Path, tmp_path: Path) -> None:
+    for verb in (("filter",), ("export", "--to", "yolo"), ("gate", "--calibration", tmp_path)):
+        ran = auscult("act", verb[0], benchmarks / suite, *verb[1:], "--out", tmp_path / "picked")
+        assert f"made by `auscult run {suite}`" in refused(ran), verb
 
 
 def test_a_pipe_below_the_record_holds_nobody_up(made: Path, out: Path) -> None:

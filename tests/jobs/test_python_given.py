@@ -120,6 +120,9 @@ def test_logits_need_a_threshold() -> None:
     with pytest.raises(InputError) as caught:
         given_mask(logits, SIZE)
     assert "threshold=0" in caught.value.hint
+    for threshold in (float("nan"), float("inf"), "0.5"):
+        with pytest.raises(InputError, match="finite number"):
+            given_mask(logits, SIZE, threshold=threshold)
 
 
 BOTH = np.stack([LEFT, RIGHT])

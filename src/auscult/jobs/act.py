@@ -17,7 +17,7 @@ from auscult.jobs.finish import coco_of, in_order
 from auscult.jobs.options import FilterOptions
 from auscult.media.paths import write_bytes
 from auscult.record.cells import disarmed
-from auscult.record.reader import Run, read_run, require_whole
+from auscult.record.reader import Run, read_run, require_audit, require_whole
 from auscult.report.facts import policy_of
 from auscult.types import DECISIONS
 
@@ -72,6 +72,7 @@ def filter_record(options: FilterOptions) -> Filtered:
 def judged_rows(folder: Path) -> tuple[Run, list[dict[str, Any]]]:
     """A record and the rows of its verdicts, in the natural order of their ids."""
     run = read_run(folder)
+    require_audit(folder, run.manifest)
     require_whole(folder, run.verdicts)
     rows = in_order(row for _, row in run.verdicts)
     if not rows:

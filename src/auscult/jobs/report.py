@@ -10,7 +10,7 @@ from auscult.errors import RecordError
 from auscult.jobs.finish import finish_run
 from auscult.record.files import Files
 from auscult.record.folder import FolderLock, open_run, read_manifest
-from auscult.record.reader import SUMMARY, read_verdicts, require_record, require_whole
+from auscult.record.reader import SUMMARY, read_verdicts, require_audit, require_record, require_whole
 from auscult.record.schema import Summary
 from auscult.report.page import Page, render
 from auscult.report.suite import PAGE, REPORT, read_page
@@ -22,19 +22,12 @@ def report_folder(folder: Path) -> Summary:
     """Write summary, tables, CSV, COCO and report of a record anew from its lines."""
     require_record(folder)
     manifest = read_manifest(folder)
-    command = str(manifest["command"])
-    if command not in {"audit", "demo"}:
-        raise RecordError(
-            f"the record was made by `auscult {command}`",
-            path=folder,
-            expected="a record of `auscult audit` or `auscult run`",
-            hint="its tables/ folder holds the tables of other commands",
-        )
+    require_audit(folder, manifest)
     verdicts = read_verdicts(folder)
     require_whole(folder, verdicts)
     with open_run(folder, manifest) as run:
         run.remove(SUMMARY)  # it is written anew; a damaged one is no reason to stop
-        return finish_run(run, command=command, verdicts=verdicts, ended="finished" in manifest)
+        return finish_run(run, command=str(manifest["command"]), verdicts=verdicts, ended="finished" in manifest)
 
 
 def is_suite(folder: Path) -> bool:

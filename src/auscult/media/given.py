@@ -12,6 +12,7 @@ Nothing is resized, and nothing is guessed: what may mean two things is refused,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -199,6 +200,7 @@ def _cut(array: NDArray[Any], threshold: float | None) -> Mask:
 
 
 def _of_soft(array: NDArray[Any], threshold: float | None) -> Mask:
+    cut = _CUT if threshold is None else _finite(threshold)
     if not np.isfinite(array).all():
         raise InputError("the mask holds NaN or infinity", expected=_MASK, hint="look at what the model gave")
     if threshold is None and (float(array.min()) < 0 or float(array.max()) > 1):
@@ -207,7 +209,16 @@ def _of_soft(array: NDArray[Any], threshold: float | None) -> Mask:
             expected="probabilities in 0..1, or a threshold for other numbers",
             hint="logits? pass threshold=0; 0 to 255? pass threshold=128",
         )
-    return np.asarray(array >= (_CUT if threshold is None else threshold))
+    return np.asarray(array >= cut)
+
+
+def _finite(threshold: float) -> float:
+    try:
+        if math.isfinite(threshold):
+            return threshold
+    except TypeError:
+        pass
+    raise InputError(f"threshold is {threshold!r:.60}", expected="a finite number, such as 0.5; 0 for logits")
 
 
 def _type_hint(given: object) -> str:

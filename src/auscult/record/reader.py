@@ -219,6 +219,18 @@ def require_record(folder: Path) -> None:
     refuse_special(folder)
 
 
+def require_audit(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Insist that a record is one of verdicts, not of a benchmark or of made material."""
+    command = str(manifest["command"])
+    if command not in {"audit", "demo"}:
+        raise RecordError(
+            f"the record was made by `auscult {command}`",
+            path=folder,
+            expected="a record of `auscult audit`",
+            hint="its judges/ folder holds one for each judge" if (folder / "judges").is_dir() else "",
+        )
+
+
 def require_whole(folder: Path, verdicts: Verdicts) -> None:
     """Insist that a finished audit has its verdicts: a file that was cut must not look like fewer masks.
 
