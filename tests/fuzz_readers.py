@@ -21,8 +21,9 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -141,7 +142,7 @@ def _lines(path: Path, rows: list[Any]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def _record(folder: Path, ids: str = "abcdefgh") -> None:
+def _record(folder: Path, ids: Sequence[str] = "abcdefgh") -> None:
     """A record of an audit, with truth, scores of a model and a failure."""
     from small_records import record, verdict
 
@@ -149,7 +150,7 @@ def _record(folder: Path, ids: str = "abcdefgh") -> None:
         (verdict(name, iou=0.5 + at / 20, prob_iou_80=0.5, prob_iou_50=0.6, novelty=at / 10), {
             "model_score": at / 8, "frame": f"{name}.png", "input": name, "text": "a dog", "prob_shift": 0.3,
         })
-        for at, name in enumerate(ids)
+        for at, name in zip(cycle(range(8)), ids)
     ]  # fmt: skip
     truths = [
         {"id": name, "iou": 0.6, "defect": "erode", "action": "reject", "difficulty": None, "cluster": name}
@@ -218,6 +219,34 @@ def _read_gate(home: Path) -> None:
     name = random.choice(("known.jsonl", "known.csv", "two"))  # each takes its time
     counted: Any = {"accept_error": 0.3, "clusters": random.choice(("one", "bound"))}
     gate_record(GateOptions(folder=home / "one", calibration=home / name, out=home / "gated", **counted))
+
+
+def _make_act(home: Path) -> None:
+    import msgspec
+
+    from auscult.act.policy import load_policy
+
+    ids = [f"{letter}{number}" for letter in "abcdefgh" for number in range(8)]
+    _record(home / "one", ids)
+    manifest = json.loads((home / "one/manifest.json").read_text())
+    manifest["arguments"]["given"]["policy"] = msgspec.to_builtins(load_policy("default"))
+    (home / "one/manifest.json").write_text(json.dumps(manifest))
+    (home / "marks.csv").write_text(
+        "id,label\n" + "".join(f"{one},{'good' if at % 3 else 'bad'}\n" for at, one in enumerate(ids))
+    )
+
+
+def _read_act(home: Path) -> None:
+    from auscult.jobs.calibrate import calibrate_record
+    from auscult.jobs.export import export_record
+    from auscult.jobs.options import EXPORT_FORMATS, CalibrateOptions, ExportOptions
+
+    one = home / "one"
+    if random.random() < 0.5:
+        calibrate_record(CalibrateOptions(folder=one, labels=home / "marks.csv", out=home / "made"))
+    else:
+        to = random.choice([name for name in EXPORT_FORMATS if name != "hf-datasets"])  # needs an extra
+        export_record(ExportOptions(folder=one, format=to, actions=("reject",), out=home / "made"))
 
 
 def _pictures(folder: Path, *names: str) -> None:
@@ -421,6 +450,7 @@ TARGETS: Mapping[str, Target] = {
         ("known.jsonl", "known.csv", *(f"{one}/{name}" for one in ("one", "two") for name in LINES)),
         _read_gate,
     ),
+    "act": Target(_make_act, ("marks.csv", *(f"one/{name}" for name in LINES)), _read_act),
     "records": Target(_make_records, tuple(f"one/{name}" for name in LINES), _read_records),
     "r2": Target(_make_r2, tuple(f"one/{name}" for name in R2_FILES), _read_r2),
     "avsbench": Target(

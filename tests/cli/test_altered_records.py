@@ -126,6 +126,15 @@ def test_a_pipe_in_the_place_of_a_file_of_a_benchmark(suite: str, benchmarks: Pa
         kept.rename(path)
 
 
+def test_a_pipe_in_the_place_of_a_judges_manifest_is_no_judge_that_failed(benchmarks: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(benchmarks / "mqa", tmp_path / "mqa")
+    (manifest,) = out.glob("judges/*/manifest.json")
+    manifest.unlink()
+    os.mkfifo(manifest)
+    with within(20.0):
+        assert "judges" in refused(auscult("score", out))
+
+
 @pytest.mark.parametrize("suite", ["r2", "mqa"])
 def test_a_benchmark_has_no_verdicts_to_hand_over(suite: str, benchmarks: Path, tmp_path: Path) -> None:
     for verb in (("filter",), ("export", "--to", "yolo"), ("gate", "--calibration", tmp_path)):
@@ -183,10 +192,12 @@ def test_a_score_of_a_model_of_other_types_is_named(tmp_path: Path) -> None:
     path = tmp_path / "one" / "scores.jsonl"
     (*before, last) = rows(path)
     other = {"path": "x", "index": 70_000}
-    for changed in ({"outcome": other, "value": other}, {"outcome": [other]}, {"value": HUGE}, {"split": "x" * 10_000}):
+    long = {"split": "x" * 10_000}
+    both = {"outcome": other, "value": other}
+    for changed in (both, {**both, **long}, {"outcome": [other]}, {"value": HUGE}, long):
         write_lines(path, *before, {**last, **changed})
         for ran in (auscult("score", tmp_path / "one"), auscult("compare", tmp_path / "one", tmp_path / "two")):
-            assert "split" in changed or "scores.jsonl" in refused(ran)
+            assert changed is long or "scores.jsonl" in refused(ran)
 
 
 def test_notes_that_are_no_list_are_passed_over(out: Path) -> None:

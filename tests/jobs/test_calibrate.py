@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,6 +130,15 @@ def test_marks_do_as_json_lines_too(record: Path, true_ious: dict[str, float], t
     made = calibrate_record(CalibrateOptions(folder=record, labels=labels, out=tmp_path / "out"))
     assert (made.labels, made.known, made.rmse) == (70, False, {})
     assert made.notes == ("1 mask marked as unsure",)
+
+
+def test_a_manifest_that_was_altered_does_no_harm(record: Path, true_ious: dict[str, float], tmp_path: Path) -> None:
+    altered = shutil.copytree(record, tmp_path / "altered")
+    manifest = json.loads((altered / "manifest.json").read_text())
+    (altered / "manifest.json").write_text(json.dumps({**manifest, "inputs": "%s%n"}))
+    labels = write_lines(tmp_path / "labels.jsonl", *({"id": one, "true_iou": iou} for one, iou in true_ious.items()))
+    done = auscult("act", "calibrate", altered, "--labels", labels, "--out", tmp_path / "out")
+    assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize(

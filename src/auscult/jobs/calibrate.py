@@ -34,7 +34,7 @@ from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
 from auscult.record.folder import open_run
 from auscult.record.lines import read_lines
-from auscult.record.manifest import argument
+from auscult.record.manifest import argument, section
 from auscult.record.reader import HEADER, Run
 from auscult.record.schema import Summary, verdict_to_json
 from auscult.rng import generator
@@ -128,7 +128,7 @@ def _write(
         "labels": {"path": str(options.labels), "digest": digest_file(options.labels)},
         "rmse": dict(fitted.rmse),
     }
-    inputs = {**run.manifest["inputs"], "calibration": origin}
+    inputs = {**section(run.manifest, "inputs"), "calibration": origin}
     manifest = {key: value for key, value in run.manifest.items() if key != "finished"} | {"inputs": inputs}
     with open_run(out, manifest, overwrite=options.overwrite) as made:
         for name in COPIED:

@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from auscult.errors import RecordError
 from auscult.jobs.finish import finish_run
 from auscult.record.files import Files
 from auscult.record.folder import FolderLock, open_run, read_manifest

@@ -274,7 +274,7 @@ def _run(folder: Path, name: str) -> Run | None:
         home = inside(folder, f"{JUDGES}/{name}")
     except InputError as error:
         raise RecordError(error.message, expected="names of judges", path=folder / BASIS) from error
-    return read_run(home) if (home / MANIFEST).is_file() else None
+    return read_run(home) if (home / MANIFEST).exists() else None
 
 
 def _policy(payload: object, folder: Path) -> Policy:

@@ -334,7 +334,7 @@ def _runs(
     folder: Path, names: Iterable[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool
 ) -> dict[str, Run | None]:
     """The records of the judges asked for (None: failed as a whole), and of those that judged the same masks before."""
-    there = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).is_file()) if folder.is_dir() else []
+    there = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).exists()) if folder.is_dir() else []
     runs = {name: read_run(folder / name) if name in there else None for name in names}
     for name in there:
         if name in runs or overwrite:
