@@ -89,10 +89,10 @@ def share(clusters: int, rng: np.random.Generator, *, a: float = 3.0, b: float =
     return mean_of((rng.random(members.size) < rng.beta(a, b, clusters)[members]).astype(np.float64), members)
 
 
-def change(clusters: int, rng: np.random.Generator) -> Told:
-    """Average change under stress: some clips lose much."""
+def change(clusters: int, rng: np.random.Generator, *, shape: float = 1.5) -> Told:
+    """Average change under stress: some clips lose much; the fewer, the smaller the shape."""
     members = sized(clusters, rng, most=4)
-    lost = -0.1 * rng.gamma(1.5, 1.0, clusters)[members] + rng.normal(0, 0.08, members.size)
+    lost = -0.1 * rng.gamma(shape, 1.0, clusters)[members] + rng.normal(0, 0.08, members.size)
     names = range(members.size)
     scores = Scores(
         clean=dict.fromkeys(names, 0.8), levels={"high": dict(zip(names, (0.8 + lost).tolist(), strict=True))}
@@ -144,6 +144,7 @@ DESIGNS: Final[Mapping[str, Design]] = {
     "share of good masks, .75": share,
     "share of good masks, .90": partial(share, a=4.5, b=0.5),
     "average change under stress": change,
+    "average change, strongly skewed": partial(change, shape=0.8),
     "RMSE of estimated IoU": partial(judged, quantity=measures.rmse),
     "bias of estimated IoU": partial(judged, quantity=measures.bias),
     "RMSE difference of two judges": two_judges,
