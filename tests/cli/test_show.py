@@ -43,6 +43,22 @@ def test_a_command_ends_with_the_reasons_of_failure_and_their_examples(tmp_path:
     again = auscult("report", tmp_path / "out")
     assert "  2 x the mask is 40 x 40" in again.err
     assert "why, most" in auscult(*command, "--max-failed", 3).err, "also where the command succeeds"
+    known = tmp_path / "known.csv"
+    known.write_text("id,iou,true_iou\n" + "".join(f"k{at},0.9,0.9\n" for at in range(60)))
+    for verb in (("filter",), ("export", "--to", "cvat"), ("gate", "--calibration", known)):
+        acted = auscult("act", verb[0], tmp_path / "out", *verb[1:], "--out", tmp_path / verb[0])
+        assert acted.code == 0, acted
+        assert "  2 x the mask is 40 x 40" in acted.err, verb
+
+
+def test_folders_that_are_scored_without_a_record_end_with_the_reasons_too(tmp_path: Path) -> None:
+    for clip in ("a", "b", "c"):
+        save_mask(tmp_path / "truth" / clip / "0.png")
+    save_mask(tmp_path / "pred" / "c" / "0.png")
+    ran = auscult("score", tmp_path / "pred", tmp_path / "truth", "--workers", 1, "--quiet")
+    assert ran.code == 1
+    assert "why, most frequent first; --out DIR keeps all:\n  2 x " in ran.err
+    assert f"for example: a, {tmp_path / 'pred' / 'a' / '0.png'}" in ran.err
 
 
 def test_a_log_has_a_line_a_minute_with_the_time_that_is_left(

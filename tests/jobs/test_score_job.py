@@ -31,7 +31,7 @@ def _iou(first: np.ndarray, second: np.ndarray) -> float:
 
 def _score(place: Path, **change: object) -> tuple[object, dict[str, tuple[str, ...]]]:
     options = {"prediction": place / "pred", "truth": place / "truth", "workers": 0, **change}
-    summary, (table,) = score_folders(ScoreOptions(**options))
+    summary, (table,), _ = score_folders(ScoreOptions(**options))
     return summary, {row[0]: row[1:] for row in table.rows}
 
 
@@ -184,8 +184,8 @@ def test_grey_label_maps_are_not_taken_for_empty_masks(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         Image.fromarray(labels).save(tmp_path / name / "0.png")
     asked = ScoreOptions(prediction=tmp_path / "pred", truth=tmp_path / "truth", workers=0)
-    summary, _ = score_folders(asked)
+    summary, _, _ = score_folders(asked)
     assert (summary.ok, summary.failed) == (0, 1)
-    summary, _ = score_folders(replace(asked, labels=True))
+    summary, _, _ = score_folders(replace(asked, labels=True))
     assert summary.metrics["J"]["value"] == 0.0
     assert "prediction:index|truth:index" in summary.metrics["J"]["signature"]

@@ -29,6 +29,7 @@ def filter_verdicts(options: FilterOptions, shown: Shown) -> None:
         for name in chosen.ids:
             print(name)
     show.say(f"{len(chosen.ids)} of {chosen.total} items; written to {chosen.out}")
+    show.failures(options.folder)
 
 
 @app.command("export")
@@ -44,6 +45,7 @@ def export_masks(options: ExportOptions, shown: Shown) -> None:
         for sentence in done.sentences:
             print(sentence)
     show.say(f"written to {done.out}")
+    show.failures(options.folder)
 
 
 @app.command("gate")
@@ -61,6 +63,7 @@ def gate_verdicts(options: GateOptions, shown: Shown) -> None:
     for warning in gated.warnings:
         show.say(f"warning: {warning}")
     show.say(f"written to {gated.out}")
+    show.failures(options.folder)
 
 
 @app.command("calibrate")
@@ -77,3 +80,4 @@ def calibrate_verdicts(options: CalibrateOptions, shown: Shown) -> None:
     for note in made.notes:
         show.say(f"note: {note}")
     show.say(f"written to {made.out}")
+    show.failures(made.out)

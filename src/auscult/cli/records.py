@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from auscult.cli import show
 from auscult.cli.audit import show_record
@@ -11,7 +11,7 @@ from auscult.errors import UsageError
 from auscult.jobs.options import CompareOptions, ReportOptions, ScoreOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from auscult.record.schema import Summary
@@ -25,6 +25,7 @@ def score(options: ScoreOptions, shown: Shown) -> None:
     from auscult.jobs.score import score_folders
 
     tables: Sequence[Table]
+    errors: Sequence[Mapping[str, Any]] = ()
     of_record = options.truth is None or options.truth.is_file()
     if options.truth is None:
         with show.busy("scoring the record"):
@@ -36,8 +37,8 @@ def score(options: ScoreOptions, shown: Shown) -> None:
             summary, tables = score_labels(options.prediction, options.truth)
     else:
         with show.progress_bar(quiet=shown.quiet) as progress:
-            summary, tables = score_folders(options, progress)
-    show.result(summary, tables, shown, record=options.prediction if of_record else options.out)
+            summary, tables, errors = score_folders(options, progress)
+    show.result(summary, tables, shown, record=options.prediction if of_record else options.out, errors=errors)
 
 
 def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
@@ -161,7 +162,9 @@ def _compare_models(options: CompareOptions, suite: ModelSuite, *, json: bool) -
         show.say(note)
     if json:
         show.as_json(found.summary.as_json())
-        return
-    show.tables(found.shown)
+    else:
+        show.tables(found.shown)
     if out is not None:
         show.say(f"report: {out / 'report.html'}")
+    for folder in folders:
+        show.failures(folder)

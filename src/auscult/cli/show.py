@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
@@ -358,15 +358,26 @@ def say(text: str) -> None:
 
 
 def result(
-    summary: Summary, tables_: Sequence[Table], shown: Shown, *, record: Path | None, notes: Sequence[str] = ()
+    summary: Summary,
+    tables_: Sequence[Table],
+    shown: Shown,
+    *,
+    record: Path | None,
+    notes: Sequence[str] = (),
+    errors: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Print the result of a command, the summary as JSON or tables and notes; exit 1 when too many cases failed."""
+    """Print the result of a command, the summary as JSON or tables and notes; exit 1 when too many cases failed.
+
+    ``errors`` are what failed where no record keeps it.
+    """
     if shown.json:
         as_json(summary.as_json())
     else:
         tables(tables_)
         for note in notes:
             say(note)
+    if record is None:
+        _say_reasons(errors, "; --out DIR keeps all")
     exit_code(summary, max_failed=shown.max_failed, record=record)
 
 
@@ -385,12 +396,17 @@ _ERROR_FILES: Final = ("errors.jsonl", "input/errors.jsonl", "judges/*/errors.js
 def failures(record: Path) -> None:
     """Say the most frequent reasons of failure that a record holds, if any, with one example each."""
     from auscult.record.lines import read_lines
-    from auscult.record.reader import failure_reasons
 
     files = [path for pattern in _ERROR_FILES for path in sorted(record.glob(pattern))]
-    reasons = failure_reasons(row for path in files for row in read_lines(path))
+    _say_reasons((row for path in files for row in read_lines(path)), f" (all: {', '.join(map(str, files))})")
+
+
+def _say_reasons(rows: Iterable[Mapping[str, Any]], where_all: str) -> None:
+    from auscult.record.reader import failure_reasons
+
+    reasons = failure_reasons(rows)
     if reasons:
-        say(f"why, most frequent first (all: {', '.join(map(str, files))}):")
+        say(f"why, most frequent first{where_all}:")
     for reason in reasons:
         row = reason.example
         line = f":{row['line']}" if row.get("line") is not None else ""

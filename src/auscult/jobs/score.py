@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -40,8 +41,10 @@ class ClipPairs:
 ScoresByName = dict[str, "JAndF | Undefined | Failed"]
 
 
-def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Score predicted against true masks, clip by clip."""
+def score_folders(
+    options: ScoreOptions, progress: Progress | None = None
+) -> tuple[Summary, list[Table], list[dict[str, Any]]]:
+    """Score predicted against true masks, clip by clip; the last are the rows of ``errors.jsonl``, of failed clips."""
     if options.truth is None:
         raise UsageError("there is no folder of true masks to score against", expected="two folders of masks")
     if options.protocol not in PROTOCOLS:
@@ -58,12 +61,13 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
         listener.step()
     ordered = _signed_alike({clip.name: results[clip.name] for clip in clips})
     summary, tables = _summary_and_tables(ordered, protocol)
+    errors = [error_to_json(name, result.error) for name, result in ordered.items() if isinstance(result, Failed)]
     if options.out is not None:
         manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs={"clips": len(ordered)})
         with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
-            _write_rows(run, ordered)
+            _write_rows(run, ordered, errors)
             finish_tables(run, summary, {"j_and_f": tables[0]})
-    return summary, tables
+    return summary, tables, errors
 
 
 def _clips(prediction: Path, truth: Path) -> list[ClipPairs]:
@@ -193,16 +197,15 @@ def _percent(*values: float) -> tuple[str, ...]:
     return tuple(f"{100 * value:.2f}" for value in values)
 
 
-def _write_rows(run: RunFolder, results: ScoresByName) -> None:
+def _write_rows(run: RunFolder, results: ScoresByName, errors: Sequence[Mapping[str, Any]]) -> None:
     """Write the rows of all clips, which are always computed together; those of an earlier run are replaced."""
     run.remove("scores.jsonl")
     run.append_many(
         "scores.jsonl",
         (score_to_json(name, metric, out) for name, result in results.items() for metric, out in _metrics(result)),
     )
-    failed = (error_to_json(name, result.error) for name, result in results.items() if isinstance(result, Failed))
     run.remove("errors.jsonl")
-    run.append_many("errors.jsonl", failed)
+    run.append_many("errors.jsonl", errors)
 
 
 def _metrics(result: JAndF | Undefined | Failed) -> list[tuple[str, Any]]:
