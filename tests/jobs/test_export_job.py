@@ -89,6 +89,34 @@ def test_200_real_masks_come_back(real: tuple[Path, Path, dict[str, Mask]], tmp_
         assert done.mean_iou > LEAST_MEAN[name]
 
 
+def test_200_real_masks_come_back_from_supervision_and_fiftyone(
+    real: tuple[Path, Path, dict[str, Mask]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Objects with the attributes of these packages, of which none need be installed."""
+    supervision = ModuleType("supervision")
+    monkeypatch.setattr(supervision, "Detections", Detections, raising=False)
+    monkeypatch.setitem(sys.modules, "supervision", supervision)
+    record, _, masks = real
+    seen = {"supervision": 0, "fiftyone": 0}
+    for frame in record_frames(record):
+        given = list(frame.masks)
+        fields = [SimpleNamespace(**{"confidence": None, **one}) for one in to_fiftyone(given)]
+        for package, back in (
+            ("supervision", from_detections(to_detections(given))),
+            ("fiftyone", from_fiftyone(fields, size=frame.size)),
+        ):
+            found = [(one.row["id"], one.label) for one in back]
+            assert found == [(one.row["id"], one.label) for one in given]
+            assert all(np.array_equal(one.mask, masks[one.row["id"]]) for one in back)
+            seen[package] += len(back)
+    assert seen == {"supervision": REAL, "fiftyone": REAL}
+
+
+def test_an_export_of_nothing_says_so(small: Path, tmp_path: Path) -> None:
+    told = exported(small, "cvat", tmp_path / "out", actions=("reject",)).sentences
+    assert told == ["0 of 0 masks on 0 frames written", "no mask has such an action: name others with --action"]
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """Two frames of one stem, a hole and two parts, nothing, names and classes that mean something elsewhere."""

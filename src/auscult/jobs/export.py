@@ -53,7 +53,9 @@ class Exported:
         """The same in words, the loss among them."""
         lost = sum(self.left_out.values())
         told = [f"{self.masks - lost} of {counted(self.masks, 'mask')} on {counted(self.frames, 'frame')} written"]
-        if self.mean_iou is None:
+        if not self.masks:
+            told.append("no mask has such an action: name others with --action")
+        elif self.mean_iou is None:
             told.append("every pixel is kept")
         else:
             told.append(
