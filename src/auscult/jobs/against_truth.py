@@ -257,10 +257,8 @@ def action_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
 
 def confusion_table(pairs: Sequence[JudgedPair]) -> Table:
     """Confusion matrix of the defects: counts of true against predicted."""
-    rows = tuple(
-        (true, *(str(sum(pair.defect == true and pair.verdict.defect == name for pair in pairs)) for name in DEFECTS))
-        for true in DEFECTS
-    )
+    counts = Counter((pair.defect, pair.verdict.defect) for pair in pairs)
+    rows = tuple((true, *(str(counts[true, name]) for name in DEFECTS)) for true in DEFECTS)
     return Table(
         title="confusion of defects", header=("true \\ verdict", *DEFECTS), rows=rows, note="counts; rows are true"
     )
@@ -347,7 +345,7 @@ def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int
         draws = _draws(true)
         order = _bootstrapped(measures.spearman(predicted, true), draws)
         held = measures.coverage(predicted, true)
-        rows += _iou_rows(group, words, order)
+        rows += _iou_rows(group, words, order, draws=draws)
         keep(metrics, f"rmse{name}", _bootstrapped(measures.rmse(predicted, true), draws), n=len(group))
         keep(metrics, f"spearman{name}", order, n=len(group))
         keep(metrics, f"coverage{name}", held.outcome, n=held.n)
@@ -363,9 +361,10 @@ def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int
     )
 
 
-def _iou_rows(pairs: Sequence[JudgedPair], words: str, order: Scored[float] | Undefined) -> list[tuple[str, ...]]:
+def _iou_rows(
+    pairs: Sequence[JudgedPair], words: str, order: Scored[float] | Undefined, *, draws: ClusterDraws
+) -> list[tuple[str, ...]]:
     predicted, true = columns_of(pairs)
-    draws = _draws(true)
     own = cell(order), cell(measures.coverage(predicted, true).outcome), cell(measures.width(predicted, true).outcome)
     constants = {"always perfect": 1.0, "constant (mean of this truth)": float(true.iou.mean())}
     rivals = {pairs[0].verdict.judge: (predicted, own)}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from auscult.score import stats
 from auscult.score.stats.few import CORRELATION, ROOT, SHARE, Range, widened
 from auscult.score.stats.intervals import with_interval as of_draws
 from auscult.score.stats.labels import Unparsed
-from auscult.score.stats.resample import CELLS, FromSums, draws_in_parts, sums_by_cluster
+from auscult.score.stats.resample import CELLS, FromSums, draws_in_parts, sums_by_cluster, weighted_sums
 from auscult.types import ACTIONS, DEFECTS, Doubles
 
 
@@ -136,8 +136,9 @@ class ClusterDraws:
     """Draws of whole clusters with replacement: the same ones for every quantity that is drawn with them."""
 
     index_of: Mapping[Hashable, int]  # index of each cluster
-    rng: Callable[[], np.random.Generator]  # makes the generator of the draws, anew for each quantity
+    rng: Callable[[], np.random.Generator]  # makes the generator of the draws
     replicates: int  # how many draws; none are made of a single cluster
+    kept: list[NDArray[np.uint8]] = field(default_factory=list)  # the draws, once they were made
 
     @classmethod
     def of(
@@ -161,7 +162,7 @@ class ClusterDraws:
             drawn = np.array([measured.from_weights(row[members]) for part in self._weights() for row in part])
         else:
             sums = sums_by_cluster(measured.rows, members, len(self.index_of))
-            drawn = np.concatenate([measured.from_sums(part @ sums) for part in self._weights()])
+            drawn = np.concatenate([measured.from_sums(weighted_sums(part, sums)) for part in self._weights()])
         if measured.drawn_from < 2 or not isinstance(measured.outcome, Scored):
             return drawn
         root = measured.within is not None and measured.within.root
@@ -169,8 +170,11 @@ class ClusterDraws:
 
     def _weights(self) -> Iterator[Doubles]:
         """How often each cluster occurs in each draw, (draws, clusters), as many draws at once as fit."""
-        step = max(1, CELLS // len(self.index_of))
-        return draws_in_parts(len(self.index_of), rng=self.rng(), replicates=self.replicates, step=step)
+        if not self.kept:  # as bytes: no cluster comes 256 times
+            step = max(1, CELLS // len(self.index_of))
+            parts = draws_in_parts(len(self.index_of), rng=self.rng(), replicates=self.replicates, step=step)
+            self.kept.extend(part.astype(np.uint8) for part in parts)
+        return (part.astype(np.float64) for part in self.kept)
 
 
 def with_interval(

@@ -142,12 +142,12 @@ def _drawn(
 ) -> Doubles:
     """The share of bad masks in each replicate, (replicates,)."""
     inside = np.clip(good, _SURE, 1 - _SURE)
-    logits = np.log(inside / (1 - inside))
+    odds = inside / (1 - inside)
     clusters = int(members.max()) + 1
     shares = np.empty(replicates)
     for draw in range(replicates):
         times = cluster_draws(clusters, rng=rng, replicates=1)[0, members]
-        bad = 1 / (1 + np.exp(logits + rng.normal(0.0, shift)))
+        bad = 1 / (1 + odds * np.exp(rng.normal(0.0, shift)))
         chances = np.repeat(bad, times.astype(np.int64))
         shares[draw] = np.count_nonzero(rng.random(chances.size) < chances) / chances.size
     return shares

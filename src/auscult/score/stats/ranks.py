@@ -111,16 +111,15 @@ class _WeightedRanks:
 
     def __init__(self, values: Doubles) -> None:
         self._order = np.argsort(values, kind="stable")
-        first = np.concatenate(([True], np.diff(values[self._order]) != 0))
-        self._starts = np.flatnonzero(first)
+        last = np.concatenate((np.diff(values[self._order]) != 0, [True]))
+        self._ends = np.flatnonzero(last)
         self._group = np.empty(values.size, dtype=np.int64)
-        self._group[self._order] = np.cumsum(first) - 1
+        self._group[self._order] = np.cumsum(last) - last
 
     def centred(self, weights: Doubles) -> Doubles:
         """As ``_centred_ranks`` of each item repeated so often, (n,)."""
-        amount = np.add.reduceat(weights[self._order], self._starts)
-        last = np.cumsum(amount)
-        ranks: Doubles = (2 * last - amount - last[-1])[self._group]
+        upto = np.concatenate(([0.0], np.cumsum(weights[self._order])[self._ends]))
+        ranks: Doubles = (upto[1:] + upto[:-1] - upto[-1])[self._group]
         return ranks
 
 
@@ -203,13 +202,11 @@ def auc_interval(
     same_length(scores=values, clusters=clusters)
     if not isinstance(plain, Scored) or len(set(clusters)) < 2:
         return plain
-    order = np.argsort(values, kind="stable")
-    starts = np.flatnonzero(np.concatenate(([True], np.diff(values[order]) != 0)))
-    marks = np.asarray(positives, dtype=bool)[order]
-    members = members_of(clusters)[order]
+    members = members_of(clusters)
     amount = int(members.max()) + 1
-    parts = draws_in_parts(amount, rng=rng, replicates=replicates, step=max(1, CELLS // values.size))
-    draws = np.concatenate([_areas(weights[:, members], marks, starts) for weights in parts])
+    areas = _Areas(values, np.asarray(positives, dtype=bool), members)
+    parts = draws_in_parts(amount, rng=rng, replicates=replicates, step=max(1, CELLS // amount))
+    draws = np.array([areas.of(row) for weights in parts for row in weights])
     draws = widened(draws, plain.value, sizes=np.bincount(members), level=level)
     return with_interval(plain, draws, clusters=amount, level=level, within=SHARE) or plain
 
@@ -239,15 +236,20 @@ def _pearson(sums: Doubles) -> Doubles:
     return np.clip(found, -1.0, 1.0)
 
 
-def _areas(weights: Doubles, positive: NDArray[np.bool_], starts: NDArray[np.int64]) -> Doubles:
-    """The AUC of weighted items in rising order, (draws,); NaN where one kind has no weight.
+class _Areas:
+    """The AUC of items whose clusters occur so often; sorted once."""
 
-    ``weights`` (draws, n), ``positive`` (n,); ``starts`` is where each run of equal values begins.
-    """
-    above = np.add.reduceat(weights * positive, starts, axis=1)
-    others = np.add.reduceat(weights * ~positive, starts, axis=1)
-    below = np.cumsum(others, axis=1) - others / 2  # those of the same value count half
-    pairs = above.sum(axis=1) * others.sum(axis=1)
-    areas: Doubles = np.full(len(weights), np.nan)
-    np.divide((above * below).sum(axis=1), pairs, out=areas, where=pairs > 0)
-    return areas
+    def __init__(self, values: Doubles, positive: NDArray[np.bool_], members: NDArray[np.int64]) -> None:
+        order = np.argsort(values[~positive], kind="stable")
+        negatives = values[~positive][order]
+        self._negative, self._positive = members[~positive][order], members[positive]
+        self._below = np.searchsorted(negatives, values[positive], "left")
+        self._upto = np.searchsorted(negatives, values[positive], "right")  # those of the same value count half
+
+    def of(self, weights: Doubles) -> float:
+        """0..1 from how often each cluster occurs, (clusters,); NaN where one kind does not."""
+        others = np.concatenate(([0.0], np.cumsum(weights[self._negative])))
+        above = weights[self._positive]
+        pairs = float(above.sum() * others[-1])
+        twice = float((above * (others[self._below] + others[self._upto])).sum())
+        return twice / 2 / pairs if pairs else float("nan")
