@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from auscult.media.rle import encode
 from auscult.record.folder import open_run
 from bench.main_job import measure
 from bench.table import Table
@@ -16,6 +19,8 @@ COUNTS = (3_000, 12_000, 200_000)
 KINDS = ("perfect", "cutout", "dilate", "erode", "merge", "full_neg")
 ACTIONS = ("accept", "minor_revision", "major_revision", "reject")
 PART = 10_000
+_ROWS, _COLUMNS = np.ogrid[:480, :854]
+_SEGMENTATION = encode(((_ROWS - 240) / 90) ** 2 + ((_COLUMNS - 400) / 130) ** 2 <= 1)
 
 
 def run() -> Table:
@@ -80,7 +85,7 @@ def _rows(numbers: range) -> Iterator[dict[str, dict[str, Any]]]:
         }  # fmt: skip
         true_row = {"id": name, "iou": true, "defect": rng.choice(KINDS), "action": rng.choice(ACTIONS)}
         yield {
-            "masks": {"id": name, "segmentation": {"size": [48, 64], "counts": "`W11o1000000000000000O1h0"}},
+            "masks": {"id": name, "segmentation": _SEGMENTATION},
             "thumbnails": {"id": name, "jpeg": "/9j/" + "A" * 4000},
             "verdicts": verdict,
             "truth": {**true_row, "difficulty": None, "cluster": f"frame {frame}"},

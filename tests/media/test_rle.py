@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from auscult.arrays.boxes import box_of
 from auscult.errors import InputError, TooLarge
 from auscult.media.limits import Limits
-from auscult.media.rle import decode, encode
+from auscult.media.rle import Runs, decode, encode
 
 
 def test_the_order_is_column_after_column() -> None:
@@ -32,6 +33,31 @@ def test_text_bytes_and_runs_of_zero_are_read() -> None:
     assert mask.tolist() == [[False, True, True, True, False, False]]
     text = encode(mask)["counts"]
     assert np.array_equal(decode({"size": (1, 6), "counts": text.encode()}), mask)
+
+
+def _padded(counts: str) -> str:
+    """The same runs, the last of them with a group that says nothing."""
+    last = ord(counts[-1]) - 48
+    return counts[:-1] + chr(last + 32 + 48) + chr((31 if last & 16 else 0) + 48)
+
+
+def _spelled(mask: np.ndarray) -> list[dict[str, Any]]:
+    """The same mask as other programs may write it."""
+    found = encode(mask)
+    runs = Runs.of(mask).lengths.tolist()
+    parted = [*runs[:-1], 1, 0, runs[-1] - 1] if runs[-1] > 1 else [*runs, 0]
+    return [found, {**found, "counts": _padded(found["counts"])}, {**found, "counts": parted}]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+def test_runs_know_what_the_drawn_mask_has(share: float) -> None:
+    rng = np.random.default_rng(7)
+    for size in [(1, 1), (1, 9), (7, 1), (6, 11), (40, 30)]:
+        mask = rng.random(size) < share
+        for segmentation in _spelled(mask):
+            runs = Runs.read(segmentation)
+            assert np.array_equal(runs.mask, mask)
+            assert (runs.area, runs.box, runs.encoded) == (int(mask.sum()), box_of(mask), encode(mask))
 
 
 def test_the_byte_of_true_does_not_matter() -> None:

@@ -313,3 +313,17 @@ def test_a_folder_with_only_a_leftover_lock_is_new(tmp_path: Path) -> None:
     with open_run(tmp_path, manifest()) as run:
         assert "resumed" not in run.manifest
     assert not (tmp_path / ".part").exists()
+
+
+@pytest.mark.parametrize("torn", ["", '{"id": "to', '{"id": "whole"}'])
+def test_of_a_long_file_the_end_is_healed_and_damage_further_up_is_named(tmp_path: Path, torn: str) -> None:
+    path, line = tmp_path / "verdicts.jsonl", json.dumps({"id": "é" * 500}) + "\n"
+    open_run(tmp_path, manifest()).close()
+    path.write_text(line * 100 + torn, "utf-8")
+    with open_run(tmp_path, manifest()) as run:
+        run.append("verdicts.jsonl", {"id": "next"})
+        assert [row["id"] for row in run.lines("verdicts.jsonl")][100:] == ["whole"] * (torn[-1:] == "}") + ["next"]
+    path.write_text(line + "{broken\n" + line * 100, "utf-8")
+    with open_run(tmp_path, manifest()) as run, pytest.raises(RecordError, match="not a JSON object") as found:
+        run.lines("verdicts.jsonl")
+    assert found.value.line == 2

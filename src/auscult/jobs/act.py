@@ -69,7 +69,7 @@ def filter_record(options: FilterOptions) -> Filtered:
     )
 
 
-def judged_rows(folder: Path) -> tuple[Run, list[dict[str, Any]]]:
+def judged_rows(folder: Path) -> tuple[Run, Sequence[Mapping[str, Any]]]:
     """A record and the rows of its verdicts, in the natural order of their ids."""
     run = read_run(folder)
     require_audit(folder, run.manifest)

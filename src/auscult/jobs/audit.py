@@ -81,7 +81,7 @@ class Audit(FrameVerb[Summary]):
 
             self.listing = write_frames(*self._video, writer)
         if self.listing.header:
-            writer.run.write_json(HEADER, self.listing.header, indent=None)
+            writer.run.write_long_json(HEADER, self.listing.header)
         return super().batches(writer)
 
     def arguments(self) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def _write(
             made.append_many(name, read_lines(run.path / name))
         made.remove(HEADER)
         if header := run.header():
-            made.write_json(HEADER, header, indent=None)
+            made.write_long_json(HEADER, header)
         made.write_lines("verdicts.jsonl", (verdict_to_json(verdict, **row) for verdict, row in rows))
         return finish_run(made, command=str(run.manifest["command"]))
 

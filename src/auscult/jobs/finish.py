@@ -24,7 +24,7 @@ from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
-from auscult.media.rle import decode
+from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import DAMAGED, Run, Verdicts, column, read_run, require_whole
@@ -138,9 +138,18 @@ def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[s
     return {UNLIKE_SHARE: metric_row(Scored(unlike / len(measured), signature), n=len(measured))}
 
 
+def segmentations(run: Run) -> dict[str, Any]:
+    """The masks of a record as COCO RLE, by item id."""
+    return column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
+
+
 def exported(rows: Sequence[Mapping[str, Any]], run: Run) -> Iterator[ExportedMask]:
     """Items of a record with their masks, one by one."""
-    masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
+    for one in _as_runs(rows, segmentations(run)):
+        yield replace(one, drawn=one.mask)
+
+
+def _as_runs(rows: Sequence[Mapping[str, Any]], masks: Mapping[str, Any]) -> Iterator[ExportedMask]:
     for row in rows:
         if row["id"] not in masks or not isinstance(row.get("frame"), str):
             raise RecordError(
@@ -148,17 +157,17 @@ def exported(rows: Sequence[Mapping[str, Any]], run: Run) -> Iterator[ExportedMa
                 expected="a line of masks.jsonl for each verdict",
                 hint="the record was damaged or edited; judge again into another --out",
             )
-        yield ExportedMask(row, decode(masks[row["id"]]), row["frame"])
+        yield ExportedMask(row, Runs.read(masks[row["id"]]), row["frame"])
 
 
-def coco_of(rows: Sequence[Mapping[str, Any]], run: Run) -> dict[str, Any]:
-    """COCO instances of some items of a record."""
-    return coco(exported(rows, run), header=run.header())
+def coco_of(rows: Sequence[Mapping[str, Any]], run: Run, *, masks: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """COCO instances of some items of a record; ``masks`` are its ``segmentations``, where they were read before."""
+    return coco(_as_runs(rows, segmentations(run) if masks is None else masks), header=run.header())
 
 
-def in_order(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Rows by the natural order of their ids: the lines of a record stand in the order in which workers were done."""
-    return sorted((dict(row) for row in rows), key=lambda row: natural_key(str(row["id"])))
+    return sorted(rows, key=lambda row: natural_key(str(row["id"])))
 
 
 def pictures(rows: Iterable[Mapping[str, Any]], *, path: Path) -> dict[str, bytes]:
@@ -192,9 +201,11 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
     run.write_json("summary.json", summary.as_json())
     rows = in_order(row for _, row in read.verdicts)
     run.write_text("verdicts.csv", verdicts_csv(rows))
+    masks = segmentations(read)
     for name, actions in HANDOVERS.items():
         chosen = [row for row in rows if row["action"] in actions]
-        run.write_json(name, coco_of(chosen, read), indent=None)
+        run.write_long_json(name, coco_of(chosen, read, masks=masks))
+    del masks
     page = _page(replace(read, summary=summary.as_json()), tables, beside.strongest)
     run.write_text("report.html", page)
     if ended:

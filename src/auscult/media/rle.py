@@ -11,7 +11,8 @@ Nothing in a given encoding is trusted: every run, their number and their sum ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import cv2
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
-from auscult.types import Mask
+from auscult.types import Box, Mask
 
 _GROUP_BITS = 5
 _MORE = 0x20
@@ -115,18 +116,72 @@ def decode(segmentation: Mapping[str, Any], *, limits: Limits = DEFAULT_LIMITS) 
 
     The size is bounded before anything is allocated, and the runs must cover it exactly.
     """
-    size = rle_size(segmentation)
-    check_pixels(size, limits=limits)
-    area = size[0] * size[1]
-    counts = segmentation.get("counts")
-    if isinstance(counts, str | bytes | bytearray):
-        runs = _decompressed(_characters(counts), area)
-    elif isinstance(counts, list | tuple):
-        runs = _listed(counts, area)
-    else:
-        raise InputError(f"the RLE's `counts` is {type(counts).__name__}", expected="text, or a list of whole numbers")
-    _check_runs(runs, size)
-    return mask_of(runs, size)
+    return Runs.read(segmentation, limits=limits).mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """A mask as runs, of which size, area and box are known without drawing it."""
+
+    lengths: NDArray[np.int64]  # as ``runs_of`` gives them, (N,); they cover the size
+    size: tuple[int, int]  # (height, width)
+    text: str | None = None  # the same as ``encode`` writes it, where it was read so
+
+    @classmethod
+    def of(cls, mask: Mask) -> Self:
+        """The runs of a mask, bool (H, W)."""
+        return cls(runs_of(mask), (mask.shape[0], mask.shape[1]))
+
+    @classmethod
+    def read(cls, segmentation: Mapping[str, Any], *, limits: Limits = DEFAULT_LIMITS) -> Self:
+        """COCO RLE, checked as ``decode`` does."""
+        size = rle_size(segmentation)
+        check_pixels(size, limits=limits)
+        area = size[0] * size[1]
+        counts = segmentation.get("counts")
+        text = None
+        if isinstance(counts, str | bytes | bytearray):
+            characters = _characters(counts)
+            runs = _decompressed(characters, area)
+            text = counts if isinstance(counts, str) and _is_shortest(characters) and np.all(runs[1:]) else None
+        elif isinstance(counts, list | tuple):
+            runs = _listed(counts, area)
+        else:
+            raise InputError(
+                f"the RLE's `counts` is {type(counts).__name__}", expected="text, or a list of whole numbers"
+            )
+        _check_runs(runs, size)
+        return cls(runs, size, text)
+
+    @property
+    def mask(self) -> Mask:
+        """The mask, bool (height, width)."""
+        return mask_of(self.lengths, self.size)
+
+    @property
+    def encoded(self) -> dict[str, Any]:
+        """The mask as ``encode`` gives it, whoever wrote the runs."""
+        return encode(self.mask) if self.text is None else {"size": list(self.size), "counts": self.text}
+
+    @property
+    def area(self) -> int:
+        """How many pixels are set."""
+        return int(self.lengths[1::2].sum())
+
+    @property
+    def box(self) -> Box | None:
+        """As ``arrays.boxes.box_of`` gives it; None for an empty mask."""
+        ends = np.cumsum(self.lengths)
+        first, last = ends[:-1:2], ends[1::2] - 1  # of each run of 1s
+        first, last = first[last >= first], last[last >= first]
+        if not last.size:
+            return None
+        height = self.size[0]
+        left, right = first // height, last // height
+        whole = np.any(right > left)  # a run that goes on in the next column
+        top = 0 if whole else int((first % height).min())
+        bottom = height if whole else int((last % height).max()) + 1
+        return int(left[0]), top, int(right[-1]) + 1, bottom
 
 
 def rle_size(segmentation: Mapping[str, Any]) -> tuple[int, int]:
@@ -177,6 +232,13 @@ def _decompressed(characters: NDArray[np.int64], area: int) -> NDArray[np.int64]
     runs[1::2] = np.cumsum(runs[1::2])
     runs[2::2] = np.cumsum(runs[2::2])
     return runs
+
+
+def _is_shortest(characters: NDArray[np.int64]) -> bool:
+    """Whether no number ends with a group that says nothing."""
+    ends = characters[1:] < _MORE
+    last, before = characters[1:][ends], characters[:-1][ends]
+    return not np.any((before >= _MORE) & (last == np.where(before & _SIGN, _MORE - 1, 0)))
 
 
 _CUT = "the text was cut; write it again"

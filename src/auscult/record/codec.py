@@ -31,8 +31,9 @@ import difflib
 import json
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -142,6 +143,23 @@ def dump(value: object, *, indent: int | None = None) -> bytes:
             return json.dumps(value, allow_nan=False, indent=indent).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise _unwritable(error) from error
+
+
+def dump_parts(value: Mapping[str, Any]) -> Iterator[bytes]:
+    """As ``dump`` of an object, in parts: one with a list of many entries is not held as text as a whole."""
+    yield b"{"
+    for number, (key, part) in enumerate(value.items()):
+        yield (b", " if number else b"") + dump(key) + b": "
+        if not isinstance(part, list):
+            yield dump(part)
+            continue
+        for start in range(0, max(1, len(part)), _AT_ONCE):
+            yield (b", " if start else b"[") + dump(part[start : start + _AT_ONCE])[1:-1]
+        yield b"]"
+    yield b"}"
+
+
+_AT_ONCE = 1000
 
 
 def load(text: bytes) -> Any:
@@ -306,18 +324,24 @@ def _fits(kind: Any, value: object) -> bool:
 
 def _known(kind: Any, value: object) -> object:
     """A value without the keys that are not fields, which other programs may keep there."""
-    if not is_dataclass(kind) or not isinstance(value, Mapping):
+    if not isinstance(kind, type) or not is_dataclass(kind) or not isinstance(value, Mapping):
         return value
-    return {field.name: value[field.name] for field in fields(kind) if field.name in value}
+    return {name: value[name] for name in _names(kind) if name in value}
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def _sound(value: object) -> bool:
     """Whether all numbers are finite and none too large; called for every line, so kept quick."""
-    if isinstance(value, str):
+    if value is None or isinstance(value, str):
         return True
     if isinstance(value, (int, float)):
         return abs(value) <= LARGEST
-    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    # a dict before any other mapping, which takes ten times as long to tell
+    parts = value.values() if isinstance(value, (dict, Mapping)) else value if isinstance(value, (list, tuple)) else ()
     return all(map(_sound, parts))
 
 

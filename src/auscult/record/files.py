@@ -98,8 +98,8 @@ class Files:
                 )
         return self.path.joinpath(*parts)
 
-    def write_bytes(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Make or replace a whole file; a reader sees the old or the new one, never a part.
+    def write_bytes(self, name: str, data: bytes | Iterable[bytes], *, durable: bool = True) -> None:
+        """Make or replace a whole file, given whole or in parts; a reader sees the old or the new one, never a part.
 
         Without ``durable`` a power failure, not a crash, may lose it: for many small files that can be made again.
         """
@@ -109,7 +109,8 @@ class Files:
         try:
             descriptor = regular_descriptor(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS)
             try:
-                _write_all(descriptor, data)
+                for part_of_it in [data] if isinstance(data, bytes) else data:
+                    _write_all(descriptor, part_of_it)
                 if durable:
                     os.fsync(descriptor)
             finally:

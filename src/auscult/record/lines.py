@@ -9,20 +9,19 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from auscult.errors import OutputError, RecordError
 from auscult.media.paths import open_regular
 from auscult.record.codec import load
 
 MAX_LINE_BYTES = 64 << 20
+_END_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     number: int
     start: int
     row: dict[str, Any] | None
@@ -43,7 +42,12 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def heal(path: Path) -> None:
-    """Make a file end with a whole line: cut off a broken last one, end one that lacks only its end."""
+    """Make a file end with a whole line: cut off a broken last one, end one that lacks only its end.
+
+    Of a long file whose end is whole no more than that is read; damage further up is found by who reads it.
+    """
+    if _ends_well(path):
+        return
     last = next(iter(deque(_sound(path), maxlen=1)), None)
     if last is None or (last.row is not None and last.ended):
         return
@@ -56,6 +60,20 @@ def heal(path: Path) -> None:
                 file.write(b"\n")
     except OSError as error:
         raise OutputError(f"the file cannot be repaired: {error.strerror}", path=path) from error
+
+
+def _ends_well(path: Path) -> bool:
+    """Whether a file is long, and its last lines are whole."""
+    try:
+        if path.is_symlink() or path.stat().st_size <= _END_BYTES:
+            return False
+        with open_regular(path) as file:
+            file.seek(-_END_BYTES, os.SEEK_END)
+            file.readline(_END_BYTES)  # the rest of a line
+            lines = list(_scan(file, path))
+    except OSError:
+        return False
+    return bool(lines) and lines[-1].ended and all(line.row is not None for line in lines)
 
 
 def _sound(path: Path) -> Iterator[_Line]:

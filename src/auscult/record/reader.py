@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
 from typing import Any, Final, TypeAlias
@@ -263,15 +263,22 @@ def read_verdicts(folder: Path) -> Verdicts:
     """The verdicts of a record, each with its row; a row without an action is given None."""
     path = folder / "verdicts.jsonl"
     hint = "the file was edited or damaged; run the command again with --overwrite"
-    return tuple(
-        _shared(verdict_from_json(row, path=path, line=number, hint=hint), row) for number, row in numbered_lines(path)
-    )
+    return tuple(_verdict(row, path=path, line=number, hint=hint) for number, row in numbered_lines(path))
 
 
-def _shared(verdict: Verdict, row: Mapping[str, Any]) -> tuple[Verdict, Mapping[str, Any]]:
+def _verdict(row: dict[str, Any], *, path: Path, line: int, hint: str) -> tuple[Verdict, Mapping[str, Any]]:
     """A verdict and its row, which hold their largest part together: of a long record, both are in memory."""
-    probs = {intern(name): share for name, share in verdict.defect_probs.items()}
-    return replace(verdict, defect_probs=probs), {"action": None, **row, "defect_probs": probs}
+    if isinstance(probs := row.get("defect_probs"), dict):
+        row["defect_probs"] = {intern(name): share for name, share in probs.items()}
+    for key in _REPEATED:
+        if isinstance(text := row.get(key), str):
+            row[key] = intern(text)
+    verdict = verdict_from_json(row, path=path, line=line, hint=hint)
+    return verdict, {"action": None, **row, "defect_probs": verdict.defect_probs}
+
+
+_REPEATED: Final = ("defect", "action", "target_exists", "judge", "rationale", "text", "clip", "reading")
+"""Keys whose texts many rows share."""
 
 
 def read_summary(folder: Path, *, hint: str = "") -> dict[str, Any]:

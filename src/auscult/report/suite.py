@@ -335,7 +335,7 @@ def write_tables(run: RunFolder, tables: Mapping[str, Table]) -> None:
 def write_charts(run: RunFolder, charts: Iterable[tuple[str, Drawing]]) -> None:
     """Write each chart, by name, as JSON, SVG and PNG."""
     for name, drawing in charts:
-        run.write_json(f"figures/{name}.json", drawing_json(drawing), indent=None)
+        run.write_long_json(f"figures/{name}.json", drawing_json(drawing))
         run.write_text(f"figures/{name}.svg", to_svg(drawing))
         run.write_bytes(f"figures/{name}.png", to_png(drawing), durable=False)
 

@@ -7,9 +7,8 @@ from itertools import count
 from typing import Any
 
 from auscult.act.export.masks import OBJECT, ExportedMask, JsonRow, estimate
-from auscult.arrays.boxes import box_of
 from auscult.errors import InputError
-from auscult.media.rle import encode
+from auscult.media.rle import Runs
 from auscult.version import VERSION
 
 OWN = "coco"
@@ -59,9 +58,9 @@ class _Tables:
         self._names = {row.get("name"): key for key, row in categories.items()}
         self._free_image, self._free_category = count(_most(images) + 1), count(_most(categories) + 1)
 
-    def image(self, candidate: ExportedMask) -> Any:
+    def image(self, candidate: ExportedMask, runs: Runs) -> Any:
         """The id of a mask's image, which is added where it is new."""
-        height, width = candidate.mask.shape
+        height, width = runs.size
         key = _key(candidate.extra.get("image_id"))
         if key is None and candidate.frame not in self._frames:
             self._frames[candidate.frame] = next(self._free_image)
@@ -94,14 +93,15 @@ def _annotation(candidate: ExportedMask, tables: _Tables) -> dict[str, Any]:
     extra = candidate.extra
     own = extra.get(OWN)
     own = own if isinstance(own, Mapping) else {}
-    left, top, right, bottom = box_of(candidate.mask) or (0, 0, 0, 0)
+    runs = candidate.runs
+    left, top, right, bottom = runs.box or (0, 0, 0, 0)
     made: dict[str, Any] = {
         "id": _key(own.get("id")),
-        "image_id": tables.image(candidate),
+        "image_id": tables.image(candidate, runs),
         "category_id": tables.category(candidate),
-        "segmentation": encode(candidate.mask),
+        "segmentation": runs.encoded,
         "bbox": [left, top, right - left, bottom - top],
-        "area": int(candidate.mask.sum()),
+        "area": runs.area,
         "iscrowd": 0,
     }
     more: dict[str, Any] = {"text": candidate.row.get("text"), "score": candidate.score}

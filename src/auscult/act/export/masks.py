@@ -13,6 +13,7 @@ from auscult.arrays.outlines import joined, outlines
 from auscult.arrays.overlap import iou
 from auscult.media.masks import rasterize
 from auscult.media.paths import safe_name
+from auscult.media.rle import Runs
 from auscult.types import Doubles, Mask
 
 JsonRow: TypeAlias = Mapping[str, Any]
@@ -26,8 +27,18 @@ class ExportedMask:
     """One mask to hand over."""
 
     row: JsonRow  # a line of ``verdicts.jsonl``
-    mask: Mask  # bool (H, W)
+    drawn: Mask | Runs  # bool (H, W), or its runs
     frame: str  # the picture's file name, as the record has it, with / between its parts
+
+    @property
+    def mask(self) -> Mask:
+        """The mask, bool (H, W); drawn anew each time where it is given as runs."""
+        return self.drawn.mask if isinstance(self.drawn, Runs) else self.drawn
+
+    @property
+    def runs(self) -> Runs:
+        """The runs of the mask."""
+        return self.drawn if isinstance(self.drawn, Runs) else Runs.of(self.drawn)
 
     @property
     def extra(self) -> JsonRow:

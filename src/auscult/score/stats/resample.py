@@ -64,7 +64,7 @@ def cluster_totals(values: Doubles, members: NDArray[np.int64], clusters: int = 
     return np.asarray(np.bincount(members, weights=values, minlength=clusters), dtype=np.float64)
 
 
-_SMALL = 200_000  # multiplications that no BLAS shares among threads
+_SMALL, _ROWS = 200_000, 32  # multiplications that no BLAS shares among threads; draws of one such product
 
 
 def weighted_sums(weights: Doubles, sums: Doubles) -> Doubles:
@@ -73,10 +73,12 @@ def weighted_sums(weights: Doubles, sums: Doubles) -> Doubles:
     A large product at once is shared among threads, which on a busy machine wait for one another, for fifty times the
     processor time.
     """
-    step = max(1, _SMALL // max(1, len(weights) * sums.shape[1]))
-    total: Doubles = weights[:, :step] @ sums[:step]
-    for start in range(step, len(sums), step):
-        total += weights[:, start : start + step] @ sums[start : start + step]
+    total = np.zeros((len(weights), sums.shape[1]))
+    step = max(1, _SMALL // (_ROWS * max(1, sums.shape[1])))
+    for top in range(0, len(weights), _ROWS):
+        for start in range(0, len(sums), step):
+            part = weights[top : top + _ROWS, start : start + step]
+            total[top : top + _ROWS] += part @ sums[start : start + step]
     return total
 
 
