@@ -180,6 +180,21 @@ def test_hostile_xml_ends_the_listing(make: Any, text: str, words: str) -> None:
         list_items(make.root)
 
 
+def test_cvat_projects_keep_subsets_in_folders_and_frames_of_videos_have_no_ending(make: Any) -> None:
+    for name in ("images/train/a.png", "images/test/a.png", "images/train/frame_000000.png"):
+        make.frame(name)
+    (make.root / "images/train/frame_000000.png").rename(make.root / "images/train/frame_000000.PNG")
+    shape = f'<polygon label="cat" points="{";".join(f"{x},{y}" for x, y in CORNERS)}"/>'
+    size = f'width="{WIDTH}" height="{HEIGHT}"'
+    images = (("a.png", "train"), ("a.png", "test"), ("frame_000000", "train"), ("a.png", "none"))
+    told = "".join(f'<image name="{name}" subset="{subset}" {size}>{shape}</image>' for name, subset in images)
+    write(make.root / "annotations.xml", f"<annotations><version>1.1</version>{told}</annotations>")
+    listing = list_items(make.root)
+    assert ids(listing) == ["train/a/1", "test/a/1", "train/frame_000000/1"]
+    assert all(map(is_square, listing.items))
+    assert [record.error for _, record in listing.errors] == ["image 'a.png': there is no such picture"]
+
+
 def test_cvat_leads_nowhere_else(make: Any, tmp_path: Path) -> None:
     write_frame(tmp_path / "secret.jpg", np.zeros((*SIZE, 3), np.uint8))
     size = f'width="{WIDTH}" height="{HEIGHT}"'

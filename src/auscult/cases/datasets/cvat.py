@@ -1,6 +1,7 @@
 """CVAT xml: "CVAT for images 1.1", an ``annotations.xml`` that names its pictures, with polygons and painted masks.
 
-INPUT is the file or the folder it stands in; the pictures are in ``--images``, or in ``images/`` or beside the file.
+INPUT is the file or the folder it stands in; the pictures are in ``--images``, or in ``images/`` or beside the file,
+in a folder of their subset where a whole project was exported.
 Boxes, lines, points and tracks of videos are left out, which is said. Shapes with one ``group_id`` are one object.
 
 The file is untrusted: a document type or an entity is refused before anything is expanded, and the size of the file
@@ -45,6 +46,8 @@ _OTHERS = {
     "tag": "tags",
     "track": "tracks of a video",
 }
+_OF_VIDEO = ".PNG"
+"""What the files of a video's frames end in, of which the xml names the frame only."""
 _POINTS = 'points="x,y;x,y;..." in pixels'
 _RUNS = 'rle="0, 3, 5, ..." with left, top, width, height'
 
@@ -172,12 +175,7 @@ def _pictures(file: Path, options: ListOptions) -> Path:
 
 
 def _items(image: _Image, file: Path, *, folder: Path, base: Path, problems: Problems) -> list[Item]:
-    name = image.attributes.get("name", "")
-    picture = within(base, home=folder, name=name)
-    if not picture.is_file():
-        raise InputError(
-            "there is no such picture", expected=f"the file in {folder}", hint="name its folder with --images FOLDER"
-        )
+    name, picture = _picture(image.attributes, folder=folder, base=base)
     size = frame_size(picture)
     given = tuple(_whole(image.attributes, key) for key in ("height", "width"))
     check_size((given[0], given[1]), size, picture)
@@ -205,6 +203,19 @@ def _items(image: _Image, file: Path, *, folder: Path, base: Path, problems: Pro
                 )
             )
     return found
+
+
+def _picture(attributes: Mapping[str, str], *, folder: Path, base: Path) -> tuple[str, Path]:
+    """The name of an image, with its subset where a project keeps that as a folder, and its file."""
+    name, subset = attributes.get("name", ""), attributes.get("subset", "")
+    for stands_in in (f"{subset}/{name}", name) if subset else (name,):
+        for ending in ("", _OF_VIDEO):
+            picture = within(base, home=folder, name=f"{stands_in}{ending}")
+            if picture.is_file():
+                return stands_in, picture
+    raise InputError(
+        "there is no such picture", expected=f"the file in {folder}", hint="name its folder with --images FOLDER"
+    )
 
 
 def _whole(attributes: Mapping[str, str], key: str) -> int:
