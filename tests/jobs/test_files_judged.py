@@ -93,6 +93,16 @@ def test_frames_side_by_side_are_offered_as_a_clip_and_are_one_with_the_option(t
     assert ([track.name for track in clip.tracks], len(clip.frames)) == (["#1", "#2"], 9)
 
 
+def test_frames_with_their_masks_beside_them_are_offered_too(tmp_path: Path) -> None:
+    for number in range(9):
+        save_frame(tmp_path / f"shot{number:02d}.jpg")
+        save_mask(tmp_path / f"shot{number:02d}_mask.png", WHOLE)
+    (note,) = clip_offer(list_items(tmp_path))
+    assert "9 frames, shot00 to shot08" in note
+    (clip,) = tracks_of(list_items(tmp_path, ListOptions(clip=True)))
+    assert len(clip.frames) == 9
+
+
 def test_photographs_are_not_offered_as_a_clip(tmp_path: Path) -> None:
     for number in (139, 285, 632, 724, 776, 785, 802, 872, 885):
         save_frame(tmp_path / f"frames/{number:012d}.png")

@@ -66,7 +66,7 @@ def nearest(source: Path, known: Callable[[Path], str]) -> Nearest:
     json = next((path for path in _files(source, found, ".json") if known(path)), None)
     pictures = _pictures(found)
     if json is not None and pictures is not None:
-        layout = f"the COCO json {_name(json, source)} with the pictures in {_name(pictures, source)}"
+        layout = f"the json {_name(json, source)} with the pictures in {_name(pictures, source)}"
         return Nearest(found=found.words(), layout=layout, command=_audit(json, images=pictures))
     pair = _pair(found)
     if pair is not None:

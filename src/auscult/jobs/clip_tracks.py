@@ -116,7 +116,7 @@ def _is_video(item: Item, layout: str) -> bool:
 
 def clip_offer(listing: Listing) -> tuple[str, ...]:
     """The note that frames which stand side by side may be one video, where their names count on; else nothing."""
-    loose = {item.frame for item in listing.items if not _is_video(item, listing.layout)}
+    loose = {item.frame for item in listing.items if item.clip is None or not _is_video(item, listing.layout)}
     folders: dict[Path, list[str]] = {}
     for frame in loose | ({one.frame for one in listing.bare} if loose else set()):
         folders.setdefault(frame.parent, []).append(frame.stem)

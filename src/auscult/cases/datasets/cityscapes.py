@@ -86,7 +86,11 @@ def _pictures(files: Mapping[str, Path]) -> list[Path]:
 
 def _objects(path: Path, name: str, picture: Path | None) -> list[Item]:
     if picture is None:
-        raise InputError("there is no picture of this name", expected=_EXPECTED, hint="put both into one folder")
+        raise InputError(
+            "there is no picture of this name",
+            expected=_EXPECTED,
+            hint="give the folder that holds both trees, leftImg8bit/ and gtFine/",
+        )
     return [
         Item(
             id=check_id(f"{name}#{value}"),
