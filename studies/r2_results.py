@@ -21,6 +21,9 @@ curve looks like, and what can be learned from it. Scores are percent, changes p
 intervals over clips or photographs. `python studies/r2_results.py --page FOLDER ...` writes the tables from runs of the
 commands below.
 
+Each section is one source of 10 to 32 clips, scenes or photographs. Its words say what happened there; they are no claim about
+other data.
+
 """
 TABLES = (
     "general_mix", "general_picture", "general_guidance", "general_mix_first", "general_mix_rest",
