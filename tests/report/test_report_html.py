@@ -302,6 +302,12 @@ def test_a_judge_out_of_its_depth_is_said_loudly_with_what_to_do(verdict: Make, 
         assert words in page.words
 
 
+def test_no_command_is_advised_that_would_refuse(verdict: Make, a_run: Make) -> None:
+    for n, calibrate, gate in ((59, False, False), (60, True, False), (100, True, True)):
+        words = Page(_html(a_run([verdict("a")], summary=_unlike(0.38, n)))).words
+        assert ("auscult act calibrate" in words, "auscult act gate" in words) == (calibrate, gate)
+
+
 def test_few_unlike_items_are_said_quietly_and_none_not_at_all(verdict: Make, a_run: Make) -> None:
     few = Page(_html(a_run([verdict("a")], summary=_unlike(0.1))))
     assert few.all("aside") == []
@@ -407,6 +413,7 @@ def test_names_of_commands_are_code_and_a_strangers_words_are_not_markup(verdict
     page = Page(_html(a_run([verdict("a")], summary=_unlike(0.38))))
     codes = [text for tag, text in page.texts if tag == "code"]
     assert codes == [
+        "auscult act calibrate DIR --labels marks.csv",
         "auscult act gate DIR --calibration marks.csv",
         "auscult compare DIR DIR",
         "verdicts.jsonl",

@@ -67,10 +67,15 @@ _WIDEN = (
     "“most novel”."
 )
 _CALIBRATE = (
-    "Sort the items by “random, for marking”, mark 60 or more on as many photographs as good or bad (keys g and b), "
-    "export the marks, and let `auscult act gate DIR --calibration marks.csv` find a threshold that holds for such "
-    "masks, or say that there is none."
+    "Sort the items by “random, for marking”, mark 60 or more as good or bad (keys g and b), export the marks, and let "
+    "`auscult act calibrate DIR --labels marks.csv` estimate the record anew."
 )
+_GATE = (
+    "With marks on 100 photographs or more, let `auscult act gate DIR --calibration marks.csv` find a threshold that "
+    "holds for such masks, or say that there is none."
+)
+_MARKS = {"Calibrate.": (_CALIBRATE, 60), "Gate.": (_GATE, 100)}
+"""What marks are good for, and how many masks a record needs for that: else the command would refuse."""
 _COMPARE = "Judge once more with another judge and let `auscult compare DIR DIR` show where the two differ most."
 _CLIPS = (
     "One row for each object of a video, worst first. IoU is the mean of the frames' estimates; flicker is how much "
@@ -139,7 +144,11 @@ def _advice(unlike: Unlike) -> Advice:
         title=f"{percent(unlike.share)} of your items are out of distribution for this judge",
         text=f"{unlike.count:,} of {unlike.n:,} judged masks have a novelty of {UNLIKE} or more. For them an estimate "
         "may be further off than its interval says. What to do:",
-        steps=(("Widen.", _WIDEN), ("Calibrate.", _CALIBRATE), ("Compare.", _COMPARE)),
+        steps=(
+            ("Widen.", _WIDEN),
+            *((word, text) for word, (text, least) in _MARKS.items() if unlike.n >= least),
+            ("Compare.", _COMPARE),
+        ),
     )
 
 
