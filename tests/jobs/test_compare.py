@@ -166,7 +166,8 @@ def test_without_truth_the_largest_disagreements_are_listed_with_pictures(audite
     assert (compared.summary.n, compared.summary.ok, compared.summary.undefined) == (12, 12, 0)
     page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
     assert "reject, 0.05 [not known]" in page
-    assert page.count("data:image/jpeg;base64,") == 12
+    assert page.count("data:image/jpeg;base64,") == page.count("apart: the mask tinted, without truth") == 12
+    assert "true outline" not in page
     assert page.index("b/2") < page.index("a/0")
     with pytest.raises(UsageError, match="are one, or one lies in the other"):
         write_comparison([first, second], first)

@@ -465,6 +465,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
             Example(
                 title=f"{one.difference:.2f} apart",
                 jpeg=jpeg,
+                shows="the mask tinted, without truth",
                 text="",
                 id=one.id,
                 facts=tuple(
@@ -493,7 +494,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
 
 _APART = (
     "The masks whose estimated IoUs are farthest apart, as the first judge's record shows them. Where judges disagree, "
-    "one of them is wrong: look yourself."
+    "one of them at least is wrong: look yourself."
 )
 
 

@@ -62,10 +62,11 @@ class Example:
     """One candidate in pictures."""
 
     title: str  # what it is, for example `erode, hard`
-    jpeg: bytes  # the picture: the candidate's tint and the true outline
+    jpeg: bytes  # the picture: the candidate's tint and the true outline, unless it ``shows`` something else
     text: str  # the referring expression; empty for none
     id: str
     facts: tuple[tuple[str, str], ...]  # label and text: the truth, then each judge's verdict
+    shows: str = ""  # what is on the picture, for those who do not see it; empty for tint and true outline
     broad: bool = False  # whether the picture is a strip, which takes the whole width of the page
     file: str = ""  # the picture's name in the record; empty where it does not lie there yet
 
