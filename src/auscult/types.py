@@ -321,8 +321,10 @@ class Verdict:
     def _iou(self) -> str:
         if self.iou is None:
             return "None"
-        ends = "" if self.iou_low is None or self.iou_high is None else f" [{self.iou_low:.2f}, {self.iou_high:.2f}]"
-        return f"{self.iou:.2f}{ends}"
+        if self.iou_low is None or self.iou_high is None:
+            return f"{self.iou:.2f}"
+        ends = f"{self.iou_low:.2f}, {self.iou_high:.2f}"
+        return f"{self.iou:.2f} [{'not known' if ends == '0.00, 1.00' else ends}]"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values, with the keys of ``verdicts.jsonl``; without the error map and the picture.

@@ -217,6 +217,9 @@ def test_a_verdict_is_short_in_words_and_has_a_picture_in_a_notebook() -> None:
     drawn = Image.open(io.BytesIO(base64.b64decode(page.source.partition(",")[2])))
     assert drawn.format == "JPEG"
     assert max(drawn.size) == 320
+    unknown = replace(verdict, iou=0.5, iou_low=0.0, iou_high=1.0)
+    assert "0.50 [not known]" in repr(unknown)
+    assert "0.50 [not known]" in unknown._repr_html_()
     plain = replace(verdict, picture=None)
     assert plain == verdict
     assert "<img" not in plain._repr_html_()

@@ -29,6 +29,7 @@ from auscult.record.codec import from_json
 from auscult.record.folder import open_run
 from auscult.record.reader import DAMAGED, Run, column, read_run
 from auscult.record.schema import ClipRow
+from auscult.report.facts import ACTION_WORDS, action_key, interval, number
 from auscult.report.overlay import TRACK_COLOURS, Colour, captioned
 from auscult.types import Frame, Mask, Verdict
 
@@ -82,8 +83,8 @@ def _clips(read: Run) -> dict[str, list[_Shown]]:
     clips: dict[str, list[_Shown]] = {}
     for clip, own in tracks.items():
         frames: dict[str, _Shown] = {}
-        for number, track in enumerate(own):
-            colour = TRACK_COLOURS[number % len(TRACK_COLOURS)]
+        for at, track in enumerate(own):
+            colour = TRACK_COLOURS[at % len(TRACK_COLOURS)]
             for verdict, row in (rows[name] for name in track.frames if name in rows):
                 frame = str(row.get("frame"))
                 time_s = row.get("time_s")
@@ -152,9 +153,8 @@ def _caption(verdict: Verdict, track: str) -> str:
     name = f"{track.rpartition('/')[2][:30]}: " if track else ""
     if verdict.iou is None:
         return f"{name}{verdict.defect or 'no basis'}, {verdict.action}"
-    ends = verdict.iou_low, verdict.iou_high
-    span = "" if None in ends else f" [{verdict.iou_low:.2f}, {verdict.iou_high:.2f}]"
-    return f"{name}IoU {verdict.iou:.2f}{span} {verdict.defect}, {str(verdict.action).replace('_', ' ')}"
+    estimate = f"{number(verdict.iou)} {interval(verdict.iou_low, verdict.iou_high)}".strip()
+    return f"{name}IoU {estimate} {verdict.defect}, {ACTION_WORDS[action_key(verdict.action)]}"
 
 
 def _size(frame: Frame) -> tuple[int, int]:
