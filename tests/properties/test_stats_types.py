@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from auscult.rng import generator
 from auscult.score import stats
-from auscult.score.stats.bounds import cluster_upper_bound, fewest_clusters, upper_bound
+from auscult.score.stats.bounds import at_most, cluster_upper_bound, fewest_clusters, upper_bound
 from auscult.score.stats.ratios import mean_of_ratios, mean_ratio, ratio_change
-from auscult.score.stats.trend import theil_sen
+from auscult.score.stats.trend import neighbour_medians, oddness, theil_sen
 
 TYPES: dict[str, Callable[[Any], Any]] = {
     "bool": bool, "float": float, "np.bool_": np.bool_, "np.int8": np.int8, "np.uint8": np.uint8, "np.int64": np.int64,
@@ -132,3 +132,25 @@ def test_more_than_62_items_that_differ_have_a_p_value_in_every_type() -> None:
     for kind in (*TYPES.values(), int):
         found = stats.mcnemar([kind(1)] * 70 + [kind(0)] * 30, [kind(0)] * 70 + [kind(1)] * 30)
         assert found.value == pytest.approx(7.85e-5, rel=0.01)
+
+
+LARGE = (np.int8, np.uint8, np.int64, np.float32, np.float64)
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_numbers_too_large_for_a_small_type_do_not_wrap_around(kind: Callable[[Any], Any]) -> None:
+    values = [100, 120, 90, 100, 10, 127, 3]
+    calls: list[Callable[[Any], Any]] = [
+        neighbour_medians, lambda x: oddness(x, floor=1), stats.sign_flips, lambda x: stats.rmse(x, x[::-1]),
+        lambda x: upper_bound(x[0], x[1]), lambda x: at_most(x[0], x[1], rate=0.75), lambda x: stats.apc(x[0], x),
+        lambda x: stats.f_beta(x[0], x[1], x[2]), lambda x: cluster_upper_bound(x, [x[-1]] * 7),
+    ]  # fmt: skip
+    for call in calls:
+        assert repr(plain(call([kind(value) for value in values]))) == repr(plain(call(values)))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_shares_are_plain_numbers_in_every_type(kind: Callable[[Any], Any]) -> None:
+    assert plain(stats.holm([kind(0.25), kind(0.03125)])) == [0.25, 0.0625]
+    assert plain(at_most(100, 120, rate=kind(0.75))) == at_most(100, 120, rate=0.75)
+    assert plain(upper_bound(3, 60, confidence=kind(0.875))) == upper_bound(3, 60, confidence=0.875)

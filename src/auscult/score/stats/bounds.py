@@ -90,6 +90,7 @@ def upper_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
         (0.04951, 0.06162)
     """
     events, trials = _checked(events, trials, confidence)
+    confidence = float(confidence)
     if events == trials:
         return 1.0
     if events == 0:
@@ -106,6 +107,7 @@ def lower_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
 def at_most(events: int, trials: int, *, rate: float) -> float:
     """Probability of at most ``events`` of ``trials`` at a rate, 0..1."""
     events, trials = _checked(events, trials, 0.5)
+    rate = float(rate)
     if not 0 <= rate <= 1:
         raise InputError(f"the rate is {rate!r}", expected="a number from 0 to 1")
     if events == trials or rate == 0:

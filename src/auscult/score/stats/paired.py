@@ -211,13 +211,14 @@ def holm(values: Sequence[float]) -> list[float]:
         >>> holm([0.01, 0.04, 0.03])
         [0.03, 0.06, 0.06]
     """
-    for value in values:
+    given = [float(value) for value in values]
+    for value in given:
         if not 0 <= value <= 1:
             raise InputError(f"a p value is {value!r}", expected="0..1")
-    adjusted = [0.0] * len(values)
+    adjusted = [0.0] * len(given)
     highest = 0.0
-    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
+    for rank, index in enumerate(sorted(range(len(given)), key=given.__getitem__)):
+        highest = max(highest, min(1.0, (len(given) - rank) * given[index]))
         adjusted[index] = highest
     return adjusted
 

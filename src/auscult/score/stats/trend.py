@@ -67,11 +67,11 @@ def oddness(values: Sequence[float | None], *, floor: float) -> list[float | Non
     """
     around = neighbour_medians(values)
     sizes = [
-        abs(value - middle)
+        abs(float(value) - middle)
         for value, middle in zip(values, around, strict=True)
         if value is not None and middle is not None
     ]
-    scale = max(floor, _TO_DEVIATION * median(sizes)) if sizes else floor
+    scale = max(float(floor), _TO_DEVIATION * median(sizes)) if sizes else float(floor)
     return [
         None if value is None or middle is None else _deviation(values, index) / (LIMIT * scale)
         for index, (value, middle) in enumerate(zip(values, around, strict=True))
@@ -79,7 +79,7 @@ def oddness(values: Sequence[float | None], *, floor: float) -> list[float | Non
 
 
 def _deviation(values: Sequence[float | None], index: int) -> float:
-    value = values[index] or 0.0
+    value = float(values[index] or 0.0)
     sides = [side for side in (_before(values, index), _after(values, index)) if side]
     away = [value - median(side) for side in sides]
     if len(away) < 2:
@@ -89,11 +89,11 @@ def _deviation(values: Sequence[float | None], index: int) -> float:
 
 
 def _before(values: Sequence[float | None], index: int) -> list[float]:
-    return [value for value in values[max(0, index - REACH) : index] if value is not None]
+    return [float(value) for value in values[max(0, index - REACH) : index] if value is not None]
 
 
 def _after(values: Sequence[float | None], index: int) -> list[float]:
-    return [value for value in values[index + 1 : index + 1 + REACH] if value is not None]
+    return [float(value) for value in values[index + 1 : index + 1 + REACH] if value is not None]
 
 
 LEAST_FRAMES = 5
