@@ -9,9 +9,10 @@ were ``_LESS_OF_ROOT`` clusters fewer.
 
 What is skewed needs more on the side of its long tail. To the second order the ends of an interval lie ``_SKEW`` times
 as far aside as those of the draws do: ends that are moved so are taken where they lie outside the others, so that no
-interval becomes narrower. Few clusters understate their skew, since the long tail is seldom among them: n clusters are
-moved ``1 + _UNDERSTATED / n`` times as far. Squares understate it for longer, so that more is taken of a root. All but
-``_SKEW`` are from the simulation of ``docs/intervals.md``, which has the coverage of all this.
+interval becomes narrower. Few clusters understate their skew, since the long tail is seldom among them: n clusters, 5
+or more, are moved ``1 + _UNDERSTATED / n`` times as far; draws of 2 to 4 take too few values to read more off.
+Squares understate it for longer, so that more is taken of a root. All but ``_SKEW`` are from the simulation of
+``docs/intervals.md``, which has the coverage of all this.
 
 From ``FEW`` clusters on the percentiles stand as they are.
 
@@ -52,6 +53,7 @@ EXACT: Final = "exact over clusters"
 
 _SKEW: Final = 3.0  # (2 z^2 + 1) / (z^2 - 1) at z of 95 %
 _UNDERSTATED: Final = 15.0
+_LEAST_FOR_SKEW: Final = 5
 _SKEW_OF_ROOT: Final = 12.0
 _LESS_OF_ROOT: Final = 1.25
 _LEAST_CLUSTERS: Final = 1.5
@@ -203,7 +205,8 @@ def _skewed(
     if root:
         squares = _moved(draws**2, value**2, (ends[0] ** 2, ends[1] ** 2), factor=_SKEW_OF_ROOT)
         return math.sqrt(max(0.0, squares[0])), math.sqrt(squares[1])
-    return _moved(draws, value, ends, factor=_SKEW * (1 + _UNDERSTATED / clusters))
+    understated = _UNDERSTATED / clusters if clusters >= _LEAST_FOR_SKEW else 0.0
+    return _moved(draws, value, ends, factor=_SKEW * (1 + understated))
 
 
 def _moved(draws: Doubles, value: float, ends: tuple[float, float], *, factor: float) -> tuple[float, float]:
