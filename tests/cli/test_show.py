@@ -13,6 +13,8 @@ from auscult.record.reader import failure_reasons
 from auscult.report.tables import Table
 from small_inputs import auscult, folder_input, save_mask
 
+ACTION = "accept,minor_revision,major_revision,reject,unjudged"
+
 
 def test_reasons_are_counted_whatever_names_and_numbers_they_hold() -> None:
     rows = [
@@ -45,10 +47,11 @@ def test_a_command_ends_with_the_reasons_of_failure_and_their_examples(tmp_path:
     assert "why, most" in auscult(*command, "--max-failed", 3).err, "also where the command succeeds"
     known = tmp_path / "known.csv"
     known.write_text("id,iou,true_iou\n" + "".join(f"k{at},0.9,0.9\n" for at in range(60)))
-    for verb in (("filter",), ("export", "--to", "cvat"), ("gate", "--calibration", known)):
+    for verb in (("filter",), ("export", "--to", "cvat", "--action", ACTION), ("gate", "--calibration", known)):
         acted = auscult("act", verb[0], tmp_path / "out", *verb[1:], "--out", tmp_path / verb[0])
         assert acted.code == 0, acted
         assert "  2 x the mask is 40 x 40" in acted.err, verb
+        assert ("writing frames: " in acted.err) == (verb[0] == "export")
 
 
 def test_folders_that_are_scored_without_a_record_end_with_the_reasons_too(tmp_path: Path) -> None:

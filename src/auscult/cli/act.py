@@ -38,7 +38,8 @@ def export_masks(options: ExportOptions, shown: Shown) -> None:
     """Write the masks with certain actions for another tool, from the record alone, and say what the format loses."""
     from auscult.jobs.export import export_record
 
-    done = export_record(options)
+    with show.progress_bar(quiet=shown.json) as progress:
+        done = export_record(options, progress)
     if shown.json:
         show.as_json(done.as_json())
     else:
@@ -54,7 +55,8 @@ def gate_verdicts(options: GateOptions, shown: Shown) -> None:
     """Accept masks unseen, as many as masks with truth show to be good enough, and list the rest to look at."""
     from auscult.jobs.gate import gate_record
 
-    gated = gate_record(options)
+    with show.busy("finding a threshold"):
+        gated = gate_record(options)
     if shown.json:
         show.as_json({**gated.as_json(), "ids": list(gated.accepted), "out": str(gated.out)})
     else:
@@ -72,7 +74,8 @@ def calibrate_verdicts(options: CalibrateOptions, shown: Shown) -> None:
     """Estimate anew from labels of 60 masks or more: a record with new IoUs, intervals and actions."""
     from auscult.jobs.calibrate import calibrate_record
 
-    made = calibrate_record(options)
+    with show.busy("estimating anew"):
+        made = calibrate_record(options)
     if shown.json:
         show.as_json(made.as_json())
     else:

@@ -20,6 +20,7 @@ from auscult.errors import AuscultError, OutputError, RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.finish import exported
 from auscult.jobs.options import EXPORT_FORMATS, ExportOptions
+from auscult.jobs.runner import Progress, Silent
 from auscult.media.paths import inside, read_bytes, write_bytes
 from auscult.record.codec import dump
 from auscult.record.reader import DAMAGED, Run
@@ -69,7 +70,7 @@ class Exported:
         return told
 
 
-def export_record(options: ExportOptions) -> Exported:
+def export_record(options: ExportOptions, progress: Progress | None = None) -> Exported:
     """Write masks of a record for another tool; nothing is judged, and pictures are opened only to be copied."""
     if options.format not in EXPORT_FORMATS:
         hint = "`auscult act filter` writes COCO" if options.format == "coco" else ""
@@ -82,7 +83,9 @@ def export_record(options: ExportOptions) -> Exported:
     _require_empty(out)
     tally = Tally(_classes(kept, run), pictures=options.images is not None)
     pictures: dict[str, str] = {}
-    frames = frames_of(run, kept, pictures=pictures)
+    listener = progress or Silent()
+    listener.stage("writing frames", len({str(row.get("frame")) for row in kept}))
+    frames = _told(frames_of(run, kept, pictures=pictures), listener)
     module = import_module(f"auscult.act.export.{options.format.replace('-', '_')}")
     write: Exporter = module.write
     _write(out, write(frames, tally))
@@ -105,6 +108,12 @@ def export_record(options: ExportOptions) -> Exported:
     )
     write_bytes(out / SUMMARY, dump(done.as_json(), indent=2) + b"\n")
     return done
+
+
+def _told(frames: Iterator[ExportedFrame], progress: Progress) -> Iterator[ExportedFrame]:
+    for frame in frames:
+        yield frame
+        progress.step()
 
 
 def record_frames(folder: Path, *, actions: Sequence[str] = ("accept",)) -> Iterator[ExportedFrame]:
