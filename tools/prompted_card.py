@@ -38,7 +38,7 @@ from auscult.score.judges import (
     with_interval,
 )
 from auscult.score.stats import looks_for, share_below
-from auscult.score.stats.few import Range
+from auscult.score.stats.few import CORRELATION, Range
 from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
 from auscult.train.prompted.material import MAY_TRAIN, Material
@@ -157,7 +157,7 @@ def row_of(verdicts: Sequence[Verdict], policy: Policy, *, map_f1: Doubles | Non
         low=reals(one.iou_low for one in verdicts),
         high=reals(one.iou_high for one in verdicts),
         accepted=np.array([_accepts(one, policy) for one in verdicts]),
-        defect=np.array([one.defect for one in verdicts]),
+        defect=texts([one.defect for one in verdicts]),
         flagged=np.array([one.novelty >= _FLAGGED for one in verdicts]),
         map_f1=map_f1,
         good=None if np.isnan(good).all() else good,
@@ -299,6 +299,7 @@ def results_of(
                 sign * (known[first] - known[row]),
                 n=len(true),
                 clusters=len(draws.index_of),
+                within=Range(low=-2.0, high=2.0) if metric == "spearman" else CORRELATION,
             )
 
 

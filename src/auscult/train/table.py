@@ -102,7 +102,7 @@ def judged_rows(
             reals(None if one is None else one.iou for one in found),
             low=reals(None if one is None else one.iou_low for one in found),
             high=reals(None if one is None else one.iou_high for one in found),
-            defect=texts([None if one is None else str(one.defect) for one in found]),
+            defect=texts([None if one is None else one.defect for one in found]),
         ),
         "always-perfect": _row(np.ones(len(table)), defect=texts(["perfect"] * len(table))),
     }

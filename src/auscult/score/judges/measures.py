@@ -347,8 +347,9 @@ def called(predicted: JudgeColumns, truth: TruthColumns, *, defect: str) -> Meas
 
 
 def called_defective(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
-    """Share of masks that are given any defect; for flawless masks lower is better."""
-    return _share(None if predicted.defect is None else predicted.defect != "perfect", truth)
+    """Share of masks that are given any defect; for flawless masks lower is better. Masks not judged have none."""
+    names = predicted.defect
+    return _share(None if names is None else np.array([name not in {None, "perfect"} for name in names]), truth)
 
 
 def flagged(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
