@@ -255,6 +255,9 @@ def test_verdicts_become_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row["id"] for row in rows] == ["0", "1", "c"]
     assert (rows[0]["prob_erode"], rows[0]["checked_shape"], rows[0]["error"]) == (1.0, True, None)
     assert rows[2]["error"] == "no such file"
+    for other in (verdicts[0], None):
+        with pytest.raises(UsageError, match="the verdicts are of type"):
+            auscult.to_frame(other)  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UsageError, match="pandas"):
         auscult.to_frame(verdicts)

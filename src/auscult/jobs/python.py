@@ -309,12 +309,18 @@ def to_frame(verdicts: Iterable[Verdict | Failed]) -> pd.DataFrame:
         and so on, the evidence columns ``checked_shape`` and so on; ``error`` says why a mask could not be judged.
 
     Raises:
-        UsageError: pandas is not installed, or an entry is no verdict.
+        UsageError: pandas is not installed, or these are no verdicts.
     """
     try:
         import pandas as pd
     except ImportError as error:
         raise UsageError("a table needs the package pandas", hint="pip install pandas") from error
+    if isinstance(verdicts, Verdict | Failed) or not isinstance(verdicts, Iterable):
+        raise UsageError(
+            f"the verdicts are of type {type(verdicts).__name__}",
+            expected="what auscult.audit or auscult.audit_masks gave",
+            hint="put one into a list: [verdict]",
+        )
     return pd.DataFrame([_table_row(entry) for entry in verdicts])
 
 
