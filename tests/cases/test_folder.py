@@ -301,3 +301,13 @@ def test_two_masks_of_one_name_are_told(make: Any) -> None:
     listing = list_items(make.root)
     assert ids(listing) == ["a"]
     assert "used twice" in listing.errors[0][1].error
+
+
+def test_a_folder_of_frames_alone_is_told_the_option_that_reads_it(make: Any) -> None:
+    make.frame("shots/a.jpg")
+    make.mask("masks/a.png")
+    shots, masks = make.root / "shots", make.root / "masks"
+    with pytest.raises(NothingToDo) as told:
+        list_items(shots, ListOptions(masks=masks))
+    assert told.value.hint == f"name the folder with --frames {shots}"
+    assert ids(list_items(shots, ListOptions(frames=shots, masks=masks))) == ["a"]

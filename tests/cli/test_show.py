@@ -54,6 +54,13 @@ def test_a_command_ends_with_the_reasons_of_failure_and_their_examples(tmp_path:
         assert ("writing frames: " in acted.err) == (verb[0] == "export")
 
 
+def test_a_record_of_failures_alone_says_where_the_reasons_are(tmp_path: Path) -> None:
+    folder_input(tmp_path / "in", ("a",))
+    (tmp_path / "in" / "masks" / "a.png").write_bytes(b"nothing")
+    assert auscult("audit", tmp_path / "in", "--out", tmp_path / "out", "--workers", 1, "--judge", "cues").code == 1
+    assert "1 failed; errors.jsonl in it says why" in auscult("act", "filter", tmp_path / "out").err
+
+
 def test_folders_that_are_scored_without_a_record_end_with_the_reasons_too(tmp_path: Path) -> None:
     for clip in ("a", "b", "c"):
         save_mask(tmp_path / "truth" / clip / "0.png")

@@ -76,7 +76,8 @@ def judged_rows(folder: Path) -> tuple[Run, Sequence[Mapping[str, Any]]]:
     require_whole(folder, run.verdicts)
     rows = in_order(row for _, row in run.verdicts)
     if not rows:
-        raise RecordError("the record holds no verdict", path=folder, expected="a record of `auscult audit`")
+        why = f"{len(run.failed)} failed; errors.jsonl in it says why" if run.failed else ""
+        raise RecordError("the record holds no verdict", path=folder, expected="a record of `auscult audit`", hint=why)
     return run, rows
 
 

@@ -25,7 +25,7 @@ from auscult.cases.walk import (
     walk,
 )
 from auscult.errors import NothingToDo
-from auscult.media.frames import MASK_SUFFIXES
+from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
 from auscult.types import Metadata
 
 _TEXTS = frozenset({".txt", ".json"})
@@ -101,11 +101,12 @@ def _endings(folder: Path, endings: frozenset[str]) -> bool:
 def _tree(source: Path, options: ListOptions, *, which: str) -> Tree:
     folder = _folder(source, options, which=which)
     if not is_folder(folder):
+        itself = which == "frames" and options.frames is None and _endings(source, FRAME_SUFFIXES)
         raise NothingToDo(
             f"there is no folder {folder}",
             path=source,
             expected="a folder with frames/ and masks/",
-            hint=f"name the folder with --{which} DIR",
+            hint=f"name the folder with --{which} {source if itself else 'DIR'}",
         )
     return walk(folder, root=boundary(folder, source=source, root=options.root))
 
