@@ -173,11 +173,14 @@ def many(folder: Path) -> str:
     end_s = time.perf_counter() - begun
     assert process.returncode == 0, f"exit {process.returncode} after {rates}, {sizes}, {resumed_s}: {said[-2000:]}"
     assert len(results(verdicts)) == total, "a mask is missing or stands twice"
+    begun = time.perf_counter()
+    whole(command)
+    again_s = time.perf_counter() - begun
     return (
         f"{total:,} masks: {rates[0]:.1f} CPU ms a mask in the first tenth, {rates[-1]:.1f} in the last "
         f"(by tenths {' '.join(f'{rate:.1f}' for rate in rates)}); parent {sizes[0]:.0f} MB, at the end "
         f"{sizes[-1]:.0f}; killed at {before:,}: first new verdict after {resumed_s:.1f} s ({resumed_cpu_s:.1f} CPU "
-        f"s); from the last verdict to the end {end_s:.0f} s"
+        f"s); from the last verdict to the end {end_s:.0f} s; the finished command again {again_s:.1f} s"
     )
 
 

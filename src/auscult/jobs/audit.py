@@ -6,7 +6,7 @@ is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,12 @@ from auscult.errors import Mismatch
 from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
 from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, judge_spec, make_auditor
 from auscult.jobs.options import AuditOptions, arguments_of
-from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, ResultWriter, run_verb
+from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, Result, ResultWriter, run_verb
+from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
-from auscult.record.reader import HEADER, Verdicts, read_verdicts
-from auscult.record.schema import Summary
+from auscult.record.folder import RunFolder
+from auscult.record.reader import HEADER, SUMMARY, Verdicts, read_summary, read_verdicts
+from auscult.record.schema import HANDOVERS, REPORT, TABLE, Summary
 
 if TYPE_CHECKING:
     from auscult.cases.video import VideoMasks
@@ -43,6 +45,7 @@ class Audit(FrameVerb[Summary]):
     stage = "judge"
     results = VERDICTS
     options: AuditOptions
+    judged = False  # whether an item was judged in this run
 
     def __init__(self, options: AuditOptions) -> None:
         self._judge = judge_spec(options.judge)
@@ -127,8 +130,31 @@ class Audit(FrameVerb[Summary]):
             evidence=options.evidence,
         )
 
+    def _is_unaltered(self, run: RunFolder) -> bool:
+        """Whether the record was finished and nothing came or changed since: its report would be the same.
+
+        Truth may be corrected, and frames without a mask are not compared: where there are any, all is made anew.
+        """
+        found, before = self.listing, self.before
+        if "finished" not in before or before.get("inputs") != run.manifest["inputs"] or self.judged:
+            return False
+        if found.errors or found.lost or found.bare or found.unmasked or any(item.truth for item in found.items):
+            return False
+        made = [run.path / name for name in (SUMMARY, TABLE, *HANDOVERS, REPORT)]
+        if not all(path.is_file() for path in made):
+            return False
+        newest = max(path.stat().st_mtime_ns for path in run.path.glob("*.jsonl"))
+        return newest <= made[-1].stat().st_mtime_ns
+
+    def kept(self, results: Sequence[Result]) -> None:
+        """Note that something was judged in this run."""
+        self.judged = self.judged or bool(results)
+
     def finish(self, writer: ResultWriter) -> Summary:
         """Write everything that is computed from the verdicts, which are read once."""
+        if self._is_unaltered(writer.run):
+            writer.run.finish()
+            return from_json(Summary, read_summary(writer.run.path), path=writer.run.path / SUMMARY)
         # imported late, so that the first verdict comes sooner
         from auscult.jobs.against_truth import collect_truth
         from auscult.jobs.finish import draw_worst, finish_run

@@ -28,7 +28,7 @@ from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import DAMAGED, Run, Verdicts, column, read_run, require_whole
-from auscult.record.schema import Summary, counted_by, metric_row
+from auscult.record.schema import HANDOVERS, REPORT, TABLE, Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
@@ -179,12 +179,6 @@ def pictures(rows: Iterable[Mapping[str, Any]], *, path: Path) -> dict[str, byte
         raise RecordError("a row holds no picture", expected="base64 of a JPEG", hint=DAMAGED, path=path) from error
 
 
-HANDOVERS: Mapping[str, tuple[str, ...]] = {
-    "accepted.coco.json": ("accept",),
-    "to_fix.coco.json": ("minor_revision", "major_revision"),
-}
-
-
 def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None, ended: bool = True) -> Summary:
     """Write everything that is computed from the lines: summary, tables, CSV, COCO, report.
 
@@ -200,14 +194,14 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
     run.append_many(ORDER_FILE, beside.order)
     run.write_json("summary.json", summary.as_json())
     rows = in_order(row for _, row in read.verdicts)
-    run.write_text("verdicts.csv", verdicts_csv(rows))
+    run.write_text(TABLE, verdicts_csv(rows))
     masks = segmentations(read)
     for name, actions in HANDOVERS.items():
         chosen = [row for row in rows if row["action"] in actions]
         run.write_long_json(name, coco_of(chosen, read, masks=masks))
     del masks
     page = _page(replace(read, summary=summary.as_json()), tables, beside.strongest)
-    run.write_text("report.html", page)
+    run.write_text(REPORT, page)
     if ended:
         run.finish()
     return summary

@@ -21,7 +21,7 @@ from auscult.act.policy import Policy, decide
 from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.frame_masks import FrameMasks
-from auscult.jobs.runner import FrameGroup, Last, Result, failed_row, input_digest, item_row
+from auscult.jobs.runner import INPUTS, FrameGroup, Last, Result, failed_row, input_digest, item_row, settled_stamp
 from auscult.judge import DEFAULT_JUDGE
 from auscult.judge.identity import NeedsWeights, Ready
 from auscult.judge.identity.combine import combined, unchecked
@@ -102,6 +102,7 @@ class _Opened:
     masks: FrameMasks
     # the items to be judged, each with its mask or why it cannot be read
     wanted: Sequence[tuple[Item, LoadedMask | AuscultError]] = ()
+    stamps: Mapping[str, str | None] = field(default_factory=dict)  # of its items, from before they were read
 
     @property
     def nbytes(self) -> int:
@@ -150,11 +151,12 @@ class Auditor:
     def _opened(self, items: Sequence[Item]) -> _Opened:
         """Decode a frame; its masks are opened when they are asked for."""
         path = items[0].frame
+        stamps = {item.id: settled_stamp(item) for item in items}
         content = read_bytes(path)
         frame = decode_frame(content, path=path)
         size = (frame.shape[0], frame.shape[1])
         masks = FrameMasks(items, lambda item: read_mask(item.mask, size=size))
-        return _Opened(frame, shrunk(frame), digest_bytes(content), masks)
+        return _Opened(frame, shrunk(frame), digest_bytes(content), masks, stamps=stamps)
 
     def _results(self, held: Sequence[_Opened]) -> list[Result]:
         verdicts = self._judged(held)
@@ -204,18 +206,21 @@ class Auditor:
             verdict = decided(replace(verdict, id=item.id, seconds=seconds), self.policy, self.checker)
         except AuscultError as error:
             return Result(id=item.id, errors=[failed_row(item, error, "judge")])
+        digest = input_digest(item, opened.digest, sound=self.checker is not None)
         row = verdict_to_json(
             verdict,
             **_origin(item, loaded, self.root),
             **_amounts(verdict, loaded.mask),
             **_shift(verdict, self.judge),
-            input=input_digest(item, opened.digest, sound=self.checker is not None),
+            input=digest,
         )
         quality = 72 if verdict.error_map is None else 64  # stripes and dots take more bytes, and need less quality
         drawn = small_overlay(opened.small, loaded.mask, errors=verdict.error_map)
         jpeg = b64encode(encode_jpeg(drawn, quality=quality)).decode("ascii")
         # The verdict last, so that it is never there without its mask, which the export needs, and its thumbnail.
+        stamp = opened.stamps[item.id]
         rows: dict[str, list[dict[str, Any]]] = {
+            INPUTS: [] if stamp is None else [{"id": item.id, "input": digest, "stamp": stamp}],
             MASKS: [{"id": item.id, "segmentation": encode(loaded.mask)}],
             THUMBNAILS: [{"id": item.id, "jpeg": jpeg}],
             VERDICTS: [row],

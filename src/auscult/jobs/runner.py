@@ -14,10 +14,10 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from auscult.cases.ids import group_by_frame
 from auscult.cases.listing import Listing, list_items
@@ -25,8 +25,9 @@ from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo
 from auscult.jobs.options import InputOptions, RecordOptions, RunOptions, arguments_of, specs_of
 from auscult.media.paths import read_bytes
 from auscult.outcome import Failed
-from auscult.record.digest import digest_file, digest_json
+from auscult.record.digest import digest_file, digest_json, is_settled, stamp_file
 from auscult.record.folder import MANIFEST, RunFolder, open_run, read_manifest
+from auscult.record.lines import read_lines
 from auscult.record.manifest import build, section
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
@@ -475,8 +476,10 @@ class FrameVerb(Verb[FrameGroup, S]):
             hint = f"see `auscult {self.command} --help`"
             raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
         self.frames_root = Path(os.path.abspath(frames_root(self.listing.items)))  # noqa: PTH100 - links are kept
+        self.before: Mapping[str, Any] = {}  # the manifest of the record that is gone on with
         if not options.overwrite and (options.out / self.results).is_file():
             self.frames_root = recorded_root(options.out) or self.frames_root
+            self.before = read_manifest(options.out) if (options.out / MANIFEST).is_file() else {}
 
     def listed(self) -> Listing:
         """What INPUT holds."""
@@ -523,34 +526,63 @@ class FrameVerb(Verb[FrameGroup, S]):
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
         """Insist that earlier results still come from the same files; ``done`` are the rows of ``results``."""
-        refuse_changed({name: row.get("input") for name, row in done.items()}, self.listing.items)
+        before = {name: row.get("input") for name, row in done.items()}
+        rows = read_lines(self.options.out / INPUTS)
+        stamps = {
+            str(row.get("id")): row.get("stamp") for row in rows if row.get("input") == before.get(str(row.get("id")))
+        }
+        refuse_changed(before, self.listing.items, stamps=stamps)
 
 
 # --- resuming a run ---
 
 
-def mask_digest(ref: MaskRef) -> list[object]:
+INPUTS: Final = "inputs.jsonl"
+"""Beside each result's ``input_digest`` what tells, without opening a file, that it was not written since."""
+
+_OfFile: TypeAlias = Callable[[Path], str]
+
+
+def mask_digest(ref: MaskRef, *, of_file: _OfFile = digest_file) -> list[object]:
     """Hash of a mask's file or inline values, with the object index and labels that are read."""
-    content = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
+    content = of_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
     return [content, None if ref.proposals else ref.index, ref.labels]
 
 
-def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
+def input_digest(item: Item, frame_digest: str, *, sound: bool = False, of_file: _OfFile = digest_file) -> str:
     """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression."""
-    seen = [frame_digest, *mask_digest(item.mask), item.query.text]
+    seen = [frame_digest, *mask_digest(item.mask, of_file=of_file), item.query.text]
     if not sound or item.audio is None:
         return digest_json(seen)
     try:
-        heard = digest_file(item.audio)
+        heard = of_file(item.audio)
     except AuscultError:
         heard = ""
     return digest_json([*seen, heard, item.time_s])
 
 
-def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
-    """Insist that earlier results, id to ``input_digest``, still come from the same files."""
+def input_stamp(item: Item, stamp: _OfFile = stamp_file) -> str:
+    """Hash of the stamps of an item's files, of its inline values and its expression."""
+    return input_digest(item, stamp(item.frame), sound=True, of_file=stamp)
+
+
+def settled_stamp(item: Item) -> str | None:
+    """``input_stamp`` before an item is read; None where a file could be written again under the same stamp."""
+    stamp, files = input_stamp(item), (item.frame, item.mask.path, item.audio)  # in this order
+    return stamp if all(is_settled(path) for path in files if path is not None) else None
+
+
+def refuse_changed(
+    done: Mapping[str, object], items: Sequence[Item], *, stamps: Mapping[str, object] | None = None
+) -> None:
+    """Insist that earlier results, id to ``input_digest``, still come from the same files.
+
+    Those whose ``input_stamp`` is that of ``stamps`` are not opened.
+    """
+    known = stamps or {}
     by_id = {item.id: item for item in items}
     frames: dict[Path, str] = {}
+    stamp = cache(stamp_file)
 
     def same(item: Item, before: object) -> bool:
         if item.frame not in frames:
@@ -562,6 +594,8 @@ def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
         item = by_id.get(name)
         if item is None:
             raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=HINT)
+        if name in known and known[name] == input_stamp(item, stamp):
+            continue
         require_unchanged(name, partial(same, item, before), path=item.mask.path or item.frame)
 
 

@@ -26,6 +26,8 @@ from __future__ import annotations
 import io
 import itertools
 import math
+import os
+import struct
 import tokenize
 import warnings
 from collections.abc import Mapping, Sequence
@@ -40,7 +42,7 @@ from PIL import Image
 from auscult.errors import InputError, TooLarge
 from auscult.media.crops import cropped
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
-from auscult.media.paths import check_file, open_regular, read_bytes, unreadable, write_bytes
+from auscult.media.paths import check_file, open_regular, read_bytes, regular_descriptor, unreadable, write_bytes
 from auscult.media.pictures import opened, orientation, pixels, png_file, upright, upright_size
 from auscult.media.readings import SOFT, VOID, LoadedMask, distinct, in_colour, of_indices, of_values, one_channel
 from auscult.media.rle import decode, mask_of, rle_size
@@ -402,6 +404,8 @@ def object_indices(
     None for a file of one mask: it has no palette and ``labels``, which reads values as indices, is False; or is None,
     which reads a grey picture so where it has several values and none could be a soft mask's.
     """
+    if labels is False and _is_plain_png(path, limits):
+        return None
     check_file(path, limits=limits)
     if _is_npy(path):
         if not labels:
@@ -421,6 +425,25 @@ def object_indices(
     else:
         found = distinct(array if array.ndim == 2 else one_channel(array, path)[0], path)
     return _only_indices(found, VOID if mode == "L" else 2**16 - 1) if labels is None and mode != "P" else found
+
+
+def _is_plain_png(path: Path, limits: Limits) -> bool:
+    """Whether a file begins as a PNG without palette, of a usual size; in a fifth of the time that Pillow takes."""
+    try:
+        descriptor = regular_descriptor(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            head, size = os.read(descriptor, 26), os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):
+        return False
+    if len(head) < 26 or size > limits.max_bytes or not head.startswith(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"):
+        return False
+    width, height, _, colour = struct.unpack(">IIBB", head[16:])
+    return bool(0 < width * height <= limits.max_pixels and colour in _WITHOUT_PALETTE)
+
+
+_WITHOUT_PALETTE = (0, 2, 4, 6)  # grey and colour, without and with alpha
 
 
 def _only_indices(found: tuple[int, ...], largest: int) -> tuple[int, ...] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +30,27 @@ def digest_file(path: Path) -> str:
             hint="check the path and its permissions",
             path=path,
         ) from error
+
+
+_SETTLED_NS = 3_000_000_000
+
+
+def stamp_file(path: Path) -> str:
+    """What a file that is written anew does not keep: size, times of content and of inode in ns, inode, device."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino} {found.st_dev}"
+
+
+def is_settled(path: Path) -> bool:
+    """Whether a file is older than the ticks of any file system's clock: if it is written now, its stamp changes."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return False
+    return max(found.st_mtime_ns, found.st_ctime_ns) < time.time_ns() - _SETTLED_NS
 
 
 def digest_json(value: object) -> str:

@@ -32,6 +32,14 @@ DECIMALS = 6
 """Decimals that numbers of verdicts and clips keep."""
 
 
+TABLE, REPORT = "verdicts.csv", "report.html"
+HANDOVERS: Mapping[str, tuple[str, ...]] = {
+    "accepted.coco.json": ("accept",),
+    "to_fix.coco.json": ("minor_revision", "major_revision"),
+}
+"""Files of masks for the next tool, with the actions of what they hold."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """What a command came to: the content of ``summary.json`` and of ``--json``."""
