@@ -137,3 +137,18 @@ def test_matrices_and_ranks_say_over_how_many_cases() -> None:
     assert "n " not in words(differing.drawing).partition("Pearson")[2]
     assert "From 5 to 7 cases a pair." in differing.caption
     assert "n 7" in words(ranks.drawing)
+
+
+def test_a_place_that_every_draw_gives_has_no_interval() -> None:
+    values = {"best": 0.9, "worst": 0.1}
+    models = {name: {str(key): value + key / 100 for key in range(7)} for name, value in values.items()}
+    ranking = rank_by_score(models, clusters={str(key): str(key) for key in range(7)}, rng=generator(3, "ranks"))
+    assert not isinstance(ranking, Undefined)
+    (made,) = charts_of(
+        Index([], task_rules("rvos")),
+        correlations={},
+        ranks=[Ranks(name="clean", title="clean J", ranking=ranking)],
+        splits=(),
+    )
+    assert "best: rank 1" in made.drawing.words
+    assert "[" not in made.drawing.words

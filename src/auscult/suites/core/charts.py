@@ -170,14 +170,11 @@ def _ranks(ranks: Sequence[Ranks]) -> Iterator[Figure]:
     for ranked in ranks:
         if isinstance(ranked.ranking, Undefined):
             continue
-        rows = [
-            Rank(
-                name=row.model,
-                rank=ChartEstimate(value=row.place, low=row.place_low, high=row.place_high, n=ranked.ranking.counts.n),
-                first=row.first,
-            )
-            for row in ranked.ranking.rows
-        ]
+        rows, count = [], ranked.ranking.counts.n
+        for row in ranked.ranking.rows:
+            low, high = (row.place_low, row.place_high) if row.place_low != row.place_high else (None, None)
+            place = ChartEstimate(value=row.place, low=low, high=high, n=count)
+            rows.append(Rank(name=row.model, rank=place, first=row.first))
         yield Figure(
             name=f"ranks_{ranked.name}",
             caption=f"Places of the models by {ranked.title}, with 90 % intervals and the probability of being first.",
