@@ -195,11 +195,11 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cell(result: Result | None) -> str:
-    """A number with its interval as text; empty where it was not measured, the reason where it is undefined."""
+    """A number with its interval, unless that has no width; empty where unmeasured, a reason where undefined."""
     if result is None:
         return ""
     if result.value is None:
         return f"undefined: {result.reason}"
-    if result.low is None or result.high is None:
+    if result.low is None or result.high is None or f"{result.low:.3f}" == f"{result.high:.3f}":
         return f"{result.value:.3f}"
     return f"{result.value:.3f} [{result.low:.3f}, {result.high:.3f}]"
