@@ -297,7 +297,11 @@ class Listing:
 
 @runtime_checkable
 class Dataset(Protocol):
-    """A layout of an INPUT."""
+    """A layout of an INPUT.
+
+    It may also have ``takes_objects``, whether ``--objects`` fits it; ``marked_by``, endings of INPUT's name, or names
+    in it, of which one must be there; and ``unmarked_by``, names of which none may be. It is not asked in vain then.
+    """
 
     name: str
     meta: Metadata
@@ -421,11 +425,7 @@ def layouts(source: Path, options: ListOptions) -> Iterator[Dataset]:
 
 
 def _may_be(dataset: Dataset, source: Path) -> bool:
-    """Whether the names of files and folders say nothing against a layout.
-
-    A layout may have ``marked_by``, endings of INPUT or names in it of which one must be there, and ``unmarked_by``,
-    names of which none may be.
-    """
+    """Whether the names of files and folders say nothing against a layout."""
     marks: tuple[str, ...] = getattr(dataset, "marked_by", ())
     others: tuple[str, ...] = getattr(dataset, "unmarked_by", ())
     found = not marks or any(suffix(source.name) == mark or _is_there(source / mark) for mark in marks)
