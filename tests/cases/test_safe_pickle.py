@@ -308,6 +308,7 @@ print(json.dumps([told, found.ru_maxrss / 1024, found.ru_utime]))
 """
 
 
+@pytest.mark.slow
 def test_millions_of_empty_containers_are_refused_before_they_are_made(tmp_path: Path) -> None:
     files = []
     for opcode in (b"}", b"\x8f", b")"):  # a dict, a set and a tuple in one byte each

@@ -106,6 +106,7 @@ def test_few_masks_at_a_time_give_the_same_verdicts(tmp_path: Path, monkeypatch:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_worker_over_its_memory_costs_the_item_and_says_so(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", "a")
     write_frame(source / "frames" / "b.png", np.full((9000, 11_000, 3), 90, np.uint8))

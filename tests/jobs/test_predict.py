@@ -153,6 +153,7 @@ def test_a_bad_answer_costs_its_case(tmp_path: Path, bad: str) -> None:
     assert "auscult or in a plug-in" not in error.hint
 
 
+@pytest.mark.slow  # waits for limits of time; one hang each stands in tests/models/adapters
 def test_a_crash_and_a_hang_cost_their_cases(tmp_path: Path) -> None:
     told = asked(tmp_path, "by_text", {"a": None, "b": "die", "c": "hang", "d": None}, workers=1, timeout_s=8.0)
     assert (set(told.kept), set(told.failed), told.steps) == ({"a", "d"}, {"b", "c"}, 4)
