@@ -8,7 +8,7 @@ Pictures are no clip. An id is the picture's name, without the folders above, ``
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -105,15 +105,15 @@ class SidecarLayout(Layout):
         return found.listing()
 
 
-class SidecarReader:
+class SidecarReader(ABC):
     """Reads the text files of one INPUT; ``left_out`` counts what is no region, by a plural noun."""
 
     def __init__(self) -> None:
         self.left_out: dict[str, int] = {}
 
+    @abstractmethod
     def regions(self, file: SidecarFile, problems: Problems) -> Iterator[Region]:
         """The masks of a file; what cannot be used is noted in ``problems``, or ends the file with ``InputError``."""
-        raise NotImplementedError
 
     def leave_out(self, noun: str) -> None:
         """Count something that is no region."""

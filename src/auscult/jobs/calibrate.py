@@ -38,13 +38,13 @@ from auscult.record.manifest import argument, section
 from auscult.record.reader import HEADER, Run
 from auscult.record.schema import Summary, verdict_to_json
 from auscult.rng import generator
+from auscult.score.judges.measures import GOOD
 from auscult.score.stats import logistic, logistic_fit
 from auscult.score.stats.logistic import dealt_parts
 from auscult.types import Doubles, Verdict
 
 LEAST: Final = 60
 """Labels from which on estimates are fitted."""
-GOOD: Final = 0.8
 MEAN_IOU: Final = {"good": 0.88, "bad": 0.58}
 """What a label counts as: about the mean of good and of bad masks of five models on the development part."""
 

@@ -21,6 +21,7 @@ from auscult.report.audit import DISAGREEMENTS, MODEL_SCORE
 from auscult.report.facts import AGREEMENT, BELOW_50, BELOW_80, LOOKS, number
 from auscult.report.tables import Table
 from auscult.rng import generator
+from auscult.score.judges.measures import GOOD
 from auscult.score.stats import (
     auc_interval,
     cross_fitted,
@@ -97,7 +98,6 @@ LEAST: Final = 60
 """Masks with a true IoU from which on both orders are combined."""
 
 STRONGEST: Final = 12
-_GOOD: Final = 0.8
 _RIVALS: Final = {
     "auc_judge": "AUC for an IoU of .8 or more: the estimated IoU alone",
     "auc_model_score": "the same: the model's score alone",
@@ -210,7 +210,7 @@ def _with_truth(
     indexes = [index for index, verdict in enumerate(both.verdicts) if verdict.id in truths]
     if not indexes:
         return {}, (), ""
-    good = [(truths[both.verdicts[index].id].iou or 0.0) >= _GOOD for index in indexes]
+    good = [(truths[both.verdicts[index].id].iou or 0.0) >= GOOD for index in indexes]
     clusters = [truths[both.verdicts[index].id].cluster for index in indexes]
     if len(indexes) < LEAST:
         return (

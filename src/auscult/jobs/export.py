@@ -85,7 +85,7 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
     pictures: dict[str, str] = {}
     listener = progress or Silent()
     listener.stage("writing frames", len({str(row.get("frame")) for row in kept}))
-    frames = _told(frames_of(run, kept, pictures=pictures), listener)
+    frames = _stepping(frames_of(run, kept, pictures=pictures), listener)
     module = import_module(f"auscult.act.export.{options.format.replace('-', '_')}")
     write: Exporter = module.write
     _write(out, write(frames, tally))
@@ -110,7 +110,7 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
     return done
 
 
-def _told(frames: Iterator[ExportedFrame], progress: Progress) -> Iterator[ExportedFrame]:
+def _stepping(frames: Iterator[ExportedFrame], progress: Progress) -> Iterator[ExportedFrame]:
     for frame in frames:
         yield frame
         progress.step()

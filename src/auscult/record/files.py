@@ -109,8 +109,8 @@ class Files:
         try:
             descriptor = regular_descriptor(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS)
             try:
-                for part_of_it in [data] if isinstance(data, bytes) else data:
-                    _write_all(descriptor, part_of_it)
+                for block in [data] if isinstance(data, bytes) else data:
+                    _write_all(descriptor, block)
                 if durable:
                     os.fsync(descriptor)
             finally:

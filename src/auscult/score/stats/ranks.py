@@ -135,15 +135,7 @@ def spearman_of_draws(predictions: ArrayLike, truths: ArrayLike) -> Callable[[Do
 def auc_of_draws(scores: ArrayLike, positives: ArrayLike) -> Callable[[Doubles], float]:
     """``auc`` of items that are drawn with replacement, as ``spearman_of_draws``."""
     values, marks = numbers(scores=scores, positives=np.asarray(positives, dtype=np.float64))
-    ranks, true = _WeightedRanks(values), marks > 0.5
-
-    def found(weights: Doubles) -> float:
-        mine = weights * true
-        pairs = 2.0 * mine.sum() * (weights.sum() - mine.sum())
-        above = float((ranks.centred(weights) * mine).sum())
-        return float(np.clip(0.5 + above / pairs, 0.0, 1.0)) if pairs else float("nan")
-
-    return found
+    return _Areas(values, marks > 0.5, np.arange(values.size)).of
 
 
 _CONSTANT: Final = 1e-12
