@@ -151,6 +151,14 @@ def test_nothing_leaves_the_folder_and_only_asked_for_pictures_are_copied(
     assert (copied.pictures, copied.missing) == (1, 2)
 
 
+def test_pictures_that_are_not_found_are_looked_for_where_the_record_names_them(small: Path, tmp_path: Path) -> None:
+    manifest = json.loads((small / "manifest.json").read_text())
+    manifest["inputs"]["frames_root"] = "/data/val"
+    (small / "manifest.json").write_text(json.dumps(manifest))
+    copied = exported(small, "yolo", tmp_path / "with", images=tmp_path / "frames")
+    assert copied.sentences[-1] == "the record names its pictures from /data/val: give such a folder as --images"
+
+
 def test_files_of_others_are_never_touched(small: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs/letter.txt").write_text("dear diary")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from auscult.act.export.masks import ExportedFrame, ExportedMask, Exporter, Piece, Tally, label_of, safe_path
 from auscult.act.filter import select
-from auscult.cases.ids import counted, natural_key
+from auscult.cases.ids import counted, natural_key, shown
 from auscult.cases.walk import is_folder
 from auscult.errors import AuscultError, OutputError, RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
@@ -23,6 +23,7 @@ from auscult.jobs.options import EXPORT_FORMATS, ExportOptions
 from auscult.jobs.runner import Progress, Silent
 from auscult.media.paths import inside, read_bytes, write_bytes
 from auscult.record.codec import dump
+from auscult.record.manifest import section
 from auscult.record.reader import DAMAGED, Run
 
 SUMMARY: Final = "auscult-export.json"
@@ -43,6 +44,7 @@ class Exported:
     renamed: int  # frames whose names no file system or label file can have
     pictures: int | None  # how many were copied; None where none was asked for
     missing: int  # how many of them are not in their folder
+    frames_root: str  # the folder that the record names frames from; empty where it does not say
     out: Path
 
     def as_json(self) -> dict[str, Any]:
@@ -67,6 +69,9 @@ class Exported:
             told.append(f"{counted(self.renamed, 'frame')} renamed, so that names are safe and no two are one")
         if self.pictures is not None:
             told.append(f"{counted(self.pictures, 'picture')} copied, {self.missing} not found")
+        if self.missing and self.frames_root:
+            root = self.frames_root if self.frames_root.isprintable() else shown(self.frames_root)
+            told.append(f"the record names its pictures from {root}: give such a folder as --images")
         return told
 
 
@@ -104,6 +109,7 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
         renamed=sum(picture != frame for frame, picture in pictures.items()),
         pictures=copied[True] if options.images is not None else None,
         missing=copied[False],
+        frames_root=str(section(run.manifest, "inputs").get("frames_root") or ""),
         out=out,
     )
     write_bytes(out / SUMMARY, dump(done.as_json(), indent=2) + b"\n")

@@ -43,7 +43,7 @@ YOLO = "1 " + " ".join(f"{x / WIDTH} {y / HEIGHT}" for x, y in CORNERS)
 def test_yolo_polygons_scores_and_names_of_classes(make: Any) -> None:
     for name in ("images/train/a.jpg", "images/train/b.jpg"):
         make.frame(name)
-    write(make.root / "labels/train/a.txt", f"{YOLO}\n\n0 .5 .5 .2 .2\n{YOLO} .75\nx\n1 9 9 8 8 7 7\n")
+    write(make.root / "labels/train/a.txt", f"{YOLO}\n\n0 .5 .5 .2 .2\n{YOLO} .75\nx\n1 9 9 8 8 7 7\n1 nan 0 0 1 1 0\n")
     write(make.root / "labels/train/b.txt", "")
     write(make.root / "data.yaml", "train: images/train\nnames:\n  0: cat\n  1: 'dog'  # best\nnc: 2\n")
     listing = list_items(make.root)
@@ -56,6 +56,7 @@ def test_yolo_polygons_scores_and_names_of_classes(make: Any) -> None:
         (3, "the line is a box"),
         (5, "the line is 'x'"),
         (6, "a corner lies outside the picture"),
+        (7, "the line is '1 nan 0 0 1 1 0'"),
     ]
     assert "1 picture without a mask" in listing.notes
 

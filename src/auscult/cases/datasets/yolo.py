@@ -81,7 +81,7 @@ class _Reader(SidecarReader):
         if len(values) in {_BOX, _BOX_AND_SCORE}:
             raise InputError("the line is a box", expected=_EXPECTED, hint="a box is no mask; export segmentations")
         whole = values[0] if values and math.isfinite(values[0]) and values[0] == int(values[0]) else -1
-        if len(values) < _BOX or whole < 0:
+        if len(values) < _BOX or whole < 0 or not all(map(math.isfinite, values[:-1])):
             raise InputError(f"the line is {shown(line)}", expected=_EXPECTED, hint="correct or drop it")
         score = values.pop() if len(values) % 2 == 0 else None
         corners = values[1:]
