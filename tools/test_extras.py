@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,7 +18,9 @@ def main() -> int:
     """Test every extra that users may install, besides `dev`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = _apart({name: tuple(needs) for name, needs in project["optional-dependencies"].items() if name != "dev"})
-    failed = [name for name in extras if not _passes(name)]
+    with ThreadPoolExecutor(1) as ahead:  # the next environment is made while the tests of one run
+        made = {name: ahead.submit(_environment, name) for name in extras}
+        failed = [name for name in extras if not _passes(name, made[name].result())]
     print(
         f"extras: {len(extras) - len(failed)} of {len(extras)} pass"
         + (f"; failed: {', '.join(failed)}" if failed else "")
@@ -34,7 +37,8 @@ def _apart(extras: dict[str, tuple[str, ...]]) -> list[str]:
     return list(first.values())
 
 
-def _passes(extra: str) -> bool:
+def _environment(extra: str) -> Path:
+    """The Python of an environment with the extra alone; kept from earlier runs unless what is wanted has changed."""
     place = ROOT / ".venvs" / extra
     python = place / "bin" / "python"
     stamp = place / ".made"
@@ -44,6 +48,10 @@ def _passes(extra: str) -> bool:
         pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile"]
         subprocess.run([*pip, "-c", "constraints.txt", "-e", f".[{extra}]", *TOOLS], cwd=ROOT, check=True)
         stamp.write_text(wanted)
+    return python
+
+
+def _passes(extra: str, python: Path) -> bool:
     print(f"--- extra {extra}", flush=True)
     tests = [str(python), "-m", "pytest", "-q", "-n", "2", "-m", f"extra_{extra} and not slow"]
     return subprocess.run(tests, cwd=ROOT, env=os.environ, check=False).returncode == 0
