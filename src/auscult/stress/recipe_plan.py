@@ -16,12 +16,13 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, TooLarge, UnknownName, UsageError
+from auscult.language.tokens import MOST_CHARACTERS
 from auscult.record import codec
 from auscult.rng import generator
 from auscult.stress.perturbation import MOST_SEED, Params, WordChange, kind_of, seed_from
 from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, RecipeStep, load_stressors, room_of
 from auscult.stress.schedule import Schedule, Strengths, schedule_of
-from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, edited, followed
+from auscult.stress.sentences.base import Edit, Edits, edited, followed
 from auscult.stress.sentences.making import checked, chosen_edits, spans_of
 from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, silences
 from auscult.stress.sound.making import opened

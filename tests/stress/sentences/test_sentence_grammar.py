@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 from sentence_cases import GRAMMAR_ERROR, LONG, edits, made
 
+from auscult.language.lexicon import lexicon, regular_past, third
 from auscult.stress.sentences.base import edited
 from auscult.stress.sentences.grammar_error import SentenceWords, possible_faults
-from auscult.stress.sentences.grammar_lexicon import lexicon, regular_past, third
 from auscult.stress.sentences.tokens import Guard, words
 
 

@@ -154,8 +154,8 @@ def test_the_guard_is_the_plain_rule(lengths: list[tuple[int, int]], start: int,
 
 
 def test_every_data_file_says_where_it_comes_from() -> None:
-    folder = resources.files("auscult.stress.sentences.data")
-    names = [file.name for file in folder.iterdir() if file.name.endswith(".json")]
-    assert len(names) >= 5
-    for name in names:
-        assert len(json.loads(folder.joinpath(name).read_text(encoding="utf-8"))["source"]) > 20
+    folders = [resources.files(name) for name in ("auscult.stress.sentences.data", "auscult.language.data")]
+    files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".json")]
+    assert len(files) >= 6
+    for file in files:
+        assert len(json.loads(file.read_text(encoding="utf-8"))["source"]) > 20

@@ -3,8 +3,8 @@
 One perturbation is one file; each registers as ``sentences.<name>.v1``. Rules and word lists stand in data files.
 """
 
+from auscult.language.referring import head_noun
 from auscult.stress.sentences.base import Edit, Edits, Rewriter, SentenceStressor
-from auscult.stress.sentences.head_noun import head_noun
 from auscult.stress.sentences.making import apply, perturb, render
 from auscult.stress.sentences.rewriting import rewritten
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from msgspec import Meta
 
 from auscult.errors import InputError
+from auscult.language.tokens import MOST_CHARACTERS, TextSpan
 from auscult.record import codec
 from auscult.stress.perturbation import Declaration, JsonParams, Strength, WordChange
 
-MOST_CHARACTERS: Final = 200_000
-
-TextSpan: TypeAlias = tuple[int, int]
 Kept: TypeAlias = Sequence[TextSpan]
 """Spans of characters, such as the head noun, that no edit may touch."""
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from auscult.language.tokens import TextSpan, graphemes
 from auscult.stress.perturbation import Constant, Declared
-from auscult.stress.sentences.base import Edit, Kept, SentenceStressor, TextSpan
-from auscult.stress.sentences.tokens import Guard, graphemes
+from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
+from auscult.stress.sentences.tokens import Guard
 from auscult.types import Metadata
 
 

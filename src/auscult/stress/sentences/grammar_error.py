@@ -18,11 +18,11 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from auscult.language.lexicon import Lexicon, lexicon, regular_past, third
 from auscult.language.morphology import article, ing, is_plural, plural
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
-from auscult.stress.sentences.grammar_lexicon import Lexicon, lexicon, regular_past, third
 from auscult.stress.sentences.misspelling import as_written
 from auscult.stress.sentences.tokens import Guard, Word, words
 from auscult.types import Metadata

@@ -10,10 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.errors import UsageError
+from auscult.language.referring import head_span
+from auscult.language.tokens import MOST_CHARACTERS, TextSpan
 from auscult.rng import generator
 from auscult.stress.perturbation import Effect, at_fault, loaded
-from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, SentenceStressor, TextSpan, changes, edited
-from auscult.stress.sentences.head_noun import head_span
+from auscult.stress.sentences.base import Edit, Edits, SentenceStressor, changes, edited
 from auscult.stress.sentences.tokens import Guard
 from auscult.stress.strength import strength_of
 from auscult.types import Stressed

@@ -17,10 +17,10 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from auscult.errors import UsageError
+from auscult.language.lexicon import lexicon
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
-from auscult.stress.sentences.grammar_lexicon import lexicon
 from auscult.stress.sentences.tokens import Guard, graphemes, words
 from auscult.types import Metadata
 

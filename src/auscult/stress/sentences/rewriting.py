@@ -15,11 +15,12 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.errors import InputError, UsageError
+from auscult.language.tokens import TextSpan, graphemes, words
 from auscult.stress.perturbation import Effect, loaded
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, Edits, Rewriter, TextSpan, changes, edited
+from auscult.stress.sentences.base import Edit, Edits, Rewriter, changes, edited
 from auscult.stress.sentences.making import checked, spans_of
-from auscult.stress.sentences.tokens import Guard, graphemes, words
+from auscult.stress.sentences.tokens import Guard
 from auscult.stress.strength import between, strength_of
 from auscult.types import Stressed
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from typing import Any
+
+from auscult.language import data
 
 
 def read(name: str) -> dict[str, Any]:
     """A file of this folder, ``name`` without ``.json``."""
-    text = resources.files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return data.read(name, folder=__name__)

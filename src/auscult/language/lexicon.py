@@ -8,8 +8,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from auscult.language import data
 from auscult.language.morphology import ing, is_plural, plural
-from auscult.stress.sentences import data
 
 _VOWELS = "aeiou"
 

@@ -1,4 +1,4 @@
-"""The head noun of a referring expression: ``bowl`` of "a small bowl whose rim is red".
+"""Noun phrases by rules: ``bowl`` of "a small bowl whose rim is red".
 
 By rules over a small English lexicon: the last noun-like word before a preposition, a clause, a participle or a mark.
 A word that the lexicon does not know is taken for a noun. Text in other scripts has no head noun here.
@@ -7,40 +7,28 @@ A word that the lexicon does not know is taken for a noun. Text in other scripts
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from auscult.stress.sentences.base import TextSpan
-from auscult.stress.sentences.grammar_lexicon import Lexicon, lexicon
-from auscult.stress.sentences.tokens import Word, words
-
-
-def head_noun(sentence: str) -> str | None:
-    """The noun that an English referring expression is about.
-
-    Args:
-        sentence: A phrase such as "the second cow from the left"; a whole sentence gives the noun of its subject.
-
-    Returns:
-        The noun as written; None where no word before the first boundary can be one.
-
-    Example:
-        >>> head_noun("The yellow suitcase without a blue tag")
-        'suitcase'
-        >>> head_noun("a pair of glasses worn by the man")
-        'glasses'
-    """
-    span = head_span(sentence)
-    return None if span is None else sentence[span[0] : span[1]]
+from auscult.language.lexicon import Lexicon, lexicon
+from auscult.language.tokens import Word
 
 
-def head_span(sentence: str) -> TextSpan | None:
-    """Where the head noun stands, (start, end) in characters."""
-    tokens = words(sentence)
-    at = 0
+class NounPhrase(NamedTuple):
+    """Places of words of a sentence."""
+
+    noun: int  # the last word of the compound
+    first: int  # where the reading of the phrase began
+    end: int  # one past the phrase
+
+
+def noun_phrase(sentence: str, tokens: Sequence[Word], first: int = 0) -> NounPhrase | None:
+    """The first noun phrase at or after a word; of "pair of glasses" and "one of the dogs" the noun after ``of``."""
+    at = first
     while at < len(tokens):
-        head, at = _first_phrase(sentence, tokens, at)
-        if head is not None and not _stands_for_another(tokens, head, at):
-            return (tokens[head].start, tokens[head].end)
-        at += 1
+        noun, end = phrase_at(sentence, tokens, at)
+        if noun is not None and not _stands_for_another(tokens, noun, end):
+            return NounPhrase(noun, at, end)
+        at = end + 1
     return None
 
 
@@ -50,7 +38,7 @@ def _stands_for_another(tokens: Sequence[Word], head: int, at: int) -> bool:
     return of and (tokens[head].low in lexicon().groups or tokens[head].low == "one")
 
 
-def _first_phrase(sentence: str, tokens: Sequence[Word], first: int) -> tuple[int | None, int]:
+def phrase_at(sentence: str, tokens: Sequence[Word], first: int) -> tuple[int | None, int]:
     """The noun of the phrase that begins at a word, and the word that ends the phrase."""
     lex = lexicon()
     noun: int | None = None
@@ -87,16 +75,16 @@ def _ends_phrase(tokens: Sequence[Word], at: int, *, has_noun: bool, lex: Lexico
         return False
     if low.endswith("ing") and at + 1 < len(tokens) and tokens[at + 1].low in lex.determiners:
         return True  # "person crossing the street", where crossing is a noun elsewhere
-    return low in lex.function_words or _is_adverb(low, lex) or _is_verbal(low, lex)
+    return low in lex.function_words or _is_adverb(low, lex) or is_verbal(low, lex)
 
 
 def _is_adverb(low: str, lex: Lexicon) -> bool:
     return low in lex.adverbs or (low.endswith("ly") and len(low) > 4 and low not in lex.nouns)
 
 
-def _is_verbal(low: str, lex: Lexicon) -> bool:
-    """Whether a word after a noun is a verb or participle rather than one more noun."""
-    if low in lex.nouns:
+def is_verbal(low: str, lex: Lexicon, *, clause: bool = False) -> bool:
+    """Whether a word after a noun is a verb or participle rather than one more noun; in a clause, verb forms win."""
+    if low in lex.nouns and not (clause and (low in lex.ings or low in lex.thirds)):
         return False
     if any(low in forms for forms in (lex.verbs, lex.thirds, lex.ings, lex.pasts, lex.participles)):
         return True
@@ -114,7 +102,7 @@ def _noun_like(low: str, lex: Lexicon, *, after_noun: bool) -> bool:
         return False
     if low in lex.adjectives:
         return after_noun and low in lex.nouns  # the light of "traffic light"
-    return low in lex.nouns or not (_is_verbal(low, lex) or _is_adverb(low, lex))
+    return low in lex.nouns or not (is_verbal(low, lex) or _is_adverb(low, lex))
 
 
 def _names_as_ing(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
