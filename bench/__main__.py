@@ -11,6 +11,7 @@ MODULES = (
     "stress_masks",
     "stress_tracks",
     "j_and_f",
+    "referring_speed",
     "main_job",
     "memory",
     "long_records",

@@ -56,7 +56,9 @@ def main() -> None:
             ends = ends_of(widened(draws, value, sizes=sizes), value=value, clusters=len(sizes))
             assert ends is not None
             counts = f"{len(true)} masks, {len(sizes)} clusters"
-            print(f"{family} on {where}, {'IoUs' if known else 'marks'}: {counts}, {value:.2f} [{ends.low:.2f}, {ends.high:.2f}]")
+            print(
+                f"{family} on {where}, {'IoUs' if known else 'marks'}: {counts}, {value:.2f} [{ends.low:.2f}, {ends.high:.2f}]"
+            )
 
 
 if __name__ == "__main__":

@@ -53,7 +53,9 @@ def segmented(network: Interpreter, picture: Image.Image, box: list[int], margin
     given, answer = network.get_input_details()[0]["index"], network.get_output_details()[0]["index"]
     network.set_tensor(given, np.asarray(seen.resize((SIDE, SIDE), Image.Resampling.BILINEAR), np.uint8)[None])
     network.invoke()
-    classes = Image.fromarray(network.get_tensor(answer)[0].astype(np.uint8)).resize(seen.size, Image.Resampling.NEAREST)
+    classes = Image.fromarray(network.get_tensor(answer)[0].astype(np.uint8)).resize(
+        seen.size, Image.Resampling.NEAREST
+    )
     inside = np.asarray(classes)[y0 - top : y1 - top, x0 - left : x1 - left]
     counts = np.bincount(inside.ravel(), minlength=21)
     counts[0] = 0

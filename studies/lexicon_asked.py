@@ -25,7 +25,7 @@ from auscult.language.grammar import phrase
 from auscult.language.proof import Proof
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.models.base import (Masks)
+from auscult.models.base import Masks
 from auscult.types import Frames
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import word_of

@@ -23,7 +23,7 @@ import numpy as np
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
-from auscult.models.base import (Masks)
+from auscult.models.base import Masks
 from auscult.types import Frames
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.onsets import MODEL

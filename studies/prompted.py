@@ -151,7 +151,9 @@ def _line(name: str, found: Outputs, said: JudgeColumns) -> str:
     for metric in ("auc_80", "spearman", "rmse"):
         value = next(
             one
-            for one in prompted_card.results_of("dev", found, {name: said}, metrics={metric: prompted_card.REAL[metric]}, seed=0)
+            for one in prompted_card.results_of(
+                "dev", found, {name: said}, metrics={metric: prompted_card.REAL[metric]}, seed=0
+            )
         )
         cells.append(f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")
     return f"| {name} | {' | '.join(cells)} |"

@@ -168,6 +168,25 @@ class Runs:
         """How many pixels are set."""
         return int(self.lengths[1::2].sum())
 
+    def shared(self, other: Runs) -> int:
+        """How many pixels are set in both of two masks of one size, without drawing either."""
+        if self.size != other.size:
+            raise InputError(
+                f"the masks are {self.size[0]} x {self.size[1]} and {other.size[0]} x {other.size[1]}",
+                expected="two masks of one size (height x width)",
+            )
+        ends = np.cumsum(other.lengths)
+        starts, stops = ends[:-1:2], ends[1::2]  # of each run of 1s
+        return int((self._set_before(stops) - self._set_before(starts)).sum())
+
+    def _set_before(self, pixels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many pixels are set before each of some, (N,), in column order."""
+        ends = np.concatenate(([0], np.cumsum(self.lengths)))
+        done = np.concatenate(([0], np.cumsum(self.lengths * (np.arange(self.lengths.size) & 1))))
+        run = np.searchsorted(ends, pixels, "right") - 1  # which each lies in; the number of runs beyond the last
+        inside: NDArray[np.int64] = done[run] + (run & 1) * (run < self.lengths.size) * (pixels - ends[run])
+        return inside
+
     @property
     def box(self) -> Box | None:
         """As ``arrays.boxes.box_of`` gives it; None for an empty mask."""
