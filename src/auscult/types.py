@@ -7,6 +7,7 @@ is better.
 
 from __future__ import annotations
 
+import inspect
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -467,10 +468,52 @@ class IdentityCheck(Protocol):
         ...
 
 
+ScoreInput: TypeAlias = Literal[
+    "masks", "mask lists", "clips", "soft clips", "null clips", "class maps", "sentences", "numbers", "marks", "labels"
+]
+"""What a score is given:
+
+- ``masks``: a prediction and its truth, bool (H, W); ``mask lists``: many of each.
+- ``clips``: the same as bool (T, H, W); ``soft clips``: many, predictions bool or probabilities; ``null clips``:
+  predictions alone, of expressions that name nothing; ``class maps``: many, whole numbers (T, H, W).
+- ``sentences``: ``score.masks.SentenceAreas``, which hold prediction and truth.
+- ``numbers``: estimates and true values; ``marks``: estimates and bool; ``labels``: given, true, and all classes.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSpec:
-    """A registered score: its metadata and the pure function that computes it."""
+    """A registered score: its metadata and the pure function that computes it.
+
+    Attributes:
+        meta: What it is.
+        function: From what it takes to ``Scored``, ``Undefined``, or a mapping of names to these.
+        options: The defaults of its keyword arguments.
+        takes: What its positional arguments are.
+    """
 
     meta: Metadata
     function: Callable[..., Any]
     options: Mapping[str, Any] = field(default_factory=dict)
+    takes: ScoreInput = "masks"
+
+    @classmethod
+    def of(
+        cls, function: Callable[..., Any], *, takes: ScoreInput = "masks", higher_is_better: bool = True, **about: str
+    ) -> ScoreSpec:
+        """The spec of a function whose options are its keyword arguments with defaults; ``about`` is its metadata."""
+        said = {"modality": "mask", "truth": "the true mask", **about}
+        parameters = inspect.signature(function).parameters.values()
+        named = {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
+        return cls(
+            meta=Metadata(higher_is_better=higher_is_better, **said),  # type: ignore[arg-type]
+            function=function,
+            options={name: value for name, value in named.items() if value is not inspect.Parameter.empty},
+            takes=takes,
+        )
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Keyword arguments without a default, as ``videos``."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty)

@@ -1,72 +1,76 @@
 """What every registered score must do, built in or from a plug-in."""
 
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from auscult.errors import InputError
-from auscult.outcome import Scored
+from auscult.outcome import Scored, Signature
 from auscult.registry import entries, load
+from auscult.testing import ContractBroken
+from auscult.testing.scores import CHECKS, EXAMPLES, is_signed_repeatable_and_pure, knows_good_from_bad
 from auscult.types import ScoreSpec
 
-MASK_SCORES = [entry.name for entry in entries("score") if entry.name.startswith("masks.")]
-
-
-def pair():
-    truth = np.zeros((30, 40), bool)
-    truth[8:20, 10:25] = True
-    prediction = np.zeros((30, 40), bool)
-    prediction[10:22, 12:30] = True
-    return prediction, truth
+NAMES = [entry.name for entry in entries("score")]
+BUILT_IN = {
+    "masks": "iou boundary_f j_and_f miou oiou ref_avs_j ref_avs_f ref_avs_s avs class_wise riou mrr referring_miou "
+    "referring_oiou precision_at mask_ratio r2vos_r giou ciou n_acc t_acc",
+    "stats": "rmse rmse_video f2_tables f2_confusion f2_video spearman auc",
+}
 
 
 def test_the_built_in_scores_are_registered():
-    assert {"masks.iou.v1", "masks.boundary_f.v1", "masks.j_and_f.v1"} <= set(MASK_SCORES)
+    assert {f"{room}.{name}.v1" for room, names in BUILT_IN.items() for name in names.split()} <= set(NAMES)
+    assert {load("score", name).takes for name in NAMES} == EXAMPLES.keys()
 
 
-@pytest.fixture(params=[entry.name for entry in entries("score")])
+@pytest.fixture(params=NAMES)
 def spec(request):
     return load("score", request.param)
 
 
-@pytest.fixture(params=MASK_SCORES)
-def mask_score(request):
-    return load("score", request.param)
-
-
-def test_it_says_what_it_is_and_which_direction_is_better(spec):
-    assert isinstance(spec, ScoreSpec)
-    assert all((spec.meta.summary, spec.meta.goal, spec.meta.modality, spec.meta.source, spec.meta.truth))
-    assert spec.meta.higher_is_better is not None
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_keeps_the_law(spec, check):
+    check(spec)
 
 
 def test_its_arguments_are_prediction_and_truth_and_its_options_are_the_defaults(spec):
     parameters = inspect.signature(spec.function).parameters
     positional = [name for name, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
     options = {name: one.default for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY}
-    assert len(positional) == 2
-    assert [name.rstrip("s") for name in positional] == ["prediction", "truth"]
-    assert options == dict(spec.options)
+    wanted = EXAMPLES[spec.takes].names
+    assert len(positional) == len(wanted)
+    assert all(name in (one, f"{one}s") for name, one in zip(positional, wanted, strict=True))
+    assert {name: value for name, value in options.items() if name not in spec.asked} == dict(spec.options)
 
 
-def test_a_score_is_signed_in_range_repeatable_and_leaves_its_input_alone(mask_score):
-    prediction, truth = pair()
-    prediction.flags.writeable = truth.flags.writeable = False
-    outcome = mask_score.function(prediction, truth, **mask_score.options)
-    assert isinstance(outcome, Scored)
-    assert 0.0 < outcome.value < 1.0
-    assert outcome.signature.as_dict()["version"]
-    assert outcome == mask_score.function(prediction, truth)
+def test_shapes_that_differ_are_refused_with_both():
+    prediction, truth = EXAMPLES["masks"].usual
+    for name in NAMES:
+        if load("score", name).takes == "masks":
+            with pytest.raises(InputError, match=r"\(40, 30\).*\(30, 40\)"):
+                load("score", name).function(prediction.T, truth)
 
 
-def test_the_truth_itself_is_perfect_and_nothing_is_worst(mask_score):
-    _, truth = pair()
-    assert mask_score.function(truth, truth).value == 1.0
-    assert mask_score.function(np.zeros_like(truth), truth).value == 0.0
+def test_a_score_that_breaks_a_law_is_found():
+    signed = Signature.of(metric="test")
 
+    def made(function, **changes):
+        about = {"summary": "a test's score", "goal": "none", "source": "none", **changes}
+        return ScoreSpec.of(function, **about)
 
-def test_shapes_that_differ_are_refused_with_both(mask_score):
-    prediction, truth = pair()
-    with pytest.raises(InputError, match=r"\(40, 30\).*\(30, 40\)"):
-        mask_score.function(prediction.T, truth)
+    def area(prediction, truth):
+        return Scored(float(np.mean(prediction)) + 0 * truth.size, signed)
+
+    def unsigned(prediction, truth):
+        return Scored(0.5, Signature(()))
+
+    with pytest.raises(ContractBroken, match="truth itself"):
+        knows_good_from_bad(made(area))
+    with pytest.raises(ContractBroken, match="version"):
+        is_signed_repeatable_and_pure(made(unsigned))
+    for broken in (SimpleNamespace(meta=None), made(area, truth="")):
+        with pytest.raises(ContractBroken):
+            CHECKS[0](broken)

@@ -1,7 +1,7 @@
 """Scores of masks against the truth: overlap, boundary, both over a video, and sentences that name nothing."""
 
 from auscult.score.masks.boundary import BoundaryF, boundary_f
-from auscult.score.masks.class_wise import ClassSums, class_sums, class_wise
+from auscult.score.masks.class_wise import ClassSums, class_scores, class_sums, class_wise
 from auscult.score.masks.overlap import MaskMean, iou, miou, oiou
 from auscult.score.masks.ref_avs import ClipMean, ref_avs_f, ref_avs_j, ref_avs_s
 from auscult.score.masks.referring import (
@@ -36,6 +36,7 @@ __all__ = [
     "aggregate",
     "boundary_f",
     "ciou",
+    "class_scores",
     "class_sums",
     "class_wise",
     "giou",

@@ -35,6 +35,8 @@ from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.masks.inputs import check_pair
 from auscult.score.masks.ref_avs import BETA2
+from auscult.score.stats.inputs import same_length
+from auscult.types import ScoreSpec
 
 ClassSums: TypeAlias = Mapping[int, tuple[float, float, int]]
 """Class to the sums of its IoU and of its F over frames, and in how many frames it occurs."""
@@ -102,6 +104,20 @@ def class_wise(
     }
 
 
+def class_scores(
+    predictions: Sequence[NDArray[Any]],
+    truths: Sequence[NDArray[Any]],
+    *,
+    classes: int = CLASSES,
+    variant: ClassVariant = "plain",
+) -> Mapping[ClassMetric, Scored[float] | Undefined]:
+    """``class_wise`` of many clips at once; an InputError where there are not as many truths as predictions."""
+    same_length(predictions=predictions, truths=truths)
+    pairs = zip(predictions, truths, strict=True)
+    sums = [class_sums(prediction, truth, classes=classes) for prediction, truth in pairs]
+    return class_wise(sums, classes=classes, variant=variant)
+
+
 def _mean(values: Sequence[float], metric: ClassMetric, *, classes: int, variant: ClassVariant) -> Scored[float]:
     over = len(values) if variant == "plain" else classes
     return Scored(
@@ -117,3 +133,13 @@ def _mean(values: Sequence[float], metric: ClassMetric, *, classes: int, variant
             resize="none",
         ),
     )
+
+
+CLASS_WISE = ScoreSpec.of(
+    class_scores,
+    takes="class maps",
+    summary="mIoU and region F class by class",
+    goal="classes confused, and rare ones never found",
+    source="AVSBench-semantic (Zhou et al. 2023) and its release",
+    truth="the class of every pixel",
+)

@@ -159,3 +159,18 @@ IOU = ScoreSpec(
     function=iou,
     options={"empty": 1.0},
 )
+
+MIOU = ScoreSpec.of(
+    miou,
+    takes="mask lists",
+    summary="mean IoU of pairs of masks",
+    goal="segmentation of many objects, small and large alike",
+    source="RefCOCO literature: mIoU",
+)
+OIOU = ScoreSpec.of(
+    oiou,
+    takes="mask lists",
+    summary="all intersections over all unions of pairs of masks",
+    goal="segmentation of many objects, by their size",
+    source="RefCOCO literature: oIoU, cumulative IoU",
+)

@@ -58,7 +58,7 @@ from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.masks.boundary import compare
 from auscult.score.masks.inputs import check_bool, check_pair
-from auscult.types import Mask
+from auscult.types import Mask, ScoreSpec
 
 RefAvsVariant: TypeAlias = Literal["plain", "ref-avs", "tgs-agent"]
 Soft: TypeAlias = NDArray[np.bool_] | NDArray[np.floating[Any]]
@@ -326,3 +326,35 @@ def _contour(prediction: Mask, truth: Mask) -> float:
     radius_px = tolerance_px(truth.shape[1:], TOLERANCE)
     values = [compare(frame, true_frame, radius_px)[1].f for frame, true_frame in zip(prediction, truth, strict=True)]
     return math.fsum(values) / len(values)
+
+
+REF_AVS_J = ScoreSpec.of(
+    ref_avs_j,
+    takes="soft clips",
+    summary="mean IoU of frames, by the rules of two releases",
+    goal="referred objects lost in some frames of a clip",
+    source="Ref-AVS (Wang et al., ECCV 2024); TGS-Agent",
+)
+REF_AVS_F = ScoreSpec.of(
+    ref_avs_f,
+    takes="soft clips",
+    summary="region F with beta squared .3, by the rules of two releases",
+    goal="masks that hold more than the referred object",
+    source="Ref-AVS (Wang et al., ECCV 2024); TGS-Agent",
+)
+REF_AVS_S = ScoreSpec.of(
+    ref_avs_s,
+    takes="null clips",
+    higher_is_better=False,
+    summary="root of the share of pixels that is segmented",
+    goal="masks for expressions that refer to nothing",
+    source="Ref-AVS (Wang et al., ECCV 2024); TGS-Agent",
+    truth="that nothing is there",
+)
+AVS = ScoreSpec.of(
+    avs_scores,
+    takes="clips",
+    summary="J, contour F and region F of one clip, by what sounds in each frame",
+    goal="sounding objects missed, and silent ones segmented",
+    source="AVSBench (Zhou et al., ECCV 2022, Sec. 5.1)",
+)

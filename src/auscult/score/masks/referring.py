@@ -50,7 +50,7 @@ from auscult.errors import InputError
 from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.masks.inputs import check_bool, check_pair
-from auscult.types import Mask
+from auscult.types import Mask, ScoreSpec
 
 PRECISIONS: Final = (0.5, 0.6, 0.7, 0.8, 0.9)
 """Thresholds of the IoU that precision is given at."""
@@ -390,3 +390,83 @@ def _over_sentences(
     value = math.fsum(tops.values()) / math.fsum(overs.values())
     signature = Signature.of(**about, over="sentences")
     return ReferringScore(value=value, signature=signature, n=len(parts), ratio=(tops, overs))
+
+
+RIOU = ScoreSpec.of(
+    riou,
+    takes="sentences",
+    summary="rIoU: IoU of each reference, with all that is painted for its negative sentences",
+    goal="masks for sentences that name nothing, and bad ones for those that do",
+    source="Wu et al., Towards Robust Referring Image Segmentation, Eq. 1",
+)
+MRR = ScoreSpec.of(
+    mrr,
+    takes="sentences",
+    summary="mRR: share of negative sentences with an empty mask, by reference",
+    goal="masks for sentences that name nothing",
+    source="Wu et al., Towards Robust Referring Image Segmentation, Eq. 2",
+)
+REFERRING_MIOU = ScoreSpec.of(
+    referring_miou,
+    takes="sentences",
+    summary="mIoU of positive sentences, by reference or sentence",
+    goal="bad masks of what is named, objects alike",
+    source="Wu et al., Towards Robust Referring Image Segmentation, Sec. 3",
+)
+REFERRING_OIOU = ScoreSpec.of(
+    referring_oiou,
+    takes="sentences",
+    summary="oIoU of positive sentences",
+    goal="bad masks of what is named, by size",
+    source="Wu et al., Towards Robust Referring Image Segmentation, Sec. 3",
+)
+PRECISION_AT = ScoreSpec.of(
+    precision_at,
+    takes="sentences",
+    summary="P@X: share of positive sentences with an IoU above a threshold",
+    goal="objects that are not found well enough",
+    source="Wu et al., Towards Robust Referring Image Segmentation, Sec. 5.1",
+)
+MASK_RATIO = ScoreSpec.of(
+    mask_ratio,
+    takes="sentences",
+    higher_is_better=False,
+    summary="share of the picture that is painted for negative sentences",
+    goal="masks for sentences that name nothing, by their size",
+    source="Wu et al., Towards Robust Referring Image Segmentation, Table 7",
+)
+R2VOS_R = ScoreSpec.of(
+    r2vos_r,
+    takes="sentences",
+    summary="R: 1 - painted for negative / painted for positive sentences",
+    goal="masks for sentences that name nothing; blind to where masks are",
+    source="R2VOS (Li et al. 2022), as in Wu et al., A.4",
+)
+GIOU = ScoreSpec.of(
+    giou,
+    takes="sentences",
+    summary="gIoU: mean IoU, a negative sentence 1 for an empty mask, else 0",
+    goal="bad masks and masks of nothing, sentences alike",
+    source="GRES (Liu et al., CVPR 2023), Sec. 3.3",
+)
+CIOU = ScoreSpec.of(
+    ciou,
+    takes="sentences",
+    summary="cIoU: all intersections over all unions, of all sentences",
+    goal="bad masks and masks of nothing, by size",
+    source="GRES (Liu et al., CVPR 2023), Sec. 3.3",
+)
+N_ACC = ScoreSpec.of(
+    n_acc,
+    takes="sentences",
+    summary="N-acc: share of negative sentences with an empty mask",
+    goal="masks for sentences that name nothing",
+    source="GRES (Liu et al., CVPR 2023), Sec. 3.3",
+)
+T_ACC = ScoreSpec.of(
+    t_acc,
+    takes="sentences",
+    summary="T-acc: share of positive sentences with a mask that is not empty",
+    goal="objects called absent that are there",
+    source="GRES (Liu et al., CVPR 2023), Sec. 3.3",
+)

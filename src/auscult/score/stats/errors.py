@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import numbers, same_length
+from auscult.types import ScoreSpec
 
 
 def rmse(predictions: ArrayLike, truths: ArrayLike) -> Scored[float] | Undefined:
@@ -66,3 +67,25 @@ def rmse_video(predictions: ArrayLike, truths: ArrayLike, *, videos: Sequence[Ha
 
 def _rmse(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> float:
     return math.sqrt(math.fsum((predicted - true) ** 2) / predicted.size)
+
+
+RMSE = ScoreSpec.of(
+    rmse,
+    takes="numbers",
+    higher_is_better=False,
+    summary="root mean square error of estimates",
+    goal="estimates of IoU that are far off",
+    source="MQA-RefAVS Eqs. 8 and 10",
+    modality="number",
+    truth="the true values",
+)
+RMSE_VIDEO = ScoreSpec.of(
+    rmse_video,
+    takes="numbers",
+    higher_is_better=False,
+    summary="root mean square error of mean estimates of videos",
+    goal="estimates of IoU that are far off for a whole video",
+    source="MQA-RefAVS Eq. 12",
+    modality="number",
+    truth="the true values",
+)

@@ -34,6 +34,7 @@ from typing import Literal, TypeAlias
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import same_length, whole
+from auscult.types import ScoreSpec
 
 Unparsed: TypeAlias = Literal["wrong", "skip"]
 _Pair: TypeAlias = tuple[str | None, str]
@@ -313,3 +314,32 @@ def _mean_defined(outcomes: Iterable[Scored[float] | Undefined]) -> float | None
 
 def _signature(metric: str, over: str, unparsed: Unparsed) -> Signature:
     return Signature.of(metric=metric, beta=2, average="macro", over=over, unparsed=unparsed)
+
+
+F2_TABLES = ScoreSpec.of(
+    f2_tables,
+    takes="labels",
+    summary="F2 one true type at a time, 5 R / (4 + R)",
+    goal="defects and actions that are missed",
+    source="MQA-RefAVS Tables 2 and 3",
+    modality="label",
+    truth="the true labels",
+)
+F2_CONFUSION = ScoreSpec.of(
+    f2_confusion,
+    takes="labels",
+    summary="F2 from the confusion matrix, macro over classes",
+    goal="defects and actions that are missed or named wrongly",
+    source="MQA-RefAVS Eq. 11",
+    modality="label",
+    truth="the true labels",
+)
+F2_VIDEO = ScoreSpec.of(
+    f2_video,
+    takes="labels",
+    summary="F2 within each video, then the mean",
+    goal="defects and actions that are missed in a video",
+    source="MQA-RefAVS Eq. 13",
+    modality="label",
+    truth="the true labels",
+)

@@ -29,7 +29,7 @@ from auscult.score.stats.few import CORRELATION, SHARE, widened
 from auscult.score.stats.inputs import members_of, numbers, same_length
 from auscult.score.stats.intervals import with_interval
 from auscult.score.stats.resample import CELLS, draws_in_parts, resampled
-from auscult.types import Doubles
+from auscult.types import Doubles, ScoreSpec
 
 
 def spearman(predictions: ArrayLike, truths: ArrayLike) -> Scored[float] | Undefined:
@@ -245,3 +245,23 @@ class _Areas:
         pairs = float(above.sum() * others[-1])
         twice = float((above * (others[self._below] + others[self._upto])).sum())
         return twice / 2 / pairs if pairs else float("nan")
+
+
+SPEARMAN = ScoreSpec.of(
+    spearman,
+    takes="numbers",
+    summary="rank correlation of estimates with the truth",
+    goal="estimates that put masks in a wrong order",
+    source="Spearman 1904; ties by mean rank",
+    truth="the true values",
+    modality="number",
+)
+AUC = ScoreSpec.of(
+    auc,
+    takes="marks",
+    summary="area under the ROC curve",
+    goal="estimates that do not tell good from bad",
+    source="Hanley and McNeil 1982; ties count half",
+    truth="which are positive",
+    modality="number",
+)

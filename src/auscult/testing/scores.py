@@ -1,0 +1,218 @@
+"""The laws of scores: signed, in a known direction, repeatable, pure, and no number where there is nothing.
+
+Example::
+
+    @pytest.mark.parametrize("check", CHECKS)
+    def test_contract(check):
+        check(registry.load("score", "masks.iou.v1"))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.outcome import Scored, Undefined
+from auscult.score.masks import SentenceAreas
+from auscult.testing import ContractBroken, require
+from auscult.types import Mask, ScoreInput, ScoreSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreExample:
+    """Arguments of one kind of input.
+
+    Attributes:
+        names: What the positional arguments are called; a plural's s may follow.
+        usual: A prediction that is partly right.
+        best: One that is the truth.
+        worst: One that is as wrong as can be.
+        unequal: Arguments that do not fit one another; None where there is one alone.
+        nothing: No item at all; None where one frame is the item.
+        named: Keyword arguments that a score may ask for.
+    """
+
+    names: tuple[str, ...]
+    usual: tuple[Any, ...]
+    best: tuple[Any, ...]
+    worst: tuple[Any, ...]
+    unequal: tuple[Any, ...] | None = None
+    nothing: tuple[Any, ...] | None = None
+    named: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _square(top: int, left: int) -> Mask:
+    mask = np.zeros((30, 40), np.bool_)
+    mask[top : top + 12, left : left + 16] = True
+    mask.flags.writeable = False
+    return mask
+
+
+def _examples() -> dict[ScoreInput, ScoreExample]:
+    truth, near, off, none = _square(8, 10), _square(10, 12), _square(9, 20), np.zeros((30, 40), np.bool_)
+    clip, moved, empty = (np.stack([one] * 3) for one in (truth, near, none))
+    maps, mixed = (np.where(one, 3, 0).astype(np.uint8) for one in (clip, moved))
+    pair = ("prediction", "truth")
+    estimates, values = np.array([0.9, 0.6, 0.4, 0.1]), np.array([0.8, 0.5, 0.6, 0.2])
+    order, turned = np.array([0.1, 0.2, 0.6, 0.9]), np.array([0.9, 0.6, 0.2, 0.1])
+    marks, labels = np.array([False, False, True, True]), ("erode", "dilate", "erode", "merge")
+    classes = ("erode", "dilate", "merge")
+    return {
+        "masks": ScoreExample(
+            names=pair, usual=(near, truth), best=(truth, truth), worst=(none, truth), unequal=(near.T, truth)
+        ),
+        "mask lists": ScoreExample(
+            names=pair, usual=([truth, near], [truth, truth]), best=([truth], [truth]), worst=([none], [truth]),
+            unequal=([near, near], [truth]), nothing=([], []),
+        ),
+        "clips": ScoreExample(
+            names=pair, usual=(moved, clip), best=(clip, clip), worst=(empty, clip), unequal=(moved[:2], clip),
+            nothing=(clip[:0], clip[:0]),
+        ),
+        "soft clips": ScoreExample(
+            names=pair, usual=([moved], [clip]), best=([clip], [clip]), worst=([empty], [clip]),
+            unequal=([moved], [clip, clip]), nothing=([], []),
+        ),
+        "null clips": ScoreExample(
+            names=("prediction",), usual=([moved],), best=([empty],), worst=([~empty],), nothing=([],)
+        ),
+        "class maps": ScoreExample(
+            names=pair, usual=([mixed], [maps]), best=([maps], [maps]), worst=([3 - maps], [maps]),
+            unequal=([mixed], [maps, maps]), nothing=([], []),
+        ),
+        "sentences": ScoreExample(
+            names=("sentence",),
+            usual=(_sentences((truth, off, none), (off, none)),),
+            best=(_sentences((truth, truth, truth), (none, none)),),
+            worst=(_sentences((_square(0, 26), none, none), (~none, ~none)),),
+            nothing=([],),
+        ),
+        "numbers": ScoreExample(
+            names=pair, usual=(estimates, values), best=(order, order), worst=(turned, order),
+            unequal=(estimates, values[:2]), nothing=([], []), named={"videos": "aabb"},
+        ),
+        "marks": ScoreExample(
+            names=("score", "positive"), usual=(np.array([0.1, 0.7, 0.6, 0.9]), marks), best=(order, marks),
+            worst=(turned, marks), unequal=(order, marks[:2]), nothing=([], []),
+        ),
+        "labels": ScoreExample(
+            names=("predicted", "true", "classes"), usual=(("erode", "merge", "erode", "erode"), labels, classes),
+            best=(labels, labels, classes), worst=(("merge", "erode", "merge", "dilate"), labels, classes),
+            unequal=(labels[:2], labels, classes), nothing=((), (), classes), named={"videos": "aabb"},
+        ),
+    }  # fmt: skip
+
+
+def _sentences(positive: tuple[Mask, ...], negative: tuple[Mask, ...]) -> list[SentenceAreas]:
+    """The sentences of a reference, by the masks that are painted for them."""
+    painted = [(mask, _square(8, 10)) for mask in positive] + [(mask, None) for mask in negative]
+    return [
+        SentenceAreas.of(mask, truth, reference=0, id=number, picture=0) for number, (mask, truth) in enumerate(painted)
+    ]
+
+
+_CLOSE: Final = 1e-6  # releases add as little to what they divide by
+EXAMPLES: Final[Mapping[ScoreInput, ScoreExample]] = _examples()
+
+
+def describes_itself(spec: ScoreSpec) -> None:
+    """It says what it is, what truth it needs and which end is better."""
+    require(isinstance(spec, ScoreSpec), "is a ScoreSpec")
+    said = (spec.meta.summary, spec.meta.goal, spec.meta.modality, spec.meta.source, spec.meta.truth)
+    require(all(said), "summary, goal, modality, source and truth are not empty")
+    require(spec.meta.higher_is_better is not None, "says which end is better")
+    require(spec.takes in EXAMPLES, f"takes one of: {', '.join(EXAMPLES)}")
+
+
+def is_signed_repeatable_and_pure(spec: ScoreSpec) -> None:
+    """The same arguments give the same finite number with its signature, and are left alone."""
+    given = EXAMPLES[spec.takes].usual
+    before = deepcopy(given)
+    first, again = (_outcomes(spec, given, **spec.options) for _ in range(2))
+    for name, outcome in first.items():
+        require(isinstance(outcome, Scored), f"{name or 'it'} is a number where there is something to score")
+        require(outcome.signature.as_dict().get("version"), "the signature names the version")
+        require(len(outcome.signature.fields) > 1, "the signature says how it was made")
+        require(math.isfinite(outcome.value), "the number is finite")
+    require(_values(first) == _values(again), "the same arguments give the same number")
+    require(_values(first) == _values(_outcomes(spec, given)), "its options are the defaults")
+    require(_same(before, given), "its arguments are left alone")
+
+
+def knows_good_from_bad(spec: ScoreSpec) -> None:
+    """The truth is at the better end, what is partly right is worse, and what is wrong is worst."""
+    example, sign = EXAMPLES[spec.takes], 1 if spec.meta.higher_is_better else -1
+    best, usual, worst = (_values(_outcomes(spec, given)) for given in (example.best, example.usual, example.worst))
+    for name, value in best.items():
+        end = 1.0 if sign > 0 else 0.0
+        require(math.isclose(value, end, abs_tol=_CLOSE), f"{name or 'it'} of the truth itself is the best")
+        require(sign * value > sign * usual[name] > sign * worst[name], f"{name or 'it'} tells good from bad")
+
+
+def refuses_what_does_not_fit(spec: ScoreSpec) -> None:
+    """Prediction and truth of other shapes or numbers are an error that says so."""
+    given = EXAMPLES[spec.takes].unequal
+    if given is None:
+        return
+    try:
+        spec.function(*given, **_named(spec))
+    except InputError as error:
+        require(error.message and error.expected, "the error says what was given and what was expected")
+        return
+    raise ContractBroken("prediction and truth that do not fit are an InputError")
+
+
+def gives_no_number_for_nothing(spec: ScoreSpec) -> None:
+    """Without an item there is no number."""
+    given = EXAMPLES[spec.takes].nothing
+    if given is None:
+        return
+    named = {name: value[:0] for name, value in _named(spec).items()}
+    try:
+        outcomes = _mapped(spec.function(*given, **named))
+    except InputError:
+        return
+    require(all(isinstance(one, Undefined) for one in outcomes.values()), "of no item it is Undefined")
+
+
+CHECKS: Final[tuple[Callable[[ScoreSpec], None], ...]] = (
+    describes_itself,
+    is_signed_repeatable_and_pure,
+    knows_good_from_bad,
+    refuses_what_does_not_fit,
+    gives_no_number_for_nothing,
+)
+
+
+def _outcomes(spec: ScoreSpec, given: tuple[Any, ...], **options: Any) -> Mapping[str, Any]:
+    return _mapped(spec.function(*given, **_named(spec), **options))
+
+
+def _mapped(found: Any) -> Mapping[str, Any]:
+    return found if isinstance(found, Mapping) else {"": found}
+
+
+def _named(spec: ScoreSpec) -> dict[str, Any]:
+    """The keyword arguments that it cannot do without."""
+    return {name: EXAMPLES[spec.takes].named[name] for name in spec.asked}
+
+
+def _values(outcomes: Mapping[str, Any]) -> dict[str, float]:
+    require(
+        all(isinstance(one, Scored) for one in outcomes.values()), "it has a number where there is something to score"
+    )
+    return {name: one.value for name, one in outcomes.items()}
+
+
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, np.ndarray):
+        return np.array_equal(first, second)
+    if isinstance(first, list | tuple):
+        return len(first) == len(second) and all(map(_same, first, second))
+    return bool(first == second)
