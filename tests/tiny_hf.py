@@ -127,6 +127,28 @@ def write_grounding(folder: Path, *, seed: int = 0) -> Path:
     return folder
 
 
+def write_swin(folder: Path, *, seed: int = 0) -> Path:
+    """Write Swin, for pictures of 64 pixels."""
+    import transformers
+
+    config = transformers.SwinConfig(
+        image_size=SIDE, patch_size=4, embed_dim=8, depths=[1, 1, 2, 1], num_heads=[1, 1, 2, 2], window_size=2
+    )
+    made(lambda: transformers.SwinModel(config), seed=seed).save_pretrained(folder)
+    return folder
+
+
+def write_bert(folder: Path, *, seed: int = 0) -> Path:
+    """Write BERT and its tokenizer."""
+    import transformers
+
+    words = write_bert_words(folder)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+    config = transformers.BertConfig(vocab_size=words, max_position_embeddings=CLIP_WORDS, **sizes)
+    made(lambda: transformers.BertModel(config), seed=seed).save_pretrained(folder)
+    return folder
+
+
 def sam2_parts(*, width: int = 128) -> dict[str, Any]:
     """Settings that SAM 2 and SAM 2 video share, for pictures of 64 pixels."""
     backbone = {

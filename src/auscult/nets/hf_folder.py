@@ -123,7 +123,7 @@ def check_folder(path: Path, family: Family) -> Folder:
         raise UsageError("there is no such folder of weights", path=path, expected=family.expected)
     try:
         settings = own_settings(read_table(path / CONFIG), family)
-        _check_beside(path, family.reader)
+        check_beside(path, family.reader)
         numbers = count_weights(path / WEIGHTS)
     except InputError as error:
         pickled = not (path / WEIGHTS).exists() and any(file.suffix in _PICKLED for file in path.iterdir())
@@ -178,8 +178,8 @@ def _inner(table: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
     return None
 
 
-def _check_beside(path: Path, reader: str) -> None:
-    """Look at what lies beside settings and weights."""
+def check_beside(path: Path, reader: str) -> None:
+    """Look at what lies beside settings and weights: adapters, code, the files of the tokenizer ``reader``."""
     if (path / _ADAPTER).exists():
         raise InputError("the folder holds an adapter, that is other weights beside the model's", path=path / _ADAPTER)
     for name in _PREPARED:

@@ -56,11 +56,11 @@ class Looker(nn.Module):
 
     def __init__(self, settings: MatcherSettings) -> None:
         super().__init__()
-        self.quarter = nn.Sequential(_conv(3, 16, stride=2), _conv(16, 32, stride=2))
-        self.eighth = nn.Sequential(_conv(32, 64, stride=2), _Block(64), _Block(64))
-        self.sixteenth = nn.Sequential(_conv(64, 128, stride=2), *(_Block(128) for _ in range(3)))
-        self.from_sixteenth = _conv(128, 64, size=1)
-        self.joined = _Block(64)
+        self.quarter = nn.Sequential(conv(3, 16, stride=2), conv(16, 32, stride=2))
+        self.eighth = nn.Sequential(conv(32, 64, stride=2), Bottleneck(64), Bottleneck(64))
+        self.sixteenth = nn.Sequential(conv(64, 128, stride=2), *(Bottleneck(128) for _ in range(3)))
+        self.from_sixteenth = conv(128, 64, size=1)
+        self.joined = Bottleneck(64)
         self.centre = nn.Conv2d(64, 2, 1)
         self.words = nn.Conv2d(64, settings.words, 1)
         self.centre.bias.data.fill_(-4.0)  # few cells are centres
@@ -92,11 +92,11 @@ class Namer(nn.Module):
     def __init__(self, settings: MatcherSettings) -> None:
         super().__init__()
         self.body = nn.Sequential(
-            _conv(4, 24, stride=2),
-            _conv(24, 64, stride=2),
-            *(_Block(64) for _ in range(2)),
-            _conv(64, 128, stride=2),
-            *(_Block(128) for _ in range(2)),
+            conv(4, 24, stride=2),
+            conv(24, 64, stride=2),
+            *(Bottleneck(64) for _ in range(2)),
+            conv(64, 128, stride=2),
+            *(Bottleneck(128) for _ in range(2)),
         )
         self.drop = nn.Dropout(0.2)
         self.words = nn.Linear(256, settings.words)
@@ -109,14 +109,14 @@ class Namer(nn.Module):
         return self.words(self.drop(torch.cat([held, found.mean((2, 3))], 1)))
 
 
-class _Block(nn.Module):
+class Bottleneck(nn.Module):
     """An inverted bottleneck that is added to what goes in."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         inner = 2 * width
         self.body = nn.Sequential(
-            _conv(width, inner, size=1),
+            conv(width, inner, size=1),
             nn.Conv2d(inner, inner, 5, padding=2, groups=inner, bias=False),
             nn.BatchNorm2d(inner),
             nn.ReLU(inplace=True),
@@ -125,10 +125,12 @@ class _Block(nn.Module):
         )
 
     def forward(self, value: Tensor) -> Tensor:
+        """Transform (n, width, h, w)."""
         return torch.relu(value + self.body(value))
 
 
-def _conv(inward: int, outward: int, *, size: int = 3, stride: int = 1) -> nn.Sequential:
+def conv(inward: int, outward: int, *, size: int = 3, stride: int = 1) -> nn.Sequential:
+    """Convolution, batch norm and ReLU."""
     return nn.Sequential(
         nn.Conv2d(inward, outward, size, stride=stride, padding=size // 2, bias=False),
         nn.BatchNorm2d(outward),

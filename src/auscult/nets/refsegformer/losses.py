@@ -1,0 +1,59 @@
+"""The losses of Sec. 4: Eq. 5 on masks, Eq. 7 on existence, Eq. 8 of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+LAMBDA: Final = 0.4
+"""What the coarse masks M_2..M_4 count in Eq. 5."""
+GAMMA: Final = 1.0
+"""What existence counts in Eq. 8."""
+
+
+def segmentation_loss(
+    masks: Sequence[Tensor],
+    truth: Tensor,
+    *,
+    coarse: float = LAMBDA,
+    exists: Tensor | None = None,
+    negatives: float | None = None,
+) -> Tensor:
+    """Eq. 5: cross-entropy of M_1 over all pixels, plus ``coarse`` times that of each of M_2..M_4.
+
+    Args:
+        masks: Logits (n, 2, h, w), finest first, each enlarged linearly to the truth's size.
+        truth: Bool or int64 (n, H, W); all 0 for a negative sentence.
+        coarse: Lambda.
+        exists: Bool (n,); needed with ``negatives``.
+        negatives: None for one mean over all samples. The release's variant (``robust_ref_seg``): the mean over
+            positive samples plus this times the mean over negative ones; .4 there.
+    """
+    total = truth.new_zeros((), dtype=torch.float32)
+    for at, mask in enumerate(masks):
+        logits = functional.interpolate(mask.float(), size=truth.shape[1:], mode="bilinear", align_corners=False)
+        each = functional.cross_entropy(logits, truth.long(), reduction="none").mean(dim=(1, 2))
+        total = total + (1.0 if at == 0 else coarse) * _joined(each, exists, negatives)
+    return total
+
+
+def existence_loss(logits: Tensor, exists: Tensor) -> Tensor:
+    """Eq. 7 with the minus that it lacks in print: binary cross-entropy of logits (n,) with ``exists``, bool (n,)."""
+    return functional.binary_cross_entropy_with_logits(logits.float(), exists.float())
+
+
+def total_loss(segmentation: Tensor, existence: Tensor | None, *, gamma: float = GAMMA) -> Tensor:
+    """Eq. 8."""
+    return segmentation if existence is None else segmentation + gamma * existence
+
+
+def _joined(each: Tensor, exists: Tensor | None, negatives: float | None) -> Tensor:
+    if negatives is None or exists is None:
+        return each.mean()
+    there = exists.float()
+    positive = (each * there).sum() / there.sum().clamp(min=1)
+    return positive + negatives * (each * (1 - there)).sum() / (1 - there).sum().clamp(min=1)

@@ -1,0 +1,83 @@
+"""What a `RefSegformer` is made of."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+LAST: Final = 4
+_MOST: Final = 512
+_WIDEST: Final = 4096
+Fusion: TypeAlias = Literal["vltf", "pwan"]
+MemoryReads: TypeAlias = Literal["vision_text", "text"]
+Decoder: TypeAlias = Literal["fpn", "deformable"]
+ExistenceQuery: TypeAlias = Literal["vision", "tokens", "none"]
+Existence: TypeAlias = Literal["joint", "detached"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """The parts of a network; the defaults are the paper's (Sec. 4 and 5.1), with Swin-B and BERT-base.
+
+    Attributes:
+        side: Pictures are squeezed to a square of this many pixels, a multiple of 32.
+        tokens: Tokens of a sentence at most, marks of begin and end included.
+        vision: ``swin`` (from ``transformers``) or ``small``, a convolutional encoder of our own.
+        text: ``bert`` (from ``transformers``) or ``small``, word vectors and a two-layer transformer of our own.
+        widths: Channels of the vision encoder's four stages, at strides 4, 8, 16 and 32.
+        depths: Blocks of each stage; read for ``small`` only.
+        text_width: Numbers of a token.
+        head_width: Channels of one head in each cross-attention.
+        fusion: ``vltf`` (Sec. 4.2), or ``pwan``: LAVT's pixel-word attention with its language pathway (Table 8).
+        fused: Stages with a fusion behind them; the paper's one, two and three VLTFs are (4,), (3, 4), (2, 3, 4).
+        memory: Memory tokens of a VLTF.
+        blank: Blank tokens of a VLTF.
+        memory_reads: What memory tokens attend to: the text that has seen the picture (paper), or the text (release).
+        decoder: ``fpn`` (Eq. 4), or ``deformable``: six layers of deformable attention before one mask (Table 6).
+        decoder_tokens: Whether the FPN attends to the tokens once more where a VLTF was; the paper is silent, the
+            release does so, and only so the paper's size is met.
+        decoder_input: ``fused``, F_i as in Eq. 4; or ``sum``, V_i + sigma(F_i), what the next stage sees too.
+        existence: The query of Eq. 6: ``vision``, ``tokens``, or ``none`` for no head.
+        existence_stage: The VLTF whose tokens it sees: 4 (paper) or 2 (release).
+        existence_gradient: ``joint``; or ``detached``: the head's loss teaches the head alone (release).
+    """
+
+    side: int = 480
+    tokens: int = 20
+    vision: Literal["swin", "small"] = "swin"
+    text: Literal["bert", "small"] = "bert"
+    widths: tuple[int, ...] = (128, 256, 512, 1024)
+    depths: tuple[int, ...] = ()
+    text_width: int = 768
+    head_width: int = 32
+    fusion: Fusion = "vltf"
+    fused: tuple[int, ...] = (2, 3, 4)
+    memory: int = 20
+    blank: int = 10
+    memory_reads: MemoryReads = "vision_text"
+    decoder: Decoder = "fpn"
+    decoder_tokens: bool = True
+    decoder_input: Literal["fused", "sum"] = "fused"
+    existence: ExistenceQuery = "vision"
+    existence_stage: int = LAST
+    existence_gradient: Existence = "joint"
+
+    def __post_init__(self) -> None:
+        """Check what the parts need of one another."""
+        if self.side % 32 or not 64 <= self.side <= 2048:
+            raise ValueError(f"side is {self.side}, not a multiple of 32 from 64 to 2048")
+        if len(self.widths) != LAST or any(width % self.head_width for width in self.widths[1:]):
+            raise ValueError(f"widths are {self.widths}, not four of whole heads of {self.head_width}")
+        if self.vision == "small" and len(self.depths) != LAST:
+            raise ValueError(f"depths are {self.depths}, not four numbers of blocks")
+        if not self.fused or any(a >= b for a, b in itertools.pairwise(self.fused)) or {*self.fused} - {2, 3, LAST}:
+            raise ValueError(f"fused is {self.fused}, not stages 2, 3, 4 or some of them, in order")
+        if not (1 <= self.memory <= _MOST and 0 <= self.blank <= _MOST and 2 <= self.tokens <= _MOST):
+            raise ValueError(
+                f"{self.memory} memory and {self.blank} blank tokens, {self.tokens} of text: out of bounds"
+            )
+        if not all(1 <= size <= _WIDEST for size in (*self.widths, self.text_width, *self.depths)):
+            raise ValueError(f"a width or depth is not from 1 to {_WIDEST}")
+        if self.existence != "none" and self.existence_stage not in self.fused:
+            raise ValueError(f"existence_stage is {self.existence_stage}, which is not fused")

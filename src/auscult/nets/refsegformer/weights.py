@@ -1,0 +1,261 @@
+"""A RefSegformer from folders: its encoders' public weights to begin with, and the whole network saved and loaded.
+
+A saved folder holds ``design.json``, ``model.safetensors``, and what reads sentences: ``words.json``, or in ``text/``
+BERT's settings and tokenizer; Swin's settings stand in ``vision/``. Nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import torch
+from torch import Tensor
+
+from auscult.errors import InputError, OutputError, UsageError
+from auscult.media.paths import write_bytes
+from auscult.nets.hf_folder import (
+    CONFIG,
+    WEIGHTS,
+    Family,
+    build_settings,
+    check_beside,
+    check_folder,
+    load,
+    own_settings,
+    quiet,
+    read_table,
+)
+from auscult.nets.hf_pictures import PREPARED, channels
+from auscult.nets.refsegformer.encoders import PADDING, UNKNOWN, BertText, Reader, SmallText, SmallVision, SwinStages
+from auscult.nets.refsegformer.network import RefSegformer
+from auscult.nets.refsegformer.settings import LAST, Design
+
+SWIN: Final = Family(title="Swin", model="SwinModel", types=("swin",))
+BERT: Final = Family(title="BERT", model="BertModel", types=("bert",), reader="BertTokenizer")
+DESIGN: Final = "design.json"
+WORDS: Final = "words.json"
+IMAGENET: Final = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+_MOST_WORDS: Final = 100_000
+_WORD: Final = re.compile(r"[^\W_]+")
+
+
+class WordReader:
+    """Words of a list as tokens; others are one unknown word.
+
+    Args:
+        words: In the order of their numbers, which begin behind those of padding and of the unknown word.
+        tokens: How many are read of a sentence.
+    """
+
+    def __init__(self, words: Sequence[str], *, tokens: int) -> None:
+        self.words, self.tokens = tuple(words), tokens
+        self._numbers = {word: number for number, word in enumerate(words, start=UNKNOWN + 1)}
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Read as ``Reader`` says; a sentence without a word is one unknown word."""
+        ids = torch.full((len(texts), self.tokens), PADDING, dtype=torch.int64)
+        for row, text in zip(ids, texts, strict=True):
+            found = [self._numbers.get(word, UNKNOWN) for word in words_of(text)] or [UNKNOWN]
+            row[: min(len(found), self.tokens)] = torch.tensor(found[: self.tokens])
+        return ids, ids != PADDING
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a sentence, in lower case."""
+    return _WORD.findall(text.lower())
+
+
+class BertReader:
+    """BERT's tokenizer; marks of begin and end count among the ``tokens``."""
+
+    def __init__(self, tokenizer: Any, *, tokens: int) -> None:
+        self.tokenizer, self.tokens = tokenizer, tokens
+
+    def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Read as ``Reader`` says."""
+        found = self.tokenizer(
+            list(texts), truncation=True, padding="max_length", max_length=self.tokens, return_tensors="pt"
+        )
+        return found["input_ids"], found["attention_mask"].bool()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A network, what reads its sentences, and the settings of encoders that came from ``transformers``."""
+
+    net: RefSegformer
+    read: Reader
+    vision_config: Any = None
+    text_config: Any = None
+
+
+def begin(
+    design: Design,
+    *,
+    vision: str | None = None,
+    text: str | None = None,
+    words: Sequence[str] = (),
+    drop_path: float | None = None,
+) -> Model:
+    """A network to train: encoders with public weights where the design has such, all else new.
+
+    Args:
+        design: Its ``widths`` and ``text_width`` are set to those of the encoders.
+        vision: Folder or hub name of a Swin; for ``design.vision`` of ``swin``.
+        text: Folder or hub name of a BERT with its tokenizer; for ``design.text`` of ``bert``.
+        words: Vocabulary; for ``design.text`` of ``small``.
+        drop_path: Stochastic depth of Swin; None for what its settings say.
+
+    Raises:
+        UsageError: A folder is missing, damaged or of another model, see ``hf_folder.check_folder``.
+    """
+    seen = read = None
+    if design.vision == "swin":
+        design, seen = _swin(design, _needed(vision, "vision", SWIN), drop_path)
+    if design.text == "bert":
+        found = load(check_folder(_needed(text, "text", BERT), BERT))
+        design = replace(design, text_width=found.model.config.hidden_size)
+        read = found
+    reader: Reader = WordReader(words, tokens=design.tokens)
+    if read is not None:
+        reader = BertReader(read.tokens, tokens=design.tokens)
+    told = BertText(read.model.cpu()) if read else SmallText(design, words=len(words) + UNKNOWN + 1)
+    return _joined(design, reader, vision=seen or SmallVision(design), text=told)
+
+
+def _joined(design: Design, read: Reader, *, vision: torch.nn.Module, text: torch.nn.Module) -> Model:
+    return Model(
+        RefSegformer(design, vision=vision, text=text),
+        read,
+        vision.config if isinstance(vision, SwinStages) else None,
+        text.model.config if isinstance(text, BertText) else None,
+    )
+
+
+def _swin(design: Design, path: Path, drop_path: float | None) -> tuple[Design, SwinStages]:
+    folder = check_folder(path, SWIN)
+    if drop_path is not None:
+        folder = replace(folder, settings={**folder.settings, "drop_path_rate": drop_path})
+    prepared = read_table(path / PREPARED) if (path / PREPARED).is_file() else {}
+    try:
+        mean, std = channels(prepared, usual=IMAGENET)
+    except InputError as error:
+        raise UsageError(error.message, path=path / PREPARED, expected=SWIN.expected) from error
+    model = load(folder).model.cpu()
+    if len(model.config.depths) != LAST:
+        raise UsageError(f"this Swin has {len(model.config.depths)} stages", path=path, expected=f"{LAST} stages")
+    if design.side // 32 < model.config.window_size:
+        raise UsageError(
+            f"windows of {model.config.window_size} are wider than the last stage of pictures of {design.side} pixels",
+            path=path,
+            expected=f"`side` of {32 * model.config.window_size} or more",
+        )
+    widths = tuple(model.config.embed_dim * 2**at for at in range(LAST))
+    return replace(design, widths=widths), SwinStages(model, mean=mean, std=std)
+
+
+def _needed(name: str | None, which: str, family: Family) -> Path:
+    if name is None:
+        raise UsageError(f"no weights of {family.title} are named", expected=f"`{which}` in the settings: a folder")
+    return folder_of(name)
+
+
+def folder_of(name: str) -> Path:
+    """A folder, or the folder in which the hub's cache keeps a model of this name; nothing is downloaded."""
+    if Path(name).is_dir():
+        return Path(name)
+    try:
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(name, local_files_only=True))
+    except (ImportError, OSError, ValueError) as error:  # no such name, not in the cache, or no package
+        raise UsageError(
+            f"there is no folder {name!r}, and the hub's cache holds no model of this name",
+            expected="a folder of weights, or a model that was downloaded",
+            hint=f"hf download {name} --include config.json model.safetensors 'tokenizer*' vocab.txt",
+        ) from error
+
+
+def save(model: Model, folder: Path) -> list[Path]:
+    """Write a network with all it needs to be loaded: float32 weights as safetensors."""
+    from safetensors.torch import save as packed
+
+    design = model.net.design
+    weights = {name: value.detach().cpu().contiguous() for name, value in model.net.state_dict().items()}
+    files = {DESIGN: msgspec.json.format(msgspec.json.encode(asdict(design)), indent=1)}
+    if model.vision_config is not None:
+        files[f"vision/{CONFIG}"] = model.vision_config.to_json_string().encode()
+    if model.text_config is not None:
+        files[f"text/{CONFIG}"] = model.text_config.to_json_string().encode()
+    if isinstance(model.read, WordReader):
+        files[WORDS] = msgspec.json.encode(model.read.words)
+    files[WEIGHTS] = packed(weights)
+    for name, content in files.items():
+        write_bytes(folder / name, content)
+    if isinstance(model.read, BertReader):
+        try:
+            model.read.tokenizer.save_pretrained(folder / "text")
+        except OSError as error:
+            raise OutputError(f"cannot be written: {error.strerror}", path=folder / "text") from error
+    return [folder / name for name in files]
+
+
+def read_model(folder: Path) -> Model:
+    """Load what ``save`` wrote, in evaluation mode on the CPU; a ``UsageError`` says what is wrong with it."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        design = msgspec.convert(read_table(folder / DESIGN), Design)
+        model = _described(design, folder)
+        model.net.load_state_dict(load_file(folder / WEIGHTS))
+    except (InputError, msgspec.ValidationError, SafetensorError, RuntimeError, OSError) as error:
+        said = error.message if isinstance(error, InputError) else " ".join(str(error).split())[:160]
+        raise UsageError(
+            f"no RefSegformer can be read here: {said}",
+            path=getattr(error, "path", None) or folder,
+            expected=f"a folder with {DESIGN} and {WEIGHTS}, as `auscult train rris` writes it",
+        ) from error
+    model.net.eval()
+    return model
+
+
+def _described(design: Design, folder: Path) -> Model:
+    """A network of random weights with the settings of a saved folder."""
+    read: Reader
+    if design.text == "small":
+        words = msgspec.json.decode((folder / WORDS).read_bytes()[: 32 * _MOST_WORDS], type=tuple[str, ...])
+        if len(words) > _MOST_WORDS:
+            raise InputError(f"{len(words)} words, more than {_MOST_WORDS}", path=folder / WORDS)
+        text, read = SmallText(design, words=len(words) + UNKNOWN + 1), WordReader(words, tokens=design.tokens)
+    else:
+        check_beside(folder / "text", BERT.reader)
+        text = BertText(_library(folder / "text", BERT))
+        read = _bert_reader(folder / "text", tokens=design.tokens)
+    vision = (
+        SmallVision(design)
+        if design.vision == "small"
+        else SwinStages(_library(folder / "vision", SWIN), mean=IMAGENET[0], std=IMAGENET[1])
+    )
+    return _joined(design, read, vision=vision, text=text)
+
+
+def _library(folder: Path, family: Family) -> Any:
+    import transformers
+
+    kind: Any = getattr(transformers, family.model)
+    table = own_settings(read_table(folder / CONFIG), family)
+    with quiet():
+        return kind(build_settings(table, kind.config_class, family.parts))
+
+
+def _bert_reader(folder: Path, *, tokens: int) -> BertReader:
+    import transformers
+
+    with quiet():
+        return BertReader(transformers.BertTokenizer.from_pretrained(str(folder), local_files_only=True), tokens=tokens)
