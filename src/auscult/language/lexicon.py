@@ -58,8 +58,10 @@ class Lexicon:
 @cache
 def lexicon() -> Lexicon:
     """Read the lexicon and make the forms; about 1,000 words, a few milliseconds, once."""
-    raw = data.read("lexicon")
+    raw, said = data.read("lexicon"), data.read("attributes")
     classes = {name: frozenset(text.split()) for name, text in raw.items() if isinstance(text, str)}
+    of_things = " ".join(said[kind] for kind in ("colour", "position_absolute", "position", "size", "material"))
+    classes["adjectives"] |= set(of_things.split()) - classes["nouns"]
     forms = _verb_forms(classes["verbs"], raw["irregular_verbs"])
     nouns = classes["nouns"] | classes["groups"] | set(raw["irregular_plurals"])
     pasts, participles = forms["pasts"], forms["participles"]

@@ -28,6 +28,8 @@ def noun_phrase(sentence: str, tokens: Sequence[Word], first: int = 0) -> NounPh
         noun, end = phrase_at(sentence, tokens, at)
         if noun is not None and not _stands_for_another(tokens, noun, end):
             return NounPhrase(noun, at, end)
+        if at < end < len(tokens) and tokens[end].low in lexicon().prepositions - {"of"} and noun is None:
+            return None  # "the others in the house", "closest to the camera"
         at = end + 1
     return None
 
@@ -38,8 +40,15 @@ def _stands_for_another(tokens: Sequence[Word], head: int, at: int) -> bool:
     return of and (tokens[head].low in lexicon().groups or tokens[head].low == "one")
 
 
-def phrase_at(sentence: str, tokens: Sequence[Word], first: int) -> tuple[int | None, int]:
-    """The noun of the phrase that begins at a word, and the word that ends the phrase."""
+def phrase_at(sentence: str, tokens: Sequence[Word], first: int, *, related: bool = False) -> tuple[int | None, int]:
+    """The noun of the phrase that begins at a word, and the word that ends the phrase.
+
+    Args:
+        sentence: The text.
+        tokens: Its words.
+        first: Where to begin.
+        related: Whether no verb can follow it: ``stands`` of "next to the music stands" is a noun.
+    """
     lex = lexicon()
     noun: int | None = None
     spare: int | None = None  # an adjective that is a noun too, such as orange
@@ -47,24 +56,29 @@ def phrase_at(sentence: str, tokens: Sequence[Word], first: int) -> tuple[int | 
         word = tokens[at]
         if at > first and noun is not None and not sentence[tokens[at - 1].end : word.start].isspace():
             return noun, at
-        joins = word.low in lex.conjunctions  # "red and orange light"
+        joins = word.low in lex.conjunctions and not _begins_phrase(tokens, at + 1, lex)  # "red and orange light"
         names = noun is not None or (spare is not None and not joins and not _followed_by_noun(tokens, at, lex))
-        if _ends_phrase(tokens, at, has_noun=names, lex=lex):
+        many = (related or noun is None) and word.low in lex.thirds and lex.singular(word.low) in lex.nouns
+        if not many and _ends_phrase(tokens, at, has_noun=names, lex=lex):
             return (spare if noun is None else noun), at
+        many = many or (noun is None and _names_as_ing(tokens, at, lex))
         if _possessive(tokens, at):
             noun = None
-        elif _noun_like(word.low, lex, after_noun=noun is not None) or (
-            noun is None and _names_as_ing(tokens, at, lex)
-        ):
+        elif many or noun_like(word.low, lex, after_noun=noun is not None):
             noun = at
-        elif word.low in lex.nouns:
-            spare = at
+        elif word.low in lex.nouns or (word.low in lex.verbs and _begins_phrase(tokens, at - 1, lex)):
+            spare = at  # of verbs "the tap"
     return (spare if noun is None else noun), len(tokens)
+
+
+def _begins_phrase(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
+    """Whether a determiner stands there: the second of "a white top and a hat"."""
+    return 0 <= at < len(tokens) and tokens[at].low in lex.determiners
 
 
 def _followed_by_noun(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
     """Whether a noun comes next: "giant flying bird", but not "baby laughing at the cat"."""
-    return at + 1 < len(tokens) and _noun_like(tokens[at + 1].low, lex, after_noun=False)
+    return at + 1 < len(tokens) and noun_like(tokens[at + 1].low, lex)
 
 
 def _ends_phrase(tokens: Sequence[Word], at: int, *, has_noun: bool, lex: Lexicon) -> bool:
@@ -84,6 +98,8 @@ def _is_adverb(low: str, lex: Lexicon) -> bool:
 
 def is_verbal(low: str, lex: Lexicon, *, clause: bool = False) -> bool:
     """Whether a word after a noun is a verb or participle rather than one more noun; in a clause, verb forms win."""
+    if low in lex.pronouns or low in lex.prepositions:
+        return False  # "something", "during"
     if low in lex.nouns and not (clause and (low in lex.ings or low in lex.thirds)):
         return False
     if any(low in forms for forms in (lex.verbs, lex.thirds, lex.ings, lex.pasts, lex.participles)):
@@ -97,7 +113,8 @@ def _possessive(tokens: Sequence[Word], at: int) -> bool:
     return low.endswith(("'s", "s'")) or low == "s" or (at + 1 < len(tokens) and tokens[at + 1].low == "s")
 
 
-def _noun_like(low: str, lex: Lexicon, *, after_noun: bool) -> bool:
+def noun_like(low: str, lex: Lexicon, *, after_noun: bool = False) -> bool:
+    """Whether a word by itself can be a noun; what is an adjective too counts only after one."""
     if not low[0].isascii() or not low[0].isalpha() or len(low) < 2 or low in lex.function_words:
         return False
     if low in lex.adjectives:

@@ -21,7 +21,8 @@ from auscult.language.tokens import MOST_CHARACTERS, Word, words
 AttributeKind: TypeAlias = Literal["colour", "position", "size", "material", "action", "other"]
 
 _OF_PLACE: Final = ("on", "at", "in", "to", "from", "towards", "toward", "by", "of")
-_VERY: Final = ("the", "its", "far", "very", "extreme", "immediate")
+_VERY: Final = ("the", "far", "very", "extreme", "immediate")
+_OF_ADJECTIVES: Final = ("able", "ful", "ible", "ish", "less", "ous")
 _STANDS: Final = ("located", "positioned", "situated", "placed", "seen", "found")
 
 
@@ -107,8 +108,11 @@ class Vocabulary(NamedTuple):
     kinds: dict[str, AttributeKind]
     absolute: frozenset[str]  # positions that need no other object
     place: frozenset[str]  # the side of "left side"
-    picture: frozenset[str]  # the picture and its viewer
+    picture: frozenset[str]  # the picture or video itself
+    viewer: frozenset[str]  # who looks at it: "camera"
+    time: frozenset[str]  # "at all times"
     light: frozenset[str]  # the sound of "making a sound"
+    animate: frozenset[str]  # what can do something
     compounds: frozenset[str]  # "hot dog"
 
 
@@ -120,10 +124,9 @@ def vocabulary() -> Vocabulary:
     for kind in ("material", "size", "position", "colour"):
         kinds |= dict.fromkeys(raw[kind].split(), kind)
     kinds |= dict.fromkeys(raw["position_absolute"].split(), "position")
-    absolute, place, picture, light = (
-        frozenset(raw[name].split()) for name in ("position_absolute", "place", "picture", "light")
-    )
-    return Vocabulary(kinds, absolute, place, picture, light, frozenset(raw["compounds"].split(", ")))
+    sets = {name: frozenset(raw[name].split()) for name in ("place", "picture", "viewer", "time", "light", "animate")}
+    absolute = frozenset(raw["position_absolute"].split())
+    return Vocabulary(kinds=kinds, absolute=absolute, compounds=frozenset(raw["compounds"].split(", ")), **sets)
 
 
 def head_noun(sentence: str) -> str | None:
@@ -175,14 +178,14 @@ def parse(sentence: str) -> Expression:
         )
     tokens = words(sentence)
     lex = lexicon()
-    negation = tuple(Span(word.start, word.end) for word in tokens if word.low in lex.negations)
+    negation = _negation(tokens, lex)
     phrase = noun_phrase(sentence, tokens)
     problem = _problem(tokens, phrase, lex)
     if phrase is None or problem is not None:
         return Expression(sentence=sentence, words=tuple(tokens), negation=negation, problem=problem)
     first = _compound(sentence, tokens, phrase)
     determiner, before = _before(tokens, phrase.first, first)
-    after = _After(sentence, tokens, phrase.end)
+    after = _After(sentence, tokens, phrase.noun + 1)
     after.read()
     many = determiner is not None and tokens[determiner].low in lex.many
     return Expression(
@@ -202,6 +205,17 @@ def _span(tokens: Sequence[Word], first: int, end: int) -> Span:
     return Span(tokens[first].start, tokens[end - 1].end)
 
 
+def _negation(tokens: Sequence[Word], lex: Lexicon) -> tuple[Span, ...]:
+    """Words that deny, and "other than"."""
+    after = (*(word.low for word in tokens[1:]), "")
+    ends = (at + (tokens[at].low == "other" and after[at] == "than") for at in range(len(tokens)))
+    return tuple(_span(tokens, at, end + 1) for at, end in enumerate(ends) if end > at or _denies(tokens[at].low, lex))
+
+
+def _denies(low: str, lex: Lexicon) -> bool:
+    return low in lex.negations or low.endswith("n't") or low.startswith("non-")
+
+
 def _problem(tokens: Sequence[Word], phrase: NounPhrase | None, lex: Lexicon) -> str | None:
     """Why a sentence has no head that can be trusted."""
     if not tokens:
@@ -219,8 +233,11 @@ def _compound(sentence: str, tokens: Sequence[Word], phrase: NounPhrase) -> int:
     at = phrase.noun
     while at > phrase.first and sentence[tokens[at - 1].end : tokens[at].start].isspace():
         low = tokens[at - 1].low
-        other = low in known.kinds or low in lex.adjectives or low in lex.function_words or is_verbal(low, lex)
-        if f"{low} {tokens[at].low}" not in known.compounds and (other or low.endswith(("'s", "s'")) or len(low) < 2):
+        other = low not in lex.nouns and ("-" in low or low.endswith(_OF_ADJECTIVES))
+        other = other or low in known.kinds or low in lex.adjectives or low in lex.function_words or is_verbal(low, lex)
+        if f"{low} {lex.singular(tokens[at].low)}" not in known.compounds and (
+            other or low.endswith(("'s", "s'")) or len(low) < 2
+        ):
             break
         at -= 1
     return at
@@ -237,7 +254,7 @@ def _before(tokens: Sequence[Word], first: int, noun: int) -> tuple[int | None, 
         if low.endswith(("'s", "s'")) or low == "s":
             determiner, found = None, []  # what was before is said of the owner
         elif low in lex.determiners or (low in lex.numbers and not ordinal) or low.isdigit():
-            determiner = at
+            determiner = at if determiner is None or low not in lex.determiners else determiner  # "an all white mug"
         elif ordinal or low not in lex.function_words:
             found.append(_attribute(tokens, (at, at, at + 1), before=True))
     return determiner, found
@@ -261,75 +278,136 @@ def _attribute(
 
 
 class _After:
-    """Reads what follows the head: a chain of a verb, prepositions and adjectives, up to a noun phrase, at a time."""
+    """Reads what follows the head, a chain at a time: a verb, prepositions and adjectives, up to a noun phrase."""
 
     def __init__(self, sentence: str, tokens: Sequence[Word], at: int) -> None:
         self.sentence, self.tokens, self.at = sentence, tokens, at
-        self.lex = lexicon()
+        self.lex, self.known = lexicon(), vocabulary()
         self.attributes: list[Attribute] = []
         self.relation: Relation | None = None
-        self.known = vocabulary()
+        self._related = ""  # the related noun
+        self._of_part = False  # what is read is said of a part: "whose rim is red"
 
     def read(self) -> None:
-        """Read chains until one has a related object or nothing more can be read."""
-        while self.at < len(self.tokens) and self.relation is None:
-            first, negated = self.at, False
-            skipped = self.lex.relatives | self.lex.auxiliaries | self.lex.conjunctions | self.lex.negations
-            while self.at < len(self.tokens) and self._low(self.at) in skipped - self.lex.prepositions:
-                negated |= self._low(self.at) in self.lex.negations
-                self.at += 1
+        """Read all chains of the head; after the relation only what is not said of the related object."""
+        while self.at < len(self.tokens):
+            first = self.at
+            negated = self._skip()
+            if self.relation is not None and not self._of_head(first):
+                return
             begin = self.at
             self._chain(first, negated=negated)
             if self.at == begin:
                 return
 
     def _low(self, at: int) -> str:
-        return self.tokens[at].low if at < len(self.tokens) else ""
+        return self.tokens[at].low if 0 <= at < len(self.tokens) else ""
+
+    def _skip(self) -> bool:
+        """Goes past what leads to a chain, as "that is not slowly"; whether it denies."""
+        negated = False
+        while self.at < len(self.tokens):
+            low, after = self._low(self.at), self._low(self.at + 1)
+            if low == "whose":
+                self.at = phrase_at(self.sentence, self.tokens, self.at + 1)[1] - 1
+                self._of_part = True
+            elif not self._leads(low, after):
+                break
+            elif low in {"and", "but"} and after in self.lex.auxiliaries | self.lex.relatives:
+                self._of_part = False
+            negated |= _denies(low, self.lex)
+            self.at += 1
+        return negated
+
+    def _leads(self, low: str, after: str) -> bool:
+        if low in {"have", "has", "had"}:
+            return is_verbal(after, self.lex, clause=True) or after in self.lex.negations | self.lex.auxiliaries
+        if low in {"to", "by", "while"}:
+            return after in self.lex.verbs or after in {"being", "by"} or after.endswith("ing")
+        if low in self.lex.prepositions or low in {"when", "as", "because", "if", "since", "until", "although"}:
+            return low == "about" and after == "to"
+        lex = self.lex
+        return any(
+            low in some for some in (lex.relatives, lex.auxiliaries, lex.conjunctions, lex.negations, lex.adverbs)
+        )
+
+    def _of_head(self, first: int) -> bool:
+        """Whether a chain after a related object is said of the head, not of that object."""
+        if "," in self.sentence[self.tokens[first - 1].end : self.tokens[first].start]:
+            return True
+        low = self._low(first)
+        if low in {"that", "which", "whose", "where"}:
+            return False
+        acts = low in self.lex.negations or low == "who" or is_verbal(low, self.lex, clause=True)
+        return low in {"and", "but"} or (acts and self._related not in self.known.animate)
 
     def _chain(self, first: int, *, negated: bool) -> None:
         begin, said = self.at, list[int]()
         while self.at < len(self.tokens):
-            low = self._low(self.at)
             place = self._place()
-            if place is not None and not place[1]:
+            if place is not None and place[1]:
+                continue
+            if place is not None:
                 said.append(place[0])
                 break
-            if place is not None:
-                continue
-            verb = not said and self._low(self.at - 1) not in self.lex.prepositions
-            verb = verb and is_verbal(low, self.lex, clause=True)
-            if verb or low in self.lex.adverbs or low in self.lex.prepositions or low == "as":
-                said += [self.at] if verb else []
-                negated |= low in {"without", "except"}
-                self.at += 1
-                continue
-            noun, end = phrase_at(self.sentence, self.tokens, self.at)
-            if noun is not None:
-                self._object(NounPhrase(noun, self.at, end), begin, said, negated=negated)
+            role = self._role(begin)
+            if not role:
+                if self._low(self.at) in self.lex.conjunctions:
+                    break
+                noun, _ = phrase_at(self.sentence, self.tokens, self.at, related=True)
+                if noun is not None and self._object(NounPhrase(noun, self.at, noun + 1), begin, said, negated=negated):
+                    return
                 break
-            if low not in self.lex.adjectives and low not in self.known.kinds:
-                break
-            said.append(self.at)
+            if role != "link":
+                said.append(self.at)
+            negated |= _denies(self._low(self.at), self.lex)
             self.at += 1
-        if self.relation is None:
-            self._qualities(said, first, negated=negated)
+        self._qualities(said, first, negated=negated)
+
+    def _role(self, begin: int) -> Literal["verb", "link", "quality", ""]:
+        """What the next word is in a chain; nothing where a noun phrase or something else begins."""
+        low, after = self._low(self.at), self._low(self.at + 1)
+        if self.at == begin and (is_verbal(low, self.lex, clause=True) or self._plain_verb(low)):
+            return "verb"
+        if low.endswith("ing") and after in self.lex.determiners and self._low(self.at - 1) in self.lex.verbs:
+            return "link"  # "blow drying his hair"
+        if low in self.lex.prepositions or low in self.lex.adverbs or low == "as":
+            return "link"
+        if phrase_at(self.sentence, self.tokens, self.at, related=True)[0] is not None:
+            return ""
+        if low in self.lex.determiners:
+            return "link"  # "that is the largest"
+        ordinal = low in self.lex.numbers and low not in self.lex.many
+        return "quality" if low in self.lex.adjectives or low in self.known.kinds or ordinal else ""
+
+    def _plain_verb(self, low: str) -> bool:
+        """Whether it is a verb without ending: "to make", "didn't make", "boy wear plain shirt", "has"."""
+        led = self._low(self.at - 1) in {"to", "by"} | self.lex.negations | self.lex.auxiliaries
+        return low in {"have", "has", "had"} or (low in self.lex.verbs and (led or low not in self.lex.nouns))
 
     def _qualities(self, said: Sequence[int], first: int, *, negated: bool) -> None:
         """Attributes of the words of a chain that goes to no object."""
-        told = [at for at in said if len(said) == 1 or self._low(at) not in _STANDS]
-        for at in told:
-            one = _attribute(self.tokens, (at, first, max(self.at, at + 1)), negated=negated)
-            self.attributes.append(one)
+        for at in said:
+            if not self._of_part and (len(said) == 1 or self._low(at) not in _STANDS):
+                place = (at, first, max(self.at, at + 1))
+                self.attributes.append(_attribute(self.tokens, place, negated=negated))
 
-    def _object(self, phrase: NounPhrase, begin: int, said: list[int], *, negated: bool) -> None:
-        """A noun phrase at the end of a chain: a related object, or a part of what is said."""
-        low = self._low(phrase.noun)
+    def _object(self, phrase: NounPhrase, begin: int, said: list[int], *, negated: bool) -> bool:
+        """A noun phrase at the end of a chain: whether it is a related object, not a part of what is said."""
+        low, known = self._low(phrase.noun), self.known
         self.at = phrase.end
-        if phrase.noun == phrase.first and self.known.kinds.get(low) == "colour":
+        if phrase.first == begin and self._low(begin) in {"his", "her", "its", "their"}:
+            self._of_part = True  # "and his clothes are orange"
+        if phrase.noun == phrase.first and known.kinds.get(low) == "colour":
             said.append(phrase.noun)  # "in orange"
-        elif (low in self.known.light or low in self.known.picture) and said:
-            return
-        elif phrase.first > begin:
+            return False
+        direct = self._low(phrase.first - 1) == self._low(said[-1]) if said else False
+        viewer = low in known.viewer and (not direct or self._low(said[-1]).startswith("fac"))
+        if viewer and not said and self._low(begin) in known.kinds:
+            said.append(begin)  # "near me"
+        if viewer or low in known.light or low in known.time or (low in known.picture and not direct):
+            return False
+        if self.relation is None and phrase.first > begin and not self._of_part:
             self.relation = Relation(
                 words=_span(self.tokens, begin, phrase.first),
                 related=_span(self.tokens, phrase.first, phrase.noun + 1),
@@ -337,6 +415,12 @@ class _After:
                 noun=_span(self.tokens, phrase.noun, phrase.noun + 1),
                 negated=negated,
             )
+        self._related = low
+        return True
+
+    def _leads_on(self, at: int) -> bool:
+        """Whether a word ends "on the left": "not", "wearing"."""
+        return self._low(at) in self.lex.function_words or self._low(at).endswith("ing")
 
     def _place(self) -> tuple[int, bool] | None:
         """Goes past "on the left side"; its word, and whether "of" an object follows, which is gone past too."""
@@ -348,18 +432,16 @@ class _After:
         while self._low(at + 1) in self.known.absolute:
             at += 1
         word = at
-        at += 1
-        if self._low(at) == "hand" or self._low(at) == "most":
-            at += 1
+        at += 2 if self._low(at + 1) == "hand" and self._low(at + 2) in self.known.place else 1
         while self._low(at) in self.known.place:
             at += 1
-        if self._low(at) in {"of", "to"}:
-            noun, end = phrase_at(self.sentence, self.tokens, at + 1)
-            if noun is not None and self._low(noun) not in self.known.picture:
+        noun, end = phrase_at(self.sentence, self.tokens, at + (self._low(at) in {"of", "to"}))
+        if self._low(at) in {"of", "to"} and noun is not None:
+            if self._low(noun) not in self.known.picture:
                 self.at = at + 1
                 return word, True
-            at = end if noun is not None else at
-        elif phrase_at(self.sentence, self.tokens, at)[0] is not None and word + 1 == at:
+            at = end
+        elif noun is not None and word + 1 == at and not self._leads_on(at):
             return None  # "on the left wall"
         self.at = at
         return word, False
