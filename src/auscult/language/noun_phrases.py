@@ -28,10 +28,21 @@ def noun_phrase(sentence: str, tokens: Sequence[Word], first: int = 0) -> NounPh
         noun, end = phrase_at(sentence, tokens, at)
         if noun is not None and not _stands_for_another(tokens, noun, end):
             return NounPhrase(noun, at, end)
-        if at < end < len(tokens) and tokens[end].low in lexicon().prepositions - {"of"} and noun is None:
-            return None  # "the others in the house", "closest to the camera"
-        at = end + 1
+        begun, at = at, end + 1
+        if noun is None and _headless(tokens[begun:at]):
+            at = next((later for later in range(at, len(tokens)) if _after_mark(sentence, tokens, later)), len(tokens))
     return None
+
+
+def _headless(tokens: Sequence[Word]) -> bool:
+    """Whether words up to a preposition are a phrase without noun: "the others in", "closest to"."""
+    lex = lexicon()
+    said = [word.low for word in tokens[:-1] if word.low not in lex.determiners | lex.closing]
+    return bool(said) and tokens[-1].low in lex.prepositions - {"of"}
+
+
+def _after_mark(sentence: str, tokens: Sequence[Word], at: int) -> bool:
+    return not sentence[tokens[at - 1].end : tokens[at].start].isspace()
 
 
 def _stands_for_another(tokens: Sequence[Word], head: int, at: int) -> bool:
@@ -54,7 +65,7 @@ def phrase_at(sentence: str, tokens: Sequence[Word], first: int, *, related: boo
     spare: int | None = None  # an adjective that is a noun too, such as orange
     for at in range(first, len(tokens)):
         word = tokens[at]
-        if at > first and noun is not None and not sentence[tokens[at - 1].end : word.start].isspace():
+        if at > first and noun is not None and _after_mark(sentence, tokens, at):
             return noun, at
         joins = word.low in lex.conjunctions and not _begins_phrase(tokens, at + 1, lex)  # "red and orange light"
         names = noun is not None or (spare is not None and not joins and not _followed_by_noun(tokens, at, lex))
@@ -66,9 +77,16 @@ def phrase_at(sentence: str, tokens: Sequence[Word], first: int, *, related: boo
             noun = None
         elif many or noun_like(word.low, lex, after_noun=noun is not None):
             noun = at
-        elif word.low in lex.nouns or (word.low in lex.verbs and _begins_phrase(tokens, at - 1, lex)):
+        elif word.low in lex.nouns or (word.low in lex.verbs and _can_be_noun(tokens, at, lex)):
             spare = at  # of verbs "the tap"
     return (spare if noun is None else noun), len(tokens)
+
+
+def _can_be_noun(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
+    """Whether a verb stands where a noun is due: "the tap", "a gradual decrease in"."""
+    after = tokens[at + 1].low if at + 1 < len(tokens) else "of"
+    adjective = at > 0 and tokens[at - 1].low in lex.adjectives and after in {"of", "in"}
+    return adjective or _begins_phrase(tokens, at - 1, lex)
 
 
 def _begins_phrase(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:

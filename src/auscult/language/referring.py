@@ -20,6 +20,9 @@ from auscult.language.tokens import MOST_CHARACTERS, Word, words
 
 AttributeKind: TypeAlias = Literal["colour", "position", "size", "material", "action", "other"]
 
+MOST_WORDS: Final = 400
+"""The longest text that is taken for a referring expression."""
+
 _OF_PLACE: Final = ("on", "at", "in", "to", "from", "towards", "toward", "by", "of")
 _VERY: Final = ("the", "far", "very", "extreme", "immediate")
 _OF_ADJECTIVES: Final = ("able", "ful", "ible", "ish", "less", "ous")
@@ -113,6 +116,7 @@ class Vocabulary(NamedTuple):
     time: frozenset[str]  # "at all times"
     light: frozenset[str]  # the sound of "making a sound"
     animate: frozenset[str]  # what can do something
+    foreign: frozenset[str]  # articles and prepositions of other languages that are no English words
     compounds: frozenset[str]  # "hot dog"
 
 
@@ -124,7 +128,8 @@ def vocabulary() -> Vocabulary:
     for kind in ("material", "size", "position", "colour"):
         kinds |= dict.fromkeys(raw[kind].split(), kind)
     kinds |= dict.fromkeys(raw["position_absolute"].split(), "position")
-    sets = {name: frozenset(raw[name].split()) for name in ("place", "picture", "viewer", "time", "light", "animate")}
+    named = ("place", "picture", "viewer", "time", "light", "animate", "foreign")
+    sets = {name: frozenset(raw[name].split()) for name in named}
     absolute = frozenset(raw["position_absolute"].split())
     return Vocabulary(kinds=kinds, absolute=absolute, compounds=frozenset(raw["compounds"].split(", ")), **sets)
 
@@ -162,7 +167,8 @@ def parse(sentence: str) -> Expression:
         sentence: Any text of at most ``MOST_CHARACTERS``; made for English such as "the man in red on the left".
 
     Returns:
-        What was found; without a head where there is none, with ``problem``.
+        What was found; without a head, and with ``problem``, where there is none: no word, another language, no noun,
+        more than ``MOST_WORDS`` words.
 
     Raises:
         InputError: The text is longer.
@@ -179,9 +185,10 @@ def parse(sentence: str) -> Expression:
     tokens = words(sentence)
     lex = lexicon()
     negation = _negation(tokens, lex)
-    phrase = noun_phrase(sentence, tokens)
-    problem = _problem(tokens, phrase, lex)
-    if phrase is None or problem is not None:
+    problem = _problem(tokens, lex)
+    phrase = noun_phrase(sentence, tokens) if problem is None else None
+    if phrase is None:
+        problem = problem or "no noun is in it that it could be about"
         return Expression(sentence=sentence, words=tuple(tokens), negation=negation, problem=problem)
     first = _compound(sentence, tokens, phrase)
     determiner, before = _before(tokens, phrase.first, first)
@@ -216,15 +223,18 @@ def _denies(low: str, lex: Lexicon) -> bool:
     return low in lex.negations or low.endswith("n't") or low.startswith("non-")
 
 
-def _problem(tokens: Sequence[Word], phrase: NounPhrase | None, lex: Lexicon) -> str | None:
-    """Why a sentence has no head that can be trusted."""
+def _problem(tokens: Sequence[Word], lex: Lexicon) -> str | None:
+    """Why a sentence is not read."""
     if not tokens:
         return "there is no word in it"
     if not any(char.isascii() and char.isalpha() for word in tokens for char in word.text):
         return "there is no word in Latin letters in it: only English is read"
-    if len(tokens) > 2 and not any(word.low in lex.known for word in tokens):
-        return "no English word is known in it: only English is read"
-    return None if phrase is not None else "no noun is in it, only words such as adjectives, pronouns or prepositions"
+    if len(tokens) > MOST_WORDS:
+        return f"it has {len(tokens):,} words, a referring expression at most {MOST_WORDS}"
+    foreign = sum(word.low in vocabulary().foreign for word in tokens)
+    if foreign > 1 or (len(tokens) > 2 and 3 * sum(word.low in lex.known for word in tokens) < len(tokens)):
+        return "fewer than a third of its words are known, or words of another language: only English is read"
+    return None
 
 
 def _compound(sentence: str, tokens: Sequence[Word], phrase: NounPhrase) -> int:

@@ -6,8 +6,10 @@ a reader; no perturbation may split one.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 MOST_CHARACTERS: Final = 200_000
@@ -19,6 +21,7 @@ _NON_JOINER: Final = "\u200c"
 _VIRAMA: Final = 9  # canonical combining class of the signs that bind two consonants to one
 _MARKS: Final = ("Mn", "Mc", "Me")
 _SPACING: Final = "\u0e33\u0eb3\uff9e\uff9f"  # letters by category that are written onto the one before
+_ASCII_WORD: Final = re.compile("[A-Za-z0-9]+(?:['-][A-Za-z0-9]+)*")  # the same words, sooner
 _INNER: Final = "'’-‐‑"  # inside a word they belong to it
 
 
@@ -65,6 +68,11 @@ def _is_jamo(char: str) -> bool:
     return "\u1100" <= char <= "\u11ff" or "\ua960" <= char <= "\ua97c" or "\ud7b0" <= char <= "\ud7fb"
 
 
+@lru_cache(maxsize=4096)  # a reader of sentences asks for it a hundred times a sentence
+def _low(text: str) -> str:
+    return text.lower().replace("’", "'")
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A run of letters and digits, with apostrophes and hyphens inside it."""
@@ -76,7 +84,7 @@ class Word:
     @property
     def low(self) -> str:
         """In small letters, with a straight apostrophe."""
-        return self.text.lower().replace("’", "'")
+        return _low(self.text) if len(self.text) < 64 else _low.__wrapped__(self.text)
 
     @property
     def spelt(self) -> bool:
@@ -91,6 +99,8 @@ def words(sentence: str) -> list[Word]:
         >>> [word.text for word in words("The dog's hair-dryer, 2 m long")]
         ['The', "dog's", 'hair-dryer', '2', 'm', 'long']
     """
+    if sentence.isascii():
+        return [Word(found.start(), found.end(), found[0]) for found in _ASCII_WORD.finditer(sentence)]
     found: list[Word] = []
     spans = graphemes(sentence)
     solid = [sentence[start].isalnum() for start, _ in spans]
