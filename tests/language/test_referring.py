@@ -188,3 +188,8 @@ def test_finds_the_head_of_real_expressions_that_it_was_not_tuned_on(data: Path)
     assert made.f1("attributes with kind")[2] > 0.85
     assert made.f1("relation, all words")[2] > 0.9
     assert made.f1("negation")[2] > 0.98
+
+
+def test_the_page_is_as_measured(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["referring_numbers.py", "--data", str(data), "--check"])
+    assert numbers.main() == 0, 'stale; run: python tools/referring_numbers.py --data "$AUSCULT_DATA"'
