@@ -1,0 +1,215 @@
+"""Categories of objects in words: which a sentence names, and which may be said to be absent from a picture.
+
+A category has names (person: man, lady, catcher), belongs to groups (vehicle, furniture), and may be taken for another
+(cup, wine glass, bottle). A closed name means one of its categories and nothing else; an open one is used of other
+things too: where no stop sign is, there may still be a sign. Presence is read widely, absence narrowly: any name that
+may mean what is there counts as naming it, and only a closed name says that something is not there.
+
+The 80 categories of COCO are in ``data/categories.json``, with sources; further ones have the same form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, NamedTuple
+
+from auscult.language import data
+from auscult.language.morphology import plural
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_MOST_KEPT: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryGroup:
+    """What several categories are called together.
+
+    Attributes:
+        words: Its names, always open: there are animals that are no category.
+        members: The categories in it.
+    """
+
+    words: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryTable:
+    """Categories as a file holds them; names in small letters, in the singular where there is one.
+
+    Attributes:
+        categories: Each category's names; its own name is one of them, listed or not.
+        groups: What several are called together, by name.
+        alike: Categories that people take for one another.
+        open: Names that are used of other things too.
+        unclaimed: Categories that are never said to be absent, each with the reason.
+        one: What one of it is called, of categories without a singular that can be counted: pair of scissors.
+    """
+
+    categories: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, CategoryGroup] = field(default_factory=dict)
+    alike: tuple[tuple[str, ...], ...] = ()
+    open: tuple[str, ...] = ()
+    unclaimed: Mapping[str, str] = field(default_factory=dict)
+    one: Mapping[str, str] = field(default_factory=dict)
+
+
+class Mention(NamedTuple):
+    """A name in a sentence.
+
+    Attributes:
+        start: Its first character.
+        end: One past its last.
+        categories: What it may mean.
+        closed: Whether it means one of these and nothing else.
+    """
+
+    start: int
+    end: int
+    categories: frozenset[str]
+    closed: bool
+
+
+class Categories:
+    """What is known of a table's categories; made once, it is read only.
+
+    Example:
+        >>> coco = coco_categories()
+        >>> sorted(coco.named("the lady with a hot dog"))
+        ['hot dog', 'person']
+        >>> "bicycle" in coco.absent({"motorcycle"})
+        False
+    """
+
+    def __init__(self, table: CategoryTable) -> None:
+        self.table = table
+        self.names = tuple(table.categories)
+        self._open = frozenset(table.open)
+        self._index: dict[tuple[str, ...], tuple[frozenset[str], bool]] = {}
+        for name, others in table.categories.items():
+            for word in dict.fromkeys((name, *others)):
+                self._add(word, name, closed=word not in self._open)
+        for name, group in table.groups.items():
+            for member in group.members:
+                for word in dict.fromkeys((name, *group.words)):
+                    self._add(word, member, closed=False)
+        self._longest = max(map(len, self._index), default=0)
+        self._related = self._relations()
+        self._absent: dict[frozenset[str], frozenset[str]] = {}
+
+    def _add(self, word: str, name: str, *, closed: bool) -> None:
+        for form in {word, plural(word)}:
+            key = tuple(_WORD.findall(form.lower()))
+            known, sure = self._index.get(key, (frozenset(), True))
+            self._index[key] = (known | {name}, closed and sure)
+
+    def _relations(self) -> dict[str, frozenset[str]]:
+        """Each category with itself, what shares a closed name with it, what it belongs to, and what it looks like."""
+        sets = [set(one) for one in self.table.alike]
+        sets += [set(found) for found, closed in self._index.values() if closed]
+        sets += [{name, *group.members} for name, group in self.table.groups.items() if name in self.table.categories]
+        return {name: frozenset({name}.union(*(one for one in sets if name in one))) for name in self.names}
+
+    def mentions(self, text: str) -> tuple[Mention, ...]:
+        """The names in a text, the longest first where they overlap, in order."""
+        found = [(match.start(), match.end(), match[0].lower()) for match in _WORD.finditer(text)]
+        words = tuple(word for _, _, word in found)
+        mentions, at = [], 0
+        while at < len(words):
+            for length in range(min(self._longest, len(words) - at), 0, -1):
+                entry = self._index.get(words[at : at + length])
+                if entry is not None:
+                    mentions.append(Mention(found[at][0], found[at + length - 1][1], *entry))
+                    at += length - 1
+                    break
+            at += 1
+        return tuple(mentions)
+
+    def named(self, text: str) -> frozenset[str]:
+        """Every category that a text may name."""
+        return frozenset().union(*(one.categories for one in self.mentions(text)))
+
+    def mention_at(self, text: str, end: int) -> Mention | None:
+        """The name that ends at a character, such as the end of a head noun."""
+        return next((one for one in self.mentions(text) if one.end == end), None)
+
+    def meant(self, name: str) -> frozenset[str]:
+        """What a category's name in an annotation means here: itself, or what a closed name of that kind means."""
+        low = " ".join(_WORD.findall(name.lower()))
+        if low in self.table.categories:
+            return frozenset((low,))
+        known, closed = self._index.get(tuple(low.split()), (frozenset(), False))
+        return known if closed else frozenset()
+
+    def related(self, names: Iterable[str]) -> frozenset[str]:
+        """These categories and all that are, or may be taken for, one of them."""
+        return frozenset().union(*(self._related[name] for name in names))
+
+    def absent(self, present: Iterable[str], looked_for: Iterable[str] | None = None) -> tuple[str, ...]:
+        """The categories that may be said to be absent, in the order of the table.
+
+        Args:
+            present: What is there, crowd regions included; names of the table.
+            looked_for: What the annotation has when it is there; everything where it is None.
+        """
+        there = frozenset(present)
+        if there not in self._absent:
+            if len(self._absent) > _MOST_KEPT:
+                self._absent.clear()
+            near = self.related(there)
+            self._absent[there] = frozenset(
+                name
+                for name in self.names
+                if name not in self.table.unclaimed and name not in near and not self.named(name) & near
+            )
+        found = self._absent[there] if looked_for is None else self._absent[there].intersection(looked_for)
+        return tuple(name for name in self.names if name in found)
+
+    def noun(self, name: str, *, many: bool = False) -> str:
+        """The category as a noun that can stand after an article, of one or of several."""
+        one = self.table.one.get(name, name)
+        return plural(one) if many else one
+
+
+def table_from(raw: Mapping[str, object]) -> CategoryTable:
+    """A table from the values of a JSON file that is known to be one."""
+    values: dict[str, object] = {key: raw[key] for key in CategoryTable.__slots__ if key in raw}
+    groups: Mapping[str, Mapping[str, list[str]]] = values.get("groups", {})  # type: ignore[assignment]
+    values["groups"] = {
+        name: CategoryGroup(words=tuple(one["words"]), members=tuple(one["members"])) for name, one in groups.items()
+    }
+    return CategoryTable(**values)  # type: ignore[arg-type]
+
+
+def joined(first: CategoryTable, second: CategoryTable) -> CategoryTable:
+    """Both tables; a name of the second that the first has too has the names of both."""
+    groups = dict(first.groups)
+    for name, group in second.groups.items():
+        old = groups.get(name, CategoryGroup())
+        groups[name] = CategoryGroup(words=(*old.words, *group.words), members=(*old.members, *group.members))
+    categories = {name: tuple(words) for name, words in first.categories.items()}
+    for name, words in second.categories.items():
+        categories[name] = (*categories.get(name, ()), *words)
+    return CategoryTable(
+        categories=categories,
+        groups=groups,
+        alike=(*first.alike, *second.alike),
+        open=(*first.open, *second.open),
+        unclaimed={**first.unclaimed, **second.unclaimed},
+        one={**first.one, **second.one},
+    )
+
+
+@cache
+def coco_table() -> CategoryTable:
+    """COCO's table."""
+    return table_from(data.read("categories"))
+
+
+@cache
+def coco_categories() -> Categories:
+    """COCO's 80 categories."""
+    return Categories(coco_table())
