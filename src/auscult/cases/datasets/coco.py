@@ -11,8 +11,10 @@ file are no clip.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from auscult.cases.fields import BOM, load
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
+from auscult.cases.references import AnnotatedObject, AnnotatedPicture, Reference, ReferenceListing, Sentence
 from auscult.cases.walk import boundary, is_folder, suffix, within
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.media.paths import open_regular
@@ -55,10 +58,19 @@ class CocoFile:
     """COCO instances and the folder of their pictures, checked as far as they are used.
 
     ``annotations``, ``images`` and the names of ``categories`` are by id; of several with one id the first counts. Keys
-    in ``needs`` must hold lists; others may be absent.
+    in ``needs`` must hold lists; others may be absent. With ``unseen`` it may be read without its pictures, which are
+    then not looked for.
     """
 
-    def __init__(self, data: object, path: Path, *, options: ListOptions, needs: Sequence[str] = ("images",)) -> None:
+    def __init__(
+        self,
+        data: object,
+        path: Path,
+        *,
+        options: ListOptions,
+        needs: Sequence[str] = ("images",),
+        unseen: bool = False,
+    ) -> None:
         if not isinstance(data, dict):
             expected = "COCO instances with 'images'"
             raise NothingToDo(f"the file holds {fields.kind(data)}", expected=expected, hint=_EXPORT, path=path)
@@ -74,7 +86,8 @@ class CocoFile:
         self.annotations = _by_id(found["annotations"])
         self.categories = {row["id"]: row["name"] for row in found["categories"] if isinstance(row.get("name"), str)}
         self.images = _by_id(found["images"])
-        self._folder = folder_of(options, path)
+        self.seen = not unseen or options.images is not None
+        self._folder = folder_of(options, path) if self.seen else path.parent
         self._base = boundary(self._folder, source=self._folder, root=options.root)
         self._pictures: dict[int | str, Picture | InputError] = {}
 
@@ -99,7 +112,7 @@ class CocoFile:
             )
         name = fields.required(row, "file_name")
         path = within(self._base, home=self._folder, name=name)
-        if not path.is_file():
+        if self.seen and not path.is_file():
             raise InputError(
                 f"there is no picture {shown(name)}",
                 expected="the file under --images",
@@ -115,6 +128,35 @@ class CocoFile:
         """The name of an annotation's category; None where it is not known."""
         known = row.get("category_id")
         return self.categories.get(known) if isinstance(known, int | str) else None
+
+    @cached_property
+    def _on_picture(self) -> Mapping[int | str, Sequence[Mapping[str, Any]]]:
+        found: dict[int | str, list[Mapping[str, Any]]] = {}
+        for row in self.annotations.values():
+            key = row.get("image_id")
+            if type(key) in {int, str}:
+                found.setdefault(key, []).append(row)  # type: ignore[arg-type]
+        return found
+
+    def objects(self, image_id: int | str) -> tuple[AnnotatedObject, ...]:
+        """All that is annotated on a picture, in the order of the file: crowd regions and bare boxes included."""
+        size = self.picture(image_id).size
+        return tuple(_object(self, row, size) for row in self._on_picture.get(image_id, ()))
+
+
+def _object(coco: CocoFile, row: Mapping[str, Any], size: tuple[int, int] | None) -> AnnotatedObject:
+    value, box = row.get("segmentation"), row.get("bbox")
+    drawn = value if isinstance(value, dict | list) and value else row.get("rle")
+    corners = None
+    if isinstance(box, list) and len(box) == 4 and all(type(side) in {int, float} for side in box):
+        corners = (box[0], box[1], box[0] + box[2], box[1] + box[3])
+    return AnnotatedObject(
+        id=str(row["id"]),
+        category=coco.category(row) or "",
+        mask=MaskRef(segmentation=drawn, size=size) if isinstance(drawn, dict | list) and drawn else None,
+        box=corners,
+        crowd=bool(row.get("iscrowd")),
+    )
 
 
 def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
@@ -169,7 +211,7 @@ class CocoDataset:
 
     def recognises(self, source: Path, options: ListOptions) -> bool:
         """Whether it is a ``.json`` file that begins like COCO, or one for which pictures are named."""
-        if suffix(source.name) != ".json" or not source.is_file():
+        if suffix(source.name) != ".json" or source.name.startswith("refs(") or not source.is_file():
             return False
         other = options.instances is None and (is_panoptic(source) or is_tasks(source))
         if options.instances is not None or (options.images is not None and not other):
@@ -214,6 +256,67 @@ class CocoDataset:
                 problems.add(error, error.path or coco.path, key=_name(row, number))
         notes = (f"{counted(crowds, 'crowd region')} left out: a crowd is no single object",) if crowds else ()
         return Listing(tuple(items), tuple(problems.found), self.name, notes, header=_header(coco, named, items))
+
+    def references(self, source: Path, options: ListOptions, *, split: str = "") -> ReferenceListing:
+        """Every object that is alone of its category in its picture, as "the <category>"; pictures may be missing."""
+        if split:
+            raise UsageError(f"--split {shown(split)}: COCO instances have no splits", hint="leave --split out")
+        refuse_options(options, "frames", "masks", layout="a COCO json; its pictures are named by --images")
+        path = options.instances or source
+        coco = CocoFile(
+            load(path, max_bytes=MAX_FILE_BYTES), path, options=options, needs=("images", "annotations"), unseen=True
+        )
+        return _CocoReferences(coco).listing(self.name)
+
+
+class _CocoReferences:
+    """What can be referred to without a sentence: an object that is alone of its category."""
+
+    def __init__(self, coco: CocoFile) -> None:
+        self.coco = coco
+        self.problems = Problems()
+        self.images: list[int | str] = []
+        self.count = self.left = self.bare = 0
+        for key in coco.images:
+            with self.problems.skipping(coco.path, key=f"image {_shown_id(key)}"):
+                picture = self.picture(key)
+                self.left += len(picture.objects) - len(picture.references)
+                self.bare += not picture.objects
+                if picture.references:
+                    self.images.append(key)
+                    self.count += len(picture.references)
+
+    def picture(self, key: int | str) -> AnnotatedPicture:
+        """A picture with its references."""
+        found, objects = self.coco.picture(key), self.coco.objects(key)
+        counts = Counter(one.category for one in objects)
+        references = tuple(
+            Reference(
+                id=f"{found.path.stem}/{one.id}", target=one.id, sentences=(Sentence(text=f"the {one.category}"),)
+            )
+            for one in objects
+            if one.category and counts[one.category] == 1 and not one.crowd and one.mask is not None
+        )
+        return AnnotatedPicture(id=str(key), path=found.path, size=found.size, objects=objects, references=references)
+
+    def listing(self, layout: str) -> ReferenceListing:
+        """The pictures, made when they are asked for."""
+        notes = [
+            f'{counted(self.count, "object")} alone of a category: the sentence is "the <category>"',
+            f"{counted(self.left, 'object')} without a sentence: crowds, and several of one category",
+        ]
+        if self.bare:
+            notes.append(f"{counted(self.bare, 'image')} without an annotation left out")
+        return ReferenceListing(
+            pictures=lambda: map(self.picture, self.images),
+            count=self.count,
+            layout=layout,
+            looked_for=frozenset(self.coco.categories.values()),
+            errors=tuple(self.problems.found),
+            notes=tuple(notes),
+            seen=self.coco.seen,
+            files=(self.coco.path,),
+        )
 
 
 def is_panoptic(path: Path) -> bool:

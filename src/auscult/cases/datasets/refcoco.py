@@ -3,7 +3,8 @@
 A ref is an annotation and its sentences. Each sentence is an instance: its target is the annotation's mask, the others
 are the other annotations of the picture, crowd regions left out. As items, each ref is listed once with its first
 sentence. Splits are those of the file: train, val, testA, testB or test. The pickle is read without executing anything
-(``cases/safe_pickle``). A sentence with ``exist`` false, as R-RefCOCO adds them, refers to nothing.
+(``cases/safe_pickle``); ``refs(<split by>).json`` holds the same as JSON. A sentence with ``exist`` false, as R-RefCOCO
+adds them, refers to nothing.
 
 Where a folder holds several files of refs, the split most papers use is taken (``unc``, then ``umd``, then others by
 name), and a note says so; name a file to choose it.
@@ -30,12 +31,13 @@ from auscult.cases.fields import load
 from auscult.cases.ids import check_id, counted
 from auscult.cases.listing import ListOptions, refuse_options
 from auscult.cases.problems import Problems, required_file
+from auscult.cases.references import AnnotatedPicture, Reference, ReferenceListing, Sentence
 from auscult.cases.safe_pickle import load_pickle
 from auscult.cases.walk import is_file
 from auscult.errors import InputError, NothingToDo
 from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
 
-_REFS = re.compile(r"^refs\((\w+)\)\.p$")
+_REFS = re.compile(r"^refs\((\w+)\)\.(?:p|json)$")
 _FIRST = ("unc", "umd")
 _INSTANCES = "instances.json"
 _MOST = 10**18
@@ -127,9 +129,10 @@ class _RefCoco(ListedPart):
     def read(self) -> None:
         """Read the refs, and note how many sentences each split has, and what was left out on purpose."""
         with required_file(self.file):
-            rows = load_pickle(self.file)
+            plain = self.file.suffix == ".json"
+            rows = load(self.file, max_bytes=MAX_FILE_BYTES) if plain else load_pickle(self.file)
         if not isinstance(rows, list):
-            raise NothingToDo(f"the pickle holds {fields.kind(rows)}", expected="a list of refs", path=self.file)
+            raise NothingToDo(f"the file holds {fields.kind(rows)}", expected="a list of refs", path=self.file)
         seen: set[int] = set()
         for number, row in enumerate(rows, start=1):
             with self.problems.skipping(self.file, key=f"ref {number}"):
@@ -189,6 +192,45 @@ class _RefCoco(ListedPart):
             names=tuple(self.coco.category(other) or "" for other in beside),
         )
 
+    def listing(self, layout: str, split: str) -> ReferenceListing:
+        """The pictures of the refs, in the order in which refs name them first; made when they are asked for."""
+        on_image: dict[int, list[_Ref]] = {}
+        for ref in self.refs:
+            if split in {"", ref.split}:
+                on_image.setdefault(self.coco.annotations[ref.annotation]["image_id"], []).append(ref)
+        return ReferenceListing(
+            pictures=lambda: (self._picture(key, refs) for key, refs in on_image.items()),
+            count=sum(map(len, on_image.values())),
+            layout=layout,
+            looked_for=frozenset(self.coco.categories.values()),
+            errors=tuple(self.problems.found),
+            notes=tuple(self.notes),
+            seen=self.coco.seen,
+            files=(self.file, self.coco.path),
+        )
+
+    def _picture(self, key: int, refs: Sequence[_Ref]) -> AnnotatedPicture:
+        picture = self.coco.picture(key)
+        references = tuple(
+            Reference(
+                id=f"{picture.path.stem}/{ref.id}",
+                target=str(ref.annotation),
+                sentences=tuple(
+                    Sentence(text=one.text, exists=not one.absent, kind="given" if one.absent else "")
+                    for one in ref.sentences
+                ),
+                split=ref.split,
+            )
+            for ref in refs
+        )
+        return AnnotatedPicture(
+            id=str(key),
+            path=picture.path,
+            size=picture.size,
+            objects=self.coco.objects(key),
+            references=references,
+        )
+
 
 class RefCocoDataset(ReferringLayout):
     """Sentences over COCO annotations."""
@@ -210,14 +252,25 @@ class RefCocoDataset(ReferringLayout):
             return True
         return is_file(source / _INSTANCES) and bool(_refs_files(source))
 
+    def references(self, source: Path, options: ListOptions, *, split: str = "") -> ReferenceListing:
+        """Every ref with all its sentences; the pictures may be missing where --images is not given."""
+        problems = Problems()
+        (found,) = self._open(source, options, problems, unseen=True)
+        return found.listing(self.name, split)
+
     def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_RefCoco]:
         """Read the refs of one file."""
-        refuse_options(options, *self.unused_options, layout=self.described_as)
         folder_of(options, source)
+        return self._open(source, options, problems)
+
+    def _open(
+        self, source: Path, options: ListOptions, problems: Problems, *, unseen: bool = False
+    ) -> Sequence[_RefCoco]:
+        refuse_options(options, *self.unused_options, layout=self.described_as)
         file, *others = [source] if is_file(source) else _refs_files(source)
         instances = options.instances or file.parent / _INSTANCES
         data = load(instances, max_bytes=MAX_FILE_BYTES)
-        coco = CocoFile(data, instances, options=options, needs=("images", "annotations"))
+        coco = CocoFile(data, instances, options=options, needs=("images", "annotations"), unseen=unseen)
         found = _RefCoco(file, coco, problems)
         if others:
             names = ", ".join(path.name for path in others)
