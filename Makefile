@@ -35,7 +35,7 @@ $(VENV)/.demo: $(VENV)/.core Makefile
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.demo Makefile
-	$(PIP) -e '.[dev,demo,train,video,clip]' tqdm
+	$(PIP) -e '.[dev,demo,train,video,clip]' tqdm datasets==5.2.0
 	$(PIP) --no-deps vos-benchmark
 	@touch $@
 

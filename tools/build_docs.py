@@ -21,6 +21,7 @@ VERBS = (
     ("audit",),
     ("make", "scenes"),
     ("stress", "masks"),
+    ("stress", "negatives"),
     ("stress", "vision"),
     ("stress", "sound"),
     ("stress", "sentences"),

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mqa_results import placed
-from stress_pages_text import contents, page, picture_of
+from stress_pages_text import contents, negative_page, page, picture_of
 
 from auscult import registry
+from auscult.stress.negatives import KINDS
 from auscult.stress.perturbation import Declared
 from auscult.stress.recipe_parts import ROOMS, room_of
 
@@ -25,6 +26,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = DOCS / "stress"
 PICTURES = DOCS / "images" / "stress"
 OVERVIEW = DOCS / "stress.md"
+NEGATIVES = tuple(f"negatives.{kind}.v1" for kind in KINDS)
 _OPTIONS = ("--text", "--check")
 
 
@@ -61,6 +63,8 @@ def written(perturbations: Sequence[Declared]) -> Mapping[Path, str]:
         SystemExit: The overview has no place for the table.
     """
     texts = {PAGES / f"{one.name}.md": page(one) for one in perturbations}
+    for name in NEGATIVES:
+        texts[PAGES / f"{name}.md"] = negative_page(registry.load("stressor", name))
     texts[OVERVIEW] = placed(OVERVIEW.read_text(encoding="utf-8"), "perturbations", contents(perturbations))
     return texts
 

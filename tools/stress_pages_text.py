@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from auscult.stress import presets, sentences
+from auscult.outcome import Undefined
+from auscult.stress import negatives, presets, sentences
+from auscult.stress.negatives import NegativeStressor
 from auscult.stress.perturbation import Constant, Declared, Range
 from auscult.stress.recipe_parts import ORIGINS, PAPER, ROOMS, base_of, full_names, room_of
+from auscult.testing.negatives import EXAMPLES as EXAMPLES_OF_NEGATIVES
 
 LEVELS: Final = (1, 2, 3, 4, 5)
 _SEED: Final = 7
@@ -127,6 +130,42 @@ def _remarks(stressor: Declared) -> str:
     """Its class's docstring where several stressors share a module, else the module's."""
     own = inspect.cleandoc(type(stressor).__dict__.get("__doc__") or "")
     return own if "\n\n" in own else inspect.getdoc(importlib.import_module(type(stressor).__module__)) or ""
+
+
+_NEGATIVES: Final = """from auscult.stress import negatives
+from auscult.testing.negatives import EXAMPLES
+
+subject = EXAMPLES["{example}"]  # yours: negatives.Subject, a sentence and the objects of its picture
+made = negatives.perturb("{kind}", subject, seed=7, key="v1")
+print(made.output)
+print(made.truth.says)
+
+again = negatives.render("{name}", subject.sentence, made.params)  # params are JSON values
+assert again == made.output
+"""
+
+
+def negative_page(one: NegativeStressor) -> str:
+    """The page of one kind of negative sentences."""
+    first, _, rest = (inspect.getdoc(importlib.import_module(type(one).__module__)) or "").partition("\n\n")
+    kind, meta = base_of(one.name), one.meta
+    rows = ["| positive | negative | what proves it |", "|---|---|---|"]
+    shown = ""
+    for name, subject in EXAMPLES_OF_NEGATIVES.items():
+        made = negatives.perturb(one.name, subject, seed=_SEED)
+        if not isinstance(made, Undefined):
+            shown = shown or name
+            rows.append(f"| {subject.sentence} | {made.output} | {made.truth.says} |")
+    facts_of = {"does": meta.summary, "what for": meta.goal, "truth": meta.truth, "source": meta.source}
+    table = "\n".join(["| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in facts_of.items())])
+    code = _NEGATIVES.format(kind=kind, name=one.name, example=shown)
+    parts = [
+        f"# {one.name}", _marked(first.replace("\n", " ")), "\n".join(rows), "## What it is", table, "## From Python",
+        f"```python\n{code}```", "## From the command line",
+        f"```text\nauscult stress negatives INPUT --kind {kind} --out DIR\n```", "## Remarks", _marked(rest),
+        "[Negative sentences](../negatives.md)",
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def page(one: Declared) -> str:

@@ -44,7 +44,8 @@ def texts(tool: ModuleType) -> dict[Path, str]:
 
 
 def test_the_pages_fit_the_code(texts: dict[Path, str]) -> None:
-    assert {path.name for path in texts} == {f"{name}.md" for name in OURS} | {"stress.md"}
+    negatives = {entry.name for entry in registry.entries("stressor") if room_of(entry.name) == "negatives"}
+    assert {path.name for path in texts} == {f"{name}.md" for name in negatives.union(OURS)} | {"stress.md"}
     assert {path for path in texts if path.parent == PAGES} == set(PAGES.glob("*.md"))
     stale = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
     assert not stale, f"{stale} are stale; run: python tools/stress_pages.py"

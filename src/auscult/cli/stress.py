@@ -10,7 +10,7 @@ import typer
 from auscult.cli import perturb, show
 from auscult.cli.command import Commands, Shown, command
 from auscult.errors import UsageError
-from auscult.jobs.options import InputOptions, StressOptions, specs_of
+from auscult.jobs.options import InputOptions, NegativesOptions, StressOptions, specs_of
 from auscult.suites.mqa.options import BuildOptions
 
 if TYPE_CHECKING:
@@ -55,6 +55,20 @@ def stress_masks_command(options: MasksOptions, shown: Shown) -> None:
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary, tables = _made(options, progress)
     notes = [f"next: {_next(options.suite, options.out)}"] if summary.ok else []
+    show.result(summary, tables, shown, record=options.out, notes=notes)
+
+
+@app.command("negatives")
+@command(NegativesOptions)
+def stress_negatives_command(options: NegativesOptions, shown: Shown) -> None:
+    """Make sentences about what is not in the picture, each with proof, beside the positive ones."""
+    from auscult.jobs.negatives import stress_negatives
+    from auscult.record.folder import read_manifest
+    from auscult.record.manifest import notes_of
+
+    with show.progress_bar(quiet=shown.quiet) as progress:
+        summary, tables = stress_negatives(options, progress)
+    notes = [f"note: {note}" for note in notes_of(read_manifest(options.out))]
     show.result(summary, tables, shown, record=options.out, notes=notes)
 
 

@@ -313,6 +313,42 @@ class StressOptions(InputOptions):
     ] = field(default_factory=ListOptions)
 
 
+_NOT_OF_REFERENCES: Final[Mapping[str, Flag]] = dict.fromkeys(
+    ("text", "texts", "scores", "frames", "masks", "labels", "objects", "clip"), Flag(internal=True)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NegativesOptions(InputOptions):
+    """Which negative sentences to make, and from what.
+
+    Attributes:
+        source: COCO json, RefCOCO, RefCOCO+ or RefCOCOg, Ref-AVSBench, scenes, or items with a `category`.
+        kinds: Comma-separated: sentence,category,target,attribute,relation,sound, or all.
+        per: Negatives of each reference, or 1:1 for one a positive sentence; without it, 1:1 in the split train.
+        seed: The same seed makes the same sentences.
+        split: Only this split of INPUT.
+        no_absolute_position: Make none that says left, right, top or the like, as R-RefCOCO+ has none.
+        categories: Json of further categories, their names and what they belong to.
+        noun: What counts as the target of a sentence: its head noun, or its first, as in the paper.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
+    kinds: Annotated[tuple[str, ...], Flag(name="kind", read=names)] = (
+        *("sentence", "category", "target", "attribute", "relation"),
+    )
+    per: str = "10"
+    seed: int = 0
+    split: Annotated[str | None, Flag(shown="all")] = None
+    no_absolute_position: bool = False
+    categories: Path | None = None
+    noun: str = "head"
+    listing: Annotated[
+        ListOptions,
+        Flag(parts=_NOT_OF_REFERENCES),
+    ] = field(default_factory=ListOptions)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """Which perturbations to make: kinds and severities, or a preset.

@@ -1,0 +1,448 @@
+"""``auscult stress negatives``: sentences about what is not there, with proof, as an INPUT, as REFER json and as rows.
+
+The same command again continues where a stopped run left off. The record is ``pictures.jsonl``, a line a picture; what
+other tools read is laid out from it at the end (``negatives_files``), a line at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.cases.references import AnnotatedObject, AnnotatedPicture, Reference, ReferenceListing, list_references
+from auscult.errors import AuscultError, ErrorRecord, UsageError
+from auscult.jobs.negatives_files import PICTURES, write_files
+from auscult.jobs.options import NegativesOptions, arguments_of
+from auscult.jobs.runner import (
+    ERRORS,
+    Progress,
+    Result,
+    ResultWriter,
+    Verb,
+    finish_tables,
+    run_manifest,
+    run_verb,
+)
+from auscult.language.categories import Categories, CategoryTable, coco_table, joined
+from auscult.media.frames import frame_size, read_frame
+from auscult.media.masks import read_mask
+from auscult.media.paths import safe_name
+from auscult.media.rle import encode
+from auscult.outcome import Undefined
+from auscult.record.codec import read_file
+from auscult.record.digest import digest_file
+from auscult.record.lines import read_lines
+from auscult.record.schema import Summary, error_to_json
+from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.stress.negatives import KINDS, Borrowed, Seen, Subject, perturb
+from auscult.stress.negatives.borrowing import borrowable
+from auscult.stress.negatives.colours import is_colourless, shares
+from auscult.stress.perturbation import loaded
+from auscult.types import Frame
+
+TRAIN: Final = "train"
+_POOL: Final = 2_000
+_MOST_PICTURES: Final = 2_000
+"""Pictures that are queued at a time: more are not held."""
+_TOGETHER: Final = 16
+_TRIES: Final = 3
+_UNKNOWN: Final = "the picture holds a category that no table knows: name it with --categories"
+
+
+@dataclass(frozen=True, slots=True)
+class PictureTask:
+    """A few pictures for one worker."""
+
+    pictures: tuple[AnnotatedPicture, ...]
+    first: int
+
+    @property
+    def key(self) -> str:
+        """The number of the first."""
+        return f"{self.first}/{self.pictures[0].id}"
+
+    @property
+    def size(self) -> int:
+        """How many references they have."""
+        return sum(len(picture.references) for picture in self.pictures)
+
+    def split(self) -> list[PictureTask]:
+        """One at a time."""
+        if len(self.pictures) < 2:
+            return []
+        return [PictureTask((picture,), self.first + at) for at, picture in enumerate(self.pictures)]
+
+    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
+        """A row of ``errors.jsonl`` for each reference."""
+        return [error_to_json(ref.id, error) for picture in self.pictures for ref in picture.references]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What every worker needs."""
+
+    table: CategoryTable
+    looked_for: frozenset[str]  # as the annotation names them
+    others: tuple[tuple[str, str, str], ...]  # text, reference and category of sentences to be borrowed
+    kinds: tuple[str, ...]
+    per: int | None  # negatives of a reference; None for one a sentence, for all splits
+    train_alike: bool  # whether references of the split `train` have as many
+    seed: int
+    absolute: bool
+    noun: str
+    seen: bool  # whether the pictures are there
+    voices: tuple[tuple[str, str], ...]
+
+
+class NegativeMaker:
+    """Makes the negative sentences of pictures; made once in each worker process."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.known = Categories(setup.table)
+        looked_for = [self.known.meant(name) for name in setup.looked_for]
+        self.looked_for: frozenset[str] = frozenset().union(*looked_for)
+        self.others = [self._borrowable(*one) for one in setup.others]
+
+    def _borrowable(self, text: str, source: str, category: str) -> Borrowed:
+        return borrowable(text, source, known=self.known, category=category)
+
+    def __call__(self, task: PictureTask) -> list[Result]:
+        """Each picture's line, and its file."""
+        return [self._result(picture, task.first + at) for at, picture in enumerate(task.pictures)]
+
+    def _result(self, picture: AnnotatedPicture, index: int) -> Result:
+        try:
+            row = self._row(picture, index)
+        except AuscultError as error:
+            record = ErrorRecord.of(error, "read")
+            return Result(id=picture.id, errors=[error_to_json(ref.id, record) for ref in picture.references])
+        copies = {row["frame"]: picture.path} if self.setup.seen else {}
+        return Result(id=picture.id, copies=copies, rows={PICTURES: [row]})
+
+    def _row(self, picture: AnnotatedPicture, index: int) -> dict[str, Any]:
+        size = picture.size or frame_size(picture.path)
+        looked = _Looked(picture, size=size, known=self.known, seen=self.setup.seen)
+        references = []
+        for ref in picture.references:
+            target = picture.object(ref.target)
+            references.append(
+                {
+                    "id": ref.id,
+                    "target": ref.target,
+                    "category": "" if target is None else target.category,
+                    "split": ref.split,
+                    "mask": None if target is None else looked.rle(target),
+                    **self._sentences(ref, looked),
+                }
+            )
+        name = f"{safe_name(picture.id)}{picture.path.suffix.lower()}"
+        return {
+            "id": picture.id,
+            "index": index,
+            "frame": f"frames/{name}",
+            "size": list(size),
+            "objects": [_object_row(one, looked) for one in picture.objects],
+            "references": references,
+        }
+
+    def _sentences(self, ref: Reference, looked: _Looked) -> dict[str, Any]:
+        """The sentences of a reference with the negative ones made of them, and how often none was made, and why."""
+        said = [_plain(sentence) for sentence in ref.sentences]
+        positives = [at for at, sentence in enumerate(ref.sentences) if sentence.exists]
+        given = len(ref.sentences) - len(positives)
+        one_each = self.setup.per is None or (ref.split == TRAIN and not self.setup.train_alike)
+        wanted = len(positives) if one_each else max(0, (self.setup.per or 0) - given)
+        made = _Made(self, ref, looked)
+        if looked.unknown:
+            made.reasons["", _UNKNOWN] += 1
+        elif not positives:
+            made.reasons["", "the reference has no positive sentence to begin with"] += 1
+        for number in range(wanted if positives and not looked.unknown else 0):
+            rng = generator(self.setup.seed, "negatives", ref.id, number)
+            at = positives[number] if one_each else positives[int(rng.integers(len(positives)))]
+            made.add(number, at, start=int(rng.integers(len(self.setup.kinds))) if one_each else number)
+        reasons = [[kind, reason, count] for (kind, reason), count in made.reasons.items()]
+        return {"sentences": [*said, *made.rows], "wanted": wanted, "reasons": reasons}
+
+
+class _Made:
+    """The negatives of one reference, as they are made."""
+
+    def __init__(self, maker: NegativeMaker, ref: Reference, looked: _Looked) -> None:
+        self.maker, self.ref, self.looked = maker, ref, looked
+        self.rows: list[dict[str, Any]] = []
+        self.reasons: Counter[tuple[str, str]] = Counter()
+        self.texts = {sentence.text.lower() for sentence in ref.sentences}
+        self.dead: set[tuple[str, int]] = set()
+        self.subjects: dict[int, Subject] = {}
+
+    def add(self, number: int, at: int, *, start: int) -> None:
+        """One negative of a sentence, of the first kind from ``start`` on that can be made."""
+        kinds = self.maker.setup.kinds
+        for step in range(len(kinds)):
+            kind = kinds[(start + step) % len(kinds)]
+            if (kind, at) not in self.dead and self._of_kind(kind, number, at):
+                return
+
+    def _of_kind(self, kind: str, number: int, at: int) -> bool:
+        subject = self._subject(at)
+        for trial in range(_TRIES):
+            made = perturb(kind, subject, seed=self.maker.setup.seed, key=f"{self.ref.id}/{number}/{trial}")
+            if isinstance(made, Undefined):
+                self.reasons[kind, made.reason] += 1
+                self.dead.add((kind, at))
+                return False
+            if made.output.lower() not in self.texts:
+                self.texts.add(made.output.lower())
+                negative = {"kind": kind, "of": subject.sentence, **made.params}
+                self.rows.append({"text": made.output, "exists": False, "negative": negative})
+                return True
+        self.reasons[kind, "what was drawn had been made already"] += 1
+        return False
+
+    def _subject(self, at: int) -> Subject:
+        if at not in self.subjects:
+            maker, looked, sentence = self.maker, self.looked, self.ref.sentences[at]
+            target = looked.picture.object(self.ref.target)
+            self.subjects[at] = Subject(
+                sentence=sentence.text,
+                known=maker.known,
+                things=looked.things(sentence.text, target, colours="attribute" in maker.setup.kinds),
+                looked_for=maker.looked_for,
+                others=maker.others,
+                absolute=maker.setup.absolute,
+                noun="first" if maker.setup.noun == "first" else "head",
+                facts=looked.picture.facts,
+                form=sentence.form,
+                voices=maker.setup.voices,
+            )
+        return self.subjects[at]
+
+
+class _Looked:
+    """The objects of a picture as negatives know them; the picture is opened when a colour is asked for."""
+
+    def __init__(self, picture: AnnotatedPicture, *, size: tuple[int, int], known: Categories, seen: bool) -> None:
+        self.picture, self.size, self.known, self.seen = picture, size, known, seen
+        self.meant = [known.meant(one.category) for one in picture.objects]
+        self.unknown = not all(self.meant)
+        self._colours: dict[str, dict[str, float] | None] = {}
+        self._places: dict[str, Seen] = {}
+        self._frame: Frame | None = None
+
+    def rle(self, one: AnnotatedObject) -> dict[str, Any] | None:
+        """The mask of an object as compressed RLE."""
+        if one.mask is None:
+            return None
+        drawn = one.mask.segmentation
+        if isinstance(drawn, Mapping) and isinstance(drawn.get("counts"), str) and list(drawn["size"]) == [*self.size]:
+            return dict(drawn)
+        return encode(read_mask(one.mask, size=self.size).mask)
+
+    def things(self, text: str, target: AnnotatedObject | None, *, colours: bool) -> tuple[Seen, ...]:
+        """All objects; with ``colours``, those that a sentence may name are looked at in the picture."""
+        named = self.known.named(text) if colours else frozenset()
+        near = self.known.related(named | (self.known.meant(target.category) if target is not None else frozenset()))
+        found = []
+        for one, categories in zip(self.picture.objects, self.meant, strict=True):
+            for category in sorted(categories):
+                seen = self._place(one) if colours else Seen(category=category, crowd=one.crowd)
+                tints = self._tints(one) if colours and category in near else None
+                found.append(replace(seen, category=category, colours=tints))
+        return tuple(found)
+
+    def _place(self, one: AnnotatedObject) -> Seen:
+        if one.id not in self._places:
+            box = one.box
+            height, width = self.size
+            if box is None and one.mask is not None:
+                rows, columns = read_mask(one.mask, size=self.size).mask.nonzero()
+                box = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1) if len(rows) else None
+            if box is None:
+                self._places[one.id] = Seen(category="", crowd=one.crowd)
+            else:
+                sides = (box[0] / width, box[1] / height, box[2] / width, box[3] / height)
+                left, top, right, bottom = (round(float(side), 4) for side in sides)
+                area = max(0.0, right - left) * max(0.0, bottom - top)  # of the box: no object is larger
+                self._places[one.id] = Seen(category="", box=(left, top, right, bottom), area=area, crowd=one.crowd)
+        return self._places[one.id]
+
+    def _tints(self, one: AnnotatedObject) -> dict[str, float] | None:
+        """The colours of an object; None where there is no picture, or it is none in colour, or of another size."""
+        if not self.seen or one.mask is None:
+            return None
+        if one.id not in self._colours:
+            if self._frame is None:
+                self._frame = read_frame(self.picture.path)
+            same = self._frame.shape[:2] == self.size and not is_colourless(self._frame)
+            self._colours[one.id] = shares(self._frame[read_mask(one.mask, size=self.size).mask]) if same else None
+        return self._colours[one.id]
+
+
+def _object_row(one: AnnotatedObject, looked: _Looked) -> dict[str, Any]:
+    drawn = None if one.mask is None else one.mask.segmentation
+    return {
+        "id": one.id,
+        "category": one.category,
+        "crowd": one.crowd,
+        "box": None if one.box is None else list(one.box),
+        "segmentation": drawn if drawn is not None else looked.rle(one),
+    }
+
+
+def _plain(sentence: Any) -> dict[str, Any]:
+    row = {"text": sentence.text, "exists": sentence.exists}
+    return (
+        row if sentence.exists else {**row, "negative": {"kind": sentence.kind or "given", **(sentence.negative or {})}}
+    )
+
+
+# --- the verb ---
+
+
+def stress_negatives(options: NegativesOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
+    """Make negative sentences for an INPUT into an output folder."""
+    return run_verb(StressNegatives(options), progress)
+
+
+class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
+    """``auscult stress negatives``, as the runner sees it."""
+
+    doing = "making negatives"
+    stage = "stress"
+    options: NegativesOptions
+
+    def __init__(self, options: NegativesOptions) -> None:
+        super().__init__(options)
+        self.kinds = _kinds(options.kinds)
+        if options.noun not in {"head", "first"}:
+            raise UsageError(f"--noun {options.noun[:40]!r}", expected="head or first")
+        self.per = _per(options.per)
+        self.table = _table(options.categories)
+        self.listing = _listed(options)
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of the run; a changed annotation is another run."""
+        listing = self.listing
+        digests = [digest_file(path) for path in listing.files]
+        inputs = {"layout": listing.layout, "references": listing.count, "digests": digests, "notes": [*listing.notes]}
+        if self.options.categories is not None:
+            inputs["categories"] = digest_file(self.options.categories)
+        arguments = arguments_of(self.options) | {"kind": list(self.kinds)}
+        return run_manifest("stress negatives", self.options, inputs=inputs, arguments=arguments)
+
+    def unlisted(self) -> Sequence[tuple[str | None, ErrorRecord]]:
+        """What of INPUT cannot be used."""
+        return self.listing.errors
+
+    def worker(self) -> partial[NegativeMaker]:
+        """Makes the function of a few pictures in a worker process."""
+        options, listing = self.options, self.listing
+        setup = Setup(
+            table=self.table,
+            looked_for=listing.looked_for,
+            others=_pool(listing, options.seed) if "sentence" in self.kinds else (),
+            kinds=self.kinds,
+            per=self.per,
+            train_alike="per" in options.given,
+            seed=options.seed,
+            absolute=not options.no_absolute_position,
+            noun=options.noun,
+            seen=listing.seen,
+            voices=tuple(sorted(listing.voices)),
+        )
+        return partial(NegativeMaker, setup)
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterator[PictureTask], float | None]]:
+        """The pictures that are left, some thousand at a time."""
+        rows = ((row["id"], len(row["references"])) for row in read_lines(self.options.out / PICTURES))
+        done = dict(rows)
+        writer.progress.stage(self.doing, self.listing.count)
+        writer.progress.step(sum(done.values()))
+        left = ((at, one) for at, one in enumerate(self.listing.pictures()) if one.id not in done)
+        while some := list(islice(left, _MOST_PICTURES)):
+            groups = (some[start : start + _TOGETHER] for start in range(0, len(some), _TOGETHER))
+            yield (PictureTask(tuple(one for _, one in group), group[0][0]) for group in groups), self.options.timeout_s
+
+    def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
+        """Lay out what other tools read, and count."""
+        run = writer.run
+        counts = write_files(run)
+        failed = len({row["id"] for row in run.lines(ERRORS) if row.get("id")})
+        summary = Summary(
+            command="stress negatives",
+            n=counts.references + failed,
+            ok=counts.references,
+            failed=failed,
+            undefined=counts.missing,
+        )
+        return finish_tables(run, summary, counts.tables())
+
+
+def _kinds(given: tuple[str, ...]) -> tuple[str, ...]:
+    names = KINDS if "all" in given else given
+    if not names:
+        raise UsageError("no kind was chosen", expected=f"some of {', '.join(KINDS)}")
+    return tuple(dict.fromkeys(loaded("negatives", name).name.split(".")[1] for name in names))
+
+
+def _per(text: str) -> int | None:
+    if text == "1:1":
+        return None
+    if not text.isdecimal() or not 1 <= int(text) <= 1_000:
+        raise UsageError(f"--per {text[:40]!r}", expected="a number from 1 to 1000, or 1:1 for one a positive sentence")
+    return int(text)
+
+
+def _table(path: Path | None) -> CategoryTable:
+    if path is None:
+        return coco_table()
+    expected = '{"categories": {"forklift": ["fork lift"]}, "groups": {"vehicle": {"members": ["forklift"]}}}'
+    own = read_file(CategoryTable, path, what="--categories", expected=expected, most_bytes=16 << 20)
+    named = {name for one in own.groups.values() for name in one.members}.union(*own.alike)
+    table = joined(coco_table(), own)
+    for name in sorted(named - table.categories.keys()):
+        raise UsageError(f"--categories: {name!r} is none of the categories", expected=expected, path=path)
+    return table
+
+
+def _pool(listing: ReferenceListing, seed: int) -> tuple[tuple[str, str, str], ...]:
+    """Sentences to be borrowed, drawn from all of the input, each text once: a reservoir, so that few are held."""
+    rng = generator(seed, "negatives", "pool")
+    kept: list[tuple[str, str, str]] = []
+    texts: set[str] = set()
+    count = 0
+    for picture in listing.pictures():
+        for ref in picture.references:
+            target = picture.object(ref.target)
+            for sentence in ref.sentences:
+                text = sentence.text
+                if not sentence.exists or text in texts:
+                    continue
+                one = (text, ref.id, "" if target is None else target.category)
+                count += 1
+                at = int(rng.integers(count))
+                if len(kept) < _POOL:
+                    kept.append(one)
+                elif at < _POOL:
+                    texts.discard(kept[at][0])
+                    kept[at] = one
+                else:
+                    continue
+                texts.add(text)
+    return tuple(kept)
+
+
+def _listed(options: NegativesOptions) -> ReferenceListing:
+    listing = list_references(options.source, options.listing, split=options.split or "")
+    if not listing.seen:
+        note = "without --images no picture is opened: no colour is proven, and frames/ stays empty"
+        listing = replace(listing, notes=(*listing.notes, note))
+    return listing

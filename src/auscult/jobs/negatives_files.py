@@ -1,0 +1,308 @@
+"""What ``auscult stress negatives`` writes for others, laid out from ``pictures.jsonl`` a line at a time.
+
+- ``items.jsonl``: an INPUT; each sentence is an item, ``exists`` false with an empty mask for a negative one;
+- ``refer/refs(auscult).json`` and ``refer/instances.json``: REFER's form with ``exist``, as R-RefCOCO has it;
+- ``dataset/``: rows a split, for ``datasets.load_dataset``;
+- counts, in the form of Table 1 of Robust Referring Image Segmentation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.language.tokens import words
+from auscult.media.rle import encode
+from auscult.record.codec import dump, load
+from auscult.record.folder import RunFolder
+from auscult.report.tables import Table
+from auscult.stress.negatives import KINDS
+
+PICTURES: Final = "pictures.jsonl"
+_INDEX: Final = re.compile(rb'"index": ?(\d+)')
+_ALL: Final = "all"
+
+
+def write_files(run: RunFolder) -> Counts:
+    """Lay out every file, and count."""
+    rows = _Rows(run.locate(PICTURES))
+    counts = Counts()
+    categories: dict[str, int] = {}
+    splits: dict[str, None] = {}
+    for picture in rows:
+        counts.add(picture)
+        for one in picture["objects"]:
+            categories.setdefault(one["category"], len(categories) + 1)
+        splits |= dict.fromkeys(ref["split"] or _ALL for ref in picture["references"])
+    run.write_bytes("items.jsonl", (dump(item) + b"\n" for picture in rows for item in _items(picture)))
+    run.write_bytes("refer/refs(auscult).json", _listed(_refs(rows, categories)))
+    named = [{"id": number, "name": name} for name, number in categories.items()]
+    run.write_bytes(
+        "refer/instances.json",
+        chain(
+            (b'{"images": ',), _listed(_image(at, one) for at, one in enumerate(rows, start=1)),
+            (b', "annotations": ',), _listed(_annotations(rows, categories)),
+            (b', "categories": ', dump(named), b"}\n"),
+        ),
+    )  # fmt: skip
+    for split in splits:
+        chosen = (row for picture in rows for row in _dataset_rows(picture) if row["split"] in {split, ""})
+        run.write_bytes(f"dataset/{_safe(split)}.jsonl", (dump(row) + b"\n" for row in chosen))
+    run.write_text("dataset/README.md", _card(splits))
+    return counts
+
+
+class _Rows:
+    """The lines of ``pictures.jsonl`` in the order of the input, whichever worker was first; read each time anew."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._starts: list[tuple[int, int]] = []
+        start = 0
+        for line in self._lines():
+            found = _INDEX.search(line)
+            if found is not None:
+                self._starts.append((int(found[1]), start))
+            start += len(line)
+        self._starts.sort()
+
+    def _lines(self) -> Iterator[bytes]:
+        if self._path.is_file():
+            with self._path.open("rb") as file:
+                yield from file
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if not self._starts:
+            return
+        with self._path.open("rb") as file:
+            for _, start in self._starts:
+                if file.tell() != start:
+                    file.seek(start)
+                yield load(file.readline())
+
+
+def _listed(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """A JSON list, a row at a time."""
+    yield b"["
+    for at, row in enumerate(rows):
+        yield (b",\n" if at else b"\n") + dump(row)
+    yield b"\n]"
+
+
+# --- items ---
+
+
+def _items(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The sentences of a picture as lines of ``items.jsonl``."""
+    nothing = _nothing(picture)
+    for ref in picture["references"]:
+        for at, sentence in enumerate(ref["sentences"], start=1):
+            mask = ref["mask"] if sentence["exists"] else nothing
+            if mask is None:
+                continue
+            row = {"id": f"{ref['id']}/{at}", "frame": picture["frame"], "mask": mask, "text": sentence["text"]}
+            row |= {"exists": sentence["exists"], "reference": ref["id"], "category": ref["category"]}
+            row |= {"split": ref["split"]}
+            yield row if sentence["exists"] else {**row, "negative": sentence["negative"]}
+
+
+def _nothing(picture: Mapping[str, Any]) -> dict[str, Any]:
+    """The empty mask of a picture."""
+    height, width = picture["size"]
+    return encode(np.zeros((height, width), np.bool_))
+
+
+# --- REFER ---
+
+
+def _refs(rows: Iterable[Mapping[str, Any]], categories: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    """References in REFER's form; ids are numbers in the order of the input."""
+    ref_id = sent_id = 0
+    for image, picture in enumerate(rows, start=1):
+        numbers = _numbers(image, picture)
+        for ref in picture["references"]:
+            if not ref["target"]:
+                continue  # REFER has no reference without a target
+            ref_id += 1
+            sentences = []
+            for sentence in ref["sentences"]:
+                sent_id += 1
+                said = " ".join(word.low for word in words(sentence["text"]))
+                row = {"sent_id": sent_id, "raw": sentence["text"], "sent": said, "tokens": said.split(" ")}
+                sentences.append(row if sentence["exists"] else {**row, "exist": False})
+            yield {
+                "ref_id": ref_id,
+                "ann_id": numbers[ref["target"]],
+                "image_id": image,
+                "category_id": categories[ref["category"]],
+                "file_name": picture["frame"].removeprefix("frames/"),
+                "split": ref["split"] or _ALL,
+                "sentences": sentences,
+                "sent_ids": [one["sent_id"] for one in sentences],
+            }
+
+
+_MOST_OBJECTS: Final = 100_000
+
+
+def _numbers(image: int, picture: Mapping[str, Any]) -> dict[str, int]:
+    """A number for each object, unique in all pictures."""
+    return {one["id"]: image * _MOST_OBJECTS + at for at, one in enumerate(picture["objects"], start=1)}
+
+
+def _image(number: int, picture: Mapping[str, Any]) -> dict[str, Any]:
+    height, width = picture["size"]
+    name = picture["frame"].removeprefix("frames/")
+    return {"id": number, "file_name": name, "height": height, "width": width}
+
+
+def _annotations(rows: Iterable[Mapping[str, Any]], categories: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    for image, picture in enumerate(rows, start=1):
+        numbers = _numbers(image, picture)
+        for one in picture["objects"]:
+            row: dict[str, Any] = {
+                "id": numbers[one["id"]],
+                "image_id": image,
+                "category_id": categories[one["category"]],
+            }
+            row |= {"iscrowd": int(one["crowd"])}
+            if one["segmentation"] is not None:
+                row["segmentation"] = one["segmentation"]
+            if one["box"] is not None:
+                left, top, right, bottom = one["box"]
+                row["bbox"] = [left, top, right - left, bottom - top]
+            yield row
+
+
+# --- rows for datasets ---
+
+
+def _dataset_rows(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same columns on every row: what a negative sentence is made of stands as text."""
+    for item in _items(picture):
+        negative = item.get("negative") or {}
+        proof = negative.get("proof") or {}
+        yield {
+            "id": item["id"],
+            "image": f"../{item['frame']}",
+            "text": item["text"],
+            "exists": item["exists"],
+            "reference": item["reference"],
+            "category": item["category"],
+            "split": item["split"],
+            "kind": negative.get("kind", ""),
+            "of": negative.get("of", ""),
+            "proof": proof.get("says", ""),
+            "mask": {"size": item["mask"]["size"], "counts": item["mask"]["counts"]},
+        }
+
+
+def _card(splits: Iterable[str]) -> str:
+    """The dataset card, which names the file of each split."""
+    files = "".join(f"  - split: {_safe(split)}\n    path: {_safe(split)}.jsonl\n" for split in splits)
+    return (
+        f"---\nconfigs:\n- config_name: default\n  data_files:\n{files}---\n\n"
+        "Positive and negative referring expressions, made by `auscult stress negatives`. `exists` is false for a\n"
+        "sentence that names nothing; its mask is empty. `image` is a path from this folder, `mask` is COCO RLE.\n"
+    )
+
+
+def _safe(split: str) -> str:
+    return re.sub(r"\W", "_", split, flags=re.ASCII) or _ALL
+
+
+# --- counts ---
+
+
+@dataclass(slots=True)
+class _Split:
+    references: int = 0
+    positive: int = 0
+    negative: int = 0
+    fewer: int = 0
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was made.
+
+    Attributes:
+        references: References with their sentences on record.
+        missing: Negatives that were wanted and not made.
+    """
+
+    references: int = 0
+    missing: int = 0
+    splits: dict[str, _Split] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
+    claims: dict[str, Counter[str]] = field(default_factory=dict)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, picture: Mapping[str, Any]) -> None:
+        """Count the references of a picture."""
+        for ref in picture["references"]:
+            self.references += 1
+            split = self.splits.setdefault(ref["split"] or _ALL, _Split())
+            negatives = [one["negative"] for one in ref["sentences"] if not one["exists"]]
+            made = [one for one in negatives if "proof" in one]
+            split.references += 1
+            split.positive += len(ref["sentences"]) - len(negatives)
+            split.negative += len(negatives)
+            split.fewer += len(made) < ref["wanted"]
+            self.missing += max(0, ref["wanted"] - len(made))
+            for one in negatives:
+                self.kinds[one["kind"]] += 1
+                if "proof" in one:
+                    self.claims.setdefault(one["kind"], Counter())[one["proof"]["claim"]] += 1
+            for kind, reason, count in ref["reasons"]:
+                self.reasons[kind, reason] += count
+
+    def tables(self) -> dict[str, Table]:
+        """Table 1's form, what was made by kind, and why not more was."""
+        found = {
+            "statistics": Table(
+                title="references and sentences",
+                header=("split", "references", "sentences a reference", "positive", "negative", "with fewer negatives"),
+                rows=tuple((name, *statistics(one.references, one.positive, one.negative), str(one.fewer))
+                           for name, one in self.splits.items()),
+                note="the form of Table 1 of Robust Referring Image Segmentation; means over references",
+            ),
+            "kinds": Table(
+                title="negative sentences by kind",
+                header=("kind", "made", "proven by"),
+                rows=tuple((kind, str(count), ", ".join(f"{claim} {n}" for claim, n in self._claims(kind)))
+                           for kind, count in sorted(self.kinds.items(), key=lambda one: _order(one[0]))),
+                note="given: the input had them, without a proof",
+            ),
+        }  # fmt: skip
+        if self.reasons:
+            rows = tuple((kind, reason, str(count)) for (kind, reason), count in self.reasons.most_common())
+            note = "another kind was made in its place where one could be"
+            found["reasons"] = Table(title="not made", header=("kind", "reason", "times"), rows=rows, note=note)
+        return found
+
+    def _claims(self, kind: str) -> list[tuple[str, int]]:
+        return self.claims.get(kind, Counter()).most_common()
+
+
+def _order(kind: str) -> tuple[int, str]:
+    return (KINDS.index(kind) if kind in KINDS else len(KINDS), kind)
+
+
+def statistics(references: int, positive: int, negative: int) -> tuple[str, str, str, str]:
+    """A row of Table 1: how many references, and of each how many sentences, positive ones and negative ones.
+
+    Example:
+        >>> statistics(3811, 10823, 41426)
+        ('3811', '13.71', '2.84', '10.87')
+    """
+    means = ((positive + negative) / references, positive / references, negative / references) if references else ()
+    whole, good, bad = (f"{mean:.2f}" for mean in means) if means else ("", "", "")
+    return str(references), whole, good, bad

@@ -1,0 +1,9 @@
+"""Sentences about what is not there, made from a positive sentence, each with the proof that it names nothing.
+
+Kinds register as ``negatives.<name>.v1``: sentence, category, target, attribute, relation and sound.
+"""
+
+from auscult.stress.negatives.base import Borrowed, NegativeParams, NegativeStressor, Proof, Seen, Subject
+from auscult.stress.negatives.making import KINDS, perturb, render
+
+__all__ = ["KINDS", "Borrowed", "NegativeParams", "NegativeStressor", "Proof", "Seen", "Subject", "perturb", "render"]

@@ -1,0 +1,249 @@
+"""A colour, position or size that is false of every object that the noun may mean, put in place of one or added.
+
+Robust Referring Image Segmentation, Sec. 3, method 4: "man in blue hat" becomes "man in black hat". The paper does not
+say what proves such a sentence false. Here the annotation must have every object of the head noun's category, and:
+
+- a position is false where all of them lie beyond the middle, by a margin. Of several one is always the farthest right,
+  which is then "the right one": "right" is put in the place of "left" only where there is one, and of several only "in
+  the right half of the picture" is said;
+- a colour is false where next to no pixel of any of them may have it, within their masks (``colours``), clothes
+  included; people are not called by a colour, only what they wear;
+- "filling the whole picture" is false where all are small. Beyond the paper; other sizes, materials and actions are
+  relative or not annotated, so nothing proves them false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from auscult.language.referring import Attribute, Expression, Span
+from auscult.outcome import Undefined
+from auscult.stress.negatives.base import (
+    NOT_EXHAUSTIVE,
+    Negative,
+    NegativeParams,
+    NegativeStressor,
+    Proof,
+    Seen,
+    Subject,
+    drawn,
+    read,
+    with_noun,
+)
+from auscult.stress.negatives.colours import CLAIMED, COLOURS
+from auscult.stress.sentences.base import Edit
+from auscult.types import Metadata
+
+REACHES: Final = 0.45
+"""How far an object may reach towards the side where it is said to be, as a share of the picture."""
+
+TINTED: Final = 0.02
+"""The share of an object's pixels that a colour which it is said to have may have."""
+
+LARGE: Final = 0.1
+"""The share of the picture that an object may cover which is said to fill it."""
+
+_PERSON: Final = "person"
+_OPPOSITE: Final = {
+    "left": "right",
+    "right": "left",
+    "top": "bottom",
+    "bottom": "top",
+    "upper": "lower",
+    "lower": "upper",
+}
+_HALF: Final = {"left": "left", "right": "right", "top": "upper", "bottom": "lower", "upper": "upper", "lower": "lower"}
+_WORN: Final = ("in", "wearing", "with")
+_CLOTHES: Final = (
+    *("shirt", "tshirt", "t-shirt", "top", "blouse", "sweater", "hoodie", "sweatshirt", "jacket", "coat", "vest"),
+    *("suit", "dress", "skirt", "pants", "trousers", "jeans", "shorts", "trunks", "hat", "cap", "helmet", "scarf"),
+    *("shoes", "sneakers", "boots", "socks", "uniform", "jersey", "outfit", "wetsuit", "swimsuit"),
+)
+
+
+class _Option(NamedTuple):
+    edits: tuple[Edit, ...]
+    proof: Proof
+
+
+class _Attribute(Negative):
+    """A false attribute."""
+
+    name = "negatives.attribute.v1"
+    meta = Metadata(
+        summary="a colour or position replaced, or one added, that is false of every object the noun may mean",
+        goal="a model that finds the noun and does not look at what it is like",
+        modality="text",
+        source="Robust Referring Image Segmentation, Sec. 3 (4); size beyond the paper",
+        truth="the sentence names nothing: measured on the boxes and pixels of all objects of the category",
+        origin="source",
+    )
+
+    def choose(self, rng: np.random.Generator, subject: Subject, /) -> NegativeParams | Undefined:
+        """Draw among replacements; among additions of what is not said yet where there is none."""
+        found = read(subject.sentence)
+        if isinstance(found, Undefined):
+            return found
+        things = _meant(subject, found)
+        if isinstance(things, Undefined):
+            return things
+        if found.negation:
+            return Undefined("something is denied in it: denied, a false attribute is true")
+        options = list(_replaced(subject, found, things)) or list(_added(subject, found, things))
+        if not options:
+            return Undefined(_why(subject, things))
+        sorts = sorted({option.proof.claim for option in options})
+        sort = drawn(rng, sorts)
+        edits, proof = drawn(rng, [option for option in options if option.proof.claim == sort])
+        return NegativeParams(edits=edits, proof=proof)
+
+
+def _meant(subject: Subject, found: Expression) -> Sequence[Seen] | Undefined:
+    """Every object that the head noun may mean."""
+    head = None if found.head is None else subject.known.mention_at(subject.sentence, found.head.end)
+    if head is None or not head.closed:
+        return Undefined("the head noun names no category of the table, or other things too")
+    if not head.categories & subject.looked_for:
+        return NOT_EXHAUSTIVE
+    near = subject.known.related(head.categories)
+    things = [thing for thing in subject.things if thing.category in near]
+    return things or Undefined("no object of the head noun's category is annotated")
+
+
+def _why(subject: Subject, things: Sequence[Seen]) -> str:
+    """Why nothing is proven."""
+    reasons = ["no colour is surely wrong" if _colours_known(things) else "colours are not known"]
+    if subject.absolute:
+        reasons.append("some object lies on the other side" if _placed(things) else "a place is not known")
+    return " and ".join(reasons)
+
+
+def _colours_known(things: Sequence[Seen]) -> bool:
+    return all(thing.colours is not None for thing in things)
+
+
+def _placed(things: Sequence[Seen]) -> bool:
+    return all(thing.box is not None for thing in things)
+
+
+# --- what is false ---
+
+
+def false_colours(things: Sequence[Seen]) -> dict[str, Proof]:
+    """The colours that next to no pixel of any object may have, each with its proof."""
+    if not _colours_known(things):
+        return {}
+    found = {}
+    of = tuple(sorted({thing.category for thing in things}))
+    for word in CLAIMED:
+        measured = tuple(thing.colours[word] for thing in things if thing.colours is not None)
+        if max(measured) < TINTED:
+            says = f"at most {max(measured):.1%} of the pixels of any {' or '.join(of)} may be called {word}"
+            found[word] = Proof(claim="colour", word=word, of=of, measured=measured, limit=TINTED, says=says)
+    return found
+
+
+def false_position(things: Sequence[Seen], side: str) -> Proof | None:
+    """The proof that no object is on a side: none reaches beyond the middle; None where one does or is not placed."""
+    boxes = [thing.box for thing in things if thing.box is not None]
+    if len(boxes) < len(things):
+        return None
+    reach = {
+        "right": [right for _, _, right, _ in boxes],
+        "left": [1 - left for left, _, _, _ in boxes],
+        "bottom": [bottom for _, _, _, bottom in boxes],
+        "top": [1 - top for _, top, _, _ in boxes],
+    }[{"upper": "top", "lower": "bottom"}.get(side, side)]
+    if max(reach) >= REACHES:
+        return None
+    of = tuple(sorted({thing.category for thing in things}))
+    says = f"no {' or '.join(of)} reaches farther than {max(reach):.0%} of the way to that side"
+    measured = tuple(round(value, 4) for value in reach)
+    return Proof(claim="position", word=side, of=of, measured=measured, limit=REACHES, says=says)
+
+
+def false_size(things: Sequence[Seen]) -> Proof | None:
+    """The proof that no object fills the picture; None where one is large or its area is not known."""
+    areas = [thing.area for thing in things if thing.area is not None]
+    if len(areas) < len(things) or max(areas) >= LARGE or any(thing.crowd for thing in things):
+        return None
+    of = tuple(sorted({thing.category for thing in things}))
+    says = f"the largest {' or '.join(of)} covers {max(areas):.1%} of the picture"
+    measured = tuple(round(value, 4) for value in areas)
+    return Proof(claim="size", word="filling the whole picture", of=of, measured=measured, limit=LARGE, says=says)
+
+
+# --- what is said instead ---
+
+
+def _replaced(subject: Subject, found: Expression, things: Sequence[Seen]) -> Iterator[_Option]:
+    text, colours = subject.sentence, false_colours(things)
+    person = any(thing.category == _PERSON for thing in things)
+    for span, before in _colour_words(text, found):
+        if person and before:
+            continue
+        old = text[span.start : span.end].lower()
+        for word, proof in colours.items():
+            if word != old:
+                yield _Option(with_noun(text, span, word), proof)
+    if subject.absolute and len(things) == 1 and not things[0].crowd:
+        for one in found.attributes:
+            old = text[one.span.start : one.span.end].lower()
+            side = _OPPOSITE.get(old, "")
+            proof_of = false_position(things, side) if side else None
+            if proof_of is not None:
+                yield _Option(with_noun(text, one.span, side), proof_of)
+
+
+def _colour_words(text: str, found: Expression) -> Iterator[tuple[Span, bool]]:
+    """The colour words that are said of the head, or of what it wears; whether they stand before the head."""
+    for one in found.attributes:
+        if one.kind == "colour":
+            yield one.span, one.before
+    relation = found.relation
+    if relation is None or text[relation.words.start : relation.words.end].lower() not in _WORN:
+        return
+    if text[relation.noun.start : relation.noun.end].lower() in _CLOTHES:
+        for word in found.words:
+            inside = relation.related.start <= word.start < relation.noun.start
+            if inside and word.low in {*COLOURS, "gray"}:
+                yield Span(word.start, word.end), False
+
+
+def _added(subject: Subject, found: Expression, things: Sequence[Seen]) -> Iterator[_Option]:
+    """What is not said yet: of what is replaced nothing was false, or it does not stand there."""
+    text = subject.sentence
+    head = subject.noun_at(found.head or Span(0, 0))
+    kinds = {one.kind for one in found.attributes}
+    if "colour" not in kinds and not any(_colour_words(text, found)):
+        person = any(thing.category == _PERSON for thing in things)
+        for word, proof in false_colours(things).items():
+            if person:
+                yield _Option((Edit(head.end, head.end, f" in {word}"),), proof)
+            else:
+                yield _Option(with_noun(text, head, f"{word} {text[head.start : head.end]}"), proof)
+    if subject.absolute and not _is_placed(found.attributes):
+        for side in ("left", "right", "top", "bottom"):
+            proof_of = false_position(things, side)
+            if proof_of is not None:
+                yield _Option((Edit(head.end, head.end, _on(side, several=len(things) > 1)),), proof_of)
+    if "size" not in kinds:
+        fills = false_size(things)
+        if fills is not None:
+            yield _Option((Edit(head.end, head.end, " filling the whole picture"),), fills)
+
+
+def _is_placed(attributes: Sequence[Attribute]) -> bool:
+    return any(one.kind == "position" for one in attributes)
+
+
+def _on(side: str, *, several: bool) -> str:
+    if several:
+        return f" in the {_HALF[side]} half of the picture"
+    return f" {'at' if side in {'top', 'bottom'} else 'on'} the {side}"
+
+
+STRESSOR: NegativeStressor = _Attribute()

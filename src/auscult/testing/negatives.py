@@ -1,0 +1,170 @@
+"""The laws of makers of negative sentences: purity, replay from JSON, and a proof for everything that is made.
+
+Example::
+
+    @pytest.mark.parametrize("check", CHECKS)
+    @pytest.mark.parametrize("example", EXAMPLES)
+    def test_contract(check, example):
+        check("negatives.target.v1", EXAMPLES[example])
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from auscult import registry
+from auscult.errors import InputError
+from auscult.language.categories import coco_categories
+from auscult.language.facts import Facts, SceneObject, Voice
+from auscult.outcome import Undefined
+from auscult.rng import generator
+from auscult.stress import negatives
+from auscult.stress.negatives.base import NegativeStressor, Proof, Seen, Subject
+from auscult.stress.negatives.borrowing import borrowable
+from auscult.stress.negatives.colours import COLOURS
+from auscult.testing import ContractBroken, require
+from auscult.types import Metadata, Stressed
+
+_COCO: Final = coco_categories()
+_GREY: Final = dict.fromkeys(COLOURS, 0.0) | {"grey": 1.0, "white": 0.4}
+_THINGS: Final = (
+    Seen(category="dog", box=(0.1, 0.2, 0.35, 0.6), area=0.1, colours=_GREY),
+    Seen(category="person", box=(0.6, 0.1, 0.9, 0.9), area=0.24, colours=_GREY | {"blue": 0.3}),
+    Seen(category="sheep", box=(0.0, 0.0, 1.0, 0.3), area=0.3, colours=_GREY, crowd=True),
+)
+_OTHERS: Final = tuple(
+    borrowable(text, f"other/{at}", known=_COCO)
+    for at, text in enumerate(("the red bus", "a man on a horse", "second from left", "an oven beside the sink"))
+)
+
+
+def _subject(sentence: str, **more: Any) -> Subject:
+    return Subject(
+        sentence=sentence, known=_COCO, things=_THINGS, looked_for=frozenset(_COCO.names), others=_OTHERS, **more
+    )
+
+
+def _thing(name: str, category: str, *, x: float, voice: Voice | None) -> SceneObject:
+    return SceneObject(id=name, category=category, x=(x, x), y=(0.5, 0.5), area=(0.1, 0.1), voice=voice)
+
+
+_SCENE: Final = Facts(
+    things=(
+        _thing("1", "bell", x=0.2, voice=Voice(noun="ringing", verb="rings", spans=((0.0, 1.0),), level_db=-10.0)),
+        _thing("2", "dog", x=0.8, voice=Voice(noun="bark", verb="barks", spans=((2.0, 3.0),), level_db=-10.0)),
+    ),
+    duration_s=5.0,
+)
+_HEARD: Final = {"op": "heard", "how": "before", "noun": "bark", "verb": "barks"}
+
+EXAMPLES: Final[Mapping[str, Subject]] = {
+    "plain": _subject("the dog"),
+    "related": _subject("a man in blue shirt holding an umbrella"),
+    "placed": _subject("dog on the left"),
+    "other script": _subject("собака слева"),
+    "scene": Subject(
+        sentence="the thing heard before the bark begins",
+        known=_COCO,
+        facts=_SCENE,
+        form=_HEARD,
+        voices=(("hum", "hums"), ("bark", "barks")),
+    ),
+}
+
+
+def describes_itself(name: str, example: Subject) -> None:
+    """It has its registry name and complete metadata of one line each."""
+    del example
+    stressor = registry.load("stressor", name)
+    require(isinstance(stressor, NegativeStressor), "has name, meta, choose, render")
+    require(stressor.name == name, f"its name is {stressor.name!r}, the registry's {name!r}")
+    require(isinstance(stressor.meta, Metadata), "meta is a Metadata")
+    for key in ("summary", "goal", "source", "truth"):
+        text = getattr(stressor.meta, key)
+        require(text and "\n" not in text, f"meta.{key} is one line of text")
+    require(stressor.meta.higher_is_better is None, "a stressor has no direction")
+
+
+def is_decided_by_seed_and_key(name: str, example: Subject) -> None:
+    """The same seed and key make the same sentence, whatever was drawn in between."""
+    first = negatives.perturb(name, example, seed=5, key="a")
+    negatives.perturb("negatives.category.v1", example, seed=99)
+    again = negatives.perturb(name, example, seed=5, key="a")
+    if isinstance(first, Undefined) or isinstance(again, Undefined):
+        require(first == again, "what is undefined stays undefined")
+    else:
+        require(first.output == again.output and first.params == again.params, "same seed and key, same sentence")
+
+
+def replays_from_json(name: str, example: Subject) -> None:
+    """What was chosen survives JSON and renders the same sentence."""
+    for made in _made(name, example):
+        params = json.loads(json.dumps(dict(made.params), allow_nan=False))
+        require(negatives.render(name, example.sentence, params) == made.output, "the same sentence from JSON")
+
+
+def chooses_apart_from_doing(name: str, example: Subject) -> None:
+    """``choose`` gives a frozen dataclass; ``render`` is pure and needs the sentence alone."""
+    stressor = registry.load("stressor", name)
+    params = stressor.choose(generator(1, "contract"), example)
+    if isinstance(params, Undefined):
+        require(params.reason and "\n" not in params.reason, "the reason is one line of text")
+        return
+    frozen = dataclasses.is_dataclass(params) and getattr(type(params), "__dataclass_params__").frozen  # noqa: B009
+    require(frozen, "parameters are a frozen dataclass")
+    require(type(params).from_json(json.loads(json.dumps(params.as_json()))) == params, "from_json undoes as_json")
+    require(len({stressor.render(example.sentence, params) for _ in range(2)}) == 1, "render gives the same twice")
+
+
+def proves_what_it_says(name: str, example: Subject) -> None:
+    """Every sentence is another one, and its proof names what is false and what shows it."""
+    for made in _made(name, example):
+        proof: Proof = made.truth
+        require(made.output != example.sentence and made.output.strip(), "another sentence, not empty")
+        require(proof.says and "\n" not in proof.says, "the proof says why in one line")
+        if proof.claim == "absent":
+            said = example.known.named(made.output)
+            claimed = frozenset(proof.word.split(", "))
+            require(claimed & said == claimed, "what is absent is named in the sentence")
+            near = example.known.related(example.present)
+            require(not claimed & near, "no synonym, superclass or subclass of what is present")
+        if proof.limit is not None:
+            require(bool(proof.measured) and max(proof.measured) < proof.limit, "all that was measured is below")
+
+
+def refuses_foreign_parameters(name: str, example: Subject) -> None:
+    """Parameters that are not its own are an ``InputError``, nothing else."""
+    hostile: tuple[Any, ...] = (None, [], "x", {"__class__": "os.system"}, {"edits": [[0, 10**9, "x"]], "proof": {}})
+    for params in hostile:
+        try:
+            negatives.render(name, example.sentence, params)
+        except InputError:
+            continue
+        raise ContractBroken(f"parameters {params!r} were not refused")
+
+
+def works_somewhere(name: str, example: Subject) -> None:
+    """Not everything may be undefined on every example."""
+    del example
+    require(any(list(_made(name, one)) for one in EXAMPLES.values()), "defined on at least one example")
+
+
+CHECKS: tuple[Callable[[str, Subject], None], ...] = (
+    describes_itself,
+    is_decided_by_seed_and_key,
+    replays_from_json,
+    chooses_apart_from_doing,
+    proves_what_it_says,
+    refuses_foreign_parameters,
+    works_somewhere,
+)
+
+
+def _made(name: str, example: Subject) -> Iterator[Stressed[str, Proof]]:
+    for seed in range(8):
+        outcome = negatives.perturb(name, example, seed=seed)
+        if not isinstance(outcome, Undefined):
+            yield outcome

@@ -1,0 +1,264 @@
+"""`stress negatives` as a job: what it writes is proven, read again by every reader, and the same whoever works."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auscult.cases.listing import ListOptions, list_items
+from auscult.cases.references import list_references
+from auscult.errors import AuscultError, Mismatch, UsageError
+from auscult.jobs.negatives import stress_negatives
+from auscult.jobs.negatives_files import statistics
+from auscult.jobs.options import NegativesOptions
+from auscult.language.categories import coco_categories
+from small_inputs import rows, save_frame, tree
+
+COCO = coco_categories()
+SIZE = (60, 80)
+
+
+def polygon(left: int, top: int, right: int, bottom: int) -> list[list[int]]:
+    return [[left, top, right, top, right, bottom, left, bottom]]
+
+
+def annotation(number: int, image: int, category: int, box: tuple[int, int, int, int], **more: Any) -> dict[str, Any]:
+    left, top, right, bottom = box
+    row = {"id": number, "image_id": image, "category_id": category, "iscrowd": 0, "segmentation": polygon(*box)}
+    return {**row, "bbox": [left, top, right - left, bottom - top], **more}
+
+
+CATEGORIES = [{"id": at, "name": name} for at, name in enumerate(COCO.names, start=1)]
+NUMBER = {row["name"]: row["id"] for row in CATEGORIES}
+
+
+def instances(**more: Any) -> dict[str, Any]:
+    crowd = annotation(5, 2, NUMBER["person"], (0, 0, 80, 20), iscrowd=1)
+    return {
+        "images": [{"id": at, "file_name": f"{at}.jpg", "height": SIZE[0], "width": SIZE[1]} for at in (1, 2, 3)],
+        "annotations": [
+            annotation(1, 1, NUMBER["dog"], (2, 10, 30, 50)),
+            annotation(2, 1, NUMBER["couch"], (10, 5, 78, 58)),
+            annotation(3, 2, NUMBER["cat"], (50, 30, 70, 50)),
+            annotation(4, 2, NUMBER["cat"], (20, 30, 45, 50)),
+            crowd,
+        ],
+        "categories": CATEGORIES,
+        **more,
+    }
+
+
+def sentence(number: int, text: str, **more: Any) -> dict[str, Any]:
+    return {"sent_id": number, "raw": text, "sent": text.lower(), "tokens": text.lower().split(), **more}
+
+
+REFS = [
+    {"ref_id": 7, "ann_id": 1, "image_id": 1, "category_id": NUMBER["dog"], "file_name": "1.jpg", "split": "val",
+     "sent_ids": [1, 1], "sentences": [sentence(1, "The dog on the left."), sentence(1, "a puppy next to the sofa")]},
+    {"ref_id": 8, "ann_id": 3, "image_id": 2, "category_id": NUMBER["cat"], "file_name": "2.jpg", "split": "train",
+     "sent_ids": [3, 4], "sentences": [sentence(3, "cat near the people"), sentence(4, "two cats on the right")]},
+    {"ref_id": 9, "ann_id": 2, "image_id": 1, "category_id": NUMBER["couch"], "file_name": "1.jpg", "split": "val",
+     "sent_ids": [5, 6], "sentences": [sentence(5, "grey couch"), sentence(6, "a horse", exist=False)]},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("negatives")
+    for number in (1, 2):
+        save_frame(folder / f"images/{number}.jpg", seed=number, size=SIZE)
+    (folder / "coco.json").write_text(json.dumps(instances(images=instances()["images"][:2])))
+    (folder / "refcoco").mkdir()
+    (folder / "refcoco/instances.json").write_text(json.dumps(instances()))
+    (folder / "refcoco/refs(unc).p").write_bytes(pickle.dumps(REFS, 0))
+    return folder
+
+
+def run(source: Path, out: Path, **more: Any) -> Path:
+    listing = ListOptions(images=source.parent / "images" if source.name != "images" else None)
+    listing = more.pop("listing", listing)
+    stress_negatives(NegativesOptions(source=source, out=out, workers=0, listing=listing, **more))
+    return out
+
+
+@pytest.fixture(scope="module")
+def made(source: Path) -> Path:
+    return run(source / "refcoco", source / "made", seed=3)
+
+
+def test_every_negative_has_kind_origin_edits_and_proof(made: Path) -> None:
+    items = rows(made / "items.jsonl")
+    negatives = [item for item in items if not item["exists"] and "proof" in item["negative"]]
+    assert len(negatives) >= 15
+    for item in negatives:
+        told = item["negative"]
+        assert {"kind", "of", "edits", "proof"} <= told.keys()
+        assert told["proof"]["says"]
+        present = {"dog", "couch"} if item["frame"] == "frames/1.jpg" else {"cat", "person"}
+        if told["proof"]["claim"] == "absent":
+            assert not COCO.named(told["proof"]["word"]) & COCO.related(present)
+
+
+def test_positives_stand_beside_with_their_masks_and_the_whole_is_read_again(made: Path) -> None:
+    listing = list_references(made)
+    references = {ref.id: ref for picture in listing.pictures() for ref in picture.references}
+    assert not listing.errors
+    assert len(references) == 3
+    ref = references["1/7"]
+    assert [one.text for one in ref.sentences if one.exists] == ["The dog on the left.", "a puppy next to the sofa"]
+    assert sum(not one.exists for one in ref.sentences) == 10
+    assert all(one.negative for one in ref.sentences if not one.exists)
+    assert references["1/9"].sentences[1].kind == "given"
+
+
+def test_the_train_split_gets_one_a_sentence_unless_told(source: Path, made: Path, tmp_path: Path) -> None:
+    def count(out: Path) -> int:
+        return sum(not row["exists"] for row in rows(out / "items.jsonl") if row["split"] == "train")
+
+    assert count(made) == 2
+    given = frozenset({"per"})
+    assert count(run(source / "refcoco", tmp_path / "four", per="4", given=given, split="train")) == 4
+
+
+def test_refer_json_is_read_as_the_pickle_is(made: Path) -> None:
+    refs = json.loads((made / "refer/refs(auscult).json").read_text())
+    assert len(refs[0]["sentences"]) == 12
+    assert all(one["exist"] is False for ref in refs for one in ref["sentences"] if "exist" in one)
+    assert len({one["sent_id"] for ref in refs for one in ref["sentences"]}) == sum(len(r["sentences"]) for r in refs)
+    again = list_references(made / "refer", ListOptions(images=made / "frames"))
+    first = list_references(made)
+    texts = [
+        {
+            (one.text, one.exists)
+            for picture in listing.pictures()
+            for ref in picture.references
+            for one in ref.sentences
+        }
+        for listing in (again, first)
+    ]
+    assert texts[0] == texts[1]
+    assert not again.errors
+    crowds = [one for picture in again.pictures() for one in picture.objects if one.crowd]
+    assert [one.category for one in crowds] == ["person"]
+
+
+@pytest.mark.peer
+def test_datasets_reads_the_rows(made: Path, tmp_path: Path) -> None:
+    """By the package itself, which `make test-all` installs."""
+    import datasets
+
+    found = datasets.load_dataset(str(made / "dataset"), cache_dir=str(tmp_path))
+    items = {item["id"]: item for item in rows(made / "items.jsonl")}
+    assert set(found) == {"val", "train"}
+    assert sum(map(len, found.values())) == len(items)
+    for row in found["val"]:
+        item = items[row["id"]]
+        assert (row["text"], row["exists"], row["mask"]) == (item["text"], item["exists"], item["mask"])
+        assert (made / "dataset" / row["image"]).resolve().is_file()
+
+
+def test_it_is_the_same_whoever_works_and_goes_on_where_it_stopped(source: Path, made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "cut"
+    stress_negatives(
+        NegativesOptions(
+            source=source / "refcoco", out=out, workers=2, seed=3, listing=ListOptions(images=source / "images")
+        )
+    )
+    assert (out / "items.jsonl").read_bytes() == (made / "items.jsonl").read_bytes()
+    whole = (out / "pictures.jsonl").read_bytes()
+    (out / "pictures.jsonl").write_bytes(whole[: len(whole) // 2 + 40])  # as a killed run leaves it
+    run(source / "refcoco", out, seed=3)
+    assert (out / "items.jsonl").read_bytes() == (made / "items.jsonl").read_bytes()
+    with pytest.raises(Mismatch):
+        run(source / "refcoco", out, seed=4)
+
+
+def test_coco_without_sentences_says_the_category_of_what_is_alone(source: Path, tmp_path: Path) -> None:
+    out = run(source / "coco.json", tmp_path / "out", listing=ListOptions(images=source / "images"))
+    items = rows(out / "items.jsonl")
+    assert {item["text"] for item in items if item["exists"]} == {"the dog", "the couch"}
+    assert {item["frame"] for item in items} == {"frames/1.jpg"}
+    assert {name for name in tree(out) if name.endswith(".jpg")} == {"frames/1.jpg"}
+
+
+def test_without_its_pictures_no_colour_is_said(source: Path, tmp_path: Path) -> None:
+    out = run(source / "coco.json", tmp_path / "out", listing=ListOptions(), kinds=("attribute",))
+    claims = {row["negative"]["proof"]["claim"] for row in rows(out / "items.jsonl") if not row["exists"]}
+    assert claims <= {"position", "size"}
+    assert claims
+    reasons = {reason for _, reason, _ in json.loads((out / "tables/reasons.json").read_text())["rows"]}
+    assert any("made already" in reason or "not known" in reason for reason in reasons)
+
+
+def test_a_missing_picture_costs_its_references_and_nothing_else(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/1.jpg").write_bytes((source / "images/1.jpg").read_bytes())
+    out = run(source / "refcoco", tmp_path / "out", listing=ListOptions(images=tmp_path / "images"))
+    assert {item["frame"] for item in rows(out / "items.jsonl")} == {"frames/1.jpg"}
+    assert any("2.jpg" in row["error"] for row in rows(out / "errors.jsonl"))
+
+
+def test_a_category_that_no_table_knows_proves_nothing_until_it_is_named(source: Path, tmp_path: Path) -> None:
+    named = [*CATEGORIES, {"id": 99, "name": "forklift"}]
+    strange = instances(categories=named, images=instances()["images"][:2])
+    strange["annotations"].append(annotation(9, 1, 99, (40, 40, 50, 50)))
+    (tmp_path / "coco.json").write_text(json.dumps(strange))
+    options: dict[str, Any] = {"listing": ListOptions(images=source / "images"), "kinds": ("category",)}
+    out = run(tmp_path / "coco.json", tmp_path / "bare", **options)
+    assert all(item["exists"] for item in rows(out / "items.jsonl"))
+    assert "no table knows" in json.dumps(json.loads((out / "tables/reasons.json").read_text()))
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps({"categories": {"forklift": []}, "alike": [["forklift", "truck"]]}))
+    out = run(tmp_path / "coco.json", tmp_path / "told", categories=own, **options)
+    texts = {item["text"] for item in rows(out / "items.jsonl") if not item["exists"]}
+    assert len(texts) >= 20
+    assert "truck" not in texts
+    own.write_text(json.dumps({"categories": {"forklift": []}, "alike": [["forklift", "nowhere"]]}))
+    with pytest.raises(UsageError, match="nowhere"):
+        run(tmp_path / "coco.json", tmp_path / "wrong", categories=own, **options)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"per": "0"}, {"per": "many"}, {"kinds": ("nothing",)}, {"noun": "last"}, {"split": "x"}]
+)
+def test_wrong_options_are_refused(wrong: dict[str, Any], source: Path, tmp_path: Path) -> None:
+    with pytest.raises(AuscultError):
+        run(source / "refcoco", tmp_path / "out", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("references", "positive", "negative", "printed"),
+    [
+        (3811, 2.84, 10.87, "13.70"),
+        (3805, 2.83, 10.21, "13.04"),
+        (2573, 1.90, 11.30, "13.20"),
+        (42404, 2.84, 2.84, "5.69"),
+        (42278, 2.84, 2.84, "5.68"),
+        (42226, 1.90, 1.90, "3.81"),
+    ],
+)
+def test_statistics_are_those_of_table_1(references: int, positive: float, negative: float, printed: str) -> None:
+    """Means of a reference add up; the paper's sums differ by the rounding of its parts, 13.71 and 13.70 among them."""
+    row = statistics(references, round(positive * references), round(negative * references))
+    assert row[2:] == (f"{positive:.2f}", f"{negative:.2f}")
+    assert float(row[1]) == pytest.approx(positive + negative, abs=0.005)
+    assert float(row[1]) == pytest.approx(float(printed), abs=0.011)
+
+
+def test_real_photographs(data: Path, tmp_path: Path) -> None:
+    """70 annotated COCO photographs: ten negatives of every reference, and none names what is annotated."""
+    folder = data / "images/coco"
+    out = run(folder / "instances.json", tmp_path / "out", listing=ListOptions(images=folder / "images"))
+    known = {picture.id: {one.category for one in picture.objects} for picture in list_references(
+        folder / "instances.json", ListOptions(images=folder / "images")).pictures()}  # fmt: skip
+    items = [item for item in rows(out / "items.jsonl") if not item["exists"]]
+    assert len(items) == 1280
+    for item in items:
+        proof = item["negative"]["proof"]
+        if proof["claim"] == "absent":
+            assert not COCO.named(proof["word"]) & known[Path(item["frame"]).stem]
+    assert not list_items(out).errors
