@@ -174,6 +174,8 @@ class Instance:
         others: Names of the other objects, in the order of ``Moment.others``; empty text where not known.
         sound: The clip's sound file.
         absent: The expression refers to nothing in this clip (a null expression); targets are then None or empty.
+        reference: The object that it is one of several sentences of, negative ones too; empty where not known.
+        negation: Of a sentence that was made to name nothing, the kind, such as ``target``; empty where not known.
         source: The file that named this instance, for error messages.
         line: The line of that file, from 1.
     """
@@ -188,6 +190,8 @@ class Instance:
     others: tuple[str, ...] = ()
     sound: Path | None = None
     absent: bool = False
+    reference: str = ""
+    negation: str = ""
     source: Path | None = None
     line: int | None = None
 

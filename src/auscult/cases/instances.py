@@ -116,6 +116,35 @@ def instances_of(
     return tuple(instances), tuple(words.format(counted(count, noun)) for count, words, noun in notes if count)
 
 
+def sentences_of(items: Sequence[Item]) -> Iterator[Instance]:
+    """Items that say in ``exists`` whether their sentence names something, each as an instance of a photograph.
+
+    They are what ``auscult stress negatives`` writes: also ``reference``, ``split``, ``category``, and of a negative
+    one ``negative`` with its ``kind``.
+    """
+    names = _picture_names({item.frame for item in items})
+    for item in items:
+        told = {
+            key: item.extra[key] for key in ("reference", "split", "category") if isinstance(item.extra.get(key), str)
+        }
+        negative, exists = item.extra.get("negative"), item.extra["exists"]
+        kind = negative.get("kind") if isinstance(negative, Mapping) else None
+        target = _true_mask(item, judged=item.truth is not None) if exists else None
+        yield Instance(
+            id=item.id,
+            clip=names[item.frame],
+            query=item.query,
+            moments=(Moment(frame=item.frame, target=target),),
+            split=told.get("split", ""),
+            category=told.get("category", "") if exists else "",
+            absent=not exists,
+            reference=told.get("reference", ""),
+            negation=kind if isinstance(kind, str) and not exists else "",
+            source=item.source,
+            line=item.line,
+        )
+
+
 def _true_mask(item: Item, *, judged: bool) -> MaskRef | None:
     truth = item.truth
     if truth is not None and truth.mask is not None:
@@ -390,7 +419,10 @@ def list_instances(source: Path, options: ListOptions = _PLAIN) -> InstanceListi
 
 def _of_items(source: Path, options: ListOptions) -> InstanceListing:
     listing = list_items(source, options)
-    instances, notes = instances_of(listing.items, videos=listing.layout != _FOLDER, unmasked=listing.unmasked)
+    said = [item for item in listing.items if isinstance(item.extra.get("exists"), bool)]
+    items = [item for item in listing.items if not isinstance(item.extra.get("exists"), bool)]
+    instances, notes = instances_of(items, videos=listing.layout != _FOLDER, unmasked=listing.unmasked)
+    instances = (*sentences_of(said), *instances)
     bare = {moment.frame for one in instances for moment in one.moments if moment.target is None}
     kept = [one for one in listing.unmasked if one.frame in bare]
     if options.masks is not None and all(item.truth is None for item in listing.items):

@@ -10,6 +10,7 @@ from auscult.cli.command import Shown, command
 from auscult.jobs.options import Flag, specs_of
 from auscult.suites.mqa.options import MqaOptions
 from auscult.suites.r2 import R2Options
+from auscult.suites.rris import RrisOptions
 
 if TYPE_CHECKING:
     from auscult.suites.options import SuiteOptions
@@ -20,7 +21,7 @@ _OF_THE_COMMAND = frozenset({"suite", "max_failed", "json", "quiet"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunCommand(R2Options, MqaOptions):
+class RunCommand(R2Options, RrisOptions, MqaOptions):
     """The options of ``auscult run``: those of all suites; a suite refuses those that it does not have.
 
     Attributes:

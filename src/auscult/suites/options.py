@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+from auscult.errors import UsageError
 from auscult.jobs.options import Flag, RecordOptions, arguments_of, input_path, names, specs_of
 
 SCENES: Final = "scenes"
@@ -64,6 +66,31 @@ class SuiteOptions(RecordOptions):
         values = {name: value for name, value in arguments_of(self).items() if name not in without}
         options = replace(self, given=self.given | spelled)
         return run_manifest(command, options, inputs={}, arguments={"timeout": self.timeout_s, **values, **decided})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(SuiteOptions):
+    """The models of a suite that tests some.
+
+    Attributes:
+        models: For a suite of models: one of `auscult list model`, NAME@WEIGHTS, FILE.py:FUNCTION, predictions:DIR or
+            'command:PROGRAM ...'; repeat it for several.
+        memory_mb: Most memory of one worker with its model.
+    """
+
+    models: Annotated[tuple[str, ...], Flag(name="model", shown="none")] = ()
+    memory_mb: Annotated[int, Flag(least=256)] = 8192
+
+
+def refuse_unknown_splits(wanted: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse splits that the data do not have."""
+    each = [split for split in known if split]
+    for split in wanted:
+        if split not in each:
+            raise UsageError(
+                f"the data have no split {split[:40]!r}",
+                expected=f"one of: {', '.join(each)}" if each else "no --split: the data are not divided",
+            )
 
 
 def option_names(kind: type[SuiteOptions]) -> dict[str, str]:

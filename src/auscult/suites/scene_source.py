@@ -42,16 +42,16 @@ def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
     return folder
 
 
-def unshown(folder: Path, *, still: bool) -> frozenset[str]:
-    """Ids of generated scenes' expressions that need a modality the task lacks.
+def unshown(folder: Path, *, still: bool, null: bool = False) -> frozenset[str]:
+    """Ids of generated scenes' expressions that need a modality the task lacks; with ``null`` null ones as well.
 
     Proven from an expression's logical form and the scene's facts: without the sound, and in one frame without the
-    motions, it may refer to another object than its target.
+    motions, it may refer to another object than its target, or to one though it names none.
     """
     found: set[str] = set()
     for row in _rows(folder / SCENES_FILE):
         try:
-            found.update(_unshown(row, still=still))
+            found.update(_unshown(row, still=still, null=null))
         except InputError:
             continue
     return frozenset(found)
@@ -65,7 +65,7 @@ def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
         return
 
 
-def _unshown(row: Mapping[str, Any], *, still: bool) -> Iterator[str]:
+def _unshown(row: Mapping[str, Any], *, still: bool, null: bool) -> Iterator[str]:
     payload, expressions = row.get("facts"), row.get("expressions")
     if not isinstance(payload, Mapping) or not isinstance(expressions, list):
         return
@@ -75,8 +75,9 @@ def _unshown(row: Mapping[str, Any], *, still: bool) -> Iterator[str]:
         facts = replace(facts, things=tuple(replace(obj, motion=None) for obj in facts.things))
     proof = Proof(facts, frozenset({"sight"}))
     for expression in expressions:
-        if isinstance(expression, Mapping) and isinstance(expression.get("target"), str):
-            form, target = read(expression.get("form")), frozenset({expression["target"]})
+        if isinstance(expression, Mapping) and (null or isinstance(expression.get("target"), str)):
+            form, name = read(expression.get("form")), expression.get("target")
+            target = frozenset({name} if isinstance(name, str) else ())
             if proof.possible(form) != target or (still and named(form) != target):
                 yield str(expression.get("uid"))
 

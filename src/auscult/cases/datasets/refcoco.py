@@ -123,6 +123,7 @@ class _RefCoco(ListedPart):
                     template=template_of(sentence.text),
                     others=names,
                     absent=sentence.absent,
+                    reference=f"{target.frame.stem}/{ref.id}",
                     source=self.file,
                 )
 

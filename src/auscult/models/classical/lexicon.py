@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -382,10 +383,19 @@ class Lexicon:
         size = (frames.shape[1], frames.shape[2])
         if len(frames) > 1:
             return np.stack([_enlarged(mask, size) for mask in followed(frames, parsed)])
-        things = things_in(small(frames[0]))
+        things = _things_of(small(frames[0]))
         if things is None:
             return np.zeros(frames.shape[:3], bool)
         return _enlarged(things.masks[int(chances(things, parsed).argmax())], size)[None]
+
+
+def _things_of(picture: Frame) -> Things | None:
+    return _things_in(picture.tobytes(), picture.shape)
+
+
+@lru_cache(maxsize=1)  # a picture is asked about sentence after sentence
+def _things_in(pixels: bytes, shape: tuple[int, ...]) -> Things | None:
+    return things_in(np.frombuffer(pixels, np.uint8).reshape(shape))
 
 
 def _enlarged(mask: Mask, size: tuple[int, int]) -> Mask:

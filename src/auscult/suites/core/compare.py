@@ -506,7 +506,7 @@ def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[
 def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Section]:
     if len(found) == 1:
         (results,) = found.values()
-        yield from sections_of(results.tables, results.charts)
+        yield from sections_of(results, results.tables)
     named = (
         ("sets", "Data sets", "", "sets"),
         ("over", "Which model, over all data sets", "Each data set counts alike.", "joined"),
@@ -519,7 +519,7 @@ def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Sect
         if tables or charts:
             yield Section(name=anchor, title=title, lead=lead, figures=tuple(charts), tables=tables)
     for index, (name, results) in enumerate(found.items() if len(found) > 1 else (), start=1):
-        for section in sections_of(results.tables, results.charts, before=f"{safe_name(name)}__"):
+        for section in sections_of(results, results.tables, before=f"{safe_name(name)}__"):
             yield replace(section, name=f"data-{index}-{section.name}", title=f"{name}: {section.title}")
 
 

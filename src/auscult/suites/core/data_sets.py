@@ -198,6 +198,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         task=first.task,
         cases={case: clip for case, clip in first.cases.items() if case in group.common},
         splits={case: split for case, split in first.splits.items() if case in group.common},
+        about={case: about for case, about in first.about.items() if case in group.common},
         models=tuple(sorted(models, key=first.task.is_baseline)),
         conditions=tuple(conditions.values()),
         cells=cells,

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.results import is_valid
+
+if TYPE_CHECKING:
+    from auscult.suites.core.numbers import GridColumns
+    from auscult.suites.core.page import SuiteResults
 
 _AND: Final = " and "
 
@@ -53,6 +57,11 @@ class Task:
         """Whether a model looks at next to nothing."""
         return model in self.baselines
 
+    def results(self, view: GridColumns) -> SuiteResults | None:
+        """What follows from the scores, of a suite whose numbers are not means over cases; None for the usual."""
+        del view
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -70,6 +79,8 @@ class Grid:
     cases: Mapping[str, str]  # case id to its clip, in the order of the run
     # case id to ``seen``, ``unseen`` or another word of the source; those with none are left out
     splits: Mapping[str, str]
+    # case id to what else its suite must know of it: texts and whole numbers; empty for most suites
+    about: Mapping[str, Mapping[str, str | int]] = field(default_factory=dict)
     models: tuple[str, ...]  # names, those asked for first
     conditions: tuple[Condition, ...]  # in order, ``clean`` first
     cells: Mapping[tuple[str, str, str], Cell]  # (model, condition's name, metric) to the values
@@ -134,6 +145,7 @@ def grid_of(
     models: Sequence[str],
     conditions: Sequence[Condition],
     truths: Mapping[str, str] = MappingProxyType({}),
+    about: Mapping[str, Mapping[str, str | int]] = MappingProxyType({}),
     failed: Iterable[tuple[str, str, str]] = (),
     waiting: Iterable[tuple[str, str, str]] = (),
 ) -> Grid:
@@ -168,6 +180,7 @@ def grid_of(
         task=task,
         cases={name: clip for name, (clip, _) in cases.items()},
         splits={name: split for name, (_, split) in cases.items() if split},
+        about=about,
         models=tuple(models),
         conditions=tuple(conditions),
         cells=cells,

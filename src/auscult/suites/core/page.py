@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from statistics import median
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from auscult.cases.ids import counted
 from auscult.jobs.predict import FILE as PREDICTIONS
@@ -46,10 +46,15 @@ class SuiteResults:
     ranks: tuple[Ranks, ...]
     uninformative: tuple[str, ...]  # models that do not beat every baseline
     unscored: tuple[str, ...] = ()  # models without one clean score
+    lead: str = ""  # what came out, in one paragraph; empty for the usual one
+    parts: Sequence[PagePart] = ()  # the sections of the page; empty for the usual ones
 
 
 def results_of(view: GridColumns) -> SuiteResults:
     """Everything that follows from the scores."""
+    own = view.grid.task.results(view)
+    if own is not None:
+        return own
     # Other splits of a source, such as train and test, say nothing of what a model has seen.
     splits = tuple(split for split in SPLITS if split in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()
@@ -92,11 +97,15 @@ def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
     return {name: table for name, table in found.items() if table is not None and table.rows}
 
 
-def sections_of(tables: Mapping[str, Table], charts: Sequence[Figure], *, before: str = "") -> tuple[Section, ...]:
+PagePart: TypeAlias = tuple[str, str, str, tuple[str, ...], tuple[str, ...]]
+"""A section: anchor, title, lead, and how the names of its tables and charts begin."""
+
+
+def sections_of(results: SuiteResults, tables: Mapping[str, Table], *, before: str = "") -> tuple[Section, ...]:
     """The sections of a page; a table goes to the first one whose prefix its name has, after ``before``."""
-    left_tables, left_charts = dict(tables), list(charts)
+    left_tables, left_charts = dict(tables), list(results.charts)
     found = []
-    for name, title, lead, table_names, chart_names in _PARTS:
+    for name, title, lead, table_names, chart_names in results.parts or _PARTS:
         mine = [left_tables.pop(one) for one in list(left_tables) if one.removeprefix(before).startswith(table_names)]
         drawn = [chart for chart in left_charts if chart.name.removeprefix(before).startswith(chart_names)]
         left_charts = [chart for chart in left_charts if chart not in drawn]
@@ -105,7 +114,7 @@ def sections_of(tables: Mapping[str, Table], charts: Sequence[Figure], *, before
     return tuple(found)
 
 
-_PARTS: Final = (
+_PARTS: Final[tuple[PagePart, ...]] = (
     ("general", "How much is lost", "", ("general", "floor"), ("curve", "seen")),
     ("kinds", "Which perturbation does it", "Each kind alone, the same for every case.", ("kinds",), ("kinds",)),
     ("dynamic", "Static and dynamic", "", ("dynamic",), ("dynamic",)),
@@ -113,7 +122,6 @@ _PARTS: Final = (
     ("models", "Which model", "", ("ranking", "differences", "breaking"), ("ranks",)),
     ("answers", "What was asked", "", ("",), ("",)),
 )
-"""Sections: anchor, title, lead, and how the names of their tables and charts begin."""
 
 
 # --- outcomes of the requests ---
@@ -232,7 +240,7 @@ def write_results(
         *([f"Could not be asked about: {unlisted:,}; see errors.jsonl."] if unlisted else []),
         *([f"Expressions that refer to nothing, left out: {absent:,}."] if absent else []),
     )
-    sections = (*first, *sections_of(tables, results.charts), *pictures)
+    sections = (*first, *sections_of(results, tables), *pictures)
     page = _page(run, results, sections=sections, notes=all_notes)
     return write_run(
         run,
@@ -340,7 +348,7 @@ def _page(run: RunFolder, results: SuiteResults, *, sections: tuple[Section, ...
     return Page(
         title=f"{grid.task.title.capitalize()}: {subtitle}",
         command=f"run {grid.task.suite}",
-        lead=lead_of(results),
+        lead=results.lead or lead_of(results),
         facts=(
             ("Models", ", ".join((*models, *floor))),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),

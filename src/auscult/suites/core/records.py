@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -119,6 +119,7 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
         models=tuple(log.models),
         conditions=log.conditions,
         truths=truths,
+        about={case.id: case.about for case in cases},
         failed=failed,
         waiting=set(log.waiting(requests, now.scored)) - failed,
     )
@@ -156,6 +157,7 @@ class StoredCase:
     digest: str
     truth: str = ""
     frames: tuple[Path, ...] = ()
+    about: Mapping[str, str | int] = field(default_factory=dict)
 
 
 def _cases(path: Path) -> Iterator[StoredCase]:
@@ -163,10 +165,12 @@ def _cases(path: Path) -> Iterator[StoredCase]:
     for number, row in numbered_lines(path):
         fields: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "digest")}
         fields |= {key: row.get(key, "") for key in ("split", "truth")}
-        if not all(isinstance(field, str) for field in fields.values()) or row["id"] in seen:
+        about = row.get("about", {})
+        plain = isinstance(about, dict) and all(type(value) in {str, int} for value in about.values())
+        if not all(isinstance(text, str) for text in fields.values()) or row["id"] in seen or not plain:
             raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
         seen.add(row["id"])
-        yield StoredCase(**fields)
+        yield StoredCase(**fields, about=about)
 
 
 def _scores(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -77,7 +77,7 @@ def earlier_log(run: RunFolder) -> RequestLog:
 
 
 def write_cases(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write ``cases.jsonl`` with rows of ``id``, ``clip``, ``digest``, where known ``split`` and ``truth`` (a hash)."""
+    """Write ``cases.jsonl``: rows of ``id``, ``clip``, ``digest``; maybe ``split``, ``truth`` (a hash), ``about``."""
     run.remove(CASES)
     run.append_many(CASES, rows)
 
@@ -160,6 +160,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             failed=every,
             waiting=set(log.waiting(requests, now.scored)) - set(every),
             truths={case.id: case.truth for case in self.cases},
+            about={case.id: getattr(case, "about", {}) for case in self.cases},
         )
         return Finished(grid=grid, requests=requests, failed=every)
 

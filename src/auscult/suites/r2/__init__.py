@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from auscult.jobs.options import Flag, names
-from auscult.suites.options import SuiteOptions
+from auscult.suites.options import ModelOptions
 from auscult.types import Metadata
 
 if TYPE_CHECKING:
@@ -39,12 +39,10 @@ def mix_names(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class R2Options(SuiteOptions):
+class R2Options(ModelOptions):
     """Which models are tested, and under what.
 
     Attributes:
-        models: For a suite of models: one of `auscult list model`, NAME@WEIGHTS, FILE.py:FUNCTION, predictions:DIR or
-            'command:PROGRAM ...'; repeat it for several.
         task: The task of a suite of models: ris, vos, rvos, avs or avss.
         levels: Comma-separated: low, medium, high, numbers from 0 to 5, dynamic.
         mixes: Comma-separated, drawn for each case: mix (picture, guidance or both), picture, guidance; none for
@@ -53,11 +51,9 @@ class R2Options(SuiteOptions):
         parts: Frames that are perturbed: all; with --task vos also first (the reference's) and rest.
         texts: CSV of sentences (id,text or frame,text), for data that has none of its own.
         masks: Folder of the true masks, where the data has several.
-        memory_mb: Most memory of one worker with its model.
         inputs: Also write to OUT/inputs what models are shown, to predict elsewhere.
     """
 
-    models: Annotated[tuple[str, ...], Flag(name="model", shown="none")] = ()
     task: Annotated[str, Flag(shown="none")] = ""
     levels: Annotated[tuple[str, ...], Flag(name="severity", read=names)] = ("low", "medium", "high", "dynamic")
     mixes: Annotated[tuple[str, ...], Flag(name="perturb", read=mix_names)] = ("mix",)
@@ -65,7 +61,6 @@ class R2Options(SuiteOptions):
     parts: Annotated[tuple[str, ...], Flag(name="part", read=names)] = ("all",)
     texts: Path | None = None
     masks: Path | None = None
-    memory_mb: Annotated[int, Flag(least=256)] = 8192
     inputs: bool = False
 
 

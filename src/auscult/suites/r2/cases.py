@@ -23,7 +23,7 @@ from auscult.cases.layouts.refavs import COLUMNS, TABLE
 from auscult.cases.listing import ListOptions
 from auscult.cases.problems import ListError
 from auscult.cases.walk import is_file
-from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName, UsageError
+from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName
 from auscult.jobs.runner import Progress
 from auscult.media.frames import frame_size
 from auscult.media.masks import read_class_map, read_mask
@@ -32,7 +32,7 @@ from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.splits import SPLITS
 from auscult.suites.core.grid import Task
-from auscult.suites.options import SCENES
+from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.r2 import R2Options
 from auscult.suites.scene_source import scenes_of, unshown
 from auscult.types import Instance, Mask, MaskRef, Query
@@ -403,21 +403,11 @@ def _rate(times_s: Sequence[float | None]) -> float:
 def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> InstanceListing:
     """List the instances of the data."""
     if options.data == SCENES:
-        _refuse_unknown(options.splits, SPLITS)
+        refuse_unknown_splits(options.splits, SPLITS)
     source = scenes_of(options, progress) if options.data == SCENES else Path(options.data)
     listing = _listed(source, options, task)
-    _refuse_unknown(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
+    refuse_unknown_splits(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
     return listing
-
-
-def _refuse_unknown(wanted: Iterable[str], known: Iterable[str]) -> None:
-    each = [split for split in known if split]
-    for split in wanted:
-        if split not in each:
-            raise UsageError(
-                f"the data have no split {split[:40]!r}",
-                expected=f"one of: {', '.join(each)}" if each else "no --split: the data are not divided",
-            )
 
 
 def _listed(source: Path, options: R2Options, task: TaskRules) -> InstanceListing:

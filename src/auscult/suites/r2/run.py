@@ -7,13 +7,11 @@ missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from auscult import registry
 from auscult.cases.instances import InstanceListing
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
@@ -24,7 +22,7 @@ from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.page import write_results
-from auscult.suites.core.requests import assign_unique_names, conditions_for
+from auscult.suites.core.requests import assign_unique_names, conditions_for, named_models
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import earlier_log, write_cases, write_errors
 from auscult.suites.options import SCENES
@@ -116,7 +114,7 @@ def _setting(options: R2Options) -> _Setting:
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
     refuse_idle(options, _idle(options, task))
-    models = _different(_beside_registered(model_spec(model)) for model in dict.fromkeys(options.models))
+    models = named_models(options.models)
     for model in models:
         if task.name not in model.tasks:
             raise UsageError(
@@ -135,20 +133,6 @@ def _idle(options: R2Options, task: TaskRules) -> dict[str, str]:
     if not options.mixes and not options.kinds:
         found |= dict.fromkeys(("severity", "part"), "something that is perturbed: --perturb or --kind")
     return found
-
-
-def _beside_registered(model: ModelSpec) -> ModelSpec:
-    """The model; one from a file gets its kind before its name where a registered model has that name."""
-    taken = {entry.name for entry in registry.entries("model")} if model.kind != "registered" else set()
-    return replace(model, name=f"{model.kind}.{model.name}") if model.name in taken else model
-
-
-def _different(models: Iterable[ModelSpec]) -> tuple[ModelSpec, ...]:
-    """The models without duplicates of other spelling."""
-    found: dict[tuple[str, ...], ModelSpec] = {}
-    for model in models:
-        found.setdefault((model.kind, model.target, model.function, str(model.weights or ""), model.revision), model)
-    return tuple(found.values())
 
 
 def _manifest(setting: _Setting) -> dict[str, Any]:

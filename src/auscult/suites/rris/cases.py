@@ -1,0 +1,172 @@
+"""From instances to cases: a photograph and one sentence, which names an object or nothing.
+
+A reference is an object with its sentences, the negative ones made of them included. Sentences of data that know no
+references, as null expressions of generated scenes, are one reference for each picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from auscult.cases.datasets.refdavis import FILE as EXPRESSIONS
+from auscult.cases.ids import counted
+from auscult.cases.instances import InstanceListing, list_instances
+from auscult.cases.listing import ListOptions
+from auscult.cases.problems import ListError
+from auscult.cases.walk import is_file
+from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.jobs.predict import Reader
+from auscult.jobs.runner import Progress
+from auscult.media.frames import frame_size
+from auscult.media.masks import read_mask
+from auscult.models.base import Request
+from auscult.record.digest import digest_file, digest_json
+from auscult.suites.core.conditions import Condition
+from auscult.suites.options import SCENES, refuse_unknown_splits
+from auscult.suites.rris import RrisOptions
+from auscult.suites.scene_source import scenes_of, unshown
+from auscult.types import Instance, Mask, MaskRef, Moment, Query
+
+NO_KIND: Final = "null"
+"""The kind of a negative sentence of which nobody says how it was made."""
+_STAGE: Final = "case"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RrisCase:
+    """A photograph and one sentence."""
+
+    id: str  # unique in the run
+    clip: str  # the photograph, or the video that it is of: what intervals draw as a whole
+    split: str  # ``seen``, ``unseen``, or the source's own word
+    text: str
+    frame: Path
+    size: tuple[int, int]  # (height, width)
+    target: MaskRef | None  # the true mask; None where the sentence names nothing
+    reference: str  # which sentences are of one object
+    kind: str  # the kind of negation; empty for a positive sentence
+    digest: str  # hash of what a model can see of it
+    truth: str  # hash of its true mask
+
+    @property
+    def frames(self) -> tuple[Path, ...]:
+        """Its picture."""
+        return (self.frame,)
+
+    @property
+    def about(self) -> dict[str, str | int]:
+        """What results need besides areas."""
+        return {"reference": self.reference, "kind": self.kind, "picture_px": self.size[0] * self.size[1]}
+
+    def mask(self) -> Mask | None:
+        """The true mask, bool (H, W); None where the sentence names nothing."""
+        return None if self.target is None else read_mask(self.target, size=self.size).mask
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A case as a model is asked about it; goes to a worker process."""
+
+    case: RrisCase
+    condition: Condition
+
+    def ask(self, reader: Reader) -> Request:
+        """The request."""
+        case = self.case
+        return Request(
+            id=case.id,
+            condition=self.condition.name,
+            names=(case.frame.stem,),
+            size=case.size,
+            query=Query(case.text),
+            frames=lambda: reader.frames(case.frames, case.size).copy(),
+        )
+
+
+@dataclass(slots=True)
+class CaseList:
+    """The cases of a listing."""
+
+    cases: list[RrisCase] = field(default_factory=list)
+    errors: list[ListError] = field(default_factory=list)
+
+
+def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
+    """List the sentences of the data; those of scenes that a silent, still picture cannot tell are left out."""
+    source = scenes_of(options, progress) if options.data == SCENES else Path(options.data)
+    if is_file(source / EXPRESSIONS):
+        source = source / EXPRESSIONS
+    listing = list_instances(source, ListOptions(images=options.images))
+    refuse_unknown_splits(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
+    hidden = unshown(source, still=True, null=True)
+    mine = [one for one in listing.instances if not options.splits or one.split in options.splits]
+    kept = tuple(one for one in mine if one.id not in hidden)
+    notes = listing.notes
+    if len(kept) < len(mine):
+        left = counted(len(mine) - len(kept), "sentence")
+        notes += (f"{left} of {len(mine):,} left out: sound or motion tells whom they mean, or that they mean nobody.",)
+    if not any(one.reference for one in kept):
+        notes += ("The data know no references: the sentences of a picture are taken as those of one.",)
+    return InstanceListing(
+        instances=kept, errors=listing.errors, layout=listing.layout, notes=notes, unopened=listing.unopened
+    )
+
+
+def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> CaseList:
+    """Make the cases; a sentence without picture, words or true mask is an error and costs itself."""
+    found, hash_of, size_of = CaseList(), cache(digest_file), cache(frame_size)
+    for instance in instances:
+        try:
+            found.cases.append(_case(instance, hash_of, size_of))
+        except AuscultError as error:
+            found.errors.append((instance.id, ErrorRecord.of(error, _STAGE)))
+        step()
+    found.cases.sort(key=lambda case: (case.clip, str(case.frame)))  # a worker keeps the picture of the last one
+    return found
+
+
+def _case(instance: Instance, hash_of: Callable[[Path], str], size_of: Callable[[Path], tuple[int, int]]) -> RrisCase:
+    text = (instance.query.text or "").strip()
+    if not text:
+        raise InputError(
+            "nothing says which object is meant",
+            expected="a referring expression, or one that names nothing",
+            path=instance.source,
+        )
+    moment = _moment(instance)
+    size, target = size_of(moment.frame), None if instance.absent else moment.target
+    seen = hash_of(moment.frame)
+    truth = "" if target is None else repr(target.segmentation)
+    if target is not None and target.path is not None:
+        truth = repr([hash_of(target.path) if target.path.is_file() else None, target.index])
+    return RrisCase(
+        id=instance.id,
+        clip=instance.clip,
+        split=instance.split,
+        text=text,
+        frame=moment.frame,
+        size=size,
+        target=target,
+        reference=instance.reference or f"{instance.clip}/{moment.frame.stem}",
+        kind=(instance.negation or NO_KIND) if instance.absent else "",
+        digest=digest_json([seen, text]),
+        truth=digest_json([instance.absent, truth]),
+    )
+
+
+def _moment(instance: Instance) -> Moment:
+    """The moment nearest to the middle; of a positive sentence one that shows the object."""
+    middle = (len(instance.moments) - 1) / 2
+    nearest = sorted(instance.moments, key=lambda one: abs(instance.moments.index(one) - middle))
+    for moment in nearest:
+        if instance.absent or _shows(moment):
+            return moment
+    raise InputError("the object is in no frame that has a true mask", path=instance.source)
+
+
+def _shows(moment: Moment) -> bool:
+    return moment.target is not None and bool(read_mask(moment.target, size=frame_size(moment.frame)).mask.any())

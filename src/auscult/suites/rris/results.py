@@ -1,0 +1,426 @@
+"""Areas to rIoU, mRR and their like, by kind of negation, with intervals over pictures; and their tables.
+
+The scores are those of ``score.masks.referring``; a reference of which a sentence has no answer is failed for what is
+counted by reference. *With an oracle of existence* is what a model's masks come to if every negative one is emptied:
+how much a perfect answer to "is it there?" would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import Any, Final
+
+from auscult.cases.ids import counted
+from auscult.outcome import Outcome, Scored, Undefined
+from auscult.report.tables import Table
+from auscult.score.masks import (
+    ReferringScore,
+    SentenceAreas,
+    ciou,
+    giou,
+    mask_ratio,
+    mask_ratios,
+    mrr,
+    n_acc,
+    precision_at,
+    r2vos_r,
+    referring_miou,
+    referring_oiou,
+    riou,
+    t_acc,
+)
+from auscult.score.masks.referring import ORIGIN, PRECISIONS
+from auscult.score.stats.few import SHARE
+from auscult.score.stats.ratios import mean_of_ratios, mean_ratio
+from auscult.score.stats.samples import Counts, Value
+from auscult.suites.core.conditions import CLEAN
+from auscult.suites.core.grid import Task
+from auscult.suites.core.numbers import NO_ANSWER, GridColumns, Number, minus, number_text, significant
+from auscult.suites.core.page import SPLITS, PagePart, SuiteResults
+from auscult.suites.core.tables import clips_note, signed, starred_note
+from auscult.suites.rris.scoring import IOU, METRICS, PAINTED
+
+BASELINES: Final = ("baseline.empty.v1", "baseline.full_frame.v1", "baseline.centre_box.v1")
+FLOOR: Final = (*BASELINES, "classical.lexicon.v1")
+"""What every run asks too: the baselines, and a segmenter without weights."""
+ORACLE: Final = " with an oracle of existence"
+PAPER: Final = ("mIoU", "mRR", "rIoU")
+"""The columns of Table 2; rIoU is the main one."""
+BY_KIND: Final = ("mRR", "rIoU", "mask ratio")
+_NO_UNIT: Final = Undefined("the reference has no sentence that it is of")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Metric:
+    """A score, and what it is counted by."""
+
+    score: Callable[[Sequence[SentenceAreas]], ReferringScore | Undefined]
+    by_reference: bool = False
+    of: tuple[bool, ...] = (True, False)  # positive sentences, negative ones
+
+    def units(self, sentences: Iterable[_Sentence]) -> dict[Hashable, None]:
+        """The references or sentences that it is of, by the keys of a score's ratio."""
+        mine = (one for one in sentences if one.exists in self.of)
+        return dict.fromkeys(one.reference if self.by_reference else (one.reference, one.id) for one in mine)
+
+
+_POSITIVE: Final = (True,)
+_NEGATIVE: Final = (False,)
+_SCORES: Final[Mapping[str, _Metric]] = {
+    "mIoU": _Metric(score=referring_miou, by_reference=True),
+    "mRR": _Metric(score=mrr, by_reference=True),
+    "rIoU": _Metric(score=riou, by_reference=True),
+    "oIoU": _Metric(score=referring_oiou, of=_POSITIVE),
+    **{f"P@{at:g}": _Metric(score=partial(precision_at, threshold=at), of=_POSITIVE) for at in PRECISIONS},
+    "gIoU": _Metric(score=giou),
+    "cIoU": _Metric(score=ciou),
+    "N-acc": _Metric(score=n_acc, of=_NEGATIVE),
+    "T-acc": _Metric(score=t_acc, of=_POSITIVE),
+    "mask ratio": _Metric(score=mask_ratio, of=_NEGATIVE),
+    "R": _Metric(score=r2vos_r),
+}
+_ORIGIN: Final = _Metric(score=lambda given: mask_ratios(given)[ORIGIN], of=_POSITIVE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sentence:
+    """A sentence that a model was asked; ``areas`` is None where it has no answer."""
+
+    reference: str
+    id: str
+    kind: str
+    areas: SentenceAreas | None
+
+    @property
+    def exists(self) -> bool:
+        return not self.kind
+
+
+class RrisTask(Task):
+    """Robust referring image segmentation."""
+
+    def results(self, view: GridColumns) -> SuiteResults:
+        """Numbers and tables from areas, not from means over sentences."""
+        return _results(view)
+
+
+TASK: Final = RrisTask(
+    suite="rris",
+    name="rris",
+    title="referring segmentation of what is there and what is not",
+    metrics=METRICS,
+    baselines=BASELINES,
+)
+
+
+def _results(view: GridColumns) -> SuiteResults:
+    splits = [split for split in SPLITS if split in view.grid.splits.values()]
+    numbers, tables = [*_numbers(view)], dict[str, Table]()
+    tables["general"] = _general(view, numbers)
+    for split in splits if len(splits) > 1 else ():
+        mine = replace(view, split=split)
+        found = [*_numbers(mine)]
+        tables[f"general__{split}"] = _general(mine, found)
+        numbers += found
+    tables |= {
+        "general_kinds": _kinds(view, numbers),
+        "general_more": _more(view, numbers),
+        "differences": _differences(view, numbers),
+    }
+    level = {(one.model, one.metric): one for one in numbers if (one.group, one.split) == (CLEAN, "")}
+    return SuiteResults(
+        view=view,
+        numbers=tuple(numbers),
+        tables={name: table for name, table in tables.items() if table.rows},
+        charts=(),
+        ranks=(),
+        uninformative=(),
+        unscored=tuple(model for model in _asked(view) if level[model, "mIoU"].value is None),
+        lead=_lead(view, level),
+        parts=_PARTS,
+    )
+
+
+_PARTS: Final[tuple[PagePart, ...]] = (
+    ("general", "What is painted for what is not there", "", ("general",), ()),
+    ("models", "Which model", "", ("differences",), ()),
+    ("answers", "What was asked", "", ("",), ()),
+)
+
+
+# --- numbers
+
+
+def _asked(view: GridColumns) -> list[str]:
+    return [model for model in view.grid.models if view.grid.is_complete(model, CLEAN)]
+
+
+def _sentences(view: GridColumns, model: str) -> list[_Sentence]:
+    """What a model was asked, without what is still to be asked."""
+    grid, found = view.grid, []
+    pixels = grid.pixels.get((model, CLEAN), {})
+    shares = grid.cell(model, CLEAN, PAINTED).values
+    waiting = grid.waiting.get((model, CLEAN), frozenset())
+    for case in view.cases:
+        if case in waiting:
+            continue
+        about = grid.about[case]
+        reference, kind, picture_px = str(about["reference"]), str(about["kind"]), int(about["picture_px"])
+        areas = None
+        if case in shares and case in pixels:
+            both, either = pixels[case]
+            predicted = round(shares[case] * picture_px)
+            areas = SentenceAreas(
+                reference=reference, id=case, picture=grid.cases[case], kind=kind, both_px=both,
+                predicted_px=predicted, truth_px=either - predicted + both, picture_px=picture_px,
+            )  # fmt: skip
+        found.append(_Sentence(reference=reference, id=case, kind=kind, areas=areas))
+    return found
+
+
+def _emptied(one: _Sentence) -> _Sentence:
+    """The sentence as an oracle of existence leaves it."""
+    return one if one.exists or one.areas is None else replace(one, areas=replace(one.areas, predicted_px=0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """How intervals are drawn: by whole pictures, the same ones for every model."""
+
+    view: GridColumns
+    pictures: Mapping[Hashable, Hashable]  # of every reference and sentence
+
+    @classmethod
+    def of(cls, view: GridColumns) -> _Drawing:
+        pictures: dict[Hashable, Hashable] = {}
+        for case in view.cases:
+            reference = str(view.grid.about[case]["reference"])
+            pictures[reference] = pictures[reference, case] = view.grid.cases[case]
+        return cls(view, pictures)
+
+    def words(self) -> dict[str, Any]:
+        return {"clusters": self.pictures, "rng": self.view.rng("levels")}
+
+
+def _numbers(view: GridColumns) -> Iterable[Number]:
+    drawing = _Drawing.of(view)
+    asked = {model: _sentences(view, model) for model in _asked(view)}
+    for model, sentences in asked.items():
+        for metric, how in _SCORES.items():
+            yield _level(drawing, model, metric, columns=_columns(how, sentences))
+        for kind in _kinds_of(view):
+            mine = _of_kind(sentences, kind)
+            for metric in BY_KIND:
+                yield _level(drawing, model, metric, columns=_columns(_SCORES[metric], mine), kind=kind)
+        yield _level(drawing, model, "mask ratio", columns=_columns(_ORIGIN, sentences), kind=ORIGIN)
+        if not view.grid.task.is_baseline(model):
+            right = list(map(_emptied, sentences))
+            for metric in PAPER:
+                yield _level(drawing, model + ORACLE, metric, columns=_columns(_SCORES[metric], right))
+    for first, second in combinations(sorted(asked, key=view.grid.task.is_baseline), 2):
+        for kind in ("", *_kinds_of(view)):
+            for metric in PAPER if not kind else ("mRR", "rIoU"):
+                yield _difference(drawing, (first, second), metric, asked=asked, kind=kind)
+
+
+def _kinds_of(view: GridColumns) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(kind for case in view.cases if (kind := str(view.grid.about[case]["kind"]))))
+
+
+def _of_kind(sentences: Sequence[_Sentence], kind: str) -> list[_Sentence]:
+    """The references that have negative sentences of a kind, with these and their positive ones."""
+    mine = {one.reference for one in sentences if one.kind == kind}
+    return [one for one in sentences if one.reference in mine and (one.exists or one.kind == kind)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """A score, and the values of its units with what they are over."""
+
+    score: ReferringScore | Undefined
+    values: Mapping[Hashable, Value]
+    over: Mapping[Hashable, float]
+
+
+def _columns(how: _Metric, sentences: Sequence[_Sentence]) -> _Columns:
+    unanswered = [one for one in sentences if one.areas is None]
+    failed = how.units(unanswered)
+    known = [
+        one.areas for one in sentences if one.areas is not None and not (how.by_reference and one.reference in failed)
+    ]
+    score = how.score(known)
+    values: dict[Hashable, Value] = dict.fromkeys(how.units(sentences), _NO_UNIT)
+    over: dict[Hashable, float] = {}
+    if isinstance(score, ReferringScore):
+        values |= score.ratio[0]
+        over |= score.ratio[1]
+    return _Columns(score=score, values=values | dict.fromkeys(failed, NO_ANSWER), over=over)
+
+
+def _level(drawing: _Drawing, model: str, metric: str, *, columns: _Columns, kind: str = "") -> Number:
+    view, score = drawing.view, columns.score
+    outcome: Outcome[float] = score
+    if isinstance(score, Undefined):
+        failed = sum(value is NO_ANSWER for value in columns.values.values())
+        left = Counts(n=0, failed=failed, undefined=len(columns.values) - failed, missing=0)
+        outcome = Undefined(score.reason, asdict(left))
+    elif metric != "R":  # below 1 without a lower end, and defined by what is taken from 1
+        outcome = mean_of_ratios([(columns.values, columns.over)], within=SHARE, **drawing.words())
+    return Number(
+        measure="level",
+        model=model,
+        metric=metric,
+        group=kind or CLEAN,
+        level="" if kind else CLEAN,
+        split=view.split,
+        outcome=outcome,
+        signature=_signature(view, model.removesuffix(ORACLE), score),
+    )
+
+
+def _signature(view: GridColumns, model: str, score: ReferringScore | Undefined) -> dict[str, Any]:
+    """How masks were compared, then how the score was made."""
+    made = score.signature.as_dict() if isinstance(score, Scored) else {}
+    pixels = {key: value for key, value in view.grid.signature(model, IOU).items() if key not in ("metric", "negative")}
+    return {**pixels, **made}
+
+
+def _difference(
+    drawing: _Drawing, pair: tuple[str, str], metric: str, *, asked: Mapping[str, list[_Sentence]], kind: str
+) -> Number:
+    """Of two models, reference by reference."""
+    view = drawing.view
+    first, second = (
+        _columns(_SCORES[metric], _of_kind(asked[model], kind) if kind else asked[model]) for model in pair
+    )
+    gap = {unit: minus(value, second.values[unit]) for unit, value in first.values.items() if unit in second.values}
+    return Number(
+        measure="difference",
+        model=" - ".join(pair),
+        metric=metric,
+        group=kind or CLEAN,
+        level="" if kind else CLEAN,
+        split=view.split,
+        outcome=mean_ratio(gap, **drawing.words()),
+        signature=_signature(view, pair[0], first.score),
+    )
+
+
+# --- tables
+
+
+def _by(numbers: Iterable[Number], view: GridColumns, measure: str) -> dict[tuple[str, str, str], Number]:
+    mine = (one for one in numbers if (one.measure, one.split) == (measure, view.split))
+    return {(one.model, one.metric, one.group): one for one in mine}
+
+
+def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
+    """The form of Table 2."""
+    level = _by(numbers, view, "level")
+    rows = []
+    for model in dict.fromkeys(model for model, _, group in level if group == CLEAN):
+        mine = [level[model, metric, CLEAN] for metric in PAPER]
+        rows.append((model, *(number_text(one, interval=True) for one in mine), _units(mine[-1])))
+    return Table(
+        title="Right masks, invented masks, and both together" + (f"; {view.split} objects" if view.split else ""),
+        header=("model", *PAPER, "references"),
+        rows=tuple(rows),
+        note="Percent. mRR: negative sentences with no pixel at all; rIoU: what is painted for them counts as union. "
+        f"{ORACLE.strip().capitalize()}: every mask for a negative sentence emptied. {_without(view)} "
+        f"{clips_note(level.values())}",
+    )
+
+
+def _units(number: Number) -> str:
+    counts = number.counts
+    if counts is None:
+        return "–"
+    left = [f"{counts.failed} failed"] if counts.failed else []
+    left += [f"{counts.undefined} undefined"] if counts.undefined else []
+    return f"{counts.n}" + (f" ({', '.join(left)})" if left else "")
+
+
+def _without(view: GridColumns) -> str:
+    """How many references lack which sentences."""
+    sides: dict[str, set[bool]] = {}
+    for case in view.cases:
+        about = view.grid.about[case]
+        sides.setdefault(str(about["reference"]), set()).add(not about["kind"])
+    negative, positive = (sum(side not in mine for mine in sides.values()) for side in (False, True))
+    return (
+        f"Of {counted(len(sides), 'reference')} {negative} have no negative sentence, so no mRR, and {positive} no "
+        "positive one, so no mIoU and no rIoU."
+    )
+
+
+def _kinds(view: GridColumns, numbers: Sequence[Number]) -> Table:
+    """By kind of negation; mask ratios in the form of Table 7."""
+    level, rows = _by(numbers, view, "level"), []
+    for model in _asked(view):
+        for kind in _kinds_of(view):
+            mine = [level[model, metric, kind] for metric in BY_KIND]
+            rows.append((model, kind, *(number_text(one, interval=True) for one in mine), _units(mine[-1])))
+        origin = level[model, "mask ratio", ORIGIN]
+        rows.append((model, "origin (positive)", "–", "–", number_text(origin, interval=True), _units(origin)))
+    return Table(
+        title="By kind of negation",
+        header=("model", "kind", *BY_KIND, "sentences"),
+        rows=tuple(rows),
+        note="Percent. Mask ratio: the share of the picture that is painted; of what is not there lower is better. "
+        f"{_without(view)} {clips_note(level.values())}",
+    )
+
+
+def _more(view: GridColumns, numbers: Sequence[Number]) -> Table:
+    level = _by(numbers, view, "level")
+    metrics = [metric for metric in _SCORES if metric not in PAPER]
+    return Table(
+        title="Other scores",
+        header=("model", *metrics),
+        rows=tuple((model, *(number_text(level[model, one, CLEAN]) for one in metrics)) for model in _asked(view)),
+        note="Percent; intervals are in cells.csv. oIoU and P@X are of positive sentences; gIoU, cIoU, N-acc and T-acc "
+        "those of generalized referring segmentation; R, of R2VOS, rises with any pixel on a positive sentence. "
+        f"{_without(view)}",
+    )
+
+
+def _differences(view: GridColumns, numbers: Sequence[Number]) -> Table:
+    found = _by(numbers, view, "difference")
+    pairs = dict.fromkeys((pair, group) for pair, _, group in found if not _of_baselines(pair, view.grid.task))
+    cells = {key: [found.get((key[0], metric, key[1])) for metric in PAPER] for key in pairs}
+    every = [one for mine in cells.values() for one in mine]
+    stars = significant(every)
+    rows = [
+        (pair, "all" if group == CLEAN else group, *(signed(one, stars) for one in mine))
+        for (pair, group), mine in cells.items()
+    ]
+    return Table(
+        title="Differences of models on the same references",
+        header=("first - second", "kind", *PAPER),
+        rows=tuple(rows),
+        note=f"Percentage points; above 0 the first is better. {starred_note(every)} {_without(view)} "
+        f"{clips_note(every)}",
+    )
+
+
+def _of_baselines(pair: str, task: Task) -> bool:
+    return all(map(task.is_baseline, pair.split(" - ")))
+
+
+def _lead(view: GridColumns, level: Mapping[tuple[str, str], Number]) -> str:
+    """What came out, in one paragraph."""
+    grid = view.grid
+    negative = sum(bool(grid.about[case]["kind"]) for case in view.cases)
+    pictures = len({grid.cases[case] for case in view.cases})
+    asked = f"{counted(len(view.cases), 'sentence')} about {counted(pictures, 'picture')} were asked"
+    sentences = [f"{asked}; {negative:,} of them name nothing that is there."]
+    for model in _asked(view):
+        if not grid.task.is_baseline(model):
+            texts = [f"{name} {number_text(level[model, name], interval=True)}" for name in ("rIoU", "mRR", "mIoU")]
+            oracle = level.get((model + ORACLE, "rIoU"))
+            sentences.append(f"{model}: {', '.join(texts)}; with an oracle of existence rIoU {number_text(oracle)}.")
+    sentences.append("An empty mask for everything has mRR 100.0 and rIoU 0.0.")
+    return " ".join(sentences)

@@ -1,0 +1,57 @@
+"""Stored predictions and true masks to areas, in worker processes; no prediction is drawn."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from auscult.errors import InputError
+from auscult.media.rle import Runs
+from auscult.outcome import Failed, Scored, Signature
+from auscult.record.schema import score_to_json
+from auscult.score.masks import SentenceAreas
+from auscult.suites.core.runner import ToScore
+from auscult.suites.rris.cases import Asked, RrisCase
+
+IOU: Final = "IoU"
+PAINTED: Final = "painted"
+METRICS: Final = (IOU, PAINTED)
+"""What is stored of each answer: its IoU, with pixels of intersection and union; the share of the picture painted."""
+
+
+class Scorer:
+    """Scores predictions in one process; keeps the true mask of the last reference."""
+
+    def __init__(self) -> None:
+        self._truth = ""
+        self._runs: Runs | None = None
+
+    def __call__(self, given: ToScore[Asked]) -> list[dict[str, Any]] | Failed:
+        """The rows of one prediction."""
+        row, case = given.row, given.prepared.case
+        if self._truth != case.truth:
+            mask = case.mask()
+            self._truth, self._runs = case.truth, None if mask is None else Runs.of(mask)
+        if len(row["counts"]) != 1 or list(row["size"]) != list(case.size):
+            raise InputError(
+                f"the stored prediction has {len(row['counts'])} masks of {row['size']}",
+                expected=f"one of {list(case.size)}",
+            )
+        areas = self._areas({"size": row["size"], "counts": row["counts"][0]}, case)
+        how: dict[str, Any] = {"task": "rris", "size": "the picture's"}
+        if row["threshold"] is not None:
+            how["threshold"] = row["threshold"]
+        about = {name: row[name] for name in ("key", "model", "condition")} | {
+            "clip": case.clip, "split": case.split, "truth": case.truth
+        }  # fmt: skip
+        pixels = {"both_px": areas.both_px, "either_px": areas.either_px}
+        iou = Scored(areas.iou, Signature.of(metric=IOU, negative="1 for an empty mask, else 0", **how))
+        share = Scored(areas.predicted_px / areas.picture_px, Signature.of(metric=PAINTED, over="the picture", **how))
+        return [
+            {**score_to_json(case.id, IOU, iou), **about, **pixels},
+            {**score_to_json(case.id, PAINTED, share), **about},
+        ]
+
+    def _areas(self, prediction: dict[str, Any], case: RrisCase) -> SentenceAreas:
+        return SentenceAreas.of(
+            prediction, self._runs, reference=case.reference, id=case.id, picture=case.clip, kind=case.kind
+        )

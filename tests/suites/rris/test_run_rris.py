@@ -1,0 +1,223 @@
+"""`auscult run rris`: sentences that name a block or nothing, models that know blocks by colour, and their record."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.errors import NothingToDo, UsageError
+from auscult.media.frames import write_frame
+from auscult.media.rle import encode
+from auscult.report.suite import read_page
+from auscult.score.masks import SentenceAreas, mrr, referring_miou, riou
+from auscult.suites.core.compare import write_comparison
+from auscult.suites.core.records import score_record
+from auscult.suites.registered import SuiteRun, options_of
+from auscult.suites.rris import SUITE
+
+SIZE = (24, 32)
+MODELS = """
+def note(name, query):
+    with open(__file__ + ".calls", "a") as file:
+        file.write(name + "\\n")
+
+
+def red(frames, query, **rest):
+    note("red", query)
+    return frames[..., 0] > 150
+
+
+def careful(frames, query, **rest):
+    note("careful", query)
+    return (frames[..., 0] > 150) & ("red block" in query.text)
+
+
+def picky(frames, query, **rest):
+    note("picky", query)
+    if query.text == "zebra":
+        raise RuntimeError("no zebras")
+    return frames[..., 0] > 150
+"""
+PICTURES = 7
+
+
+def block(number: int) -> np.ndarray[Any, Any]:
+    mask = np.zeros(SIZE, bool)
+    mask[4:14, number : number + 12] = True
+    return mask
+
+
+def lines() -> list[dict[str, Any]]:
+    """As `auscult stress negatives` writes them; picture 5 has no negative sentence, picture 6 no positive one."""
+    found = []
+    nothing = encode(np.zeros(SIZE, bool))
+    for number in range(PICTURES):
+        said = [("the red block", ""), ("block", "")] if number != 6 else []
+        said += [("zebra", "category"), ("the blue block", "attribute"), ("the red block by a cat", "relation")]
+        for at, (text, kind) in enumerate(said if number != 5 else said[:2], start=1):
+            row = {"id": f"{number}/{at}", "frame": f"frames/{number}.png", "text": text, "exists": not kind}
+            row |= {"mask": nothing if kind else encode(block(number)), "reference": f"r{number}"}
+            row |= {"category": "block", "split": "seen" if number % 2 else "unseen"}
+            found.append({**row, "negative": {"kind": kind}} if kind else row)
+    return found
+
+
+def material(folder: Path) -> Path:
+    for number in range(PICTURES):
+        frame = np.full((*SIZE, 3), 30, np.uint8)
+        frame[block(number), 0] = 220
+        frame[20:22, number, 0] = 220  # a few pixels more
+        write_frame(folder / f"data/frames/{number}.png", frame)
+    (folder / "data/items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines()))
+    (folder / "mine.py").write_text(MODELS)
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return material(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of one model, kept as `red`, and the same run with a second one in `out`."""
+    folder = material(tmp_path_factory.mktemp("rris"))
+    shutil.copytree(run(folder, "red").out, folder / "red")
+    run(folder, "careful")
+    return folder
+
+
+def run(home: Path, *models: str, **more: Any) -> SuiteRun:
+    names = [f"{home / 'mine.py'}:{name}" for name in models]
+    return SUITE.run(
+        options_of(SUITE, {"data": home / "data", "out": home / "out", "models": names, "workers": 0, **more})
+    )
+
+
+def calls(home: Path) -> list[str]:
+    return (home / "mine.py.calls").read_text().split()
+
+
+def expected(paints: Any) -> list[SentenceAreas]:
+    """The areas of a model that answers a sentence about a picture with a mask."""
+    return [
+        SentenceAreas.of(
+            paints(row["text"], int(row["frame"][7])),
+            block(int(row["frame"][7])) if row["exists"] else None,
+            reference=row["reference"], id=row["id"], picture=row["frame"],
+        )
+        for row in lines()
+    ]  # fmt: skip
+
+
+def seen(number: int) -> np.ndarray[Any, Any]:
+    mask = block(number)
+    mask[20:22, number] = True
+    return mask
+
+
+def cells(home: Path, **fields: Any) -> list[dict[str, Any]]:
+    rows = json.loads((home / "out/cells.json").read_text())
+    return [row for row in rows if all(row[name] == value for name, value in fields.items())]
+
+
+def test_numbers_are_those_of_the_scores_with_intervals_over_pictures(made: Path) -> None:
+    paints = {
+        "mine.red": lambda _, number: seen(number),
+        "mine.careful": lambda text, number: seen(number) & ("red block" in text),
+    }
+    for model, paint in paints.items():
+        for metric, score in (("rIoU", riou), ("mRR", mrr), ("mIoU", referring_miou)):
+            (cell,) = cells(made, measure="level", model=model, metric=metric, group="clean", split="")
+            found = score(expected(paint))
+            assert cell["value"] == pytest.approx(found.value)
+            assert (cell["n"], cell["undefined"], cell["failed"]) == (6, 1, 0)
+            assert "score_metric" in cell["signature"]
+            assert metric != "rIoU" or cell["low"] <= cell["value"] <= cell["high"]
+    (right,) = cells(made, model="mine.careful", metric="mRR", group="relation", measure="level", split="")
+    assert (right["value"], right["n"]) == (0.0, 6)
+    (wrong,) = cells(made, model="mine.careful", metric="mRR", group="category", measure="level", split="")
+    assert wrong["value"] == 1.0
+    assert {row["split"] for row in cells(made)} == {"", "seen", "unseen"}
+
+
+def test_tables_baselines_oracle_and_pages(made: Path) -> None:
+    tables = score_record(made / "out", SUITE).tables
+    rows = {row[0]: row for row in tables["general"].rows}
+    assert rows["baseline.empty.v1"][2].startswith("100.0")
+    assert rows["baseline.full_frame.v1"][2].startswith("0.0")
+    assert {"baseline.centre_box.v1", "classical.lexicon.v1"} <= rows.keys()
+    assert rows["mine.red with an oracle of existence"][2].startswith("100.0")
+    assert rows["mine.red"][-1] == "6 (1 undefined)"
+    for name in ("general", "general_kinds", "general_more", "differences"):
+        assert "1 have no negative sentence, so no mRR, and 1 no positive one" in tables[name].note
+    kinds = {row[1] for row in tables["general_kinds"].rows}
+    assert kinds == {"category", "attribute", "relation", "origin (positive)"}
+    page = read_page(made / "out")
+    sections = {one.name: one for one in page.sections}
+    assert sections.keys() == {"general", "models", "answers", "invented", "missed"}
+    worst = sections["invented"].examples
+    assert len(worst) == PICTURES - 1  # one a picture
+    assert dict(worst[0].facts)["should be"] == "nothing"
+    assert (made / "out" / worst[0].file).is_file()
+    assert "mine.red: rIoU" in page.lead
+
+
+def test_a_model_that_is_added_computes_itself_alone(made: Path) -> None:
+    assert calls(made) == ["red"] * len(lines()) + ["careful"] * len(lines())
+
+
+def test_its_record_is_compared_without_a_model(made: Path, home: Path) -> None:
+    both = score_record(made / "out", SUITE).tables["general"].rows
+    other = run(home, "careful", data=made / "data").out
+    found = write_comparison([made / "red", other], SUITE, home / "compared").tables
+    assert set(both) == set(found["general"].rows)
+    pairs = {row[:2] for row in found["differences"].rows}
+    assert {("mine.red - mine.careful", kind) for kind in ("all", "category", "attribute", "relation")} <= pairs
+
+
+def test_a_failure_costs_its_reference_and_is_counted(home: Path) -> None:
+    made = run(home, "picky")
+    assert made.summary.failed == 6
+    (cell,) = cells(home, model="mine.picky", metric="rIoU", group="clean", measure="level", split="")
+    assert (cell["n"], cell["failed"]) == (1, 6)  # picture 5 has no negative sentence
+    (pixels,) = cells(home, model="mine.picky", metric="mask ratio", group="clean", measure="level", split="")
+    assert (pixels["n"], pixels["failed"]) == (12, 6)
+
+
+def test_refs_as_released_with_exist(home: Path) -> None:
+    images = [{"id": n, "file_name": f"{n}.png", "height": SIZE[0], "width": SIZE[1]} for n in range(2)]
+    marks = [{"id": 10 + n, "image_id": n, "category_id": 1, "segmentation": encode(block(n))} for n in range(2)]
+    coco = {"images": images, "annotations": marks, "categories": [{"id": 1, "name": "block"}]}
+    sentences = [
+        {"sent_id": 1, "sent": "red block", "raw": "red block", "tokens": []},
+        {"sent_id": 2, "sent": "zebra", "raw": "zebra", "tokens": [], "exist": False},
+    ]
+    refs = [
+        {"ref_id": 5 + n, "ann_id": 10 + n, "image_id": n, "category_id": 1, "split": "val", "sentences": sentences}
+        for n in range(2)
+    ]
+    folder = home / "rrefcoco"
+    folder.mkdir()
+    (folder / "refs(unc).p").write_bytes(pickle.dumps(refs))
+    (folder / "instances.json").write_text(json.dumps(coco))
+    made = run(home, "red", data=folder, images=home / "data/frames")
+    (cell,) = cells(home, model="mine.red", metric="mRR", group="null", measure="level", split="")
+    assert (cell["value"], cell["n"]) == (0.0, 2)
+    assert made.summary.n == 4 * 5
+
+
+def test_what_cannot_be_run_is_refused(home: Path) -> None:
+    with pytest.raises(UsageError, match="no model was named"):
+        run(home)
+    with pytest.raises(UsageError, match="does not segment a picture by a sentence"):
+        run(home, models=["classical.flow.v1"])
+    (home / "data/items.jsonl").write_text(json.dumps({**lines()[0], "text": " "}) + "\n")
+    with pytest.raises(NothingToDo, match="holds no sentence"):
+        run(home, "red")
