@@ -14,6 +14,7 @@ import csv
 import hashlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,11 +33,14 @@ from auscult.score.stats.few import SHARE, Range
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGE: Final = ROOT / "docs" / "referring.md"
 LABELS: Final = ROOT / "tests" / "language" / "data" / "referring_labels.jsonl"
+SECOND_LABELS: Final = LABELS.with_name("referring_labels_second.jsonl")
 SEED: Final = 9
-DRAWN: Final = {"ref_avs": 200, "refcocos": 100}
+DRAWN: Final = {"ref_avs": 200, "refcocos": 100, "ref_youtube_vos": 150}
+MOST_OF_A_CLUSTER: Final = {"ref_youtube_vos": 2}
 PARTS: Final = ("attributes", "attributes with kind", "related noun", "relation, all words", "negation")
 
-Half: TypeAlias = Literal["dev", "held-out"]
+Half: TypeAlias = Literal["dev", "held-out", "second annotator, Ref-YouTube-VOS"]
+SECOND: Final = "second annotator, Ref-YouTube-VOS"
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,9 @@ class Labelled:
 
     @property
     def half(self) -> Half:
-        """By a hash of the video or picture."""
+        """Who labelled it, and by a hash of the video or picture what the first annotator tuned on."""
+        if self.source == "ref_youtube_vos":
+            return SECOND
         return "held-out" if hashlib.sha256(self.cluster.encode()).digest()[0] % 2 else "dev"
 
 
@@ -63,24 +69,43 @@ def material(data: Path) -> dict[str, list[tuple[str, str, str]]]:
     with (folder / "ref_avs_expressions.csv").open(encoding="utf-8", newline="") as file:
         videos = [(row["exp"], row["uid"], row["vid"]) for row in csv.DictReader(file)]
     human = json.loads((folder / "refcocos_sentences.json").read_text(encoding="utf-8"))
-    return {"ref_avs": videos, "refcocos": [(row["sentence"], row["image"], row["image"]) for row in human]}
+    natural = json.loads((folder / "ref_youtube_vos_expressions.json").read_text(encoding="utf-8"))["videos"]
+    return {
+        "ref_avs": videos,
+        "refcocos": [(row["sentence"], row["image"], row["image"]) for row in human],
+        "ref_youtube_vos": [
+            (said["exp"], f"{video}/{number}", video)
+            for video, entry in natural.items()
+            for number, said in entry["expressions"].items()
+        ],
+    }
 
 
 def drawn(rows: Sequence[tuple[str, str, str]], source: str) -> list[int]:
-    """The rows that were labelled: in random order, the first of each text."""
+    """The rows that were labelled: in random order, the first of each text, no more of a cluster than allowed."""
     first: dict[str, int] = {}
+    of_cluster: Counter[str] = Counter()
     for row in generator(SEED, "referring", source).permutation(len(rows)):
-        first.setdefault(" ".join(word.low for word in words(rows[row][0])), int(row))
+        sentence, _, cluster = rows[row]
+        text = " ".join(word.low for word in words(sentence))
+        if text in first or of_cluster[cluster] == MOST_OF_A_CLUSTER.get(source):
+            continue
+        first[text] = int(row)
+        of_cluster[cluster] += 1
         if len(first) == DRAWN[source]:
             break
     return sorted(first.values())
 
 
 def labelled(data: Path) -> list[Labelled]:
-    """The labels with their sentences."""
+    """The labels with their sentences: the first annotator's, and of the second's those with more than a head."""
     rows = material(data)
-    read = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
+    read = _lines(LABELS) + [label for label in _lines(SECOND_LABELS) if "relation" in label]
     return [_labelled(label, rows[label["source"]][label["row"]]) for label in read]
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _labelled(label: dict[str, Any], row: tuple[str, str, str]) -> Labelled:

@@ -173,7 +173,7 @@ def test_the_labels_are_those_that_the_seed_draws(data: Path) -> None:
     labels = numbers.labelled(data)
     for source, rows in numbers.material(data).items():
         assert [one.row for one in labels if one.source == source] == numbers.drawn(rows, source)
-    assert len(labels) == 300
+    assert len(labels) == 450
 
 
 def test_finds_the_head_of_real_expressions_that_it_was_not_tuned_on(data: Path) -> None:
