@@ -190,6 +190,15 @@ def test_finds_the_head_of_real_expressions_that_it_was_not_tuned_on(data: Path)
     assert made.f1("negation")[2] > 0.98
 
 
+def test_finds_the_head_of_natural_expressions_that_another_annotator_labelled(data: Path) -> None:
+    made = numbers.measure([one for one in numbers.labelled(data) if one.half == numbers.SECOND])
+    right = made.right()
+    assert len(right) == 150
+    assert sum(right) >= 0.95 * len(right)
+    assert made.f1("attributes with kind")[2] > 0.8
+    assert made.f1("relation, all words")[2] > 0.85
+
+
 def test_the_page_is_as_measured(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["referring_numbers.py", "--data", str(data), "--check"])
     assert numbers.main() == 0, 'stale; run: python tools/referring_numbers.py --data "$AUSCULT_DATA"'
