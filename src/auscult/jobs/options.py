@@ -607,9 +607,12 @@ class TrainOptions:
     """What to train and how; a recipe leaves aside what it has no use for.
 
     Attributes:
-        name: What to train: prompted-mask, cues, scenes-identity.
+        name: What to train: prompted-mask, cues, scenes-identity, rris.
         out: Output folder; the same command again continues in it.
-        data: Folder of real material; for prompted-mask also an INPUT with truth to fit to.
+        data: Folder of real material; for prompted-mask also an INPUT with truth; for rris an INPUT with expressions.
+        images: For rris: folder of the pictures, of data that does not say where they are.
+        model: For rris: refsegformer, lavt, lavt+, existence, each also @FOLDER to go on from; or clipseg@FOLDER.
+        config: For rris: paper, release, small, or a YAML file of settings.
         seed: The same seed makes the same material.
         samples: Samples to train on in all.
         minutes: Stop after this long; the same command goes on.
@@ -621,6 +624,9 @@ class TrainOptions:
     name: Annotated[str, Flag(metavar="NAME", positional=True)]
     out: Annotated[Path, Flag(read=out_path, metavar="<path>")]
     data: Path | None = None
+    images: Path | None = None
+    model: str = "refsegformer"
+    config: str = "small"
     seed: int = 0
     samples: Annotated[int | None, Flag(least=1)] = None
     minutes: Annotated[float | None, Flag(least=0.0)] = None

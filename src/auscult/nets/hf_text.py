@@ -33,20 +33,20 @@ _SIDE: Final = 352
 class ClipSeg:
     """A loaded model."""
 
-    _net: Loaded
-    _prepared: Preparation
+    net: Loaded
+    prepared: Preparation
 
     def heat(self, frames: Frames, text: str) -> NDArray[np.float32]:
         """How likely each pixel is meant, float32 (T, H, W) in [0, 1]: the sigmoid of the map, enlarged linearly."""
         import torch
         from torch.nn.functional import interpolate
 
-        net, start = self._net, 0
+        net, start = self.net, 0
         found = np.empty(frames.shape[:3], np.float32)
         with torch.inference_mode():
             meant = self._meant(text)
             for batch in batches(frames, _SENTENCES):
-                pixels = self._prepared(batch).to(net.device)
+                pixels = self.prepared(batch).to(net.device)
                 logits = net.model(
                     pixel_values=pixels, conditional_embeddings=meant.expand(len(batch), -1)
                 ).logits.reshape(len(batch), 1, *pixels.shape[-2:])
@@ -58,9 +58,9 @@ class ClipSeg:
 
     def _meant(self, text: str) -> Any:
         """The sentence as the decoder takes it, a tensor (1, d)."""
-        most = self._net.model.config.text_config.max_position_embeddings
-        tokens = self._net.tokens([text], truncation=True, max_length=most, return_tensors="pt").to(self._net.device)
-        return self._net.model.get_conditional_embeddings(batch_size=1, **tokens)
+        most = self.net.model.config.text_config.max_position_embeddings
+        tokens = self.net.tokens([text], truncation=True, max_length=most, return_tensors="pt").to(self.net.device)
+        return self.net.model.get_conditional_embeddings(batch_size=1, **tokens)
 
 
 def load_clipseg(path: Path) -> ClipSeg:

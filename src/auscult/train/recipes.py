@@ -26,7 +26,7 @@ def run(options: TrainOptions, progress: Progress | None = None) -> Iterator[Pat
         ) from error
 
 
-_OF_THE_EXTRA: Final = frozenset({"torch", "onnx", "sklearn", "ai_edge_litert"})
+_OF_THE_EXTRA: Final = frozenset({"torch", "onnx", "sklearn", "ai_edge_litert", "accelerate", "safetensors", "yaml"})
 
 
 def _cues(options: TrainOptions, progress: Progress) -> Iterator[Path]:
@@ -48,8 +48,14 @@ def _scenes_identity(options: TrainOptions, progress: Progress) -> Iterator[Path
     yield from scenes_identity(options, progress)
 
 
+def _rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.rris.loop import rris
+
+    yield from rris(options, progress)
+
+
 Recipe = Callable[[TrainOptions, Progress], Iterator[Path]]
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
-    {"cues": _cues, "prompted-mask": _prompted_mask, "scenes-identity": _scenes_identity}
+    {"cues": _cues, "prompted-mask": _prompted_mask, "scenes-identity": _scenes_identity, "rris": _rris}
 )
 NAMES: Final[tuple[str, ...]] = tuple(RECIPES)

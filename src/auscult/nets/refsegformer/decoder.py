@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from auscult.nets.refsegformer.settings import LAST, Design
-from auscult.nets.refsegformer.vltf import Attention, Fused, flat, unflat, up, zero_norm
+from auscult.nets.refsegformer.vltf import Attention, Fused, added_norm, flat, unflat, up
 
 _WIDTH: Final = 256
 _HEADS: Final = 8
@@ -24,7 +24,7 @@ _FEED: Final = 1024
 class Fpn(nn.Module):
     """Each level is enlarged, put beside the next finer one and convolved twice; widths are the encoder's.
 
-    Where a VLTF was, positions attend to its tokens once more, added behind a norm whose gain begins at 0.
+    Where a VLTF was, positions attend to its tokens once more, added behind a norm.
     """
 
     def __init__(self, design: Design) -> None:
@@ -55,7 +55,7 @@ class TokenRead(nn.Module):
     def __init__(self, width: int, design: Design) -> None:
         super().__init__()
         self.attention = Attention(width, heads=width // design.head_width)
-        self.norm = zero_norm(width)
+        self.norm = added_norm(width, design)
 
     def forward(self, given: Tensor, fused: Fused) -> Tensor:
         """Read into (n, c, h, w)."""

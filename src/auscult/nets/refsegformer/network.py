@@ -6,9 +6,10 @@ Wu et al. 2024, "Towards Robust Referring Image Segmentation" (IEEE TIP; arXiv 2
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from torch import Tensor, nn
+from torch.nn import functional
 
 from auscult.nets.refsegformer.decoder import Deformable, Fpn
 from auscult.nets.refsegformer.settings import LAST, Design
@@ -62,13 +63,16 @@ class ExistenceHead(nn.Module):
         return self.mu((found * held).sum(dim=1) / held.sum(dim=1))[:, 0]
 
 
+_DECODERS: Final[dict[str, type[Fpn | Deformable]]] = {"fpn": Fpn, "deformable": Deformable}
+
+
 class RefSegformer(nn.Module):
     """Encoders, a fusion behind each stage of ``design.fused``, a decoder, and the existence head.
 
     Eq. 3 as printed gives V_3 and V_4 no stage of their own: it says V_i = V_{i-1} + sigma(F_i), of two sizes. Our
     reading, which is also the release's: V_i = v_i(V_{i-1} + sigma(F_{i-1})). The next stage sees the picture's
-    features with the normalised fusion added; sigma is a batch norm whose gain begins at 0, so that a pretrained
-    encoder is undisturbed at first. The decoder gets V_1 and F_2, F_3, F_4; V_i itself where no fusion was.
+    features with the normalised fusion added. Sigma is a batch norm; beside a pretrained encoder its gain begins at 0,
+    so that nothing is disturbed at first (release). The decoder gets V_1 and F_2, F_3, F_4; V_i where no fusion was.
     """
 
     def __init__(self, design: Design, *, vision: nn.Module, text: nn.Module) -> None:
@@ -82,11 +86,10 @@ class RefSegformer(nn.Module):
                 for at in design.fused
             }
         )
-        self.decoder = Fpn(design) if design.decoder == "fpn" else Deformable(design)
+        self.decoder = _DECODERS[design.decoder](design) if design.decoder != "none" else None
+        width = design.widths[-1] if self.decoder is None else self.decoder.width
         tokens = design.widths[design.existence_stage - 1]
-        self.head = (
-            ExistenceHead(self.decoder.width, tokens=tokens, design=design) if design.existence != "none" else None
-        )
+        self.head = ExistenceHead(width, tokens=tokens, design=design) if design.existence != "none" else None
 
     def forward(self, pictures: Tensor, ids: Tensor, known: Tensor) -> Segmentation:
         """As ``Segmenter`` says."""
@@ -113,6 +116,34 @@ class RefSegformer(nn.Module):
                 seen = seen if found.onward is None else seen + found.onward
                 shown = seen if self.design.decoder_input == "sum" else found.features
             kept.append(shown)
-        features, masks = self.decoder(kept, fused)
+        features, masks = (kept[-1], []) if self.decoder is None else self.decoder(kept, fused)
         existence = self.head(features, fused[self.design.existence_stage]) if self.head is not None else None
         return Segmentation(masks, existence, [one.attention for one in fused.values()])
+
+
+class TwoStage(nn.Module):
+    """The paper's two-stage baseline: one network draws, another says whether the target is there (Sec. 4.1).
+
+    Args:
+        segmenter: Draws masks; trained on true sentences alone it is a plain referring segmenter.
+        classifier: Has an existence head.
+    """
+
+    def __init__(self, segmenter: nn.Module, classifier: nn.Module) -> None:
+        super().__init__()
+        self.segmenter, self.classifier = segmenter, classifier
+
+    def forward(self, pictures: Tensor, ids: tuple[Tensor, Tensor], known: tuple[Tensor, Tensor]) -> Segmentation:
+        """As ``Segmenter``, the sentence read by each network's own reader."""
+        drawn = self.segmenter(pictures, ids[0], known[0])
+        return Segmentation(drawn.masks, self.classifier(pictures, ids[1], known[1]).existence)
+
+
+def predicted(found: Segmentation, size: tuple[int, int]) -> Tensor:
+    """Masks of ``size`` (height, width), bool (n, H, W): where M_1, enlarged linearly, is higher for the target.
+
+    Empty where the head says that nothing is there: a probability below .5.
+    """
+    logits = functional.interpolate(found.masks[0].float(), size=size, mode="bilinear", align_corners=False)
+    masks = logits[:, 1] > logits[:, 0]
+    return masks if found.existence is None else masks & (found.existence >= 0)[:, None, None]

@@ -11,7 +11,7 @@ _MOST: Final = 512
 _WIDEST: Final = 4096
 Fusion: TypeAlias = Literal["vltf", "pwan"]
 MemoryReads: TypeAlias = Literal["vision_text", "text"]
-Decoder: TypeAlias = Literal["fpn", "deformable"]
+Decoder: TypeAlias = Literal["fpn", "deformable", "none"]
 ExistenceQuery: TypeAlias = Literal["vision", "tokens", "none"]
 Existence: TypeAlias = Literal["joint", "detached"]
 
@@ -34,7 +34,8 @@ class Design:
         memory: Memory tokens of a VLTF.
         blank: Blank tokens of a VLTF.
         memory_reads: What memory tokens attend to: the text that has seen the picture (paper), or the text (release).
-        decoder: ``fpn`` (Eq. 4), or ``deformable``: six layers of deformable attention before one mask (Table 6).
+        decoder: ``fpn`` (Eq. 4), or ``deformable``: six layers of deformable attention before one mask
+            (Table 6); or ``none``: no masks, a classifier of existence alone, as the two-stage baseline has.
         decoder_tokens: Whether the FPN attends to the tokens once more where a VLTF was; the paper is silent, the
             release does so, and only so the paper's size is met.
         decoder_input: ``fused``, F_i as in Eq. 4; or ``sum``, V_i + sigma(F_i), what the next stage sees too.
@@ -79,5 +80,7 @@ class Design:
             )
         if not all(1 <= size <= _WIDEST for size in (*self.widths, self.text_width, *self.depths)):
             raise ValueError(f"a width or depth is not from 1 to {_WIDEST}")
+        if self.existence == self.decoder == "none":
+            raise ValueError("a network has a decoder, an existence head, or both")
         if self.existence != "none" and self.existence_stage not in self.fused:
             raise ValueError(f"existence_stage is {self.existence_stage}, which is not fused")

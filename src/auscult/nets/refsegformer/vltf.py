@@ -66,7 +66,7 @@ class Vltf(nn.Module):
         self.read = Attention(width, heads=heads)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3 if self.look is not None else 2))
         self.out = nn.Conv2d(width, width, 1)
-        self.sigma = zero_norm(width) if leads_on else None
+        self.sigma = added_norm(width, design) if leads_on else None
 
     def forward(self, vision: Tensor, text: Tensor, known: Tensor) -> Fused:
         """Fuse V_i (n, c, h, w) with words (n, t, d), of which ``known``, bool (n, t), are no padding."""
@@ -74,8 +74,8 @@ class Vltf(nn.Module):
         words = self.text(text)
         if self.look is not None:
             words = self.norms[2](self.look(words, seen)[0])
-        conditional, _ = self.condition(self.memory.expand(len(words), -1, -1), words, known)
-        tokens = self.norms[0](torch.cat([self.blank.expand(len(words), -1, -1), conditional], dim=1))
+        conditional, _ = self.condition(self.memory, words, known)
+        tokens = self.norms[0](torch.cat([self.blank.expand(words.shape[0], -1, -1), conditional], dim=1))
         found, attention = self.read(seen, tokens)
         features = self.out(unflat(self.norms[1](found), vision))
         return Fused(features, self.sigma(features) if self.sigma is not None else None, tokens, None, attention)
@@ -111,10 +111,11 @@ class Pwan(nn.Module):
         )
 
 
-def zero_norm(width: int) -> nn.BatchNorm2d:
-    """A batch norm whose gain begins at 0, so that what it is added to passes unchanged at first."""
+def added_norm(width: int, design: Design) -> nn.BatchNorm2d:
+    """A batch norm of what is added; beside a pretrained encoder its gain begins at 0, which disturbs nothing."""
     norm = nn.BatchNorm2d(width)
-    nn.init.zeros_(norm.weight)
+    if design.vision == "swin":
+        nn.init.zeros_(norm.weight)
     return norm
 
 

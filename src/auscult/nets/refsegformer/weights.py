@@ -101,6 +101,7 @@ def begin(
     text: str | None = None,
     words: Sequence[str] = (),
     drop_path: float | None = None,
+    checkpointing: bool = False,
 ) -> Model:
     """A network to train: encoders with public weights where the design has such, all else new.
 
@@ -110,16 +111,18 @@ def begin(
         text: Folder or hub name of a BERT with its tokenizer; for ``design.text`` of ``bert``.
         words: Vocabulary; for ``design.text`` of ``small``.
         drop_path: Stochastic depth of Swin; None for what its settings say.
+        checkpointing: Encoders of ``transformers`` compute again what they forget.
 
     Raises:
         UsageError: A folder is missing, damaged or of another model, see ``hf_folder.check_folder``.
     """
     seen = read = None
     if design.vision == "swin":
-        design, seen = _swin(design, _needed(vision, "vision", SWIN), drop_path)
+        design, seen = _swin(design, _needed(vision, "vision", SWIN), drop_path=drop_path, checkpointing=checkpointing)
     if design.text == "bert":
         found = load(check_folder(_needed(text, "text", BERT), BERT))
         design = replace(design, text_width=found.model.config.hidden_size)
+        _checkpoint(found.model, checkpointing=checkpointing)
         read = found
     reader: Reader = WordReader(words, tokens=design.tokens)
     if read is not None:
@@ -137,7 +140,7 @@ def _joined(design: Design, read: Reader, *, vision: torch.nn.Module, text: torc
     )
 
 
-def _swin(design: Design, path: Path, drop_path: float | None) -> tuple[Design, SwinStages]:
+def _swin(design: Design, path: Path, *, drop_path: float | None, checkpointing: bool) -> tuple[Design, SwinStages]:
     folder = check_folder(path, SWIN)
     if drop_path is not None:
         folder = replace(folder, settings={**folder.settings, "drop_path_rate": drop_path})
@@ -155,8 +158,14 @@ def _swin(design: Design, path: Path, drop_path: float | None) -> tuple[Design, 
             path=path,
             expected=f"`side` of {32 * model.config.window_size} or more",
         )
+    _checkpoint(model, checkpointing=checkpointing)
     widths = tuple(model.config.embed_dim * 2**at for at in range(LAST))
     return replace(design, widths=widths), SwinStages(model, mean=mean, std=std)
+
+
+def _checkpoint(model: Any, *, checkpointing: bool) -> None:
+    if checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
 
 def _needed(name: str | None, which: str, family: Family) -> Path:

@@ -1,0 +1,177 @@
+"""What a segmenter learns from: references of an INPUT with their sentences, true and false, and batches of them.
+
+A reference is an object of a picture or clip. Each epoch shows one of its sentences, by turns a true and a false one
+(Sec. 4.3: 1:1); a false one has an empty mask. A batch follows from (seed, number) and the references alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.cases.instances import InstanceListing, list_instances
+from auscult.cases.listing import ListOptions
+from auscult.errors import AuscultError, InputError, UsageError
+from auscult.media.frames import read_frame
+from auscult.media.masks import read_mask
+from auscult.rng import generator
+from auscult.suites.scene_source import unshown
+from auscult.train.rris.plan import Plan
+from auscult.types import Instance, Moment
+
+_TRIES: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """An object, or a picture about which only false sentences are known."""
+
+    id: str
+    moments: tuple[Moment, ...]  # where it may be shown; targets None where there is no object
+    true: tuple[str, ...]
+    false: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Batch:
+    """References, each with one sentence."""
+
+    pictures: NDArray[np.uint8]  # (n, side, side, 3), RGB
+    truth: NDArray[np.bool_]  # (n, side, side), empty for a false sentence
+    texts: tuple[str, ...]
+    exists: NDArray[np.bool_]  # (n,)
+
+
+def read_references(source: Path, plan: Plan, *, images: Path | None = None) -> tuple[list[Reference], InstanceListing]:
+    """List the references of an INPUT that a plan learns from; no picture is opened.
+
+    ``images`` is the folder of the pictures, where the data does not say. Of generated scenes, sentences that sound or
+    motion decides are left out, as in ``auscult run rris``. False sentences that name no reference are dealt out among
+    those of their picture or clip.
+    """
+    listing = list_instances(source, ListOptions(images=images))
+    hidden = unshown(source, still=True, null=True)
+    clips: dict[str, list[Instance]] = defaultdict(list)
+    for instance in listing.instances:
+        if instance.query.text and instance.id not in hidden:
+            clips[instance.clip].append(instance)
+    found = [one for clip in clips.values() for one in _of_clip(clip, plan)]
+    if not found:
+        raise UsageError(
+            "there is nothing to learn from",
+            expected=f"expressions of the split {plan.split!r} with true masks",
+            hint="; ".join(listing.notes),
+            path=source,
+        )
+    return found, listing
+
+
+def _of_clip(clip: Sequence[Instance], plan: Plan) -> list[Reference]:
+    """The references of a clip; null expressions may have a split of their own, and count to that of the others."""
+    there = [one for one in clip if not one.absent]
+    if {one.split for one in there or clip} - {plan.split, ""}:
+        return []
+    true: dict[Hashable, list[Instance]] = defaultdict(list)
+    for one in there:
+        true[one.reference or _target(one)].append(one)
+    false: dict[Hashable, list[Instance]] = defaultdict(list)
+    keys = cycle(true)
+    for one in () if plan.positives_only else (one for one in clip if one.absent):
+        known = one.reference and (one.reference in true or not true)
+        false[one.reference if known else next(keys, "")].append(one)
+    return [
+        Reference(
+            id=(true[key] if key in true else false[key])[0].id,
+            moments=(true[key] if key in true else false[key])[0].moments,
+            true=_texts(true.get(key, ())),
+            false=_texts(false.get(key, ())),
+        )
+        for key in dict.fromkeys((*true, *false))
+    ]
+
+
+def _texts(instances: Sequence[Instance]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.query.text for one in instances if one.query.text))
+
+
+def _target(instance: Instance) -> Hashable:
+    """What tells the objects of a clip apart: the file and index, or the outline, of the first true mask."""
+    for moment in instance.moments:
+        if moment.target is not None:
+            ref = moment.target
+            return (moment.frame, ref.path, ref.index, str(ref.segmentation))
+    return instance.id
+
+
+class Feed:
+    """Makes the batches of a plan."""
+
+    def __init__(self, references: Sequence[Reference], plan: Plan, *, seed: int) -> None:
+        self.references, self.plan, self.seed = references, plan, seed
+        self.each = max(1, len(references) // plan.batch)
+        self.steps = self.each * plan.epochs
+
+    def batch(self, number: int, *, process: int = 0, processes: int = 1) -> Batch:
+        """A batch by its number: the part of it that one of several processes computes."""
+        epoch, at = divmod(number, self.each)
+        order = generator(self.seed, "rris", "order", epoch).permutation(len(self.references))
+        size = self.plan.batch
+        chosen = np.take(order, np.arange(at * size, (at + 1) * size), mode="wrap")[process::processes]
+        rng = generator(self.seed, "rris", "batch", number, process)
+        shown = [self._shown(int(which), epoch, rng) for which in chosen]
+        return Batch(
+            pictures=np.stack([one[0] for one in shown]),
+            truth=np.stack([one[1] for one in shown]),
+            texts=tuple(one[2] for one in shown),
+            exists=np.array([one[3] for one in shown], dtype=np.bool_),
+        )
+
+    def _shown(
+        self, which: int, epoch: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.uint8], NDArray[np.bool_], str, bool]:
+        """A reference in an epoch; where its picture cannot be read, another one."""
+        for _ in range(_TRIES):
+            reference = self.references[which]
+            try:
+                return self._drawn(reference, epoch, rng)
+            except (AuscultError, cv2.error):
+                which = int(rng.integers(len(self.references)))
+        raise InputError(f"{_TRIES} references in a row cannot be read", hint="are the pictures where the data says?")
+
+    def _drawn(
+        self, reference: Reference, epoch: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.uint8], NDArray[np.bool_], str, bool]:
+        first = int(generator(self.seed, "rris", "first", reference.id).integers(2))
+        true = bool((first + epoch) % 2) if reference.true and reference.false else bool(reference.true)
+        texts = reference.true if true else reference.false
+        text = " ".join(texts) if self.plan.text_prompt else texts[int(rng.integers(len(texts)))]
+        side = self.plan.design.side
+        moments = [one for one in reference.moments if one.target is not None] if true else reference.moments
+        for at in rng.permutation(len(moments)).tolist():
+            frame = read_frame(moments[at].frame)
+            target = moments[at].target if true else None
+            mask = read_mask(target, size=(frame.shape[0], frame.shape[1])).mask if target is not None else None
+            if mask is None or mask.any():
+                return _resized(frame, side), _truth(mask, side), text, true
+        raise InputError(f"{reference.id} is seen in none of its frames")
+
+
+def _resized(frame: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    shrinks = min(frame.shape[:2]) >= side
+    how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(frame, (side, side), interpolation=how), dtype=np.uint8)
+
+
+def _truth(mask: NDArray[np.bool_] | None, side: int) -> NDArray[np.bool_]:
+    if mask is None:
+        return np.zeros((side, side), np.bool_)
+    grey = np.where(mask, 255, 0).astype(np.uint8)
+    return np.asarray(cv2.resize(grey, (side, side), interpolation=cv2.INTER_LINEAR) >= 128, dtype=np.bool_)

@@ -1,0 +1,190 @@
+"""The training of segmenters that can answer with nothing: settings, references, resuming, learning, export."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the extra `train` is not installed")
+pytest.importorskip("accelerate", reason="the extra `train` is not installed")
+
+import torch
+
+from auscult.errors import InputError, UsageError
+from auscult.jobs.options import TrainOptions
+from auscult.nets.refsegformer.network import TwoStage, predicted
+from auscult.nets.refsegformer.weights import read_model
+from auscult.train import recipes
+from auscult.train.rris import loop
+from auscult.train.rris.plan import COMMITTED, Plan, read_plan
+from auscult.train.rris.references import Feed, read_references
+from auscult.train.rris.trainable import build
+from train.rris.small_references import write_refer, write_settings
+
+pytestmark = pytest.mark.extra_train
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def refer(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return write_refer(tmp_path_factory.mktemp("refer"))
+
+
+@pytest.fixture
+def options(tmp_path: Path, refer: tuple[Path, Path]) -> TrainOptions:
+    settings = write_settings(tmp_path / "tiny.yaml")
+    data, images = refer
+    return TrainOptions(
+        name="rris", out=tmp_path / "out", data=data, images=images, config=str(settings), threads=1, workers=0
+    )
+
+
+def losses(out: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (out / loop.LOSSES).read_text().splitlines()]
+
+
+def test_the_committed_settings() -> None:
+    """Paper: Sec. 5.1; release: where it differs."""
+    paper, release, small = (read_plan(name) for name in COMMITTED)
+    assert (paper.rate, paper.decay, paper.power, paper.epochs, paper.batch) == (3e-5, 0.02, 0.9, 50, 64)
+    assert (paper.design.side, paper.design.tokens, paper.design.memory, paper.design.blank) == (480, 20, 20, 10)
+    assert replace(paper, vision=None, text=None, drop_path=None, precision="no", checkpointing=False) == Plan()
+    assert (release.decay, release.batch, release.negatives) == (0.01, 48, 0.4)
+    assert (release.design.memory_reads, release.design.existence_stage) == ("text", 2)
+    assert small.design.vision == small.design.text == "small"
+    assert paper.rate_at(50, 100) == pytest.approx(3e-5 * 0.5**0.9)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("epoch: 3", "epoch"), ("design: {side: 100}", "multiple of 32"), ("rate: fast", "rate"), ("[", "no YAML")],
+)
+def test_settings_that_cannot_be_used_are_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "own.yaml").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        read_plan(str(tmp_path / "own.yaml"))
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_plan("papers")
+
+
+def test_each_reference_is_shown_once_an_epoch_by_turns_true_and_false(refer: tuple[Path, Path]) -> None:
+    plan = read_plan("small")
+    plan = replace(plan, design=replace(plan.design, side=64), batch=4)
+    references, _ = read_references(refer[0], plan, images=refer[1])
+    assert len(references) == 16
+    feed = Feed(references, plan, seed=3)
+    shown: Counter[tuple[str, bool]] = Counter()
+    for number in range(2 * feed.each):
+        batch = feed.batch(number)
+        assert [mask.any() for mask in batch.truth] == batch.exists.tolist()
+        shown.update(
+            (text.replace("thing", "box"), bool(there)) for text, there in zip(batch.texts, batch.exists, strict=True)
+        )
+    assert sum(count for (_, there), count in shown.items() if there) == len(references)
+    assert sum(shown.values()) == 2 * len(references)
+    halves = [feed.batch(1, process=at, processes=2) for at in (0, 1)]
+    pictures = np.concatenate([one.pictures for one in halves])[[0, 2, 1, 3]]
+    assert np.array_equal(pictures, feed.batch(1).pictures)
+
+
+def test_text_prompt_joins_the_sentences_of_a_reference(refer: tuple[Path, Path]) -> None:
+    plan = replace(read_plan("small"), text_prompt=True, positives_only=True, batch=4)
+    references, _ = read_references(refer[0], plan, images=refer[1])
+    batch = Feed(references, plan, seed=0).batch(0)
+    assert batch.exists.all()
+    colour = batch.texts[0].split()[1]
+    assert batch.texts[0] == f"the {colour} box {colour} thing"  # Fig. 8
+
+
+def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
+    options: TrainOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = list(recipes.run(options))
+    assert [path.name for path in written][-2:] == ["stem.onnx", "answer.onnx"]  # compared with the network as written
+    assert read_model(options.out / loop.MODEL).net.design.side == 64
+    whole = losses(options.out)
+    assert [row["step"] for row in whole] == [0, 1, 2, 3]
+
+    again = replace(options, out=tmp_path / "again")
+    learn = loop.Trainer.learn
+
+    def killed(trainer: loop.Trainer, batch: object) -> dict[str, float]:
+        if trainer.step == 3:
+            raise KeyboardInterrupt
+        return learn(trainer, batch)
+
+    monkeypatch.setattr(loop, "_SAVED_EVERY_S", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(loop.Trainer, "learn", killed)
+        with pytest.raises(KeyboardInterrupt):
+            list(recipes.run(again))
+    (again.out / loop.LOSSES).write_text((again.out / loop.LOSSES).read_text() + '{"step": 3, "lo')
+    list(recipes.run(again))
+    assert losses(again.out) == whole
+    with pytest.raises(InputError, match="seed 0"):
+        list(recipes.run(replace(again, seed=1)))
+
+
+def test_it_learns_to_draw_and_to_answer_with_nothing(options: TrainOptions, refer: tuple[Path, Path]) -> None:
+    """One batch again and again: the whole way from sentence and picture to mask and existence can be learned."""
+    plan = replace(read_plan(options.config), rate=5e-3, batch=16)
+    references, _ = read_references(refer[0], plan, images=refer[1])
+    batch = Feed(references, plan, seed=7).batch(0)
+    torch.manual_seed(0)
+    trainable = build("refsegformer", plan, (text for one in references for text in (*one.true, *one.false)))
+    trainer = loop.Trainer(trainable, Feed(references, trainable.plan, seed=0), seed=0, steps=70)
+    rows = [trainer.learn(batch) for _ in range(70)]
+    assert rows[-1]["loss"] < 0.25 * rows[0]["loss"]
+    pictures = torch.from_numpy(batch.pictures).permute(0, 3, 1, 2).float() / 255
+    with torch.no_grad():
+        found = trainable.net.eval()(pictures, *trainable.read(batch.texts))
+    masks = predicted(found, (64, 64)).numpy()
+    assert np.array_equal(masks.any(axis=(1, 2)), batch.exists)
+    assert (masks & batch.truth).sum() / (masks | batch.truth).sum() > 0.5
+
+
+@pytest.mark.parametrize("name", ["lavt", "lavt+", "existence"])
+def test_the_other_segmenters_go_through_the_same_pipeline(name: str, options: TrainOptions) -> None:
+    list(recipes.run(replace(options, model=name, samples=8)))
+    parts = set(losses(options.out)[0])
+    assert ("existence" in parts) == (name != "lavt")
+    assert json.loads((options.out / "plan.json").read_text())["model"] == name
+
+
+def test_the_two_stage_baseline_draws_with_one_network_and_asks_another(options: TrainOptions) -> None:
+    plan = read_plan(options.config)
+    torch.manual_seed(0)
+    lavt, classifier = (build(name, plan, ["a box", "a box"]) for name in ("lavt", "existence"))
+    read = [one.read(["a box", "what"]) for one in (lavt, classifier)]
+    both = TwoStage(lavt.net, classifier.net).eval()
+    with torch.no_grad():
+        pictures = torch.rand(2, 3, 64, 64)
+        found = both(pictures, (read[0][0], read[1][0]), (read[0][1], read[1][1]))
+        assert torch.equal(found.existence, classifier.net(pictures, *read[1]).existence)
+        assert torch.equal(found.masks[0], lavt.net(pictures, *read[0]).masks[0])
+    never = found._replace(existence=torch.tensor([-1.0, 1.0]))
+    assert not predicted(never, (64, 64))[0].any()
+
+
+def test_what_cannot_be_trained_is_told(options: TrainOptions) -> None:
+    with pytest.raises(UsageError, match="no segmenter 'vlt'"):
+        list(recipes.run(replace(options, model="vlt")))
+    bare = options.out.parent / "bare.yaml"
+    bare.write_text("epochs: 1")
+    with pytest.raises(UsageError, match="no weights of Swin are named"):
+        list(recipes.run(replace(options, config=str(bare))))
+
+
+@pytest.fixture(autouse=True)
+def _one_accelerator() -> Iterator[None]:
+    """Its precision is one for a whole process."""
+    yield
+    from accelerate.state import AcceleratorState
+
+    AcceleratorState._reset_state(reset_partial_state=True)
