@@ -164,7 +164,11 @@ def _swin(design: Design, path: Path, *, drop_path: float | None, checkpointing:
 
 
 def _checkpoint(model: Any, *, checkpointing: bool) -> None:
-    if checkpointing:
+    if not checkpointing:
+        return
+    if hasattr(model, "activation_checkpointing_enable"):  # its name in newer versions of the library
+        model.activation_checkpointing_enable()
+    else:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
 
 
