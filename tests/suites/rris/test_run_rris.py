@@ -155,7 +155,7 @@ def test_tables_baselines_oracle_and_pages(made: Path) -> None:
     assert {"baseline.centre_box.v1", "classical.lexicon.v1"} <= rows.keys()
     assert rows["mine.red with an oracle of existence"][2].startswith("100.0")
     assert rows["mine.red"][-1] == "6 (1 undefined)"
-    for name in ("general", "general_kinds", "general_more", "differences"):
+    for name in ("general", "general_kinds", "more", "differences"):
         assert "1 have no negative sentence, so no mRR, and 1 no positive one" in tables[name].note
     kinds = {row[1] for row in tables["general_kinds"].rows}
     assert kinds == {"category", "attribute", "relation", "origin (positive)"}
@@ -208,7 +208,7 @@ def test_refs_as_released_with_exist(home: Path) -> None:
     (folder / "refs(unc).p").write_bytes(pickle.dumps(refs))
     (folder / "instances.json").write_text(json.dumps(coco))
     made = run(home, "red", data=folder, images=home / "data/frames")
-    (cell,) = cells(home, model="mine.red", metric="mRR", group="null", measure="level", split="")
+    (cell,) = cells(home, model="mine.red", metric="mRR", group="not told", measure="level", split="")
     assert (cell["value"], cell["n"]) == (0.0, 2)
     assert made.summary.n == 4 * 5
 

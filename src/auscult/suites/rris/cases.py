@@ -31,7 +31,7 @@ from auscult.suites.rris import RrisOptions
 from auscult.suites.scene_source import scenes_of, unshown
 from auscult.types import Instance, Mask, MaskRef, Moment, Query
 
-NO_KIND: Final = "null"
+NO_KIND: Final = "not told"
 """The kind of a negative sentence of which nobody says how it was made."""
 _STAGE: Final = "case"
 

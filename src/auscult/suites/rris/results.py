@@ -127,7 +127,7 @@ def _results(view: GridColumns) -> SuiteResults:
         numbers += found
     tables |= {
         "general_kinds": _kinds(view, numbers),
-        "general_more": _more(view, numbers),
+        "more": _more(view, numbers),
         "differences": _differences(view, numbers),
     }
     level = {(one.model, one.metric): one for one in numbers if (one.group, one.split) == (CLEAN, "")}
@@ -145,7 +145,7 @@ def _results(view: GridColumns) -> SuiteResults:
 
 
 _PARTS: Final[tuple[PagePart, ...]] = (
-    ("general", "What is painted for what is not there", "", ("general",), ()),
+    ("general", "What is painted for what is not there", "", ("general", "more"), ()),
     ("models", "Which model", "", ("differences",), ()),
     ("answers", "What was asked", "", ("",), ()),
 )
@@ -206,24 +206,25 @@ class _Drawing:
 
 
 def _numbers(view: GridColumns) -> Iterable[Number]:
-    drawing = _Drawing.of(view)
-    asked = {model: _sentences(view, model) for model in _asked(view)}
-    for model, sentences in asked.items():
-        for metric, how in _SCORES.items():
-            yield _level(drawing, model, metric, columns=_columns(how, sentences))
-        for kind in _kinds_of(view):
-            mine = _of_kind(sentences, kind)
-            for metric in BY_KIND:
-                yield _level(drawing, model, metric, columns=_columns(_SCORES[metric], mine), kind=kind)
+    drawing, kinds, made = _Drawing.of(view), _kinds_of(view), dict[tuple[str, str, str], _Columns]()
+    models = _asked(view)
+    for model in models:
+        sentences = _sentences(view, model)
+        by_kind = {"": sentences} | {kind: _of_kind(sentences, kind) for kind in kinds}
+        for kind, mine in by_kind.items():
+            for metric in BY_KIND if kind else _SCORES:
+                columns = made[model, metric, kind] = _columns(_SCORES[metric], mine)
+                yield _level(drawing, model, metric, columns=columns, kind=kind)
         yield _level(drawing, model, "mask ratio", columns=_columns(_ORIGIN, sentences), kind=ORIGIN)
         if not view.grid.task.is_baseline(model):
             right = list(map(_emptied, sentences))
             for metric in PAPER:
                 yield _level(drawing, model + ORACLE, metric, columns=_columns(_SCORES[metric], right))
-    for first, second in combinations(sorted(asked, key=view.grid.task.is_baseline), 2):
-        for kind in ("", *_kinds_of(view)):
-            for metric in PAPER if not kind else ("mRR", "rIoU"):
-                yield _difference(drawing, (first, second), metric, asked=asked, kind=kind)
+    for pair in combinations(sorted(models, key=view.grid.task.is_baseline), 2):
+        for kind in ("", *kinds):
+            for metric in ("mRR", "rIoU") if kind else PAPER:
+                first, second = (made[model, metric, kind] for model in pair)
+                yield _difference(drawing, pair, metric, columns=(first, second), kind=kind)
 
 
 def _kinds_of(view: GridColumns) -> tuple[str, ...]:
@@ -289,13 +290,10 @@ def _signature(view: GridColumns, model: str, score: ReferringScore | Undefined)
 
 
 def _difference(
-    drawing: _Drawing, pair: tuple[str, str], metric: str, *, asked: Mapping[str, list[_Sentence]], kind: str
+    drawing: _Drawing, pair: tuple[str, str], metric: str, *, columns: tuple[_Columns, _Columns], kind: str
 ) -> Number:
     """Of two models, reference by reference."""
-    view = drawing.view
-    first, second = (
-        _columns(_SCORES[metric], _of_kind(asked[model], kind) if kind else asked[model]) for model in pair
-    )
+    view, (first, second) = drawing.view, columns
     gap = {unit: minus(value, second.values[unit]) for unit, value in first.values.items() if unit in second.values}
     return Number(
         measure="difference",
@@ -326,7 +324,7 @@ def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
         rows.append((model, *(number_text(one, interval=True) for one in mine), _units(mine[-1])))
     return Table(
         title="Right masks, invented masks, and both together" + (f"; {view.split} objects" if view.split else ""),
-        header=("model", *PAPER, "references"),
+        header=("model", *PAPER, "references of rIoU"),
         rows=tuple(rows),
         note="Percent. mRR: negative sentences with no pixel at all; rIoU: what is painted for them counts as union. "
         f"{ORACLE.strip().capitalize()}: every mask for a negative sentence emptied. {_without(view)} "
