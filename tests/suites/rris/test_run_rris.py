@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auscult.errors import NothingToDo, UsageError
+from auscult.errors import NothingToDo, RecordError, UsageError
 from auscult.media.frames import write_frame
 from auscult.media.rle import encode
 from auscult.report.suite import read_page
@@ -189,6 +189,17 @@ def test_a_failure_costs_its_reference_and_is_counted(home: Path) -> None:
     assert (cell["n"], cell["failed"]) == (1, 6)  # picture 5 has no negative sentence
     (pixels,) = cells(home, model="mine.picky", metric="mask ratio", group="clean", measure="level", split="")
     assert (pixels["n"], pixels["failed"]) == (12, 6)
+
+
+@pytest.mark.parametrize("about", [{}, {"reference": "r", "kind": "", "picture_px": "many"}, [1]])
+def test_a_record_that_does_not_know_its_references_is_refused(made: Path, tmp_path: Path, about: Any) -> None:
+    folder = tmp_path / "altered"
+    shutil.copytree(made / "red", folder)
+    rows = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
+    rows[3]["about"] = about
+    (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(RecordError, match=r"reference|no case"):
+        score_record(folder, SUITE)
 
 
 def test_refs_as_released_with_exist(home: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from auscult.cases.problems import ListError
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
@@ -59,7 +60,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             raise NothingToDo(
                 f"the input holds no sentence about a picture (read as {listing.layout})",
                 path=options.data if isinstance(options.data, Path) else None,
-                hint="; ".join(dict.fromkeys(error.error for _, error in (*listing.errors, *found.errors)[:3])),
+                hint="; ".join(dict.fromkeys(map(_told, (*listing.errors, *found.errors)[:3]))),
             )
         write_cases(run, map(_case_row, found.cases))
         runner = SuiteRunner(
@@ -104,6 +105,11 @@ def _models(options: RrisOptions) -> tuple[ModelSpec, ...]:
                 expected=f"a model of ris; {model.name} does: {', '.join(model.tasks)}",
             )
     return models
+
+
+def _told(found: ListError) -> str:
+    _, error = found
+    return error.error if error.path is None else f"{error.error}: {error.path}"
 
 
 def _case_row(case: RrisCase) -> dict[str, Any]:
