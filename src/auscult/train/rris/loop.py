@@ -1,6 +1,6 @@
 """The training loop: steps that follow from (seed, number) alone, and a state from which it goes on.
 
-`accelerate` moves the network to its device, computes in bf16 and joins processes: `accelerate launch -m
+`accelerate` moves the network to its device, computes in bf16 and joins processes: `torchrun --nproc_per_node 2 -m
 auscult.cli train rris ...` shares each batch out among them.
 """
 
@@ -77,7 +77,7 @@ class Trainer:
         ]
 
     def learn(self, batch: Batch) -> dict[str, float]:
-        """Take one step; gives the loss and its parts."""
+        """Take one step; gives the loss and its parts, means over all processes."""
         self.net.train()
         key = int(generator(self.seed, "rris", "step", self.step, self.accelerator.process_index).integers(1 << 62))
         torch.manual_seed(key)
@@ -90,7 +90,11 @@ class Trainer:
             self.accelerator.clip_grad_norm_(self.net.parameters(), self.plan.clip)
         self.optimiser.step()
         self.step += 1
-        return {name: float(value.detach()) for name, value in parts.items()}
+        return {name: float(self.accelerator.reduce(value.detach(), "mean")) for name, value in parts.items()}
+
+    def any_says(self, flag: bool) -> bool:  # noqa: FBT001 - what is asked of every process
+        """Whether some process says so; all of them hear the same."""
+        return bool(self.accelerator.reduce(torch.tensor(float(flag), device=self.accelerator.device), "sum") > 0)
 
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         """Eqs. 5, 7 and 8 of a batch."""
@@ -217,7 +221,7 @@ def _trained(trainer: Trainer, options: TrainOptions, progress: Progress) -> boo
     if trainer.accelerator.is_main_process:
         _cut(path, trainer.step)
     for batch in batches(trainer, workers=options.workers):
-        if time.monotonic() >= until:
+        if trainer.any_says(time.monotonic() >= until):
             break
         row = {"step": trainer.step, **{name: round(value, 6) for name, value in trainer.learn(batch).items()}}
         progress.step()
