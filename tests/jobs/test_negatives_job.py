@@ -200,6 +200,15 @@ def test_a_missing_picture_costs_its_references_and_nothing_else(source: Path, t
     out = run(source / "refcoco", tmp_path / "out", listing=ListOptions(images=tmp_path / "images"))
     assert {item["frame"] for item in rows(out / "items.jsonl")} == {"frames/1.jpg"}
     assert any("2.jpg" in row["error"] for row in rows(out / "errors.jsonl"))
+    assert json.loads((out / "summary.json").read_text())["failed"] == 1
+
+
+def test_a_wrong_folder_of_pictures_is_a_failure(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    for name in ("coco.json", "refcoco"):
+        out = run(source / name, tmp_path / f"out-{name}", listing=ListOptions(images=tmp_path / "images"))
+        summary = json.loads((out / "summary.json").read_text())
+        assert (summary["n"], summary["ok"], summary["failed"]) == (2, 0, 2)
 
 
 def test_a_category_that_no_table_knows_proves_nothing_until_it_is_named(source: Path, tmp_path: Path) -> None:

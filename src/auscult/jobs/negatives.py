@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.cases.references import AnnotatedObject, AnnotatedPicture, Reference, ReferenceListing, list_references
-from auscult.errors import AuscultError, ErrorRecord, UsageError
+from auscult.errors import REMARKS, AuscultError, ErrorRecord, UsageError
 from auscult.jobs.negatives_files import PICTURES, write_files
 from auscult.jobs.options import NegativesOptions, arguments_of
 from auscult.jobs.runner import (
@@ -375,7 +375,9 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
         """Lay out what other tools read, and count."""
         run = writer.run
         counts = write_files(run)
-        failed = len({row["id"] for row in run.lines(ERRORS) if row.get("id")})
+        rows = [row for row in run.lines(ERRORS) if row["stage"] not in REMARKS]
+        # a picture that is not there has no id of a reference: it counts as one
+        failed = len({row["id"] for row in rows if row.get("id")}) + sum(not row.get("id") for row in rows)
         summary = Summary(
             command="stress negatives",
             n=counts.references + failed,

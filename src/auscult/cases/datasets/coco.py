@@ -301,12 +301,12 @@ class _CocoReferences:
 
     def listing(self, layout: str) -> ReferenceListing:
         """The pictures, made when they are asked for."""
-        notes = [
-            f'{counted(self.count, "object")} alone of a category: the sentence is "the <category>"',
-            f"{counted(self.left, 'object')} without a sentence: crowds, and several of one category",
-        ]
-        if self.bare:
-            notes.append(f"{counted(self.bare, 'image')} without an annotation left out")
+        counts = (
+            (self.count, "object", ' alone of a category: the sentence is "the <category>"'),
+            (self.left, "object", " without a sentence: crowds, and several of one category"),
+            (self.bare, "image", " without an annotation left out"),
+        )
+        notes = [counted(count, noun) + words for count, noun, words in counts if count]
         return ReferenceListing(
             pictures=lambda: map(self.picture, self.images),
             count=self.count,
