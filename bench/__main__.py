@@ -16,6 +16,7 @@ MODULES = (
     "memory",
     "long_records",
     "make_scenes",
+    "negatives_speed",
     "vision_speed",
     "sound_speed",
     "vision_parity",
