@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,15 @@ import pytest
 from auscult.cases.listing import ListOptions, list_items
 from auscult.cases.references import list_references
 from auscult.errors import AuscultError, Mismatch, UsageError
+from auscult.jobs.make import make_scenes
 from auscult.jobs.negatives import stress_negatives
 from auscult.jobs.negatives_files import statistics
-from auscult.jobs.options import NegativesOptions
+from auscult.jobs.options import MakeOptions, NegativesOptions
 from auscult.language.categories import coco_categories
+from auscult.outcome import Undefined
+from auscult.scenes.options import SceneOptions
+from auscult.stress.negatives import KINDS, Seen, Subject, perturb
+from auscult.stress.negatives.borrowing import borrowable
 from small_inputs import rows, save_frame, tree
 
 COCO = coco_categories()
@@ -256,6 +262,74 @@ def test_statistics_are_those_of_table_1(references: int, positive: float, negat
     assert row[2:] == (f"{positive:.2f}", f"{negative:.2f}")
     assert float(row[1]) == pytest.approx(positive + negative, abs=0.005)
     assert float(row[1]) == pytest.approx(float(printed), abs=0.011)
+
+
+def test_scenes_have_sounds_replaced_and_nothing_claimed_that_is_there(tmp_path: Path) -> None:
+    make_scenes(MakeOptions(out=tmp_path / "scenes", count=4, seed=7, workers=0, scene=SceneOptions(size=(96, 128))))
+    kinds = ("sentence", "category", "target", "attribute", "relation", "sound")
+    options = NegativesOptions(source=tmp_path / "scenes", out=tmp_path / "out", workers=0, kinds=kinds)
+    stress_negatives(options)
+    scenes = {row["id"]: row["facts"] for row in rows(tmp_path / "scenes/scenes.jsonl")}
+    found = Counter()
+    for item in rows(tmp_path / "out/items.jsonl"):
+        if item["exists"]:
+            continue
+        found[item["negative"]["kind"]] += 1
+        facts, proof = scenes[Path(item["frame"]).stem], item["negative"].get("proof", {})
+        if proof.get("claim") == "absent":
+            assert not facts["unlisted"]
+            assert not {thing["category"] for thing in facts["things"]} & set(proof["word"].split(", "))
+    assert {"target", "category", "sound", "null"} <= found.keys()
+
+
+SAID = {
+    "": "no word", "the black": "no noun", "second from left": "no noun", "не рыжая": "Latin", "not red": "no noun",
+    "dog " * 10_000: "more than 200 words", "on the": "no noun",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAID)
+@pytest.mark.parametrize("kind", ["target", "attribute", "relation"])
+def test_a_sentence_without_a_head_is_undefined_with_its_reason(kind: str, text: str) -> None:
+    subject = Subject(sentence=text, known=COCO, things=(Seen(category="cat"),), looked_for=frozenset(COCO.names))
+    made = perturb(kind, subject)
+    assert isinstance(made, Undefined)
+    assert SAID[text] in made.reason
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_absolute_position_is_said_where_none_may_be(kind: str) -> None:
+    """On 1,000 sentences of every kind, from positive ones with and without positions."""
+    boxes = ((0.0, 0.1, 0.3, 0.4), (0.6, 0.6, 0.9, 0.9))
+    things = tuple(Seen(category=name, box=box, area=0.05) for name, box in zip(("dog", "person"), boxes, strict=True))
+    texts = ("dog", "the dog on the left", "top man", "a dog in front of the man", "lady right of a dog", "the puppy")
+    others = tuple(borrowable(text, text, known=COCO) for text in ("left bus", "the zebra", "cat at the top", "a cake"))
+    for at in range(1_000):
+        text = texts[at % len(texts)]
+        whole = frozenset(COCO.names)
+        subject = Subject(sentence=text, known=COCO, things=things, looked_for=whole, others=others, absolute=False)
+        made = perturb(kind, subject, seed=at)
+        if not isinstance(made, Undefined):
+            said = set(made.output.lower().replace("in front of", "").split())
+            assert not said & {"left", "right", "top", "bottom", "upper", "lower", "front"}
+
+
+class _Hostile:
+    def __reduce__(self) -> tuple[object, tuple[str, ...]]:
+        return Path.touch, (Path("executed"),)
+
+
+@pytest.mark.parametrize("broken", [b"", b"\x80\x04garbage", pickle.dumps([_Hostile()]), pickle.dumps(REFS, 0)[:-40]])
+def test_broken_and_hostile_pickles_are_refused_and_nothing_is_executed(
+    broken: bytes, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "refs").mkdir()
+    (tmp_path / "refs/instances.json").write_text(json.dumps(instances()))
+    (tmp_path / "refs/refs(unc).p").write_bytes(broken)
+    with pytest.raises(AuscultError):
+        run(tmp_path / "refs", tmp_path / "out", listing=ListOptions(images=source / "images"))
+    assert not (tmp_path / "executed").exists()
 
 
 def test_real_photographs(data: Path, tmp_path: Path) -> None:

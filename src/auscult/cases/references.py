@@ -114,6 +114,7 @@ class ReferenceListing:
         count: How many references they have.
         layout: Registry name of the layout.
         looked_for: The categories that the annotation has wherever they occur; empty where that is not known.
+        own: Categories that need no table: those of generated scenes, where nothing else is.
         errors: What could not be listed.
         notes: Plain sentences about what was left out or supposed.
         seen: Whether the pictures are there.
@@ -125,6 +126,7 @@ class ReferenceListing:
     count: int
     layout: str
     looked_for: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
     errors: tuple[ListError, ...] = ()
     notes: tuple[str, ...] = ()
     seen: bool = True

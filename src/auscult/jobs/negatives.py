@@ -14,8 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from auscult.cases.datasets.refavs import FILE as SCENES
 from auscult.cases.references import AnnotatedObject, AnnotatedPicture, Reference, ReferenceListing, list_references
-from auscult.errors import REMARKS, AuscultError, ErrorRecord, UsageError
+from auscult.cases.walk import is_file
+from auscult.errors import REMARKS, AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.negatives_files import PICTURES, write_files
 from auscult.jobs.options import NegativesOptions, arguments_of
 from auscult.jobs.runner import (
@@ -40,6 +42,7 @@ from auscult.record.lines import read_lines
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
+from auscult.scenes.references import scene_references
 from auscult.stress.negatives import KINDS, Borrowed, Seen, Subject, perturb
 from auscult.stress.negatives.borrowing import borrowable
 from auscult.stress.negatives.colours import is_colourless, shares
@@ -211,15 +214,16 @@ class _Made:
         if at not in self.subjects:
             maker, looked, sentence = self.maker, self.looked, self.ref.sentences[at]
             target = looked.picture.object(self.ref.target)
+            facts = looked.picture.facts
             self.subjects[at] = Subject(
                 sentence=sentence.text,
                 known=maker.known,
                 things=looked.things(sentence.text, target, colours="attribute" in maker.setup.kinds),
-                looked_for=maker.looked_for,
+                looked_for=frozenset() if facts is not None and facts.unlisted else maker.looked_for,
                 others=maker.others,
                 absolute=maker.setup.absolute,
                 noun="first" if maker.setup.noun == "first" else "head",
-                facts=looked.picture.facts,
+                facts=facts,
                 form=sentence.form,
                 voices=maker.setup.voices,
             )
@@ -325,8 +329,11 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
         if options.noun not in {"head", "first"}:
             raise UsageError(f"--noun {options.noun[:40]!r}", expected="head or first")
         self.per = _per(options.per)
-        self.table = _table(options.categories)
         self.listing = _listed(options)
+        table = _table(options.categories)
+        known = Categories(table)
+        own = {name: () for name in sorted(self.listing.own) if not known.meant(name)}
+        self.table = joined(table, CategoryTable(categories=own)) if own else table
 
     def manifest(self) -> dict[str, Any]:
         """The manifest of the run; a changed annotation is another run."""
@@ -443,7 +450,13 @@ def _pool(listing: ReferenceListing, seed: int) -> tuple[tuple[str, str, str], .
 
 
 def _listed(options: NegativesOptions) -> ReferenceListing:
-    listing = list_references(options.source, options.listing, split=options.split or "")
+    split = options.split or ""
+    if is_file(options.source / SCENES):
+        listing = scene_references(options.source, split=split)
+    else:
+        listing = list_references(options.source, options.listing, split=split)
+    if not listing.count and not listing.errors:
+        raise NothingToDo("the input holds no reference", path=options.source, expected="sentences about objects")
     if not listing.seen:
         note = "without --images no picture is opened: no colour is proven, and frames/ stays empty"
         listing = replace(listing, notes=(*listing.notes, note))
