@@ -314,6 +314,13 @@ def test_no_absolute_position_is_said_where_none_may_be(kind: str) -> None:
             assert not said & {"left", "right", "top", "bottom", "upper", "lower", "front"}
 
 
+def test_an_absent_object_that_the_sentence_names_already_costs_no_reference() -> None:
+    """People name what the annotation has not; drawing the same is undefined, not an error."""
+    whole = frozenset({"dog", "car"})
+    subject = Subject(sentence="dog next to the car", known=COCO, things=(Seen(category="dog"),), looked_for=whole)
+    assert isinstance(perturb("relation", subject), Undefined)
+
+
 class _Hostile:
     def __reduce__(self) -> tuple[object, tuple[str, ...]]:
         return Path.touch, (Path("executed"),)

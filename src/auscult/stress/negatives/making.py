@@ -10,7 +10,7 @@ from auscult.language.tokens import words
 from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.stress.negatives.base import NegativeParams, NegativeStressor, Proof, Subject
-from auscult.stress.perturbation import at_fault, loaded
+from auscult.stress.perturbation import loaded
 from auscult.stress.sentences.making import checked
 from auscult.types import Stressed
 
@@ -40,7 +40,7 @@ def perturb(name: str, subject: Subject, *, seed: int = 0, key: str = "") -> Str
         return chosen
     text = stressor.render(sentence, chosen)
     if text == sentence:
-        raise at_fault(stressor, "changed nothing")
+        return Undefined("what was drawn is what the sentence says already")
     if not subject.absolute and has_absolute_position(text):
         return Undefined("the sentence has an absolute position")
     return Stressed(output=text, params=chosen.as_json(), truth=chosen.proof)
