@@ -1,7 +1,7 @@
 """What an English referring expression says: head noun, attributes, relation and negation, each with its place.
 
 By rules over the package's own lexicon, offline, in time linear in the words. ``docs/referring.md`` has the rules by
-which people label the same, and how often the parser agrees with them.
+which the same is labelled by hand, and how often the parser agrees with them.
 """
 
 from __future__ import annotations
