@@ -167,8 +167,8 @@ class NegativeMaker:
             made.reasons["", _UNKNOWN] += 1
         elif not positives:
             made.reasons["", "the reference has no positive sentence to begin with"] += 1
+        rng = generator(self.setup.seed, "negatives", ref.id)
         for number in range(wanted if positives and not looked.unknown else 0):
-            rng = generator(self.setup.seed, "negatives", ref.id, number)
             at = positives[number] if one_each else positives[int(rng.integers(len(positives)))]
             made.add(number, at, start=int(rng.integers(len(self.setup.kinds))) if one_each else number)
         reasons = [[kind, reason, count] for (kind, reason), count in made.reasons.items()]
