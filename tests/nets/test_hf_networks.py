@@ -82,7 +82,7 @@ def test_clipseg_s_map_is_enlarged_to_the_frame(clipseg: Path) -> None:
     tokens = transformers.CLIPTokenizer.from_pretrained(clipseg)([TEXT] * 2, return_tensors="pt")
     model = transformers.CLIPSegForImageSegmentation.from_pretrained(clipseg)
     with torch.inference_mode():
-        soft = torch.sigmoid(model(pixel_values=net._prepared(frames), **tokens).logits)[:, None]
+        soft = torch.sigmoid(model(pixel_values=net.prepared(frames), **tokens).logits)[:, None]
     told = torch.nn.functional.interpolate(soft, size=frames.shape[1:3], mode="bilinear", align_corners=False)
     assert found.shape == (2, 48, 70)
     assert found.min() >= 0
