@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.cases.datasets.refavs import FILE as SCENES
-from auscult.cases.references import AnnotatedObject, AnnotatedPicture, Reference, ReferenceListing, list_references
+from auscult.cases.references import (
+    AnnotatedObject,
+    AnnotatedPicture,
+    Reference,
+    ReferenceListing,
+    Sentence,
+    list_references,
+)
 from auscult.cases.walk import is_file
 from auscult.errors import REMARKS, AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.negatives_files import PICTURES, write_files
@@ -131,7 +138,7 @@ class NegativeMaker:
 
     def _row(self, picture: AnnotatedPicture, index: int) -> dict[str, Any]:
         size = picture.size or frame_size(picture.path)
-        looked = _Looked(picture, size=size, known=self.known, seen=self.setup.seen)
+        objects = _AnnotatedObjects(picture, size=size, known=self.known, seen=self.setup.seen)
         references = []
         for ref in picture.references:
             target = picture.object(ref.target)
@@ -141,8 +148,8 @@ class NegativeMaker:
                     "target": ref.target,
                     "category": "" if target is None else target.category,
                     "split": ref.split,
-                    "mask": None if target is None else looked.rle(target),
-                    **self._sentences(ref, looked),
+                    "mask": None if target is None else objects.rle(target),
+                    **self._sentences(ref, objects),
                 }
             )
         name = f"{safe_name(picture.id)}{picture.path.suffix.lower()}"
@@ -151,35 +158,35 @@ class NegativeMaker:
             "index": index,
             "frame": f"frames/{name}",
             "size": list(size),
-            "objects": [_object_row(one, looked) for one in picture.objects],
+            "objects": [_object_row(one, objects) for one in picture.objects],
             "references": references,
         }
 
-    def _sentences(self, ref: Reference, looked: _Looked) -> dict[str, Any]:
+    def _sentences(self, ref: Reference, objects: _AnnotatedObjects) -> dict[str, Any]:
         """The sentences of a reference with the negative ones made of them, and how often none was made, and why."""
-        said = [_plain(sentence) for sentence in ref.sentences]
+        said = [_sentence_row(sentence) for sentence in ref.sentences]
         positives = [at for at, sentence in enumerate(ref.sentences) if sentence.exists]
         given = len(ref.sentences) - len(positives)
         one_each = self.setup.per is None or (ref.split == TRAIN and not self.setup.train_alike)
         wanted = len(positives) if one_each else max(0, (self.setup.per or 0) - given)
-        made = _Made(self, ref, looked)
-        if looked.unknown:
+        made = _NegativesOfReference(self, ref, objects)
+        if objects.unknown:
             made.reasons["", _UNKNOWN] += 1
         elif not positives:
             made.reasons["", "the reference has no positive sentence to begin with"] += 1
         rng = generator(self.setup.seed, "negatives", ref.id)
-        for number in range(wanted if positives and not looked.unknown else 0):
+        for number in range(wanted if positives and not objects.unknown else 0):
             at = positives[number] if one_each else positives[int(rng.integers(len(positives)))]
             made.add(number, at, start=int(rng.integers(len(self.setup.kinds))) if one_each else number)
         reasons = [[kind, reason, count] for (kind, reason), count in made.reasons.items()]
         return {"sentences": [*said, *made.rows], "wanted": wanted, "reasons": reasons}
 
 
-class _Made:
+class _NegativesOfReference:
     """The negatives of one reference, as they are made."""
 
-    def __init__(self, maker: NegativeMaker, ref: Reference, looked: _Looked) -> None:
-        self.maker, self.ref, self.looked = maker, ref, looked
+    def __init__(self, maker: NegativeMaker, ref: Reference, objects: _AnnotatedObjects) -> None:
+        self.maker, self.ref, self.objects = maker, ref, objects
         self.rows: list[dict[str, Any]] = []
         self.reasons: Counter[tuple[str, str]] = Counter()
         self.texts = {sentence.text.lower() for sentence in ref.sentences}
@@ -212,13 +219,13 @@ class _Made:
 
     def _subject(self, at: int) -> Subject:
         if at not in self.subjects:
-            maker, looked, sentence = self.maker, self.looked, self.ref.sentences[at]
-            target = looked.picture.object(self.ref.target)
-            facts = looked.picture.facts
+            maker, objects, sentence = self.maker, self.objects, self.ref.sentences[at]
+            target = objects.picture.object(self.ref.target)
+            facts = objects.picture.facts
             self.subjects[at] = Subject(
                 sentence=sentence.text,
                 known=maker.known,
-                things=looked.things(sentence.text, target, colours="attribute" in maker.setup.kinds),
+                things=objects.things(sentence.text, target, colours="attribute" in maker.setup.kinds),
                 looked_for=frozenset() if facts is not None and facts.unlisted else maker.looked_for,
                 others=maker.others,
                 absolute=maker.setup.absolute,
@@ -230,7 +237,7 @@ class _Made:
         return self.subjects[at]
 
 
-class _Looked:
+class _AnnotatedObjects:
     """The objects of a picture as negatives know them; the picture is opened when a colour is asked for."""
 
     def __init__(self, picture: AnnotatedPicture, *, size: tuple[int, int], known: Categories, seen: bool) -> None:
@@ -290,22 +297,22 @@ class _Looked:
         return self._colours[one.id]
 
 
-def _object_row(one: AnnotatedObject, looked: _Looked) -> dict[str, Any]:
+def _object_row(one: AnnotatedObject, objects: _AnnotatedObjects) -> dict[str, Any]:
     drawn = None if one.mask is None else one.mask.segmentation
     return {
         "id": one.id,
         "category": one.category,
         "crowd": one.crowd,
         "box": None if one.box is None else list(one.box),
-        "segmentation": drawn if drawn is not None else looked.rle(one),
+        "segmentation": drawn if drawn is not None else objects.rle(one),
     }
 
 
-def _plain(sentence: Any) -> dict[str, Any]:
+def _sentence_row(sentence: Sentence) -> dict[str, Any]:
     row = {"text": sentence.text, "exists": sentence.exists}
-    return (
-        row if sentence.exists else {**row, "negative": {"kind": sentence.kind or "given", **(sentence.negative or {})}}
-    )
+    if sentence.exists:
+        return row
+    return {**row, "negative": {"kind": sentence.kind or "given", **(sentence.negative or {})}}
 
 
 # --- the verb ---

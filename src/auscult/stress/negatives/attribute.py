@@ -23,14 +23,13 @@ from auscult.language.referring import Attribute, Expression, Span
 from auscult.outcome import Undefined
 from auscult.stress.negatives.base import (
     NOT_EXHAUSTIVE,
-    Negative,
     NegativeParams,
     NegativeStressor,
     Proof,
+    Rewritten,
     Seen,
     Subject,
     drawn,
-    read,
     with_noun,
 )
 from auscult.stress.negatives.colours import CLAIMED, COLOURS
@@ -69,7 +68,7 @@ class _Option(NamedTuple):
     proof: Proof
 
 
-class _Attribute(Negative):
+class _Attribute(Rewritten):
     """A false attribute."""
 
     name = "negatives.attribute.v1"
@@ -82,11 +81,8 @@ class _Attribute(Negative):
         origin="source",
     )
 
-    def choose(self, rng: np.random.Generator, subject: Subject, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Expression, /) -> NegativeParams | Undefined:
         """Draw among replacements; among additions of what is not said yet where there is none."""
-        found = read(subject.sentence)
-        if isinstance(found, Undefined):
-            return found
         things = _meant(subject, found)
         if isinstance(things, Undefined):
             return things

@@ -7,6 +7,7 @@ somebody measured them; nothing is opened here. What the annotation cannot prove
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -187,6 +188,19 @@ class Negative:
     def render(self, sentence: str, params: NegativeParams, /) -> str:
         """The sentence with its edits; an InputError where they were chosen for another one."""
         return edited(sentence, params.edits)
+
+
+class Rewritten(Negative, ABC):
+    """A kind that changes parts of the sentence: it needs a head noun."""
+
+    def choose(self, rng: np.random.Generator, subject: Subject, /) -> NegativeParams | Undefined:
+        """Read the sentence, and draw what is changed."""
+        found = read(subject.sentence)
+        return found if isinstance(found, Undefined) else self.rewrite(rng, subject, found)
+
+    @abstractmethod
+    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Expression, /) -> NegativeParams | Undefined:
+        """Draw what is changed in a sentence of these parts."""
 
 
 NOT_EXHAUSTIVE: Final = Undefined("the annotation does not say which categories it has wherever they occur")

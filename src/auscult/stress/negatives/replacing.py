@@ -16,13 +16,12 @@ from auscult.language.lexicon import lexicon
 from auscult.language.referring import Expression, Relation, Span
 from auscult.outcome import Undefined
 from auscult.stress.negatives.base import (
-    Negative,
     NegativeParams,
     NegativeStressor,
+    Rewritten,
     Subject,
     absent_category,
     drawn,
-    read,
     with_noun,
 )
 from auscult.stress.sentences.base import Edit
@@ -40,7 +39,7 @@ def first_noun(found: Expression) -> Span | None:
     return None
 
 
-class _Target(Negative):
+class _Target(Rewritten):
     """An absent target."""
 
     name = "negatives.target.v1"
@@ -53,11 +52,8 @@ class _Target(Negative):
         origin="source",
     )
 
-    def choose(self, rng: np.random.Generator, subject: Subject, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Expression, /) -> NegativeParams | Undefined:
         """Draw a category and put it in the place of the head noun."""
-        found = read(subject.sentence)
-        if isinstance(found, Undefined):
-            return found
         span = found.head if subject.noun == "head" else first_noun(found)
         if span is None or found.noun is None:
             return Undefined("there is no noun to replace")
@@ -71,7 +67,7 @@ class _Target(Negative):
         return NegativeParams(edits=edits, proof=subject.without(name))
 
 
-class _Relation(Negative):
+class _Relation(Rewritten):
     """An absent related object."""
 
     name = "negatives.relation.v1"
@@ -84,11 +80,8 @@ class _Relation(Negative):
         origin="source",
     )
 
-    def choose(self, rng: np.random.Generator, subject: Subject, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Expression, /) -> NegativeParams | Undefined:
         """Draw a category, and put it in the place of the related object, or add it."""
-        found = read(subject.sentence)
-        if isinstance(found, Undefined):
-            return found
         name = absent_category(rng, subject)
         if isinstance(name, Undefined):
             return name

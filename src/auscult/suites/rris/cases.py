@@ -68,7 +68,7 @@ class RrisCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Prepared:
     """A case as a model is asked about it; goes to a worker process."""
 
     case: RrisCase

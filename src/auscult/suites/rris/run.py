@@ -25,7 +25,7 @@ from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, wr
 from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.rris import RrisOptions
-from auscult.suites.rris.cases import Asked, RrisCase, cases_of, listing_of
+from auscult.suites.rris.cases import Prepared, RrisCase, cases_of, listing_of
 from auscult.suites.rris.results import FLOOR, TASK
 from auscult.suites.rris.scoring import Scorer
 from auscult.suites.rris.worst import worst_sections
@@ -73,7 +73,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
                 timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
                 memory_mb=options.memory_mb,
             ),
-            prepare=Asked,
+            prepare=Prepared,
             scorer=Scorer,
             progress=listener,
             errors=errors,

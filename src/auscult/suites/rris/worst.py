@@ -15,7 +15,7 @@ from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Grid
 from auscult.suites.core.runner import Finished, SuiteRunner
-from auscult.suites.rris.cases import Asked, RrisCase
+from auscult.suites.rris.cases import Prepared, RrisCase
 from auscult.suites.rris.scoring import IOU, PAINTED
 from auscult.work.pool import Task, run_tasks
 
@@ -39,7 +39,7 @@ class _Order:
         return f"figures/worst/{self.case.digest[:16]}.jpg"
 
 
-def worst_sections(runner: SuiteRunner[RrisCase, Asked], done: Finished) -> list[Section]:
+def worst_sections(runner: SuiteRunner[RrisCase, Prepared], done: Finished) -> list[Section]:
     """Draw the largest masks that the first model invented, and the objects that it missed; none without a model."""
     grid = done.grid
     models = sorted((one for one in grid.models if grid.known(one, CLEAN)), key=grid.task.is_baseline)[:MOST_FRAMES]
@@ -85,7 +85,7 @@ def _ranked(cases: Sequence[RrisCase], badness: Mapping[str, float], *, exists: 
 
 
 def _orders(
-    runner: SuiteRunner[RrisCase, Asked], done: Finished, models: Sequence[str], *, cases: Sequence[RrisCase]
+    runner: SuiteRunner[RrisCase, Prepared], done: Finished, models: Sequence[str], *, cases: Sequence[RrisCase]
 ) -> Iterator[_Order]:
     wanted = {(model, CLEAN, case.id) for model in models for case in cases}
     stored = {
@@ -103,7 +103,7 @@ def _orders(
         )
 
 
-def _drawn(runner: SuiteRunner[RrisCase, Asked], orders: Iterator[_Order]) -> dict[str, Example]:
+def _drawn(runner: SuiteRunner[RrisCase, Prepared], orders: Iterator[_Order]) -> dict[str, Example]:
     """Draw into the record; a picture that cannot be drawn is left out."""
     known = {order.case.id: order for order in orders}
     found: dict[str, Example] = {}
