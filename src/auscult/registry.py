@@ -141,13 +141,14 @@ def find(kind: str, name: str, *, besides: Collection[str] = ()) -> Entry:
 
     Args:
         kind: A key of ``KINDS``.
-        name: ``masks.erode.v1``, ``masks.erode``, ``erode.v1`` or ``erode``.
+        name: ``masks.erode.v1``, ``masks.erode``, ``erode.v1`` or ``erode``; - stands for _.
         besides: Rooms that are not looked in.
 
     Raises:
         UnknownName: No such name, or one that several rooms have; the message lists the nearest.
     """
     known = [entry for entry in entries(kind) if entry.room not in besides]
+    name = name.replace("-", "_")
     match = _NAME.match(name)
     candidates = [entry for entry in known if match is not None and _answers(entry.name, name)]
     if not candidates:

@@ -106,7 +106,7 @@ _FORMS: Final = (
     "a model of `auscult list model`, NAME@WEIGHTS, FILE.py:NAME, module:NAME, predictions:DIR or command:PROGRAM ..."
 )
 # What may stand before the @ of a folder of weights: no path and no module, which may hold an @ themselves.
-_WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.]*@.")
+_WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.-]*@.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,13 +296,13 @@ def _of_registry(text: str) -> ModelSpec:
         name=entry.name if folder is None else f"{entry.name}@{safe_name(folder.resolve().name)}",
         target=entry.name,
         weights=None if folder is None else folder.resolve(),
-        revision=_revision(entry, folder),
+        revision=_revision(entry, folder or getattr(model, "shipped", None)),
         tasks=tuple(model.tasks),
     )
 
 
 def _revision(entry: registry.Entry, weights: Path | None) -> str:
-    """A built-in model changes with its name; a plug-in's with its package, weights with their files."""
+    """A built-in model changes with its name, a plug-in's with its package; weights with their files."""
     parts: list[Any] = [entry.name, entry.origin]
     if weights is not None:
         files = sorted(path for path in weights.rglob("*") if path.is_file())

@@ -14,7 +14,8 @@ from auscult.errors import InputError, UsageError
 from auscult.judge.identity.scenes import NETWORK, WEIGHTS
 from auscult.judge.masks.compact import JUDGE, CompactJudge
 from auscult.judge.masks.compact import network as network_file
-from auscult.judge.masks.compact.network import INPUTS, MOST_BYTES, OUTPUTS, load_network
+from auscult.judge.masks.compact.network import INPUTS, OUTPUTS, load_network
+from auscult.nets.onnx_session import MOST_BYTES
 from auscult.rng import generator
 from auscult.types import Case, MaskJudge, Prediction
 

@@ -16,7 +16,8 @@ from auscult.judge.masks.compact import JUDGE
 from auscult.judge.masks.compact import calibration as calibration_file
 from auscult.judge.masks.compact import network as network_file
 from auscult.judge.masks.compact.calibration import load_calibration
-from auscult.judge.masks.compact.network import MOST_BYTES, load_network
+from auscult.judge.masks.compact.network import load_network
+from auscult.nets.onnx_session import MOST_BYTES
 from auscult.types import Case, Mask, Prediction, Verdict
 
 

@@ -32,9 +32,9 @@ from auscult.judge.identity.scenes_text import (
     is_whole,
     read_vocabulary,
 )
-from auscult.judge.masks.compact.network import open_session, read_network
 from auscult.language.facts import Facts, SceneObject
 from auscult.language.proof import Proof
+from auscult.nets.onnx_session import open_session, read_network
 from auscult.rng import generator
 from auscult.types import Box, Case, Existence, Floats, Frame, Identity, Mask, Metadata, Prediction
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from auscult.nets.matcher import Bottleneck, conv
 from auscult.nets.refsegformer.settings import LAST, Design
+from auscult.nets.refsegformer.view import PADDING
 from auscult.nets.refsegformer.vltf import Attention
-
-PADDING: Final = 0
-UNKNOWN: Final = 1
-"""Numbers of the two marks in a small encoder's vocabulary; words follow."""
 
 
 class VisionStages(Protocol):

@@ -6,7 +6,6 @@ BERT's settings and tokenizer; Swin's settings stand in ``vision/``. Nothing in 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -31,43 +30,26 @@ from auscult.nets.hf_folder import (
     read_table,
 )
 from auscult.nets.hf_pictures import PREPARED, channels
-from auscult.nets.refsegformer.encoders import PADDING, UNKNOWN, BertText, Reader, SmallText, SmallVision, SwinStages
+from auscult.nets.refsegformer.answering import DESIGN
+from auscult.nets.refsegformer.encoders import BertText, Reader, SmallText, SmallVision, SwinStages
 from auscult.nets.refsegformer.network import RefSegformer
 from auscult.nets.refsegformer.settings import LAST, Design
+from auscult.nets.refsegformer.view import PADDING, UNKNOWN, Vocabulary
 
 SWIN: Final = Family(title="Swin", model="SwinModel", types=("swin",))
 BERT: Final = Family(title="BERT", model="BertModel", types=("bert",), reader="BertTokenizer")
-DESIGN: Final = "design.json"
 WORDS: Final = "words.json"
 IMAGENET: Final = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 _MOST_WORDS: Final = 100_000
-_WORD: Final = re.compile(r"[^\W_]+")
 
 
-class WordReader:
-    """Words of a list as tokens; others are one unknown word.
-
-    Args:
-        words: In the order of their numbers, which begin behind those of padding and of the unknown word.
-        tokens: How many are read of a sentence.
-    """
-
-    def __init__(self, words: Sequence[str], *, tokens: int) -> None:
-        self.words, self.tokens = tuple(words), tokens
-        self._numbers = {word: number for number, word in enumerate(words, start=UNKNOWN + 1)}
+class WordReader(Vocabulary):
+    """A vocabulary as a ``Reader``."""
 
     def __call__(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
-        """Read as ``Reader`` says; a sentence without a word is one unknown word."""
-        ids = torch.full((len(texts), self.tokens), PADDING, dtype=torch.int64)
-        for row, text in zip(ids, texts, strict=True):
-            found = [self._numbers.get(word, UNKNOWN) for word in words_of(text)] or [UNKNOWN]
-            row[: min(len(found), self.tokens)] = torch.tensor(found[: self.tokens])
+        """Read as ``Reader`` says."""
+        ids = torch.from_numpy(self.ids(texts))
         return ids, ids != PADDING
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a sentence, in lower case."""
-    return _WORD.findall(text.lower())
 
 
 class BertReader:

@@ -5,24 +5,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from auscult.errors import OutputError, UsageError
-from auscult.nets.refsegformer.encoders import PADDING
+from auscult.nets.refsegformer.answering import ANSWER, READER, STEM, Reading
 from auscult.nets.refsegformer.network import RefSegformer, Segmentation
+from auscult.nets.refsegformer.view import PADDING
 from auscult.nets.refsegformer.weights import Model, WordReader
 from auscult.train.onnx_file import write_onnx
 
-STEM: Final = "stem.onnx"
-ANSWER: Final = "answer.onnx"
-READER: Final = "auscult.reader"
-"""Key of the JSON in ``answer.onnx`` that says how a sentence is read: ``words``, ``tokens``, ``side``, ``blank``."""
 CLOSE: Final = 1e-4
 
 
@@ -46,26 +43,26 @@ class Answer(nn.Module):
         self.net = net
 
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        """Give logits of the target (n, side / 4, side / 4), of existence (n,), and each fusion's attention."""
+        """Give what the network has: logits of target (n, side / 4, side / 4) and existence (n,); VLTFs' attention."""
         found: Segmentation = self.net.answer(given[:-1], given[-1], given[-1] != PADDING)
-        fine = found.masks[0]
+        fine = tuple(one[:, 1] - one[:, 0] for one in found.masks[:1])
         existence = () if found.existence is None else (found.existence,)
-        return (fine[:, 1] - fine[:, 0], *existence, *found.attention)
+        return (*fine, *existence, *(found.attention if self.net.design.fusion == "vltf" else ()))
 
 
 def export(model: Model, folder: Path) -> list[Path]:
     """Write both files and compare them with the network; more than ``CLOSE`` apart is a ``UsageError``."""
     net, read = model.net.eval().cpu(), model.read
-    if not isinstance(read, WordReader) or net.design.vision != "small" or net.design.decoder == "none":
-        raise UsageError("only networks that draw masks with encoders of our own are exported")
+    if not isinstance(read, WordReader) or net.design.vision != "small":
+        raise UsageError("only networks with encoders of our own are exported")
     pictures = torch.rand(2, 3, net.design.side, net.design.side, generator=torch.Generator().manual_seed(0))
     ids = torch.randint(1, len(read.words) + 2, (2, net.design.tokens), generator=torch.Generator().manual_seed(1))
     ids[:, net.design.tokens // 2 :] = PADDING
     with torch.no_grad():
         maps = Stem(net)(pictures)
     seen = [f"map{at}" for at in range(1, len(maps) + 1)]
-    fused = [f"attention{at}" for at in net.design.fused]
-    told = ["mask", *(["existence"] if net.head is not None else []), *fused]
+    told = ["mask"] * (net.decoder is not None) + ["existence"] * (net.head is not None)
+    told += [f"attention{at}" for at in net.design.fused if net.design.fusion == "vltf"]
     axes = {name: {0: "n"} for name in ("pictures", "ids", *seen, *told)}
     # the exporter gives a module back in the mode that its outermost part had
     write_onnx(Stem(net).eval(), (pictures,), folder / STEM, inputs=["pictures"], outputs=seen, axes=axes)
@@ -79,9 +76,9 @@ def _describe(path: Path, net: RefSegformer, read: WordReader) -> None:
     import onnx
 
     design = net.design
-    value = {"words": read.words, "tokens": read.tokens, "side": design.side, "blank": design.blank}
+    value = Reading(words=read.words, tokens=read.tokens, side=design.side, blank=design.blank)
     model = onnx.load(str(path))
-    model.metadata_props.add(key=READER, value=json.dumps(value))
+    model.metadata_props.add(key=READER, value=msgspec.json.encode(value).decode())
     try:
         onnx.save(model, str(path))
     except OSError as error:
@@ -100,7 +97,8 @@ def _compare(net: RefSegformer, folder: Path, *, pictures: Tensor, ids: Tensor) 
     )
     maps = stem.run(None, {"pictures": pictures[:1].numpy()})
     given = {f"map{at}": np.repeat(one, 3, axis=0) for at, one in enumerate(maps, start=1)}
-    found = answer.run(None, {**given, "ids": sentences.numpy()})
+    given["ids"] = sentences.numpy()
+    found = answer.run(None, {one.name: given[one.name] for one in answer.get_inputs()})
     apart = max(float(np.abs(one - two.numpy()).max()) for one, two in zip(found, expected, strict=True))
     if apart > CLOSE:
         raise UsageError(f"the exported network differs by {apart:.2g}", expected=f"at most {CLOSE}", path=folder)

@@ -204,11 +204,7 @@ def rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     if main:
         yield from trainable.save(options.out / MODEL)
         design = trainable.plan.design
-        if (
-            isinstance(trainable.net, RefSegformer)
-            and design.vision == design.text == "small"
-            and design.decoder != "none"
-        ):
+        if isinstance(trainable.net, RefSegformer) and design.vision == design.text == "small":
             yield from export(read_model(options.out / MODEL), options.out / ONNX)
 
 

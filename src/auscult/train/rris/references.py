@@ -22,6 +22,7 @@ from auscult.cases.listing import ListOptions
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
+from auscult.nets.refsegformer.view import squeezed
 from auscult.rng import generator
 from auscult.suites.scene_source import unshown
 from auscult.train.rris.plan import Plan
@@ -160,14 +161,8 @@ class Feed:
             target = moments[at].target if true else None
             mask = read_mask(target, size=(frame.shape[0], frame.shape[1])).mask if target is not None else None
             if mask is None or mask.any():
-                return _resized(frame, side), _truth(mask, side), text, true
+                return squeezed(frame, side), _truth(mask, side), text, true
         raise InputError(f"{reference.id} is seen in none of its frames")
-
-
-def _resized(frame: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    shrinks = min(frame.shape[:2]) >= side
-    how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(frame, (side, side), interpolation=how), dtype=np.uint8)
 
 
 def _truth(mask: NDArray[np.bool_] | None, side: int) -> NDArray[np.bool_]:

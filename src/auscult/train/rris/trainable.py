@@ -17,7 +17,8 @@ from auscult.nets.hf_text import load_clipseg
 from auscult.nets.refsegformer.encoders import Reader
 from auscult.nets.refsegformer.network import Segmentation, Segmenter
 from auscult.nets.refsegformer.settings import Design
-from auscult.nets.refsegformer.weights import Model, begin, read_model, save, words_of
+from auscult.nets.refsegformer.view import words_of
+from auscult.nets.refsegformer.weights import Model, begin, read_model, save
 from auscult.train.rris.plan import Plan
 
 _LEAST_SEEN: Final = 2  # rarer words stay unknown, so that the unknown word is learned too

@@ -1,7 +1,4 @@
-"""The network as a function of arrays: `weights.onnx` run by ONNX Runtime on one core.
-
-Processes share the work, so a session has one thread. It keeps no arena: with one, the first large batch would stay
-allocated for good; without, memory is the same after ten masks and after ten thousand.
+"""The network as a function of arrays: `weights.onnx` run by ONNX Runtime on one core, see ``nets.onnx_session``.
 
 The histogram of the IoU has 40 bins. Bin k stands for its centre (k + 0.5) / 40, but for the first and the last, whose
 values are fitted in calibration: in training a true IoU is shared between the two nearest centres, and one beyond the
@@ -27,13 +24,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auscult.errors import UsageError
 from auscult.judge.masks.shared import softmax
-from auscult.media.paths import open_regular
+from auscult.nets.onnx_session import HINT, check_outputs, open_session, read_network
 from auscult.types import DEFECTS, Defect, Doubles, Floats
 
 FILE: Final = Path(__file__).with_name("weights.onnx")
-MOST_BYTES: Final = 12_000_000
 INPUTS: Final[Mapping[str, tuple[int, ...]]] = {
     "crop": (6, 128, 128),
     "context": (5, 64, 64),
@@ -52,7 +47,6 @@ OUTPUTS: Final[Mapping[str, tuple[int, ...]]] = {
 Network: TypeAlias = Callable[[Mapping[str, Floats]], dict[str, Floats]]
 """From inputs to outputs, by name. It may be called from several threads."""
 
-_HINT: Final = "install auscult again"
 _LOCK: Final = threading.Lock()
 
 
@@ -70,22 +64,8 @@ class OnnxNetwork:
         names = list(OUTPUTS)
         found = self.session.run(names, {name: inputs[name] for name in self.takes})
         outputs = dict(zip(names, found, strict=True))
-        check_outputs(outputs, OUTPUTS, count=len(inputs[self.takes[0]]), hint=_HINT, path=self.path)
+        check_outputs(outputs, OUTPUTS, count=len(inputs[self.takes[0]]), hint=HINT, path=self.path)
         return outputs
-
-
-def check_outputs(
-    outputs: Mapping[str, Floats], shapes: Mapping[str, tuple[int, ...]], *, count: int, hint: str, path: Path
-) -> None:
-    """Check that outputs are finite and of their shapes, batch first."""
-    for name, value in outputs.items():
-        if value.shape != (count, *shapes[name]) or not np.isfinite(value).all():
-            raise UsageError(
-                f"output {name!r} has shape {value.shape}, or numbers that are not finite",
-                expected=f"finite numbers of shape {(count, *shapes[name])}",
-                hint=hint,
-                path=path,
-            )
 
 
 def load_network(path: Path = FILE) -> OnnxNetwork:
@@ -103,58 +83,6 @@ def _opened(path: Path) -> OnnxNetwork:
     session = open_session(content, path)
     takes = tuple(tensor.name for tensor in session.get_inputs())
     return OnnxNetwork(path=path, takes=takes, digest=hashlib.sha256(content).hexdigest(), session=session)
-
-
-def read_network(path: Path, *, most_bytes: int = MOST_BYTES, hint: str = _HINT) -> bytes:
-    """Read a network's file."""
-    try:
-        size = path.stat().st_size
-        if size > most_bytes:
-            raise UsageError(
-                f"the network has {size} bytes", expected=f"at most {most_bytes} bytes", hint=hint, path=path
-            )
-        with open_regular(path) as file:
-            return file.read()
-    except OSError as error:
-        raise UsageError(
-            f"the network cannot be read: {error.strerror}", expected="an ONNX file", hint=hint, path=path
-        ) from error
-
-
-def open_session(content: bytes, path: Path, *, hint: str = _HINT) -> Any:
-    """Open a network in ONNX Runtime, on one thread and without an arena."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise UsageError(
-            f"ONNX Runtime cannot be loaded: {error}",
-            expected="the package onnxruntime",
-            hint="pip install onnxruntime",
-        ) from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    options.enable_cpu_mem_arena = False
-    options.enable_mem_pattern = False
-    options.log_severity_level = 4  # what goes wrong comes as an exception; nothing is printed beside it
-    try:
-        return onnxruntime.InferenceSession(content, sess_options=options, providers=["CPUExecutionProvider"])
-    except _raised_by_runtime() as error:
-        raise UsageError(
-            f"the network cannot be opened: {str(error).splitlines()[0][:200]}",
-            expected="a whole ONNX file",
-            hint=hint,
-            path=path,
-        ) from error
-
-
-def _raised_by_runtime() -> tuple[type[Exception], ...]:
-    """What ONNX Runtime raises; its exceptions share no base of their own."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
-
-    names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoModel", "NotImplemented")
-    return (*(getattr(state, name) for name in (*names, "RuntimeException") if hasattr(state, name)), RuntimeError)
 
 
 BINS: Final = 40

@@ -1,7 +1,5 @@
 """The networks as functions of arrays: `member*.onnx` run by ONNX Runtime on one core.
 
-Processes share the work, so a session has one thread; see ``compact.network`` for why it keeps no arena.
-
 Beside them stands a small one for the type of defect alone, `defect_classifier.onnx`: from cues measured along the
 outline, those of `masks.compact.v1`, it knows rims and cutouts better than a look at 256 px can.
 """
@@ -18,10 +16,10 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.errors import RecordError, UsageError
-from auscult.judge.masks.compact.network import check_outputs, open_session, read_network
 from auscult.judge.masks.compact.view import CUE_COUNT
 from auscult.judge.masks.prompted.view import SHAPE, Lens
 from auscult.judge.masks.shared import softmax
+from auscult.nets.onnx_session import check_outputs, open_session, read_network
 from auscult.record.codec import from_json, load
 from auscult.types import Doubles, Floats
 
