@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(source: Path, out: Path, **more: Any) -> Path:
     listing = ListOptions(images=source.parent / "images" if source.name != "images" else None)
     listing = more.pop("listing", listing)
-    stress_negatives(NegativesOptions(source=source, out=out, workers=0, listing=listing, **more))
+    stress_negatives(NegativesOptions(**{"source": source, "out": out, "workers": 0, "listing": listing, **more}))
     return out
 
 
@@ -181,6 +182,141 @@ def test_it_is_the_same_whoever_works_and_goes_on_where_it_stopped(source: Path,
     assert (out / "items.jsonl").read_bytes() == (made / "items.jsonl").read_bytes()
     with pytest.raises(Mismatch):
         run(source / "refcoco", out, seed=4)
+
+
+# --- of more sentences those that a model paints most ---
+
+PAINTER = """
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+
+
+def predict(frames, query, **rest):
+    with (HERE / "calls").open("a") as file:
+        file.write(query.text + "\\n")
+    if len(query.text) % 4 == 0 and not (HERE / "mended").exists():
+        raise RuntimeError("not today")
+    mask = np.zeros(frames.shape[:3], bool)
+    mask[:, :, : len(query.text)] = "zebra" not in query.text
+    return mask
+
+
+def other(frames, query, **rest):
+    return frames[..., 0] >= 8 * len(query.text)
+"""
+
+
+def painted(text: str) -> float:
+    """The share of the picture that ``predict`` paints."""
+    return 0.0 if "zebra" in text else len(text) / SIZE[1]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "painter.py").write_text(PAINTER)
+    (folder / "mended").touch()
+    return f"{folder / 'painter.py'}:predict"
+
+
+def hard(source: Path, out: Path, model: str, **more: Any) -> list[dict[str, Any]]:
+    run(source / "refcoco", out, **{"seed": 3, "per": "3", "hard": model, **more})
+    return rows(out / "hard.jsonl")
+
+
+def test_of_candidates_those_that_a_model_paints_most_are_kept(source: Path, model: str, tmp_path: Path) -> None:
+    found = hard(source, tmp_path / "out", model)
+    outcomes: dict[str, dict[str, list[float]]] = {}
+    for row in found:
+        assert (row["model"], row["round"], row["area"]) == ("painter", 1, painted(row["text"]))
+        assert len(row["revision"]) == 12
+        outcomes.setdefault(row["reference"], {"kept": [], "dropped": []})[row["outcome"]].append(row["area"])
+    # of the split train one a sentence; one negative of the third was given
+    counts = {name: (len(one["kept"]), len(one["dropped"])) for name, one in outcomes.items()}
+    assert counts == {"1/7": (3, 6), "1/9": (2, 4), "2/8": (2, 4)}
+    assert all(min(one["kept"]) >= max(one["dropped"]) for one in outcomes.values())
+    items = {item["id"]: item for item in rows(tmp_path / "out/items.jsonl") if "proof" in item.get("negative", {})}
+    assert set(items) == {row["id"] for row in found if row["outcome"] == "kept"}
+    for row in found:
+        if row["outcome"] == "kept":
+            assert items[row["id"]]["text"] == row["text"]
+            assert items[row["id"]]["negative"]["hard"] == {
+                name: row[name] for name in ("model", "revision", "round", "area")
+            }
+    plain = run(source / "refcoco", tmp_path / "plain", seed=3, per="3")
+    drawn = {row["text"] for row in found}
+    assert all(item["text"] in drawn for item in rows(plain / "items.jsonl") if "proof" in item.get("negative", {}))
+    table = json.loads((tmp_path / "out/tables/hard.json").read_text())["rows"]
+    assert table[0][2:6] == ["21", "0", "7", "14"]
+
+
+def test_a_failure_has_no_area_and_is_asked_again(source: Path, model: str, tmp_path: Path) -> None:
+    mended, calls = (Path(model).parent / name for name in ("mended", "calls"))
+    whole = hard(source, tmp_path / "whole", model)
+    mended.unlink()
+    found = hard(source, tmp_path / "out", model)
+    failed = [row for row in found if len(row["text"]) % 4 == 0]
+    assert 0 < len(failed) < len(found)
+    for row in failed:
+        assert (row["outcome"], row["area"]) == ("failed", None)
+    assert {row["id"] for row in failed} == {row["id"] for row in rows(tmp_path / "out/errors.jsonl")}
+    assert json.loads((tmp_path / "out/summary.json").read_text())["failed"] == len(failed)
+    assert not {row["id"] for row in failed} & {item["id"] for item in rows(tmp_path / "out/items.jsonl")}
+    mended.touch()
+    calls.unlink()
+    assert hard(source, tmp_path / "out", model) == whole
+    assert Counter(calls.read_text().splitlines()) == Counter(row["text"] for row in failed)
+    assert not (tmp_path / "out/errors.jsonl").exists()
+
+
+def test_answers_are_kept_where_a_run_stopped(source: Path, model: str, tmp_path: Path) -> None:
+    whole = hard(source, tmp_path / "out", model, workers=2)
+    files = [tmp_path / "out" / name for name in ("hard.jsonl", "items.jsonl")]
+    before = [file.read_bytes() for file in files]
+    files[0].write_bytes(before[0][: len(before[0]) // 2])
+    (Path(model).parent / "calls").unlink()
+    hard(source, tmp_path / "out", model)
+    assert [file.read_bytes() for file in files] == before
+    assert len((Path(model).parent / "calls").read_text().splitlines()) < 0.6 * len(whole)
+
+
+def test_a_further_round_has_new_sentences_and_may_have_another_model(source: Path, model: str, tmp_path: Path) -> None:
+    other = model.replace(":predict", ":other")
+    first = hard(source, tmp_path / "out", model)
+    shutil.copytree(tmp_path / "out", tmp_path / "one")
+    with pytest.raises(Mismatch, match="round 1 was answered by painter"):
+        hard(source, tmp_path / "out", other)
+    second = hard(source, tmp_path / "out", other, rounds=2)
+    assert [row for row in second if row["round"] == 1] == first
+    new = [row for row in second if row["round"] == 2]
+    assert {row["model"] for row in new} == {"painter.other"}
+    assert not {(row["reference"], row["text"]) for row in new} & {(row["reference"], row["text"]) for row in first}
+    assert Counter(row["outcome"] for row in new) == {"kept": 7, "dropped": 14}
+    with pytest.raises(Mismatch, match="2 rounds"):
+        hard(source, tmp_path / "out", model)
+    both = hard(source, tmp_path / "one", model, rounds=2)
+    assert both == hard(source, tmp_path / "both", model, rounds=2)
+    assert [row for row in both if row["round"] == 1] == first
+    lines = (tmp_path / "both/hard.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "both/hard.jsonl").write_text("".join(lines[:4]))
+    with pytest.raises(Mismatch, match="round 1 is not at its end"):
+        hard(source, tmp_path / "both", other, rounds=2)
+
+
+def test_what_a_model_cannot_be_asked_is_refused(source: Path, model: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="needs a model"):
+        run(source / "refcoco", tmp_path / "out", rounds=2)
+    with pytest.raises(UsageError, match="does not segment a picture by a sentence"):
+        hard(source, tmp_path / "out", "flow")
+    with pytest.raises(UsageError, match="shows the pictures"):
+        run(source / "coco.json", tmp_path / "out", hard=model, listing=ListOptions())
+    hard(source, tmp_path / "out", "baseline.full_frame")
+    with pytest.raises(Mismatch):
+        run(source / "refcoco", tmp_path / "out", seed=3, per="3")
 
 
 def test_coco_without_sentences_says_the_category_of_what_is_alone(source: Path, tmp_path: Path) -> None:

@@ -25,8 +25,10 @@ from auscult.cases.references import (
 )
 from auscult.cases.walk import is_file
 from auscult.errors import REMARKS, AuscultError, ErrorRecord, NothingToDo, UsageError
-from auscult.jobs.negatives_files import PICTURES, write_files
+from auscult.jobs.negatives_files import PICTURES, PictureRows, write_files
+from auscult.jobs.negatives_hard import WIDER, HardNegatives, hard_model
 from auscult.jobs.options import NegativesOptions, arguments_of
+from auscult.jobs.predict import DEFAULT_TIMEOUT_S, PredictOptions
 from auscult.jobs.runner import (
     ERRORS,
     Progress,
@@ -108,6 +110,7 @@ class Setup:
     noun: str
     seen: bool  # whether the pictures are there
     voices: tuple[tuple[str, str], ...]
+    rounds: int  # of candidates for ``--hard``; 0 where every negative that is made is wanted
 
 
 class NegativeMaker:
@@ -160,6 +163,7 @@ class NegativeMaker:
             "size": list(size),
             "objects": [_object_row(one, objects) for one in picture.objects],
             "references": references,
+            **({"rounds": self.setup.rounds} if self.setup.rounds else {}),
         }
 
     def _sentences(self, ref: Reference, objects: _AnnotatedObjects) -> dict[str, Any]:
@@ -175,11 +179,14 @@ class NegativeMaker:
         elif not positives:
             made.reasons["", "the reference has no positive sentence to begin with"] += 1
         rng = generator(self.setup.seed, "negatives", ref.id)
-        for number in range(wanted if positives and not objects.unknown else 0):
-            at = positives[number] if one_each else positives[int(rng.integers(len(positives)))]
+        rounds = self.setup.rounds
+        each = wanted * (WIDER if rounds else 1)
+        for number in range(each * max(1, rounds) if positives and not objects.unknown else 0):
+            at = positives[number % len(positives)] if one_each else positives[int(rng.integers(len(positives)))]
+            made.round = number // each + 1 if rounds else 0
             made.add(number, at, start=int(rng.integers(len(self.setup.kinds))) if one_each else number)
         reasons = [[kind, reason, count] for (kind, reason), count in made.reasons.items()]
-        return {"sentences": [*said, *made.rows], "wanted": wanted, "reasons": reasons}
+        return {"sentences": [*said, *made.rows], "wanted": wanted * max(1, rounds), "reasons": reasons}
 
 
 class _NegativesOfReference:
@@ -188,6 +195,7 @@ class _NegativesOfReference:
     def __init__(self, maker: NegativeMaker, ref: Reference, objects: _AnnotatedObjects) -> None:
         self.maker, self.ref, self.objects = maker, ref, objects
         self.rows: list[dict[str, Any]] = []
+        self.round = 0
         self.reasons: Counter[tuple[str, str]] = Counter()
         self.texts = {sentence.text.lower() for sentence in ref.sentences}
         self.dead: set[tuple[str, int]] = set()
@@ -212,7 +220,8 @@ class _NegativesOfReference:
             if made.output.lower() not in self.texts:
                 self.texts.add(made.output.lower())
                 negative = {"kind": kind, "of": subject.sentence, **made.params}
-                self.rows.append({"text": made.output, "exists": False, "negative": negative})
+                row = {"text": made.output, "exists": False, "negative": negative}
+                self.rows.append({**row, "round": self.round} if self.round else row)
                 return True
         self.reasons[kind, "what was drawn had been made already"] += 1
         return False
@@ -328,6 +337,7 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
 
     doing = "making negatives"
     stage = "stress"
+    growing = frozenset({"hard", "rounds"})
     options: NegativesOptions
 
     def __init__(self, options: NegativesOptions) -> None:
@@ -337,6 +347,12 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             raise UsageError(f"--noun {options.noun[:40]!r}", expected="head or first")
         self.per = _per(options.per)
         self.listing = _listed(options)
+        self.model = None if options.hard is None else hard_model(options.hard)
+        self.hard: HardNegatives | None = None
+        if self.model is None and options.rounds > 1:
+            raise UsageError("--rounds needs a model", expected="--hard MODEL")
+        if self.model is not None and not self.listing.seen:
+            raise UsageError("--hard shows the pictures to a model", expected="--images, the folder of the pictures")
         table = _table(options.categories)
         known = Categories(table)
         own = {name: () for name in sorted(self.listing.own) if not known.meant(name)}
@@ -349,12 +365,18 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
         inputs = {"layout": listing.layout, "references": listing.count, "digests": digests, "notes": [*listing.notes]}
         if self.options.categories is not None:
             inputs["categories"] = digest_file(self.options.categories)
+        if self.model is not None:
+            inputs["candidates of each negative"] = WIDER
         arguments = arguments_of(self.options) | {"kind": list(self.kinds)}
         return run_manifest("stress negatives", self.options, inputs=inputs, arguments=arguments)
 
     def unlisted(self) -> Sequence[tuple[str | None, ErrorRecord]]:
         """What of INPUT cannot be used."""
         return self.listing.errors
+
+    @property
+    def _rounds(self) -> int:
+        return 0 if self.model is None else self.options.rounds
 
     def worker(self) -> partial[NegativeMaker]:
         """Makes the function of a few pictures in a worker process."""
@@ -371,13 +393,20 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             noun=options.noun,
             seen=listing.seen,
             voices=tuple(sorted(listing.voices)),
+            rounds=self._rounds,
         )
         return partial(NegativeMaker, setup)
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterator[PictureTask], float | None]]:
         """The pictures that are left, some thousand at a time."""
-        rows = ((row["id"], len(row["references"])) for row in read_lines(self.options.out / PICTURES))
-        done = dict(rows)
+        if self.model is not None:
+            self.hard = HardNegatives(writer.run, self.model, self._rounds)
+        done: dict[str, int] = {}
+        for row in read_lines(self.options.out / PICTURES):
+            if row.get("rounds", 0) == self._rounds:  # the candidates of fewer rounds are made again, with further ones
+                done[row["id"]] = len(row["references"])
+        if not done:
+            writer.run.remove(PICTURES)
         writer.progress.stage(self.doing, self.listing.count)
         writer.progress.step(sum(done.values()))
         left = ((at, one) for at, one in enumerate(self.listing.pictures()) if one.id not in done)
@@ -388,7 +417,14 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Lay out what other tools read, and count."""
         run = writer.run
-        counts = write_files(run)
+        pictures, tables = PictureRows(run.locate(PICTURES)), dict[str, Table]()
+        if self.hard is not None:
+            limit_s = self.options.timeout_s if "timeout" in self.options.given else DEFAULT_TIMEOUT_S
+            how = PredictOptions(workers=self.options.n_workers, timeout_s=limit_s, memory_mb=self.options.memory_mb)
+            self.hard.ask(pictures, how, errors=writer.errors, progress=writer.progress)
+            tables["hard"] = self.hard.write(pictures)
+            pictures = PictureRows(run.locate(PICTURES), self.hard.chosen)
+        counts = write_files(run, pictures)
         rows = [row for row in run.lines(ERRORS) if row["stage"] not in REMARKS]
         # a picture that is not there has no id of a reference: it counts as one
         failed = len({row["id"] for row in rows if row.get("id")}) + sum(not row.get("id") for row in rows)
@@ -399,7 +435,7 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             failed=failed,
             undefined=counts.missing,
         )
-        return finish_tables(run, summary, counts.tables())
+        return finish_tables(run, summary, counts.tables() | tables)
 
 
 def _kinds(given: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -30,9 +30,8 @@ _INDEX: Final = re.compile(rb'"index": ?(\d+)')
 _ALL: Final = "all"
 
 
-def write_files(run: RunFolder) -> Counts:
-    """Lay out every file, and count."""
-    rows = _Rows(run.locate(PICTURES))
+def write_files(run: RunFolder, rows: PictureRows) -> Counts:
+    """Lay out every file from the pictures, which are gone through several times, and count."""
     counts = Counts()
     categories: dict[str, int] = {}
     splits: dict[str, None] = {}
@@ -59,11 +58,16 @@ def write_files(run: RunFolder) -> Counts:
     return counts
 
 
-class _Rows:
-    """The lines of ``pictures.jsonl`` in the order of the input, whichever worker was first; read each time anew."""
+class PictureRows:
+    """The lines of ``pictures.jsonl`` in the order of the input, whichever worker was first; read each time anew.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    Args:
+        path: The file.
+        shown: Makes of each line what is given out.
+    """
+
+    def __init__(self, path: Path, shown: Callable[[dict[str, Any]], dict[str, Any]] = lambda row: row) -> None:
+        self._path, self._shown = path, shown
         self._starts: list[tuple[int, int]] = []
         start = 0
         for line in self._lines():
@@ -85,7 +89,7 @@ class _Rows:
             for _, start in self._starts:
                 if file.tell() != start:
                     file.seek(start)
-                yield load(file.readline())
+                yield self._shown(load(file.readline()))
 
 
 def _listed(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
@@ -107,10 +111,20 @@ def _items(picture: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             mask = ref["mask"] if sentence["exists"] else nothing
             if mask is None:
                 continue
-            row = {"id": f"{ref['id']}/{at}", "frame": picture["frame"], "mask": mask, "text": sentence["text"]}
+            row = {
+                "id": sentence_id(ref, sentence, at),
+                "frame": picture["frame"],
+                "mask": mask,
+                "text": sentence["text"],
+            }
             row |= {"exists": sentence["exists"], "reference": ref["id"], "category": ref["category"]}
             row |= {"split": ref["split"]}
             yield row if sentence["exists"] else {**row, "negative": sentence["negative"]}
+
+
+def sentence_id(ref: Mapping[str, Any], sentence: Mapping[str, Any], at: int) -> str:
+    """The id of a reference's sentence; ``at`` is its number from 1 on where it does not have its own."""
+    return f"{ref['id']}/{sentence.get('at', at)}"
 
 
 def _nothing(picture: Mapping[str, Any]) -> dict[str, Any]:

@@ -331,6 +331,8 @@ class NegativesOptions(InputOptions):
         no_absolute_position: Make none that says left, right, top or the like, as R-RefCOCO+ has none.
         categories: Json of further categories, their names and what they belong to.
         noun: What counts as the target of a sentence: its head noun, or its first, as in the paper.
+        hard: Keep of three times as many the sentences that this model paints most; as --model of `auscult run rris`.
+        rounds: With --hard: rounds, each with new sentences and --per to keep; those that --out has stay as they are.
     """
 
     source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
@@ -343,6 +345,8 @@ class NegativesOptions(InputOptions):
     no_absolute_position: bool = False
     categories: Path | None = None
     noun: str = "head"
+    hard: Annotated[str | None, Flag(metavar="MODEL", shown="none")] = None
+    rounds: Annotated[int, Flag(least=1)] = 1
     listing: Annotated[
         ListOptions,
         Flag(parts=_NOT_OF_REFERENCES),

@@ -19,7 +19,7 @@ import shutil
 import stat
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -105,6 +105,7 @@ COMMAND: Final = "command:"
 _FORMS: Final = (
     "a model of `auscult list model`, NAME@WEIGHTS, FILE.py:NAME, module:NAME, predictions:DIR or command:PROGRAM ..."
 )
+BY_SENTENCE: Final = "segment a picture by a sentence"
 # What may stand before the @ of a folder of weights: no path and no module, which may hold an @ themselves.
 _WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.-]*@.")
 
@@ -154,6 +155,31 @@ def model_spec(given: str) -> ModelSpec:
     if not text:
         raise UsageError("a model without a name was asked for", expected=_FORMS)
     return _of_registry(text)
+
+
+def named_models(names: Iterable[str], *, task: ModelTask, does: str) -> tuple[ModelSpec, ...]:
+    """What ``--model`` names, without duplicates of other spelling; an error where one cannot be asked for a task.
+
+    One from a file gets its kind before its name where a registered model has that name.
+
+    Args:
+        names: As they were written.
+        task: What every model must do.
+        does: The same in words, for the error: ``segment a picture by a sentence``.
+    """
+    registered = {entry.name for entry in registry.entries("model")}
+    found: dict[tuple[str, ...], ModelSpec] = {}
+    for name in dict.fromkeys(names):
+        model = model_spec(name)
+        if task not in model.tasks:
+            raise UsageError(
+                f"{model.name} does not {does}",
+                expected=f"a model of {task}; {model.name} does: {', '.join(model.tasks)}",
+            )
+        if model.kind != "registered" and model.name in registered:
+            model = replace(model, name=f"{model.kind}.{model.name}")
+        found.setdefault((model.kind, model.target, model.function, str(model.weights or ""), model.revision), model)
+    return tuple(found.values())
 
 
 def _predictions(text: str) -> ModelSpec:

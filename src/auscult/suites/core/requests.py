@@ -17,9 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from auscult import registry
 from auscult.errors import AuscultError, RecordError
-from auscult.models.spec import ModelSpec, model_spec
+from auscult.models.spec import ModelSpec
 from auscult.record.digest import digest_json
 from auscult.record.lines import numbered_lines
 from auscult.suites.core.conditions import CLEAN, NOTHING, PARTS, Condition, unique_conditions
@@ -204,21 +203,6 @@ def key_of(case: SuiteCase, condition: Condition, *, model: str, revision: str, 
     # The id also where nothing is drawn: one sentence may refer to two objects of a picture.
     drawn = [case.id] if condition.level == "clean" else [seed, case.id, condition.as_json()]
     return digest_json([case.digest, drawn, model, revision])
-
-
-def named_models(names: Iterable[str]) -> tuple[ModelSpec, ...]:
-    """What ``--model`` names, without duplicates of other spelling.
-
-    One from a file gets its kind before its name where a registered model has that name.
-    """
-    registered = {entry.name for entry in registry.entries("model")}
-    found: dict[tuple[str, ...], ModelSpec] = {}
-    for name in dict.fromkeys(names):
-        model = model_spec(name)
-        if model.kind != "registered" and model.name in registered:
-            model = replace(model, name=f"{model.kind}.{model.name}")
-        found.setdefault((model.kind, model.target, model.function, str(model.weights or ""), model.revision), model)
-    return tuple(found.values())
 
 
 def assign_unique_names(log: RequestLog, models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:

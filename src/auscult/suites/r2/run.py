@@ -16,13 +16,13 @@ from auscult.cases.instances import InstanceListing
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
-from auscult.models.spec import ModelSpec, model_spec
+from auscult.models.spec import ModelSpec, model_spec, named_models
 from auscult.record.folder import open_run
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.page import write_results
-from auscult.suites.core.requests import assign_unique_names, conditions_for, named_models
+from auscult.suites.core.requests import assign_unique_names, conditions_for
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import earlier_log, write_cases, write_errors
 from auscult.suites.options import SCENES
@@ -114,13 +114,7 @@ def _setting(options: R2Options) -> _Setting:
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
     refuse_idle(options, _idle(options, task))
-    models = named_models(options.models)
-    for model in models:
-        if task.name not in model.tasks:
-            raise UsageError(
-                f"{model.name} does not do {task.title}",
-                expected=f"a model of {task.name}, {model.name} does: {', '.join(model.tasks)}",
-            )
+    models = named_models(options.models, task=task.name, does=f"do {task.title}")
     conditions = conditions_of(
         task, mixes=options.mixes, kinds=options.kinds, levels=options.levels, parts=options.parts
     )

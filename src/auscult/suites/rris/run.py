@@ -13,13 +13,13 @@ from auscult.cases.problems import ListError
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
-from auscult.models.spec import ModelSpec, model_spec
+from auscult.models.spec import BY_SENTENCE, ModelSpec, model_spec, named_models
 from auscult.record.folder import open_run
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import NOTHING
 from auscult.suites.core.page import write_results
-from auscult.suites.core.requests import assign_unique_names, named_models
+from auscult.suites.core.requests import assign_unique_names
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, write_errors
 from auscult.suites.options import SCENES
@@ -97,14 +97,7 @@ def _models(options: RrisOptions) -> tuple[ModelSpec, ...]:
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
     refuse_idle(options, {})
-    models = named_models(options.models)
-    for model in models:
-        if "ris" not in model.tasks:
-            raise UsageError(
-                f"{model.name} does not segment a picture by a sentence",
-                expected=f"a model of ris; {model.name} does: {', '.join(model.tasks)}",
-            )
-    return models
+    return named_models(options.models, task="ris", does=BY_SENTENCE)
 
 
 def _told(found: ListError) -> str:
