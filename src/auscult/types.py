@@ -175,7 +175,8 @@ class Instance:
         sound: The clip's sound file.
         absent: The expression refers to nothing in this clip (a null expression); targets are then None or empty.
         reference: The object that it is one of several sentences of, negative ones too; empty where not known.
-        negation: Of a sentence that was made to name nothing, the kind, such as ``target``; empty where not known.
+        negative: Of a sentence that was made to name nothing, its ``kind``, such as ``target``, and what was changed;
+            None where not known.
         source: The file that named this instance, for error messages.
         line: The line of that file, from 1.
     """
@@ -191,9 +192,15 @@ class Instance:
     sound: Path | None = None
     absent: bool = False
     reference: str = ""
-    negation: str = ""
+    negative: Mapping[str, Any] | None = None
     source: Path | None = None
     line: int | None = None
+
+    @property
+    def negation(self) -> str:
+        """The kind of a sentence that was made to name nothing; empty where it is not known."""
+        kind = (self.negative or {}).get("kind")
+        return kind if isinstance(kind, str) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

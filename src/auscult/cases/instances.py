@@ -78,8 +78,7 @@ def instances_of(
     videos, and pictures side by side as photographs, which is said. A video keeps ``unmasked`` frames, as moments
     without a target.
     """
-    truths = [item.truth for item in items if item.truth is not None]
-    judged = any(one.mask is not None or one.iou is not None or one.defect is not None for one in truths)
+    judged = _judged(items)
     broken = {one.mask for one in unmasked if one.error is not None}
     frame_masks, unknown = [], 0
     for item in items:
@@ -124,25 +123,27 @@ def sentences_of(items: Sequence[Item]) -> Iterator[Instance]:
     """
     names = _picture_names({item.frame for item in items})
     for item in items:
-        told = {
-            key: item.extra[key] for key in ("reference", "split", "category") if isinstance(item.extra.get(key), str)
-        }
         negative, exists = item.extra.get("negative"), item.extra["exists"]
-        kind = negative.get("kind") if isinstance(negative, Mapping) else None
         target = _true_mask(item, judged=item.truth is not None) if exists else None
         yield Instance(
             id=item.id,
             clip=names[item.frame],
             query=item.query,
             moments=(Moment(frame=item.frame, target=target),),
-            split=told.get("split", ""),
-            category=told.get("category", "") if exists else "",
+            split=_extra_text(item, "split"),
+            category=_extra_text(item, "category") if exists else "",
             absent=not exists,
-            reference=told.get("reference", ""),
-            negation=kind if isinstance(kind, str) and not exists else "",
+            reference=_extra_text(item, "reference"),
+            negative=negative if isinstance(negative, Mapping) and not exists else None,
             source=item.source,
             line=item.line,
         )
+
+
+def _judged(items: Iterable[Item]) -> bool:
+    """Whether some have truth: then what has none is a candidate, and not true itself."""
+    truths = [item.truth for item in items if item.truth is not None]
+    return any(one.mask is not None or one.iou is not None or one.defect is not None for one in truths)
 
 
 def _true_mask(item: Item, *, judged: bool) -> MaskRef | None:
@@ -364,6 +365,7 @@ class InstanceListing:
         errors: (id or None, record) for what could not be listed.
         layout: Registry name of the layout.
         notes: Plain sentences about what was left out or supposed.
+        categories: The categories of items; empty where the layout is none of items, or an item was left out.
         unopened: Frames whose mask file cannot be opened, to why: their moments have no target, as those of frames
             that are not annotated, but nobody can tell from which frame on an object is seen.
     """
@@ -372,6 +374,7 @@ class InstanceListing:
     errors: tuple[ListError, ...]
     layout: str
     notes: tuple[str, ...] = ()
+    categories: frozenset[str] = frozenset()
     unopened: Mapping[Path, ErrorRecord] = field(default_factory=dict)
 
 
@@ -423,6 +426,8 @@ def _of_items(source: Path, options: ListOptions) -> InstanceListing:
     items = [item for item in listing.items if not isinstance(item.extra.get("exists"), bool)]
     instances, notes = instances_of(items, videos=listing.layout != _FOLDER, unmasked=listing.unmasked)
     instances = (*sentences_of(said), *instances)
+    judged = _judged(items)
+    left_out = any(_true_mask(item, judged=judged) is None for item in items)
     bare = {moment.frame for one in instances for moment in one.moments if moment.target is None}
     kept = [one for one in listing.unmasked if one.frame in bare]
     if options.masks is not None and all(item.truth is None for item in listing.items):
@@ -432,6 +437,7 @@ def _of_items(source: Path, options: ListOptions) -> InstanceListing:
         errors=(*_without_cost(listing, kept), *((None, error) for error in _missing(kept))),
         layout=listing.layout,
         notes=(*listing.notes, *notes),
+        categories=frozenset() if left_out else frozenset(one.category for one in instances) - {""},
         unopened={one.frame: one.error for one in kept if one.error is not None},
     )
 

@@ -2,25 +2,25 @@
 
 What negative sentences are made from, and what a suite of referring segmentation asks for. Crowd regions and objects
 without a mask are objects too: they are there. A data set that knows its references lists them itself
-(``ReferenceSource``); of any other layout they are made from its instances or items.
+(``ReferenceSource``); of any other layout they are made from its instances.
 
 No picture is opened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from auscult.cases.ids import counted
-from auscult.cases.instances import InstanceSource, list_instances
-from auscult.cases.listing import INPUTS, ListOptions, layouts, list_items
+from auscult.cases.instances import list_instances
+from auscult.cases.listing import INPUTS, ListOptions, layouts
 from auscult.cases.problems import ListError
 from auscult.errors import NothingToDo
 from auscult.language.facts import Facts
-from auscult.types import Instance, Item, MaskRef
+from auscult.types import Instance, MaskRef
 
 PixelBox: TypeAlias = tuple[float, float, float, float]
 
@@ -155,14 +155,11 @@ def list_references(source: Path, options: ListOptions = _PLAIN, *, split: str =
         NothingToDo: The INPUT holds no reference.
         UsageError: There is no such INPUT, or an option does not fit it.
     """
-    found = list(layouts(source, options))
-    known = next((one for one in found if isinstance(one, ReferenceSource)), None)
+    known = next((one for one in layouts(source, options) if isinstance(one, ReferenceSource)), None)
     if known is not None:
         listing = known.references(source, options, split=split)
-    elif any(isinstance(one, InstanceSource) for one in found):
-        listing = _of_instances(source, options, split)
     else:
-        listing = _of_items(source, options, split)
+        listing = _of_instances(source, options, split)
     if not listing.count and not listing.errors:
         of_split = f" in the split {split}" if split else ""
         message = f"the input holds no reference{of_split} (read as {listing.layout})"
@@ -170,119 +167,82 @@ def list_references(source: Path, options: ListOptions = _PLAIN, *, split: str =
     return listing
 
 
-# --- items ---
+def by_reference(instances: Iterable[Instance]) -> dict[Hashable, list[Instance]]:
+    """The sentences of one clip by the reference that they are of.
+
+    What the data call a reference is one, else what has the same first true mask; a null expression is one by itself.
+    """
+    found: dict[Hashable, list[Instance]] = {}
+    for one in instances:
+        found.setdefault(one.reference or _target(one), []).append(one)
+    return found
 
 
-def _of_items(source: Path, options: ListOptions, split: str) -> ReferenceListing:
-    """Items of one frame are its objects; those of one ``reference``, as our own files have it, are its sentences."""
-    listing = list_items(source, options)
-    frames: dict[Path, list[Item]] = {}
-    for item in listing.items:
-        frames.setdefault(item.frame, []).append(item)
-    pictures = [_picture_of(items, split) for items in frames.values()]
-    names = {_extra(item, "category") for item in listing.items} - {""}
-    notes = [*listing.notes]
-    if names:
-        notes.append("an item's category is taken to be annotated wherever it occurs in the input")
-    return _listed(pictures, layout=listing.layout, looked_for=names, errors=listing.errors, notes=notes, source=source)
-
-
-def _picture_of(items: Sequence[Item], split: str) -> AnnotatedPicture:
-    objects: dict[str, AnnotatedObject] = {}
-    sentences: dict[str, list[Sentence]] = {}
-    splits: dict[str, str] = {}
-    for item in items:
-        exists = item.extra.get("exists") is not False
-        name = _extra(item, "reference") or item.id
-        splits.setdefault(name, _extra(item, "split"))
-        sentences.setdefault(name, [])
-        if exists:
-            mask = item.truth.mask if item.truth is not None and item.truth.mask is not None else item.mask
-            objects.setdefault(name, AnnotatedObject(id=name, category=_extra(item, "category"), mask=mask))
-        category = _extra(item, "category")
-        text = item.query.text or (f"the {category}" if exists and category else None)
-        if text is not None:
-            negative = item.extra.get("negative")
-            told = negative if isinstance(negative, Mapping) else None
-            kind = "" if exists else str((told or {}).get("kind", "null"))
-            sentences[name].append(Sentence(text=text, exists=exists, kind=kind, negative=told))
-    references = tuple(
-        Reference(id=name, target=name if name in objects else "", sentences=tuple(said), split=splits[name])
-        for name, said in sentences.items()
-        if said and split in {"", splits[name]}
-    )
-    frame = items[0].frame
-    return AnnotatedPicture(
-        id=frame.as_posix(), path=frame, size=None, objects=tuple(objects.values()), references=references
-    )
-
-
-def _extra(item: Item, key: str) -> str:
-    value = item.extra.get(key)
-    return value if isinstance(value, str) else ""
-
-
-# --- instances ---
+def _target(instance: Instance) -> Hashable:
+    """The file and index, or the outline, of the first true mask; the id where there is none."""
+    for moment in () if instance.absent else instance.moments:
+        if moment.target is not None:
+            ref = moment.target
+            return (moment.frame, ref.path, ref.index, str(ref.segmentation))
+    return instance.id
 
 
 def _of_instances(source: Path, options: ListOptions, split: str) -> ReferenceListing:
-    """Instances of one target are its sentences, at the middle of its annotated frames.
-
-    Nothing says that a category is annotated wherever it occurs, so nothing is known to be absent.
-    """
+    """Each reference at the middle of its annotated frames."""
     listing = list_instances(source, options)
     clips: dict[str, list[Instance]] = {}
     for instance in listing.instances:
-        if split in {"", instance.split}:
-            clips.setdefault(instance.clip, []).append(instance)
-    pictures = [_picture_at(clip, instances) for clip, instances in clips.items()]
-    nulls = sum(not one.exists for picture in pictures for ref in picture.references for one in ref.sentences)
-    notes = [*listing.notes, f"{counted(nulls, 'null expression')} read as negative"] if nulls else listing.notes
-    return _listed(pictures, layout=listing.layout, errors=listing.errors, notes=notes, source=source)
-
-
-def _picture_at(clip: str, instances: Sequence[Instance]) -> AnnotatedPicture:
-    moments = instances[0].moments
-    frame = moments[len(moments) // 2].frame
-    objects: dict[str, AnnotatedObject] = {}
-    references: dict[str, Reference] = {}
-    for one in instances:
-        target = next((moment.target for moment in one.moments if moment.frame == frame), None)
-        name = one.id
-        if target is not None and not one.absent:
-            same = next((known for known in objects.values() if known.mask == target), None)
-            name = one.id if same is None else same.id
-            objects.setdefault(name, AnnotatedObject(id=name, category=one.category, mask=target))
-        elif not one.absent:
-            continue  # the frame is not annotated for it
-        said = Sentence(text=one.query.text or "", exists=not one.absent, kind="null" if one.absent else "")
-        known_one = references.get(name)
-        if known_one is None:
-            target_id = "" if one.absent else name
-            known_one = Reference(id=name, target=target_id, sentences=(), split=one.split)
-        if said.text:
-            references[name] = replace(known_one, sentences=(*known_one.sentences, said))
-    return AnnotatedPicture(
-        id=clip, path=frame, size=None, objects=tuple(objects.values()), references=tuple(references.values())
-    )
-
-
-def _listed(
-    pictures: Iterable[AnnotatedPicture],
-    *,
-    layout: str,
-    source: Path,
-    errors: Sequence[ListError] = (),
-    notes: Sequence[str] = (),
-    looked_for: Iterable[str] = (),
-) -> ReferenceListing:
-    kept = [picture for picture in pictures if picture.references]
+        clips.setdefault(instance.clip, []).append(instance)
+    kept = [picture for clip, instances in clips.items() for picture in _pictures_of(clip, instances, split)]
+    said = [one for picture in kept for ref in picture.references for one in ref.sentences]
+    nulls = sum(not one.exists and one.negative is None for one in said)
+    notes = [*listing.notes, *([f"{counted(nulls, 'null expression')} read as negative"] if nulls else ())]
+    if listing.categories:
+        notes.append("an item's category is taken to be annotated wherever it occurs in the input")
     return ReferenceListing(
         pictures=lambda: iter(kept),
         count=sum(len(picture.references) for picture in kept),
-        layout=layout,
-        looked_for=frozenset(looked_for),
-        errors=tuple(errors),
+        layout=listing.layout,
+        looked_for=listing.categories,
+        errors=listing.errors,
         notes=tuple(notes),
         files=(source,) if source.is_file() else (),
     )
+
+
+def _pictures_of(clip: str, instances: Sequence[Instance], split: str) -> list[AnnotatedPicture]:
+    """The pictures of a clip at which references are taken, with all objects that are annotated there."""
+    references = [(same[0].reference or same[0].id, same) for same in by_reference(instances).values()]
+    frames: dict[Path, list[Reference]] = {}
+    for name, same in references:
+        frame = same[0].moments[len(same[0].moments) // 2].frame
+        target = "" if all(one.absent for one in same) else name
+        said = tuple(_sentence(one) for one in same if one.query.text)
+        if said and split in {"", same[0].split} and (not target or _mask_at(frame, same) is not None):
+            reference = Reference(id=name, target=target, sentences=said, split=same[0].split)
+            frames.setdefault(frame, []).append(reference)
+    return [
+        AnnotatedPicture(
+            id=clip if len(frames) == 1 else f"{clip}/{frame.stem}",
+            path=frame,
+            size=None,
+            objects=tuple(
+                AnnotatedObject(id=name, category=next(one.category for one in same if not one.absent), mask=mask)
+                for name, same in references
+                if (mask := _mask_at(frame, same)) is not None
+            ),
+            references=tuple(here),
+        )
+        for frame, here in frames.items()
+    ]
+
+
+def _mask_at(frame: Path, same: Iterable[Instance]) -> MaskRef | None:
+    """The true mask of a reference on a frame; None where it is not annotated there."""
+    moments = (moment for one in same if not one.absent for moment in one.moments)
+    return next((moment.target for moment in moments if moment.frame == frame and moment.target is not None), None)
+
+
+def _sentence(one: Instance) -> Sentence:
+    kind = (one.negation or "null") if one.absent else ""
+    return Sentence(text=one.query.text or "", exists=not one.absent, kind=kind, negative=one.negative)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from auscult.cases.datasets.refavs import FILE as SCENES_FILE
+from auscult.cases.ids import counted
+from auscult.cases.instances import InstanceListing
 from auscult.cases.walk import is_file
 from auscult.errors import InputError, RecordError
 from auscult.jobs.runner import Progress
@@ -40,6 +42,27 @@ def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
         progress,
     )
     return folder
+
+
+def shown_instances(
+    listing: InstanceListing, source: Path, *, splits: Collection[str], still: bool, null: bool = False
+) -> InstanceListing:
+    """The instances of some splits, or all, without sentences of generated scenes that the task cannot tell.
+
+    As ``unshown`` says; a note tells how many were left out.
+    """
+    hidden = unshown(source, still=still, null=null)
+    mine = [one for one in listing.instances if not splits or one.split in splits]
+    kept = tuple(one for one in mine if one.id not in hidden)
+    if len(kept) == len(mine):
+        return replace(listing, instances=kept)
+    there = sum(null or not one.absent for one in mine)
+    note = f"{counted(len(mine) - len(kept), 'sentence')} of {there:,} left out: only what is heard" + (
+        ", moves, or is hidden at another time tells whom they mean, and a photograph is silent and still."
+        if still
+        else " tells whom they mean, and no sound is given."
+    )
+    return replace(listing, instances=kept, notes=(*listing.notes, note))
 
 
 def unshown(folder: Path, *, still: bool, null: bool = False) -> frozenset[str]:

@@ -102,6 +102,14 @@ def test_text_prompt_joins_the_sentences_of_a_reference(refer: tuple[Path, Path]
     assert batch.texts[0] == f"the {colour} box {colour} thing"  # Fig. 8
 
 
+def test_a_folder_with_a_file_of_sentences_is_asked_by_them(data: Path) -> None:
+    """As Ref-DAVIS on a DAVIS tree: two dogs and a woman; four sentences and three null expressions stand beside."""
+    folder, plan = data / "video/dogs-jump", replace(read_plan("small"), split="")
+    references, _ = read_references(folder, plan)
+    assert references == read_references(folder / "expressions.json", plan)[0]
+    assert [(len(one.true), len(one.false)) for one in references] == [(1, 1), (1, 1), (2, 1)]
+
+
 def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     options: TrainOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,6 +91,11 @@ class DavisSentence:
     line: int | None = None
 
 
+def sentences_of(folder: Path) -> Path:
+    """The file of sentences of a folder of objects, to ask for its objects by them; the folder where it has none."""
+    return folder / FILE if is_file(folder / FILE) else folder
+
+
 def read_texts(path: Path, problems: Problems) -> Iterator[DavisSentence]:
     """Read a released text file of at most 16 MB; ids are unique."""
     named = TEXTS.match(path.name)

@@ -16,13 +16,11 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from auscult.cases.datasets.refavs import has_heading
-from auscult.cases.datasets.refdavis import FILE as EXPRESSIONS
-from auscult.cases.ids import counted
+from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.layouts.refavs import COLUMNS, TABLE
 from auscult.cases.listing import ListOptions
 from auscult.cases.problems import ListError
-from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName
 from auscult.jobs.runner import Progress
 from auscult.media.frames import frame_size
@@ -34,7 +32,7 @@ from auscult.scenes.splits import SPLITS
 from auscult.suites.core.grid import Task
 from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.r2 import R2Options
-from auscult.suites.scene_source import scenes_of, unshown
+from auscult.suites.scene_source import scenes_of, shown_instances
 from auscult.types import Instance, Mask, MaskRef, Query
 
 FrameRule = Literal["all", "davis2017", "after the first"]
@@ -405,37 +403,17 @@ def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> Insta
     if options.data == SCENES:
         refuse_unknown_splits(options.splits, SPLITS)
     source = scenes_of(options, progress) if options.data == SCENES else Path(options.data)
-    listing = _listed(source, options, task)
+    if task.guidance == "sentences":
+        source = sentences_of(source)
+    sounding = task.guidance == "sound" and has_heading(source / TABLE, *COLUMNS)
+    given = ListOptions(images=options.images, texts=options.texts, masks=options.masks)
+    listing = sounding_instances(source) if sounding else list_instances(source, given)
     refuse_unknown_splits(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
-    return listing
-
-
-def _listed(source: Path, options: R2Options, task: TaskRules) -> InstanceListing:
-    if task.guidance == "sound" and has_heading(source / TABLE, *COLUMNS):
-        return sounding_instances(source)
-    if task.guidance == "sentences" and is_file(source / EXPRESSIONS):
-        source = source / EXPRESSIONS
-    listing = list_instances(source, ListOptions(images=options.images, texts=options.texts, masks=options.masks))
     if task.guidance == "masks":
         return replace(listing, instances=_one_per_object(listing.instances))
-    return _shown(listing, source, options, still=task.still)
-
-
-def _shown(listing: InstanceListing, source: Path, options: R2Options, *, still: bool) -> InstanceListing:
-    """The instances without generated scenes' sentences that need a modality the task lacks."""
-    hidden = unshown(source, still=still) if options.texts is None else frozenset()
-    mine = [instance for instance in listing.instances if not options.splits or instance.split in options.splits]
-    count = sum(instance.id in hidden and not instance.absent for instance in mine)
-    if not count:
+    if sounding or options.texts is not None:
         return listing
-    there = sum(not instance.absent for instance in mine)
-    note = f"{counted(count, 'sentence')} of {there:,} left out: only what is heard" + (
-        ", moves, or is hidden at another time tells whom they mean, and a photograph is silent and still."
-        if still
-        else " tells whom they mean, and no sound is given."
-    )
-    kept = tuple(instance for instance in listing.instances if instance.id not in hidden)
-    return replace(listing, instances=kept, notes=(*listing.notes, note))
+    return shown_instances(listing, source, splits=options.splits, still=task.still)
 
 
 def _one_per_object(instances: Iterable[Instance]) -> tuple[Instance, ...]:

@@ -7,17 +7,15 @@ references, as null expressions of generated scenes, are one reference for each 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from auscult.cases.datasets.refdavis import FILE as EXPRESSIONS
-from auscult.cases.ids import counted
+from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions
 from auscult.cases.problems import ListError
-from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.jobs.predict import Reader
 from auscult.jobs.runner import Progress
@@ -28,7 +26,7 @@ from auscult.record.digest import digest_file, digest_json
 from auscult.suites.core.conditions import Condition
 from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.rris import RrisOptions
-from auscult.suites.scene_source import scenes_of, unshown
+from auscult.suites.scene_source import scenes_of, shown_instances
 from auscult.types import Instance, Mask, MaskRef, Moment, Query
 
 NO_KIND: Final = "not told"
@@ -97,23 +95,14 @@ class CaseList:
 
 def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
     """List the sentences of the data; those of scenes that a silent, still picture cannot tell are left out."""
-    source = scenes_of(options, progress) if options.data == SCENES else Path(options.data)
-    if is_file(source / EXPRESSIONS):
-        source = source / EXPRESSIONS
+    source = sentences_of(scenes_of(options, progress) if options.data == SCENES else Path(options.data))
     listing = list_instances(source, ListOptions(images=options.images))
     refuse_unknown_splits(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
-    hidden = unshown(source, still=True, null=True)
-    mine = [one for one in listing.instances if not options.splits or one.split in options.splits]
-    kept = tuple(one for one in mine if one.id not in hidden)
-    notes = listing.notes
-    if len(kept) < len(mine):
-        left = counted(len(mine) - len(kept), "sentence")
-        notes += (f"{left} of {len(mine):,} left out: sound or motion tells whom they mean, or that they mean nobody.",)
-    if not any(one.reference for one in kept):
-        notes += ("The data know no references: the sentences of a picture are taken as those of one.",)
-    return InstanceListing(
-        instances=kept, errors=listing.errors, layout=listing.layout, notes=notes, unopened=listing.unopened
-    )
+    listing = shown_instances(listing, source, splits=options.splits, still=True, null=True)
+    if any(one.reference for one in listing.instances):
+        return listing
+    note = "The data know no references: the sentences of a picture are taken as those of one."
+    return replace(listing, notes=(*listing.notes, note))
 
 
 def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> CaseList:

@@ -6,8 +6,7 @@ A reference is an object of a picture or clip. Each epoch shows one of its sente
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -17,14 +16,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions
+from auscult.cases.references import by_reference
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.nets.refsegformer.view import squeezed
 from auscult.rng import generator
-from auscult.suites.scene_source import unshown
+from auscult.suites.scene_source import shown_instances
 from auscult.train.rris.plan import Plan
 from auscult.types import Instance, Moment
 
@@ -58,12 +59,14 @@ def read_references(source: Path, plan: Plan, *, images: Path | None = None) -> 
     motion decides are left out, as in ``auscult run rris``. False sentences that name no reference are dealt out among
     those of their picture or clip.
     """
-    listing = list_instances(source, ListOptions(images=images))
-    hidden = unshown(source, still=True, null=True)
-    clips: dict[str, list[Instance]] = defaultdict(list)
+    source = sentences_of(source)
+    listing = shown_instances(
+        list_instances(source, ListOptions(images=images)), source, splits=(), still=True, null=True
+    )
+    clips: dict[str, list[Instance]] = {}
     for instance in listing.instances:
-        if instance.query.text and instance.id not in hidden:
-            clips[instance.clip].append(instance)
+        if instance.query.text:
+            clips.setdefault(instance.clip, []).append(instance)
     found = [one for clip in clips.values() for one in _of_clip(clip, plan)]
     if not found:
         raise UsageError(
@@ -80,36 +83,24 @@ def _of_clip(clip: Sequence[Instance], plan: Plan) -> list[Reference]:
     there = [one for one in clip if not one.absent]
     if {one.split for one in there or clip} - {plan.split, ""}:
         return []
-    true: dict[Hashable, list[Instance]] = defaultdict(list)
-    for one in there:
-        true[one.reference or _target(one)].append(one)
-    false: dict[Hashable, list[Instance]] = defaultdict(list)
-    keys = cycle(true)
-    for one in () if plan.positives_only else (one for one in clip if one.absent):
-        known = one.reference and (one.reference in true or not true)
-        false[one.reference if known else next(keys, "")].append(one)
+    found = by_reference(there if plan.positives_only else (*there, *(one for one in clip if one.absent)))
+    known = {key: same for key, same in found.items() if not same[0].absent}
+    keys = cycle(tuple(known))
+    for one in (one for same in found.values() if same[0].absent for one in same):
+        known.setdefault(next(keys, one.reference), []).append(one)
     return [
         Reference(
-            id=(true[key] if key in true else false[key])[0].id,
-            moments=(true[key] if key in true else false[key])[0].moments,
-            true=_texts(true.get(key, ())),
-            false=_texts(false.get(key, ())),
+            id=same[0].id,
+            moments=same[0].moments,
+            true=_texts(one for one in same if not one.absent),
+            false=_texts(one for one in same if one.absent),
         )
-        for key in dict.fromkeys((*true, *false))
+        for same in known.values()
     ]
 
 
-def _texts(instances: Sequence[Instance]) -> tuple[str, ...]:
+def _texts(instances: Iterable[Instance]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.query.text for one in instances if one.query.text))
-
-
-def _target(instance: Instance) -> Hashable:
-    """What tells the objects of a clip apart: the file and index, or the outline, of the first true mask."""
-    for moment in instance.moments:
-        if moment.target is not None:
-            ref = moment.target
-            return (moment.frame, ref.path, ref.index, str(ref.segmentation))
-    return instance.id
 
 
 class Feed:
