@@ -96,13 +96,11 @@ def test_the_two_stages_are_a_segmenter_and_a_classifier(home: Path) -> None:
 def test_attention_is_shared_between_blank_and_memory_tokens(home: Path) -> None:
     model = REFSEGFORMER.using(home / "there")
     found = model.attention(FRAMES[0], TEXT)
-    assert {name: one.shape for name, one in found.items()} == {
-        f"{name}, stage {stage}": (size, size)
-        for stage, size in ((2, 8), (3, 4), (4, 2))
-        for name in ("blank", "memory")
-    }
-    for stage in (2, 3, 4):
-        assert np.allclose(found[f"blank, stage {stage}"] + found[f"memory, stage {stage}"], 1, atol=1e-5)
+    assert {stage: one.shape for stage, one in found["blank tokens"].items()} == {
+        "stage 2": (8, 8), "stage 3": (4, 4), "stage 4": (2, 2)
+    }  # fmt: skip
+    for stage, blank in found["blank tokens"].items():
+        assert np.allclose(blank + found["memory tokens"][stage], 1, atol=1e-5)
     assert model.unknown_words("the red zebra box, zebra!") == ("zebra",)
     assert not TWO_STAGE.using(home / "two").attention(FRAMES[0], TEXT)
 

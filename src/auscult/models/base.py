@@ -17,7 +17,7 @@ what a person writes into either.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.types import Frames, Mask, Metadata, Query, Samples
+from auscult.types import Floats, Frame, Frames, Mask, Metadata, Query, Samples
 
 ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs", "avss"]
 Guidance: TypeAlias = Literal["text", "mask", "sound"]
@@ -158,6 +158,25 @@ class Predictor(Protocol):
 
     def close(self) -> None:
         """Release its resources; a second call does nothing."""
+        ...
+
+
+@runtime_checkable
+class AttentiveModel(ReferringModel, Protocol):
+    """A model that says where its tokens are looked at from, and which words it never learned.
+
+    Attributes:
+        attends: True; a model that waits for its weights says so too.
+    """
+
+    attends: bool
+
+    def attention(self, frame: Frame, text: str) -> Mapping[str, Mapping[str, Floats]]:
+        """Maps (h, w) in [0, 1] of one sentence, by kind of token and by layer; empty where it has none."""
+        ...
+
+    def unknown_words(self, text: str) -> tuple[str, ...]:
+        """The words of a sentence that it never learned."""
         ...
 
 

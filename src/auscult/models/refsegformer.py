@@ -31,6 +31,7 @@ class Trained:
     """Networks that answer."""
 
     tasks: tuple[ModelTask, ...] = ("ris", "rvos")
+    attends = True
 
     def __init__(self, name: str, meta: Metadata, load: Callable[[], Networks], *, shipped: Path | None = None) -> None:
         self.name, self.meta, self.shipped = name, meta, shipped
@@ -44,15 +45,15 @@ class Trained:
             raise InputError(f"{self.name} was asked without a sentence", expected="a referring expression")
         return np.stack([self._mask(frame, query.text) for frame in frames])
 
-    def attention(self, frame: Frame, text: str) -> Mapping[str, Floats]:
-        """The share of attention that each position gives blank and memory tokens, by fusion: (h, w), 0..1."""
+    def attention(self, frame: Frame, text: str) -> Mapping[str, Mapping[str, Floats]]:
+        """The share of attention that each position gives to blank and to memory tokens, by fusion: (h, w), 0..1."""
         network = self._networks()[0]
         found = network.answer(self._seen(frame)[0], text, attention=True).attention
+        parts = {"blank tokens": slice(network.blank), "memory tokens": slice(network.blank, None)}
         return {
-            f"{name}, stage {stage}": one[part].sum(axis=0)
-            for stage, one in found.items()
-            for name, part in (("blank", slice(network.blank)), ("memory", slice(network.blank, None)))
-            if len(one[part])
+            name: {f"stage {stage}": one[part].sum(axis=0) for stage, one in found.items()}
+            for name, part in parts.items()
+            if any(len(one[part]) for one in found.values())
         }
 
     def unknown_words(self, text: str) -> tuple[str, ...]:
@@ -84,6 +85,7 @@ class Waiting:
     meta: Metadata
     load: Callable[[Path], Networks]
     tasks: tuple[ModelTask, ...] = Trained.tasks
+    attends: bool = True
 
     def using(self, weights: Path) -> Trained:
         """Load the networks of a folder that ``auscult train rris`` wrote."""

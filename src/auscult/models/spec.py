@@ -122,6 +122,7 @@ class ModelSpec:
     weights: Path | None = None  # a folder of weights, or None
     revision: str = ""  # what its code or weights are, so that a changed model is run again: a hash
     tasks: tuple[ModelTask, ...] = TASKS  # what it can be asked
+    attends: bool = False  # whether it is an ``AttentiveModel``
 
     def load(self) -> Predictor:
         """Load it into this process."""
@@ -138,7 +139,16 @@ class ModelSpec:
 
         if self.kind == "callable":
             return Calling(function_of(self.target, self.function))
-        return Calling(_registered(self).predict)
+        return Calling(self.registered().predict)
+
+    def registered(self) -> ReferringModel:
+        """The registered model itself, with its weights."""
+        model = registry.find("model", self.target).load()
+        if self.weights is not None and isinstance(model, WeightedModel):
+            return model.using(self.weights)
+        if not isinstance(model, ReferringModel):
+            raise UsageError(f"{self.target} segments no reference", expected=_FORMS)
+        return model
 
 
 def model_spec(given: str) -> ModelSpec:
@@ -324,6 +334,7 @@ def _of_registry(text: str) -> ModelSpec:
         weights=None if folder is None else folder.resolve(),
         revision=_revision(entry, folder or getattr(model, "shipped", None)),
         tasks=tuple(model.tasks),
+        attends=getattr(model, "attends", False) is True,
     )
 
 
@@ -334,12 +345,3 @@ def _revision(entry: registry.Entry, weights: Path | None) -> str:
         files = sorted(path for path in weights.rglob("*") if path.is_file())
         parts.append([[path.relative_to(weights).as_posix(), digest_file(path)] for path in files])
     return digest_json(parts)[:_DIGITS]
-
-
-def _registered(spec: ModelSpec) -> ReferringModel:
-    model = registry.find("model", spec.target).load()
-    if spec.weights is not None and isinstance(model, WeightedModel):
-        return model.using(spec.weights)
-    if not isinstance(model, ReferringModel):
-        raise UsageError(f"{spec.target} segments no reference", expected=_FORMS)
-    return model

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, grown, union_box, window
 from auscult.arrays.error_map import values_of
-from auscult.types import Box, ErrorMap, Frame, Mask
+from auscult.types import Box, ErrorMap, Floats, Frame, Mask
 
 Colour: TypeAlias = tuple[int, int, int]
 
@@ -188,6 +188,16 @@ def compared(frame: Frame, mask: Mask | None, truth: Mask | None, *, size: tuple
         canvas[cv2.dilate(near, _CROSS) > near] = DARK
         canvas[near > shape] = LIGHT
     return canvas
+
+
+def heated(frame: Frame, values: Floats) -> Frame:
+    """A map (h, w) of any size in colours over its grey frame, uint8 RGB (H, W, 3), from its lowest to its highest."""
+    low, high = float(values.min()), float(values.max())
+    levels = np.rint(255 * (values - low) / max(high - low, 1e-9)).astype(np.uint8)
+    large = cv2.resize(levels, (frame.shape[1], frame.shape[0]), interpolation=cv2.INTER_LINEAR)
+    colours = cv2.cvtColor(cv2.applyColorMap(large, cv2.COLORMAP_VIRIDIS), cv2.COLOR_BGR2RGB)
+    grey = cv2.cvtColor(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
+    return np.asarray(cv2.addWeighted(colours, 0.65, grey, 0.35, 0), dtype=np.uint8)
 
 
 def shrunk(frame: Frame, *, width_px: int = THUMBNAIL_PX) -> Frame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import pytest
 from auscult.errors import NothingToDo, RecordError, UsageError
 from auscult.media.frames import write_frame
 from auscult.media.rle import encode
+from auscult.models.spec import ModelSpec, model_spec
 from auscult.report.suite import read_page
 from auscult.score.masks import SentenceAreas, mrr, referring_miou, riou
 from auscult.suites.core.compare import write_comparison
 from auscult.suites.core.records import score_record
 from auscult.suites.registered import SuiteRun, options_of
 from auscult.suites.rris import SUITE
+from auscult.suites.rris import run as rris_run
 
 SIZE = (24, 32)
 MODELS = """
@@ -167,6 +170,40 @@ def test_tables_baselines_oracle_and_pages(made: Path) -> None:
     assert dict(worst[0].facts)["should be"] == "nothing"
     assert (made / "out" / worst[0].file).is_file()
     assert "mine.red: rIoU" in page.lead
+
+
+class Looking:
+    """A model that says where it looks, and never learned `blue`."""
+
+    name, meta, tasks, attends = "own.looking.v1", None, ("ris",), True
+
+    def predict(self, frames: Any, *_: object, **__: object) -> Any:
+        return frames[..., 0] > 150
+
+    def attention(self, *_: object) -> dict[str, dict[str, Any]]:
+        share = np.linspace(0.2, 0.6, 12, dtype=np.float32).reshape(3, 4)
+        return {"blank tokens": {"stage 4": share}, "memory tokens": {"stage 4": 1 - share}}
+
+    def unknown_words(self, text: str) -> tuple[str, ...]:
+        return ("block",) if text == "block" else ()
+
+
+def test_attention_is_drawn_and_failures_of_near_categories_and_rare_words(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the place of a network: what is drawn is what a model says, see `AttentiveModel`."""
+    (home / "data/items.jsonl").write_text("".join(json.dumps(row | {"category": "horse"}) + "\n" for row in lines()))
+    spec = replace(model_spec(f"{home / 'mine.py'}:careful"), attends=True)
+    monkeypatch.setattr(rris_run, "named_models", lambda _: (spec,))
+    monkeypatch.setattr(ModelSpec, "registered", lambda _: Looking())
+    sections = {one.name: one for one in read_page(run(home, "careful").out).sections}
+    near, rare, looked = (sections[name].examples for name in ("near", "rare", "attention-1"))
+    assert {dict(one.facts)["near"] for one in near} == {"cat and horse"}  # nothing is painted for the zebra
+    assert {(one.text, dict(one.facts)["never learned"]) for one in rare} == {("block", "block")}
+    assert len(looked) == 8  # four pictures, each with what is there and what is not
+    assert [one.title == "it is there" for one in looked] == [True, False] * 4
+    assert all((home / "out" / one.file).is_file() for one in looked)
+    assert "mine.careful" in sections["attention-1"].lead
 
 
 def test_a_model_that_is_added_computes_itself_alone(made: Path) -> None:

@@ -47,6 +47,7 @@ class RrisCase:
     target: MaskRef | None  # the true mask; None where the sentence names nothing
     reference: str  # which sentences are of one object
     kind: str  # the kind of negation; empty for a positive sentence
+    category: str  # of the object; empty for a negative sentence, and where it is not known
     digest: str  # hash of what a model can see of it
     truth: str  # hash of its true mask
 
@@ -142,6 +143,7 @@ def _case(instance: Instance, hash_of: Callable[[Path], str], size_of: Callable[
         target=target,
         reference=instance.reference or f"{instance.clip}/{moment.frame.stem}",
         kind=(instance.negation or NO_KIND) if instance.absent else "",
+        category="" if instance.absent else instance.category,
         digest=digest_json([seen, text]),
         truth=digest_json([instance.absent, truth]),
     )

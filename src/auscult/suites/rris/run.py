@@ -25,6 +25,7 @@ from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, wr
 from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.rris import RrisOptions
+from auscult.suites.rris.attention import attention_sections
 from auscult.suites.rris.cases import Prepared, RrisCase, cases_of, listing_of
 from auscult.suites.rris.results import FLOOR, TASK
 from auscult.suites.rris.scoring import Scorer
@@ -78,6 +79,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             progress=listener,
             errors=errors,
         )
+        specs = {model.name: model for model in models if model.name not in runner.unloaded}
         done = runner.finish(
             runner.ask_all(log, models, [NOTHING], floor=floor),
             reported=frozenset(error.path for _, error in listing.errors),
@@ -87,7 +89,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             done,
             unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
             notes=listing.notes,
-            pictures=worst_sections(runner, done),
+            pictures=[*worst_sections(runner, done, specs), *attention_sections(runner, specs)],
         )
 
 

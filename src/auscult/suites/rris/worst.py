@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from auscult.jobs.predict import FILE, Reader, stored_answer
+from auscult.language.categories import coco_categories
 from auscult.media.frames import encode_jpeg
+from auscult.models.base import AttentiveModel
+from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
 from auscult.report.page import Example, Section
@@ -22,6 +27,8 @@ from auscult.work.pool import Task, run_tasks
 MOST: Final = 12
 """Pictures of invented masks, and of missed objects, at most."""
 _QUALITY: Final = 85
+_MISSED: Final = 0.5
+_WIDE: Final = frozenset({"young animal", "living thing", "mammal"})  # a person is no near thing to a dog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,30 +46,124 @@ class _Order:
         return f"figures/worst/{self.case.digest[:16]}.jpg"
 
 
-def worst_sections(runner: SuiteRunner[RrisCase, Prepared], done: Finished) -> list[Section]:
-    """Draw the largest masks that the first model invented, and the objects that it missed; none without a model."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A section: its cases, and of some of them what is told besides."""
+
+    name: str
+    title: str
+    lead: str
+    cases: Sequence[RrisCase]
+    told: Mapping[str, str] = field(default_factory=dict)  # by case
+    label: str = ""
+
+
+def worst_sections(
+    runner: SuiteRunner[RrisCase, Prepared], done: Finished, specs: Mapping[str, ModelSpec]
+) -> list[Section]:
+    """Draw the largest masks that the first model invented, and the objects that it missed; none without a model.
+
+    ``specs`` are the models of this command: of one that says which words it never learned, the sentences with such.
+    """
     grid = done.grid
     models = sorted((one for one in grid.models if grid.known(one, CLEAN)), key=grid.task.is_baseline)[:MOST_FRAMES]
     if not models or grid.task.is_baseline(models[0]):
         return []
-    invented = _ranked(runner.cases, grid.cell(models[0], CLEAN, PAINTED).values, exists=False)
-    missed = _ranked(runner.cases, {case: 1 - iou for case, iou in _ious(grid, models[0]).items()}, exists=True)
-    drawn = _drawn(runner, _orders(runner, done, models, cases=[*invented, *missed]))
-    sections = (
-        (
-            "invented",
-            "Invented masks",
-            "The largest masks of {} for what is not there; there should be none.",
-            invented,
+    parts = _parts(runner, grid, model=models[0], spec=specs.get(models[0]))
+    drawn = _drawn(runner, _orders(runner, done, models, cases=[case for part in parts for case in part.cases]))
+    sections = []
+    for part in parts:
+        shown = [drawn[one.id] for one in part.cases if one.id in drawn]
+        shown = [
+            replace(one, facts=((part.label, part.told[one.id]), *one.facts)) if one.id in part.told else one
+            for one in shown
+        ]
+        if shown:
+            lead = f"{part.lead} {_KEY}"
+            sections.append(Section(name=part.name, title=part.title, lead=lead, examples=tuple(shown)))
+    return sections
+
+
+def _parts(
+    runner: SuiteRunner[RrisCase, Prepared], grid: Grid, *, model: str, spec: ModelSpec | None
+) -> tuple[_Part, ...]:
+    """What is drawn; what is near and what was never learned are the failures of the paper's Fig. 11."""
+    painted = grid.cell(model, CLEAN, PAINTED).values
+    wrong = {case: 1 - iou for case, iou in _ious(grid, model).items()}
+    near = near_categories(runner.cases)
+    missed = [one for one in runner.cases if one.target is not None and wrong.get(one.id, 0.0) > _MISSED]
+    unknown = _unknown_words(missed, spec, workers=runner.how.workers)
+    return (
+        _Part(
+            name="invented",
+            title="Invented masks",
+            lead=f"The largest masks of {model} for what is not there; there should be none.",
+            cases=_ranked(runner.cases, painted, exists=False),
         ),
-        ("missed", "Missed objects", "The sentences that {} answered worst, though what they name is there.", missed),
+        _Part(
+            name="near",
+            title="Invented masks for what is like something there",
+            lead=f"The largest masks of {model} for a category that is not there beside one of the same group that is.",
+            cases=_ranked([one for one in runner.cases if one.id in near], painted, exists=False),
+            told=near,
+            label="near",
+        ),
+        _Part(
+            name="missed",
+            title="Missed objects",
+            lead=f"The sentences that {model} answered worst, though what they name is there.",
+            cases=_ranked(runner.cases, wrong, exists=True),
+        ),
+        _Part(
+            name="rare",
+            title="Missed objects of rare words",
+            lead=f"The sentences that {model} answered with an IoU below .5 and that hold words that it never learned.",
+            cases=_ranked([one for one in missed if one.id in unknown], wrong, exists=True),
+            told=unknown,
+            label="never learned",
+        ),
     )
-    shown = {name: tuple(drawn[one.id] for one in cases if one.id in drawn) for name, _, _, cases in sections}
-    return [
-        Section(name=name, title=title, lead=f"{lead.format(models[0])} {_KEY}", examples=shown[name])
-        for name, title, lead, _ in sections
-        if shown[name]
-    ]
+
+
+def near_categories(cases: Sequence[RrisCase]) -> dict[str, str]:
+    """Negative sentences that name a category of the same group as one that their picture holds: by case, which."""
+    known = coco_categories()
+    groups = [group.members for name, group in known.table.groups.items() if name not in _WIDE]
+    there: dict[Path, set[str]] = {}
+    for case in cases:
+        there.setdefault(case.frame, set()).update(known.meant(case.category))
+    found = {}
+    for case in (one for one in cases if one.target is None):
+        named = [name for one in known.mentions(case.text) if one.closed for name in one.categories]
+        absent = [name for name in named if name not in known.related(there[case.frame])]
+        pairs = [f"{name} and {other}" for name in absent for other in sorted(there[case.frame])
+                 if any(name in group and other in group for group in groups)]  # fmt: skip
+        if pairs:
+            found[case.id] = ", ".join(dict.fromkeys(pairs))
+    return found
+
+
+class _UnknownWords:
+    """Asks a model for the words that it never learned, in one process."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._model = spec.registered()
+
+    def __call__(self, texts: Sequence[str]) -> list[str]:
+        """Those of each sentence, joined."""
+        known = self._model
+        return [", ".join(known.unknown_words(one)) if isinstance(known, AttentiveModel) else "" for one in texts]
+
+
+def _unknown_words(cases: Sequence[RrisCase], spec: ModelSpec | None, *, workers: int) -> dict[str, str]:
+    """By case, what a model never learned of its sentence."""
+    if spec is None or not spec.attends or not cases:
+        return {}
+    tasks = [Task("words", [one.text for one in cases])]
+    for result in run_tasks(partial(_UnknownWords, spec), tasks, workers=min(workers, 1), stage="figure"):
+        if not isinstance(result.outcome, Failed):
+            return {one.id: words for one, words in zip(cases, result.outcome, strict=True) if words}
+    return {}
 
 
 _KEY: Final = (
