@@ -23,6 +23,7 @@ from auscult.outcome import Undefined
 from auscult.scenes.options import SceneOptions
 from auscult.stress.negatives import KINDS, Seen, Subject, perturb
 from auscult.stress.negatives.borrowing import borrowable
+from auscult.suites.scene_source import unshown
 from small_inputs import rows, save_frame, tree
 
 COCO = coco_categories()
@@ -416,6 +417,13 @@ def test_scenes_have_sounds_replaced_and_nothing_claimed_that_is_there(tmp_path:
             assert not facts["unlisted"]
             assert not {thing["category"] for thing in facts["things"]} & set(proof["word"].split(", "))
     assert {"target", "category", "sound", "null"} <= found.keys()
+
+    stress_negatives(NegativesOptions(source=tmp_path / "scenes", out=tmp_path / "seen", workers=0))
+    told = {row["text"] for row in rows(tmp_path / "seen/items.jsonl") if row["exists"]}
+    hidden = unshown(tmp_path / "scenes", still=True)
+    said = [one for row in rows(tmp_path / "scenes/scenes.jsonl") for one in row["expressions"] if one["target"]]
+    assert told
+    assert told <= {one["text"] for one in said if one["uid"] not in hidden}, "a silent picture tells them all"
 
 
 SAID = {

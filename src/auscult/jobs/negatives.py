@@ -495,7 +495,7 @@ def _pool(listing: ReferenceListing, seed: int) -> tuple[tuple[str, str, str], .
 def _listed(options: NegativesOptions) -> ReferenceListing:
     split = options.split or ""
     if is_file(options.source / SCENES):
-        listing = scene_references(options.source, split=split)
+        listing = scene_references(options.source, split=split, heard=bool({"sound", "all"} & {*options.kinds}))
     else:
         listing = list_references(options.source, options.listing, split=split)
     if not listing.count and not listing.errors:

@@ -20,26 +20,33 @@ from auscult.language.forms import read
 from auscult.media.masks import read_mask
 from auscult.media.paths import open_regular
 from auscult.scenes.facts import facts_from_json
+from auscult.scenes.hidden import hidden_sentences
 
 LAYOUT = "datasets.scenes.v1"
+_LEFT_OUT = "{:,} sentences left out: a silent picture does not tell whom they mean (--kind sound keeps them)"
 
 
-def scene_references(folder: Path, *, split: str = "") -> ReferenceListing:
+def scene_references(folder: Path, *, split: str = "", heard: bool = False) -> ReferenceListing:
     """List the scenes of a folder that ``auscult make scenes`` wrote, each at its middle frame.
 
-    Masks are opened, since a target may be out of the picture at that frame; its sentences are then left out.
+    Masks are opened, since a target may be out of the picture at that frame; its sentences are then left out. So are,
+    unless ``heard``, those that a silent picture cannot tell.
     """
     clips, problems = Clips(folder), Problems()
     pictures: list[AnnotatedPicture] = []
-    file = folder / FILE
+    file, hidden = folder / FILE, 0
     with open_regular(file) as opened:
         for number, content in lines_of(opened, max_bytes=MAX_LINE_BYTES):
             try:
                 row: Any = None if content is None else parse(content, path=file, line=number)
-                picture = _picture(clips, row, split)
+                if not isinstance(row, Mapping):
+                    raise InputError("the line is no scene", expected="a line that `auscult make scenes` wrote")
+                untold = frozenset(() if heard else hidden_sentences(row, still=True, null=True))
+                picture = _picture(clips, row, split=split, hidden=untold)
             except AuscultError as error:
                 problems.add(error, file, line=number)
                 continue
+            hidden += len(untold)
             if picture.references:
                 pictures.append(picture)
     facts = [picture.facts for picture in pictures if picture.facts is not None]
@@ -54,15 +61,13 @@ def scene_references(folder: Path, *, split: str = "") -> ReferenceListing:
         looked_for=names,
         own=names,
         errors=tuple(problems.found),
-        notes=("scenes are taken at their middle frame",),
+        notes=("scenes are taken at their middle frame", *([_LEFT_OUT.format(hidden)] if hidden else ())),
         files=(file,),
         voices=frozenset((voice.noun, voice.verb) for voice in voices if voice is not None),
     )
 
 
-def _picture(clips: Clips, row: object, split: str) -> AnnotatedPicture:
-    if not isinstance(row, Mapping):
-        raise InputError("the line is no scene", expected="a line that `auscult make scenes` wrote")
+def _picture(clips: Clips, row: Mapping[str, Any], *, split: str, hidden: frozenset[str]) -> AnnotatedPicture:
     vid, facts = required(row, "id"), facts_from_json(row.get("facts"))
     clip = clips.clip(vid)
     if not clip.frames:
@@ -73,7 +78,7 @@ def _picture(clips: Clips, row: object, split: str) -> AnnotatedPicture:
         mask = clip.ref(int(thing.id), frame) if thing.id.isdecimal() else None
         if mask is not None and read_mask(mask).mask.any():
             objects[thing.id] = AnnotatedObject(id=thing.id, category=thing.category, mask=mask)
-    references = _references(row, vid=vid, objects=objects)
+    references = _references(row, vid=vid, objects=objects, hidden=hidden)
     kept = tuple(ref for ref in references if split in {"", ref.split})
     whole = tuple(
         objects.get(thing.id, AnnotatedObject(id=thing.id, category=thing.category)) for thing in facts.things
@@ -81,7 +86,9 @@ def _picture(clips: Clips, row: object, split: str) -> AnnotatedPicture:
     return AnnotatedPicture(id=vid, path=clip.frames[frame], size=None, objects=whole, references=kept, facts=facts)
 
 
-def _references(row: Mapping[str, Any], *, vid: str, objects: Mapping[str, AnnotatedObject]) -> list[Reference]:
+def _references(
+    row: Mapping[str, Any], *, vid: str, objects: Mapping[str, AnnotatedObject], hidden: frozenset[str]
+) -> list[Reference]:
     """The targets that are seen, with their sentences, and each null expression by itself."""
     said: dict[str, list[Sentence]] = {}
     found: list[Reference] = []
@@ -89,6 +96,8 @@ def _references(row: Mapping[str, Any], *, vid: str, objects: Mapping[str, Annot
     expressions = row.get("expressions")
     for at, one in enumerate(expressions if isinstance(expressions, list) else ()):
         text, target = required(one, "text"), one.get("target")
+        if one.get("uid") in hidden:
+            continue
         if target is None:
             null = Sentence(text=text, exists=False, kind="null")
             found.append(Reference(id=f"{vid}/null/{at}", target="", sentences=(null,), split=own))

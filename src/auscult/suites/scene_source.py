@@ -13,15 +13,11 @@ from auscult.cases.instances import InstanceListing
 from auscult.cases.walk import is_file
 from auscult.errors import InputError, RecordError
 from auscult.jobs.runner import Progress
-from auscult.language.facts import Facts
-from auscult.language.forms import read
-from auscult.language.proof import Proof
 from auscult.record.lines import read_lines
-from auscult.scenes.facts import facts_from_json
+from auscult.scenes.hidden import hidden_sentences
 from auscult.suites.options import SuiteOptions
 
 SCENE_FOLDER = "scenes"
-_UNCLEAR = 0.1
 
 
 def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
@@ -66,15 +62,11 @@ def shown_instances(
 
 
 def unshown(folder: Path, *, still: bool, null: bool = False) -> frozenset[str]:
-    """Ids of generated scenes' expressions that need a modality the task lacks; with ``null`` null ones as well.
-
-    Proven from an expression's logical form and the scene's facts: without the sound, and in one frame without the
-    motions, it may refer to another object than its target, or to one though it names none.
-    """
+    """Ids of generated scenes' expressions that need a modality the task lacks; with ``null`` null ones as well."""
     found: set[str] = set()
     for row in _rows(folder / SCENES_FILE):
         try:
-            found.update(_unshown(row, still=still, null=null))
+            found.update(hidden_sentences(row, still=still, null=null))
         except InputError:
             continue
     return frozenset(found)
@@ -86,32 +78,3 @@ def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
         yield from read_lines(file) if is_file(file) else ()
     except RecordError:
         return
-
-
-def _unshown(row: Mapping[str, Any], *, still: bool, null: bool) -> Iterator[str]:
-    payload, expressions = row.get("facts"), row.get("expressions")
-    if not isinstance(payload, Mapping) or not isinstance(expressions, list):
-        return
-    facts = facts_from_json(payload)
-    named = Proof(_without_passing_covers(facts)).named
-    if still:
-        facts = replace(facts, things=tuple(replace(obj, motion=None) for obj in facts.things))
-    proof = Proof(facts, frozenset({"sight"}))
-    for expression in expressions:
-        if isinstance(expression, Mapping) and (null or isinstance(expression.get("target"), str)):
-            form, name = read(expression.get("form")), expression.get("target")
-            target = frozenset({name} if isinstance(name, str) else ())
-            if proof.possible(form) != target or (still and named(form) != target):
-                yield str(expression.get("uid"))
-
-
-def _without_passing_covers(facts: Facts) -> Facts:
-    """The facts with occlusion made uncertain where either object moves: a single frame need not show it."""
-    still = {obj.id for obj in facts.things if obj.motion == "still"}
-    return replace(
-        facts,
-        things=tuple(
-            obj if {obj.id, *obj.covered_by} <= still else replace(obj, hidden=min(obj.hidden, _UNCLEAR))
-            for obj in facts.things
-        ),
-    )
