@@ -19,7 +19,8 @@ def write_refer(folder: Path, *, pictures: int = 8) -> tuple[Path, Path]:
     """Write annotations and pictures: the folder of ``refs(unc).p``, and the one of the pictures."""
     rng = np.random.default_rng(0)
     refs: list[dict[str, Any]] = []
-    coco: dict[str, list[dict[str, Any]]] = {"images": [], "annotations": [], "categories": [{"id": 1, "name": "box"}]}
+    coco: dict[str, list[dict[str, Any]]] = {"images": [], "annotations": [], "categories": []}
+    coco["categories"] = [{"id": number, "name": f"{colour} box"} for number, colour in enumerate(COLOURS, start=1)]
     for at in range(pictures):
         name = f"COCO_train2014_{at:012d}.jpg"
         frame = rng.normal(90, 8, (HEIGHT, WIDTH, 3)).clip(0, 255).astype(np.uint8)
@@ -28,9 +29,9 @@ def write_refer(folder: Path, *, pictures: int = 8) -> tuple[Path, Path]:
             x, y = int(rng.integers(2, 12)) + 32 * side, int(rng.integers(2, 24))
             frame[y : y + 20, x : x + 16] = COLOURS[colour]
             box = [x, y, x + 16, y, x + 16, y + 20, x, y + 20]
-            number = 2 * at + side
+            number, category = 2 * at + side, [*COLOURS].index(colour) + 1
             coco["annotations"].append(
-                {"id": number, "image_id": at, "category_id": 1, "iscrowd": 0, "segmentation": [box]}
+                {"id": number, "image_id": at, "category_id": category, "iscrowd": 0, "segmentation": [box]}
             )
             sentences = [(f"the {colour} box", True), (f"{colour} thing", True), (f"the {names[2 + side]} box", False)]
             refs.append(
@@ -38,7 +39,7 @@ def write_refer(folder: Path, *, pictures: int = 8) -> tuple[Path, Path]:
                     "ref_id": number,
                     "ann_id": number,
                     "image_id": at,
-                    "category_id": 1,
+                    "category_id": category,
                     "split": "train",
                     "file_name": name,
                     "sent_ids": [3 * number, 3 * number + 1, 3 * number + 2],

@@ -22,9 +22,11 @@ from auscult.nets.refsegformer.network import TwoStage, predicted
 from auscult.nets.refsegformer.weights import read_model
 from auscult.train import recipes
 from auscult.train.rris import loop
+from auscult.train.rris.naming import NamingFeed, NamingTrainer
 from auscult.train.rris.plan import COMMITTED, Plan, read_plan
 from auscult.train.rris.references import Feed, read_references
 from auscult.train.rris.trainable import build
+from auscult.train.rris.trainer import Trainer
 from train.rris.small_references import write_refer, write_settings
 
 pytestmark = pytest.mark.extra_train
@@ -113,6 +115,7 @@ def test_a_folder_with_a_file_of_sentences_is_asked_by_them(data: Path) -> None:
 def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     options: TrainOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    options = replace(options, config=str(write_settings(tmp_path / "named.yaml", "naming_epochs: 3\n")))
     written = list(recipes.run(options))
     assert [path.name for path in written][-2:] == ["stem.onnx", "answer.onnx"]  # compared with the network as written
     assert read_model(options.out / loop.MODEL).net.design.side == 64
@@ -120,21 +123,28 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     assert [row["step"] for row in whole] == [0, 1, 2, 3]
 
     again = replace(options, out=tmp_path / "again")
-    learn = loop.Trainer.learn
+    learn = Trainer.learn
 
-    def killed(trainer: loop.Trainer, batch: object) -> dict[str, float]:
-        if trainer.step == 3:
+    moments = iter([(NamingTrainer, 2), (Trainer, 3)])
+    moment = next(moments)
+
+    def killed(trainer: Trainer, batch: object) -> dict[str, float]:
+        nonlocal moment
+        if (type(trainer), trainer.step) == moment:
+            moment = next(moments, moment)
             raise KeyboardInterrupt
         return learn(trainer, batch)
 
     monkeypatch.setattr(loop, "_SAVED_EVERY_S", 0.0)
-    with monkeypatch.context() as patched:
-        patched.setattr(loop.Trainer, "learn", killed)
-        with pytest.raises(KeyboardInterrupt):
-            list(recipes.run(again))
+    for _ in range(2):
+        with monkeypatch.context() as patched:
+            patched.setattr(Trainer, "learn", killed)
+            with pytest.raises(KeyboardInterrupt):
+                list(recipes.run(again))
     (again.out / loop.LOSSES).write_text((again.out / loop.LOSSES).read_text() + '{"step": 3, "lo')
     list(recipes.run(again))
     assert losses(again.out) == whole
+    assert (again.out / loop.NAMING_LOSSES).read_bytes() == (options.out / loop.NAMING_LOSSES).read_bytes()
     with pytest.raises(InputError, match="seed 0"):
         list(recipes.run(replace(again, seed=1)))
 
@@ -146,7 +156,7 @@ def test_it_learns_to_draw_and_to_answer_with_nothing(options: TrainOptions, ref
     batch = Feed(references, plan, seed=7).batch(0)
     torch.manual_seed(0)
     trainable = build("refsegformer", plan, (text for one in references for text in (*one.true, *one.false)))
-    trainer = loop.Trainer(trainable, Feed(references, trainable.plan, seed=0), seed=0, steps=70)
+    trainer = Trainer(trainable, Feed(references, trainable.plan, seed=0), seed=0, steps=70)
     rows = [trainer.learn(batch) for _ in range(70)]
     assert rows[-1]["loss"] < 0.25 * rows[0]["loss"]
     pictures = torch.from_numpy(batch.pictures).permute(0, 3, 1, 2).float() / 255
@@ -155,6 +165,26 @@ def test_it_learns_to_draw_and_to_answer_with_nothing(options: TrainOptions, ref
     masks = predicted(found, (64, 64)).numpy()
     assert np.array_equal(masks.any(axis=(1, 2)), batch.exists)
     assert (masks & batch.truth).sum() / (masks | batch.truth).sum() > 0.5
+
+
+def test_the_vision_encoder_learns_to_name_things(options: TrainOptions, refer: tuple[Path, Path]) -> None:
+    plan = replace(read_plan(options.config), naming_epochs=60)
+    references, _ = read_references(refer[0], plan, images=refer[1])
+    feed = NamingFeed(references, plan, seed=0)
+    assert feed.categories == ("blue box", "green box", "red box", "white box")
+    batch = feed.batch(3)
+    assert len(batch.names) == len(batch.masks) == len(batch.of)
+    for picture, mask, name in zip(batch.pictures[batch.of], batch.masks, batch.names, strict=True):
+        red, green, blue = picture[mask].mean(axis=0)
+        assert (red > green) == (feed.categories[name] == "red box") or abs(red - green) < 10
+        assert blue > 0
+    torch.manual_seed(0)
+    trainable = build("refsegformer", plan, ["the red box"] * 2)
+    first = trainable.net.vision.state_dict()["stages.0.0.0.0.weight"].clone()
+    trainer = NamingTrainer(trainable, feed, seed=0)
+    rows = [trainer.learn(feed.batch(number)) for number in range(feed.steps)]
+    assert rows[-1]["naming"] < 0.5 * rows[0]["naming"]
+    assert not torch.equal(first, trainable.net.vision.state_dict()["stages.0.0.0.0.weight"])
 
 
 @pytest.mark.parametrize("name", ["lavt", "lavt+", "existence"])

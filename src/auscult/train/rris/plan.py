@@ -31,6 +31,9 @@ class Plan:
         vision: Folder or hub name of a Swin, where the design has one.
         text: Folder or hub name of a BERT, where the design has one.
         drop_path: Stochastic depth of Swin; None for what its settings say.
+        naming_epochs: Beforehand the vision encoder learns in so many rounds of the pictures to name their objects; for
+            encoders from nothing.
+        naming_rate: First learning rate of that.
         epochs: Each shows one sentence of each reference.
         batch: References of a step, over all processes.
         rate: First learning rate of AdamW.
@@ -53,6 +56,8 @@ class Plan:
     vision: str | None = None
     text: str | None = None
     drop_path: float | None = None
+    naming_epochs: Annotated[int, msgspec.Meta(ge=0)] = 0
+    naming_rate: _Positive = 2e-3
     epochs: _Count = 50
     batch: _Count = 64
     rate: _Positive = 3e-5

@@ -29,7 +29,8 @@ from auscult.suites.scene_source import shown_instances
 from auscult.train.rris.plan import Plan
 from auscult.types import Instance, Moment
 
-_TRIES: Final = 50
+TRIES: Final = 50
+"""Unreadable pictures in a row that end a training."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class Reference:
     moments: tuple[Moment, ...]  # where it may be shown; targets None where there is no object
     true: tuple[str, ...]
     false: tuple[str, ...]
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,6 +96,7 @@ def _of_clip(clip: Sequence[Instance], plan: Plan) -> list[Reference]:
             moments=same[0].moments,
             true=_texts(one for one in same if not one.absent),
             false=_texts(one for one in same if one.absent),
+            category=same[0].category,
         )
         for same in known.values()
     ]
@@ -130,13 +133,13 @@ class Feed:
         self, which: int, epoch: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.uint8], NDArray[np.bool_], str, bool]:
         """A reference in an epoch; where its picture cannot be read, another one."""
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             reference = self.references[which]
             try:
                 return self._drawn(reference, epoch, rng)
             except (AuscultError, cv2.error):
                 which = int(rng.integers(len(self.references)))
-        raise InputError(f"{_TRIES} references in a row cannot be read", hint="are the pictures where the data says?")
+        raise InputError(f"{TRIES} references in a row cannot be read", hint="are the pictures where the data says?")
 
     def _drawn(
         self, reference: Reference, epoch: int, rng: np.random.Generator
@@ -152,11 +155,12 @@ class Feed:
             target = moments[at].target if true else None
             mask = read_mask(target, size=(frame.shape[0], frame.shape[1])).mask if target is not None else None
             if mask is None or mask.any():
-                return squeezed(frame, side), _truth(mask, side), text, true
+                return squeezed(frame, side), truth(mask, side), text, true
         raise InputError(f"{reference.id} is seen in none of its frames")
 
 
-def _truth(mask: NDArray[np.bool_] | None, side: int) -> NDArray[np.bool_]:
+def truth(mask: NDArray[np.bool_] | None, side: int) -> NDArray[np.bool_]:
+    """A mask (H, W) as a square of ``side`` pixels; empty where there is none."""
     if mask is None:
         return np.zeros((side, side), np.bool_)
     grey = np.where(mask, 255, 0).astype(np.uint8)
