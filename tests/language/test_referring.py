@@ -68,6 +68,10 @@ def told(sentence: str) -> str:
         ("the woman holding a cup and smiling", "the woman | smiling:action< | holding > cup"),
         ("the boy near a man playing", "the boy |  | near > man"),
         ("the man's dog", "dog |  | "),
+        ("the man next to the trash can", "the man |  | next to > trash can"),
+        ("a can of soda", "a can |  | of > soda"),
+        ("the dog that can jump", "the dog | jump:action< | "),
+        ("the house others can see", "the house |  | "),
     ],
 )
 def test_reads_expressions(sentence: str, expected: str) -> None:

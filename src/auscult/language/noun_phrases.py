@@ -70,6 +70,7 @@ def phrase_at(sentence: str, tokens: Sequence[Word], first: int, *, related: boo
         joins = word.low in lex.conjunctions and not _begins_phrase(tokens, at + 1, lex)  # "red and orange light"
         names = noun is not None or (spare is not None and not joins and not _followed_by_noun(tokens, at, lex))
         many = (related or noun is None) and word.low in lex.thirds and lex.singular(word.low) in lex.nouns
+        many = many or _is_can(tokens, at, lex)
         if not many and _ends_phrase(tokens, at, has_noun=names, lex=lex):
             return (spare if noun is None else noun), at
         many = many or (noun is None and _names_as_ing(tokens, at, lex))
@@ -87,6 +88,13 @@ def _can_be_noun(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
     after = tokens[at + 1].low if at + 1 < len(tokens) else "of"
     adjective = at > 0 and tokens[at - 1].low in lex.adjectives and after in {"of", "in"}
     return adjective or _begins_phrase(tokens, at - 1, lex)
+
+
+def _is_can(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
+    """Whether "can" is a thing: "a trash can in", but not "the dog can jump" or "others that can be seen"."""
+    before, after = (tokens[near].low if 0 <= near < len(tokens) else "" for near in (at - 1, at + 1))
+    helps = lex.verbs | lex.negations | lex.auxiliaries | lex.pronouns
+    return tokens[at].low == "can" and before not in lex.relatives | lex.pronouns | {"others"} and after not in helps
 
 
 def _begins_phrase(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
