@@ -184,7 +184,8 @@ def named_models(names: Iterable[str], *, task: ModelTask, does: str) -> tuple[M
         if task not in model.tasks:
             raise UsageError(
                 f"{model.name} does not {does}",
-                expected=f"a model of {task}; {model.name} does: {', '.join(model.tasks)}",
+                expected=f"a model of the task {task}; {model.name} is one of {', '.join(model.tasks)}",
+                hint="`auscult list model` shows what each is",
             )
         if model.kind != "registered" and model.name in registered:
             model = replace(model, name=f"{model.kind}.{model.name}")
@@ -313,8 +314,8 @@ def _of_registry(text: str) -> ModelSpec:
     if not isinstance(model, ReferringModel | WeightedModel):
         raise UsageError(
             f"{entry.name} segments no reference: it is a tool of other parts",
-            expected=f"a model of tasks: {', '.join(TASKS)}",
-            hint="`auscult list model` shows which model does what",
+            expected="a model that is asked for what a sentence, a first mask or a sound means",
+            hint="`auscult list model` shows what each is",
         )
     needs = isinstance(model, WeightedModel)
     if needs and not at:

@@ -264,8 +264,12 @@ def test_refs_as_released_with_exist(home: Path) -> None:
 def test_what_cannot_be_run_is_refused(home: Path) -> None:
     with pytest.raises(UsageError, match="no model was named"):
         run(home)
-    with pytest.raises(UsageError, match="does not segment a picture by a sentence"):
+    with pytest.raises(UsageError, match="does not segment a picture by a sentence") as found:
         run(home, models=["classical.flow.v1"])
+    assert found.value.expected == "a model of the task ris; classical.flow.v1 is one of vos"
+    with pytest.raises(UsageError, match="a tool of other parts") as found:
+        run(home, models=["classical.grabcut"])
+    assert "a sentence" in str(found.value.expected)
     (home / "data/items.jsonl").write_text(json.dumps({**lines()[0], "text": " "}) + "\n")
     with pytest.raises(NothingToDo, match="holds no sentence"):
         run(home, "red")
