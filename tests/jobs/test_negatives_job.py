@@ -25,6 +25,7 @@ from auscult.stress.negatives import KINDS, Seen, Subject, perturb
 from auscult.stress.negatives.borrowing import borrowable
 from auscult.suites.scene_source import unshown
 from small_inputs import rows, save_frame, tree
+from small_ref_avs import Clip, write_root, write_table
 
 COCO = coco_categories()
 SIZE = (60, 80)
@@ -426,6 +427,27 @@ def test_scenes_have_sounds_replaced_and_nothing_claimed_that_is_there(tmp_path:
     assert told <= {one["text"] for one in said if one["uid"] not in hidden}, "a silent picture tells them all"
 
 
+def test_null_expressions_of_ref_avsbench_are_negatives_on_their_own_frames(tmp_path: Path) -> None:
+    """As released: frames of their own in which the object is not, and no mask; nothing is made beside them."""
+    root = write_root(tmp_path / "ref-avs", [Clip("a", "test_s", words=("dog", "drum"))])
+    for number in range(10):
+        save_frame(root / f"media/null_m-a/frames/{number}.jpg", seed=number, size=SIZE)
+    said = [("a", "a_dog_1", "test_s", 0, "The dog."), ("a", "a_drum_1", "test_s", 1, "The drum on the left.")]
+    write_table(root, [*said, ("a", "null_m-a_null_1", "test_n", 0, "The piano that is heard.")])
+    items = rows(run(root, tmp_path / "out", listing=ListOptions()) / "items.jsonl")
+    assert [(one["text"], one["exists"], one["split"]) for one in items] == [
+        ("The dog.", True, "test_s"),
+        ("The drum on the left.", True, "test_s"),
+        ("The piano that is heard.", False, "test_n"),
+    ]
+    assert items[2]["negative"] == {"kind": "null"}
+    assert items[0]["frame"] == items[1]["frame"] != items[2]["frame"]
+    shown = [(tmp_path / "out" / one["frame"]).read_bytes() for one in items]
+    assert shown[2] == (root / "media/null_m-a/frames/5.jpg").read_bytes() != shown[0]
+    reasons = json.loads((tmp_path / "out/tables/reasons.json").read_text())["rows"]
+    assert any("no positive sentence" in reason for _, reason, _ in reasons)
+
+
 SAID = {
     "": "no word", "the black": "no noun", "second from left": "no noun", "не рыжая": "Latin", "not red": "no noun",
     "dog " * 10_000: "more than 200 words", "on the": "no noun",
@@ -463,6 +485,48 @@ def test_an_absent_object_that_the_sentence_names_already_costs_no_reference() -
     whole = frozenset({"dog", "car"})
     subject = Subject(sentence="dog next to the car", known=COCO, things=(Seen(category="dog"),), looked_for=whole)
     assert isinstance(perturb("relation", subject), Undefined)
+
+
+ODD: dict[str, tuple[list[dict[str, Any]], list[Any], int, str]] = {
+    # what is odd: annotations that are added, sentences of one more reference to the second cat; how many negatives of
+    # it are made, and what is said of it, as an error where it cannot be read
+    "overlapping instances of one class": ([annotation(9, 2, NUMBER["cat"], (22, 25, 60, 55))], ["left cat"], 10, ""),
+    "one instance twice": ([annotation(9, 2, NUMBER["cat"], (20, 30, 45, 50))], ["left cat"], 10, ""),
+    "a crowd of its own class": ([annotation(9, 2, NUMBER["cat"], (0, 0, 80, 60), iscrowd=1)], ["left cat"], 10, ""),
+    "a reference without sentences": ([], [], 0, "ref 4"),
+    "a sentence without a word": ([], [" "], 0, "ref 4"),
+    "a sentence of vague words": ([], ["second from left"], 10, "no noun"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_odd_about_annotations_and_references_proves_nothing_false(
+    odd: str, source: Path, tmp_path: Path
+) -> None:
+    added, texts, count, said = ODD[odd]
+    coco = instances()
+    coco["annotations"] += added
+    named = [sentence(20 + at, text) for at, text in enumerate(texts)]
+    more = {"ref_id": 10, "ann_id": 4, "image_id": 2, "category_id": NUMBER["cat"], "split": "val", "sentences": named}
+    (tmp_path / "refs").mkdir()
+    (tmp_path / "refs/instances.json").write_text(json.dumps(coco))
+    (tmp_path / "refs/refs(unc).json").write_text(json.dumps([*REFS, more]))
+    out = run(tmp_path / "refs", tmp_path / "out", listing=ListOptions(images=source / "images"))
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["n"], summary["ok"]) == (4, 4 if count else 3), "the other references lose nothing"
+    mine = [
+        item["negative"] for item in rows(out / "items.jsonl") if item["reference"] == "2/10" and not item["exists"]
+    ]
+    assert len(mine) == count
+    cats = 2 + len(added)
+    for proof in (one["proof"] for one in mine if one["kind"] == "attribute"):
+        assert len(proof["measured"]) == cats, "every one of them was looked at"
+        assert proof["claim"] != "size" or not any(row["iscrowd"] for row in added)
+    reasons = {reason for _, reason, _ in json.loads((out / "tables/reasons.json").read_text())["rows"]}
+    errors = (
+        {f"{row['error']} {row['path']} {row['line']}" for row in rows(out / "errors.jsonl")} if not count else set()
+    )
+    assert any(said in one for one in reasons | errors), errors
 
 
 class _Hostile:

@@ -223,7 +223,7 @@ def _pictures_of(clip: str, instances: Sequence[Instance], split: str) -> list[A
             frames.setdefault(frame, []).append(reference)
     return [
         AnnotatedPicture(
-            id=clip if len(frames) == 1 else f"{clip}/{frame.stem}",
+            id=f"{clip}~{number}" if number > 1 else clip,
             path=frame,
             size=None,
             objects=tuple(
@@ -233,7 +233,7 @@ def _pictures_of(clip: str, instances: Sequence[Instance], split: str) -> list[A
             ),
             references=tuple(here),
         )
-        for frame, here in frames.items()
+        for number, (frame, here) in enumerate(frames.items(), start=1)
     ]
 
 
