@@ -26,7 +26,7 @@ from auscult.cases.references import (
 from auscult.cases.walk import is_file
 from auscult.errors import REMARKS, AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.negatives_files import PICTURES, PictureRows, write_files
-from auscult.jobs.negatives_hard import WIDER, HardNegatives, hard_model
+from auscult.jobs.negatives_hard import WIDER, HardNegatives
 from auscult.jobs.options import NegativesOptions, arguments_of
 from auscult.jobs.predict import DEFAULT_TIMEOUT_S, PredictOptions
 from auscult.jobs.runner import (
@@ -44,6 +44,7 @@ from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.media.rle import encode
+from auscult.models.spec import BY_SENTENCE, named_models
 from auscult.outcome import Undefined
 from auscult.record.codec import read_file
 from auscult.record.digest import digest_file
@@ -347,7 +348,8 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             raise UsageError(f"--noun {options.noun[:40]!r}", expected="head or first")
         self.per = _per(options.per)
         self.listing = _listed(options)
-        self.model = None if options.hard is None else hard_model(options.hard)
+        named = () if options.hard is None else (options.hard,)
+        self.model = next(iter(named_models(named, task="ris", does=BY_SENTENCE)), None)
         self.hard: HardNegatives | None = None
         if self.model is None and options.rounds > 1:
             raise UsageError("--rounds needs a model", expected="--hard MODEL")

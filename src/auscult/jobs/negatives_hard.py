@@ -19,7 +19,7 @@ from auscult.jobs.negatives_files import sentence_id
 from auscult.jobs.runner import HINT, ErrorLog, Progress
 from auscult.media.rle import Runs
 from auscult.models.base import Request
-from auscult.models.spec import BY_SENTENCE, ModelSpec, named_models
+from auscult.models.spec import ModelSpec
 from auscult.record.codec import dump
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
@@ -31,11 +31,6 @@ HARD: Final = "hard.jsonl"
 WIDER: Final = 3
 """Candidates of each negative that is wanted, in each round."""
 _CLEAN: Final = "clean"  # the condition of `auscult run rris`, under which folders of predictions have their masks
-
-
-def hard_model(name: str) -> ModelSpec:
-    """The model that ``--hard`` names, as ``auscult run rris --model`` does."""
-    return named_models([name], task="ris", does=BY_SENTENCE)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +153,14 @@ class HardNegatives:
         wanted = {ref["id"]: ref["wanted"] // self._rounds for ref in picture["references"]}
         for one in self._candidates(picture):
             key, model = _key(one.row), self._models.get(one.row["round"], self._mine)
-            found[one.id] = {**one.row, **model, "area": self._areas.get(key), "outcome": "dropped"}
+            found[one.id] = {**one.row, **model, "area": self._areas.get(key), "outcome": "failed"}
             if key not in self._areas:
-                found[one.id] |= {"outcome": "failed", "error": self._errors[key]}
+                found[one.id]["error"] = self._errors[key]
         scored = (row for row in found.values() if row["area"] is not None)
         for row in sorted(scored, key=lambda row: -row["area"]):
             place = row["reference"], row["round"]
-            room[place] = room.get(place, 0) + 1
-            if room[place] <= wanted[row["reference"]]:
-                row["outcome"] = "kept"
+            room[place] = room.get(place, wanted[row["reference"]]) - 1
+            row["outcome"] = "kept" if room[place] >= 0 else "dropped"
         return found
 
     def chosen(self, picture: dict[str, Any]) -> dict[str, Any]:

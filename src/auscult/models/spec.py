@@ -170,12 +170,8 @@ def model_spec(given: str) -> ModelSpec:
 def named_models(names: Iterable[str], *, task: ModelTask, does: str) -> tuple[ModelSpec, ...]:
     """What ``--model`` names, without duplicates of other spelling; an error where one cannot be asked for a task.
 
-    One from a file gets its kind before its name where a registered model has that name.
-
-    Args:
-        names: As they were written.
-        task: What every model must do.
-        does: The same in words, for the error: ``segment a picture by a sentence``.
+    ``does`` says the task in words, ``segment a picture by a sentence``. A model from a file gets its kind before its
+    name where a registered model has that name.
     """
     registered = {entry.name for entry in registry.entries("model")}
     found: dict[tuple[str, ...], ModelSpec] = {}

@@ -16,8 +16,10 @@ pytest.importorskip("accelerate", reason="the extra `train` is not installed")
 
 import torch
 
+from auscult.cases.listing import ListOptions
 from auscult.errors import InputError, UsageError
-from auscult.jobs.options import TrainOptions
+from auscult.jobs.negatives import stress_negatives
+from auscult.jobs.options import NegativesOptions, TrainOptions
 from auscult.nets.refsegformer.network import TwoStage, predicted
 from auscult.nets.refsegformer.weights import read_model
 from auscult.train import recipes
@@ -27,6 +29,7 @@ from auscult.train.rris.plan import COMMITTED, Plan, read_plan
 from auscult.train.rris.references import Feed, read_references
 from auscult.train.rris.trainable import build
 from auscult.train.rris.trainer import Trainer
+from small_inputs import rows
 from train.rris.small_references import write_refer, write_settings
 
 pytestmark = pytest.mark.extra_train
@@ -208,6 +211,28 @@ def test_the_two_stage_baseline_draws_with_one_network_and_asks_another(options:
         assert torch.equal(found.masks[0], lavt.net(pictures, *read[0]).masks[0])
     never = found._replace(existence=torch.tensor([-1.0, 1.0]))
     assert not predicted(never, (64, 64))[0].any()
+
+
+def test_rounds_of_hard_negatives_with_a_training_between_them(
+    options: TrainOptions, refer: tuple[Path, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "own.json").write_text('{"categories": {"box": []}}')
+    negatives = NegativesOptions(
+        source=refer[0], listing=ListOptions(images=refer[1]), out=tmp_path / "hard", hard="baseline.centre_box",
+        kinds=("attribute",), per="2", given=frozenset({"per"}), categories=tmp_path / "own.json", workers=0,
+    )  # fmt: skip
+    stress_negatives(negatives)
+    list(recipes.run(replace(options, data=negatives.out, images=None, samples=8)))
+    stress_negatives(replace(negatives, hard=f"refsegformer@{options.out}", rounds=2))
+    found = rows(negatives.out / "hard.jsonl")
+    assert {(row["round"], row["model"]) for row in found} == {
+        (1, "baseline.centre_box.v1"), (2, "trained.refsegformer.v1@out")
+    }  # fmt: skip
+    assert all(row["outcome"] != "failed" for row in found)
+    assert len({(row["reference"], row["text"]) for row in found}) == len(found)
+    kept = [row["id"] for row in found if row["outcome"] == "kept"]
+    items = [row["id"] for row in rows(negatives.out / "items.jsonl") if "hard" in row.get("negative", {})]
+    assert sorted(kept) == sorted(items)
 
 
 def test_what_cannot_be_trained_is_told(options: TrainOptions) -> None:
