@@ -84,6 +84,8 @@ def test_the_losses_by_hand() -> None:
     segmentation = segmentation_loss([fine, coarse], truth)
     by_hand = (0.287682 + 0.693147) / 2 + 0.4 * (0.287682 + 1.386294) / 2
     assert float(segmentation) == pytest.approx(by_hand, abs=1e-6)
+    heavier = segmentation_loss([fine, coarse], truth, foreground=3.0)
+    assert float(heavier) == pytest.approx(by_hand + (0.287682 + 0.4 * 0.287682), abs=1e-6)  # (3 - 1) / 2 pixels more
     existence = existence_loss(torch.tensor([third, third]), torch.tensor([True, False]))
     assert float(existence) == pytest.approx((0.287682 + 1.386294) / 2, abs=1e-6)  # positive: Eq. 7 with its minus
     assert float(total_loss(segmentation, existence)) == pytest.approx(0.825210 + 0.836988, abs=1e-5)

@@ -42,6 +42,7 @@ class Plan:
         warmup: Steps over which the rate rises at first.
         clip: Largest norm of the gradient; None for any.
         coarse: Lambda of Eq. 5.
+        foreground: What a pixel of the target counts beside one of the background, see ``segmentation_loss``.
         gamma: Of Eq. 8.
         negatives: None, or the release's weight of negative sentences, see ``segmentation_loss``.
         positives_only: Negative sentences are left out: regular referring segmentation.
@@ -66,6 +67,7 @@ class Plan:
     warmup: Annotated[int, msgspec.Meta(ge=0)] = 0
     clip: _Positive | None = None
     coarse: _Share = LAMBDA
+    foreground: _Positive = 1.0
     gamma: _Share = GAMMA
     negatives: _Share | None = None
     positives_only: bool = False

@@ -97,7 +97,14 @@ class Trainer:
         pictures = torch.from_numpy(batch.pictures).to(device).permute(0, 3, 1, 2).float() / 255
         truth, exists = torch.from_numpy(batch.truth).to(device), torch.from_numpy(batch.exists).to(device)
         found = self.net(pictures, ids, known)
-        masks = segmentation_loss(found.masks, truth, coarse=plan.coarse, exists=exists, negatives=plan.negatives)
+        masks = segmentation_loss(
+            found.masks,
+            truth,
+            coarse=plan.coarse,
+            foreground=plan.foreground,
+            exists=exists,
+            negatives=plan.negatives,
+        )
         existence = None if found.existence is None else existence_loss(found.existence, exists)
         parts = {"loss": total_loss(masks, existence, gamma=plan.gamma), "masks": masks}
         return parts if existence is None else {**parts, "existence": existence}
