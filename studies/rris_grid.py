@@ -1,0 +1,303 @@
+"""The ablations of Tables 3 to 6 and 8 and of Fig. 5 of Wu et al. 2024 at a small size, on generated scenes.
+
+    auscult make scenes --count 3350 --seed 21 --size 128x228 --split train --expressions 12 --out train
+    auscult make scenes --count 300 --seed 22 --size 128x228 --split test_s --expressions 12 --out test
+    auscult stress negatives train --out train-neg
+    auscult stress negatives test --out test-neg
+    python studies/rris_grid.py --train train-neg --test test-neg --out grid        # goes on where it was stopped
+    python studies/rris_grid.py --train train-neg --test test-neg --out grid --report
+
+All runs begin with the encoders of one network that learned to name things and then true sentences alone, without
+blank tokens and head, as the paper's begin with a Swin and a BERT. The rest is new, by seed. Every run takes the same
+number of steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from auscult.media.frames import read_frame
+from auscult.media.masks import read_mask
+from auscult.nets.refsegformer.network import Segmentation, TwoStage, predicted
+from auscult.nets.refsegformer.view import squeezed
+from auscult.outcome import Undefined
+from auscult.rng import generator
+from auscult.score.masks import (
+    ReferringScore,
+    SentenceAreas,
+    mrr,
+    precision_at,
+    referring_miou,
+    referring_oiou,
+    riou,
+)
+from auscult.score.stats import Ratio, mean_ratio
+from auscult.train.rris.naming import NamingFeed, NamingTrainer
+from auscult.train.rris.plan import Plan, read_plan
+from auscult.train.rris.references import Feed, Reference, read_references, truth
+from auscult.train.rris.trainable import Trainable, build
+from auscult.train.rris.trainer import Trainer
+
+SIDE: Final = 96
+STEPS: Final = 900
+START_STEPS: Final = 2_400
+SEEDS: Final = (0, 1, 2)
+MOST_PICTURES: Final = 200
+TOGETHER: Final = 32
+START: Final = "start"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A configuration: what it changes of the base, and the network of the two-stage baseline that judges it."""
+
+    design: Mapping[str, Any] = field(default_factory=dict)
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    model: str = "refsegformer"
+    judged_by: str = ""
+
+
+BASE: Final = "blank 10, head vision"
+PROMPT: Final = {"text_prompt": True}
+PLAIN: Final = {"positives_only": True}
+ROWS: Final[Mapping[str, Row]] = {
+    **{
+        f"blank {blank}, head {head}": Row(design={"blank": blank, "existence": head})
+        for blank in (10, 5, 0)
+        for head in ("vision", "tokens", "none")
+    },
+    "1 VLTF": Row(design={"fused": (4,)}),
+    "2 VLTFs": Row(design={"fused": (3, 4)}),
+    **{f"{count} memory tokens": Row(design={"memory": count}) for count in (2, 5, 10, 40)},
+    "FPN, text prompt": Row(plan=PROMPT),
+    "deformable": Row(design={"decoder": "deformable"}),
+    "deformable, text prompt": Row(design={"decoder": "deformable"}, plan=PROMPT),
+    "PWAN + LP": Row(model="lavt+"),
+    "true sentences alone": Row(design={"blank": 0, "existence": "none"}, plan=PLAIN),
+    "LAVT, true sentences alone": Row(model="lavt", plan=PLAIN),
+    "existence classifier": Row(model="existence"),
+    "two-stage": Row(model="lavt", plan=PLAIN, judged_by="existence classifier"),
+}
+TABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "Table 4: blank tokens and existence head": tuple(name for name in ROWS if "head" in name),
+    "Table 5: VLTFs": ("1 VLTF", "2 VLTFs", BASE),
+    "Fig. 5: memory tokens": (*(f"{count} memory tokens" for count in (2, 5, 10)), BASE, "40 memory tokens"),
+    "Table 6: decoder and text prompt": (BASE, "FPN, text prompt", "deformable", "deformable, text prompt"),
+    "Table 8: fusion": ("PWAN + LP", BASE),
+    "Table 3: regular referring segmentation": ("true sentences alone", "LAVT, true sentences alone", BASE),
+    "The two-stage baseline": ("two-stage", "blank 0, head none", BASE),
+}
+SCORES: Final[Mapping[str, Callable[[Iterable[SentenceAreas]], ReferringScore | Undefined]]] = {
+    "mIoU": referring_miou,
+    "mRR": mrr,
+    "rIoU": riou,
+    "P@.5": lambda areas: precision_at(areas, threshold=0.5),
+    "P@.7": lambda areas: precision_at(areas, threshold=0.7),
+    "P@.9": lambda areas: precision_at(areas, threshold=0.9),
+    "oIoU": referring_oiou,
+}
+
+
+def base() -> Plan:
+    """The small settings at a smaller size."""
+    plan = read_plan("small")
+    return replace(plan, design=replace(plan.design, side=SIDE), naming_epochs=8)
+
+
+def segmenter(row: Row, references: list[Reference], *, seed: int, start: Path | None) -> Trainable:
+    """A new network, its encoders from ``start``."""
+    plan = replace(base(), **row.plan)
+    plan = replace(plan, design=replace(plan.design, **row.design))
+    torch.manual_seed(int(generator(seed, "grid", "weights").integers(1 << 62)))
+    made = build(row.model, plan, (text for one in references for text in (*one.true, *one.false)))
+    if start is not None:
+        learned = torch.load(start, weights_only=True)
+        encoders = {name: value for name, value in learned.items() if name.startswith(("vision.", "text."))}
+        missing = made.net.load_state_dict(encoders, strict=False).unexpected_keys
+        if missing:
+            raise RuntimeError(f"the start is of another network: {missing[0]}")
+    return made
+
+
+def learned(made: Trainable, references: list[Reference], *, seed: int, steps: int) -> Trainable:
+    """Train for so many steps."""
+    kept = [one for one in references if one.true] if made.plan.positives_only else references
+    if made.plan.positives_only:
+        kept = [replace(one, false=()) for one in kept]
+    trainer = Trainer(made, Feed(kept, made.plan, seed=seed), seed=seed, steps=steps)
+    began = time.monotonic()
+    while trainer.step < steps:
+        row = trainer.learn(trainer.feed.batch(trainer.step))
+        if trainer.step % 100 == 0:
+            print(
+                f"  step {trainer.step} of {steps}, loss {row['loss']:.3f}, {time.monotonic() - began:.0f} s",
+                flush=True,
+            )
+    return made
+
+
+def begin(references: list[Reference], path: Path) -> None:
+    """Train the encoders that all rows begin with."""
+    row = ROWS["true sentences alone"]
+    made = segmenter(row, references, seed=0, start=None)
+    naming = NamingTrainer(made, NamingFeed(references, made.plan, seed=0), seed=0)
+    while naming.step < naming.steps:
+        found = naming.learn(naming.feed.batch(naming.step))
+        if naming.step % 100 == 0:
+            print(f"  naming: step {naming.step} of {naming.steps}, {found['naming']:.3f}", flush=True)
+    learned(made, references, seed=0, steps=START_STEPS)
+    torch.save(made.net.state_dict(), path)
+
+
+def answered(
+    net: Callable[..., Segmentation], read: Callable[[list[str]], Any], references: list[Reference], *, prompt: bool
+) -> list[SentenceAreas]:
+    """What a network paints for every sentence of the first pictures."""
+    asked: list[tuple[Reference, str, bool]] = []
+    pictures = sorted({one.moments[0].frame for one in references if one.true and one.false})[:MOST_PICTURES]
+    for one in references:
+        if one.moments[0].frame in pictures and one.true and one.false:
+            for texts, exists in ((one.true, True), (one.false, False)):
+                asked += [(one, text, exists) for text in ([" ".join(texts)] if prompt else texts)]
+    found = []
+    for at in range(0, len(asked), TOGETHER):
+        part = asked[at : at + TOGETHER]
+        frames = [read_frame(one.moments[0].frame) for one, _, _ in part]
+        shown = torch.stack([torch.from_numpy(squeezed(frame, SIDE)) for frame in frames]).permute(0, 3, 1, 2) / 255
+        with torch.no_grad():
+            masks = predicted(net(shown, *read([text for _, text, _ in part])), (SIDE, SIDE)).numpy()
+        for (one, text, exists), frame, mask in zip(part, frames, masks, strict=True):
+            target = one.moments[0].target
+            size = (frame.shape[0], frame.shape[1])
+            true = truth(read_mask(target, size=size).mask, SIDE) if exists and target is not None else None
+            if true is None or true.any():
+                found.append(SentenceAreas.of(mask, true, reference=one.id, id=text, picture=str(one.moments[0].frame)))
+    return found
+
+
+def run(
+    name: str, options: argparse.Namespace, *, seed: int, material: tuple[list[Reference], list[Reference]]
+) -> None:
+    """Train and ask one row, unless that was done."""
+    row, path = ROWS[name], options.out / f"{name}, seed {seed}.json".replace("/", " ")
+    if path.exists():
+        return
+    print(f"{name}, seed {seed}", flush=True)
+    references, asked = material
+    parts = [row, *([ROWS[row.judged_by]] if row.judged_by else [])]
+    made = [
+        learned(
+            segmenter(part, references, seed=seed, start=options.out / START),
+            references,
+            seed=seed,
+            steps=options.steps,
+        )
+        for part in parts
+    ]
+    nets = [one.net.eval() for one in made]
+    if len(made) == 1:
+        net, read = nets[0], made[0].read
+    else:
+        net = TwoStage(*nets).eval()
+        read = lambda texts: zip(*(one.read(texts) for one in made), strict=True)  # noqa: E731
+    areas = [] if row.model == "existence" else answered(net, read, asked, prompt=made[0].plan.text_prompt)
+    kept = [
+        [one.reference, one.id, one.picture, one.both_px, one.predicted_px, one.truth_px, one.picture_px]
+        for one in areas
+    ]
+    path.with_suffix(".part").write_text(json.dumps({"steps": options.steps, "side": SIDE, "areas": kept}))
+    path.with_suffix(".part").replace(path)
+
+
+def read_areas(path: Path) -> list[SentenceAreas]:
+    """What a run painted."""
+    names = ("reference", "id", "picture", "both_px", "predicted_px", "truth_px", "picture_px")
+    return [SentenceAreas(**dict(zip(names, one, strict=True))) for one in json.loads(path.read_text())["areas"]]
+
+
+def over_seeds(
+    metric: str, runs: list[list[SentenceAreas]]
+) -> tuple[list[float], Mapping[Hashable, float], Mapping[Hashable, float]]:
+    """The score of each seed, and the parts of its ratio summed over seeds, by unit."""
+    scores = [found for one in runs if isinstance(found := SCORES[metric](one), ReferringScore)]
+    parts: dict[Hashable, float] = {}
+    over: dict[Hashable, float] = {}
+    for one in scores:
+        for unit, value in one.ratio[0].items():
+            parts[unit] = parts.get(unit, 0.0) + value
+            over[unit] = over.get(unit, 0.0) + one.ratio[1][unit]
+    return [one.value for one in scores], parts, over
+
+
+def report(out: Path) -> None:
+    """Print means over seeds, each seed, and the difference from the base with 95 % intervals over pictures."""
+    for title, names in TABLES.items():
+        runs = {name: [read_areas(path) for path in sorted(out.glob(f"{name}, seed ?.json"))] for name in names}
+        if not runs.get(BASE) or sum(bool(one) for one in runs.values()) < 2:
+            continue
+        print(f"\n### {title}\n\n| | seeds | {' | '.join(SCORES)} |\n|---|---|{'---|' * len(SCORES)}")
+        clusters = {
+            key: one.picture
+            for mine in runs.values() for areas in mine for one in areas for key in (one.reference, (one.reference, one.id))
+        }  # fmt: skip
+        bases = {metric: over_seeds(metric, runs[BASE]) for metric in SCORES}
+        for name, mine in runs.items():
+            if mine:
+                cells = (
+                    cell(metric, over_seeds(metric, mine), None if name == BASE else bases[metric], clusters=clusters)
+                    for metric in SCORES
+                )
+                print(f"| {name} | {len(mine)} | {' | '.join(cells)} |")
+
+
+def cell(metric: str, mine: Any, base: Any, *, clusters: Mapping[Hashable, Hashable]) -> str:
+    """A mean in percent, the seeds, and the difference from the base where that is another row."""
+    values, parts, over = mine
+    said = f"{100 * math.fsum(values) / len(values):.1f} ({', '.join(f'{100 * one:.1f}' for one in values)})"
+    if base is None:
+        return said
+    units = [unit for unit in parts if unit in base[1]]
+    if metric == "oIoU" or not units:
+        return said
+    gaps = {unit: parts[unit] / over[unit] - base[1][unit] / base[2][unit] for unit in units}
+    found = mean_ratio(gaps, clusters=clusters, rng=generator(0, "grid", metric))
+    if not isinstance(found, Ratio) or found.low is None or found.high is None:
+        return said
+    return f"{said}; {100 * found.value:+.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+
+
+def main() -> None:
+    """Train what is missing, or print what there is."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--train", type=Path, required=True)
+    parser.add_argument("--test", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--only", default="", help="rows, with | between")
+    parser.add_argument("--report", action="store_true")
+    options = parser.parse_args()
+    if options.report:
+        report(options.out)
+        return
+    torch.set_num_threads(1)
+    options.out.mkdir(parents=True, exist_ok=True)
+    references, _ = read_references(options.train, base())
+    asked, _ = read_references(options.test, replace(base(), split="test_s"))
+    if not (options.out / START).exists():
+        begin(references, options.out / START)
+    for seed in SEEDS:
+        for name in options.only.split("|") if options.only else ROWS:
+            run(name, options, seed=seed, material=(references, asked))
+
+
+if __name__ == "__main__":
+    main()
