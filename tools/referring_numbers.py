@@ -24,7 +24,7 @@ from mqa_results import placed
 
 from auscult.language.lexicon import lexicon
 from auscult.language.noun_phrases import noun_like
-from auscult.language.referring import Expression, Span, parse
+from auscult.language.referring import Parse, Span, parse
 from auscult.language.tokens import Word, words
 from auscult.rng import generator
 from auscult.score.stats import Interval, bootstrap_interval
@@ -123,7 +123,7 @@ def _labelled(label: dict[str, Any], row: tuple[str, str, str]) -> Labelled:
     return Labelled(sentence, words(sentence), cluster, label["row"], label["source"], label["head"], found)
 
 
-def parsed(one: Labelled, read: Expression) -> tuple[int | None, dict[str, set[Hashable]]]:
+def parsed(one: Labelled, read: Parse) -> tuple[int | None, dict[str, set[Hashable]]]:
     """What the parser found, in the form of the labels."""
     starts = {word.start: at for at, word in enumerate(one.words)}
     ends = {word.end: at for at, word in enumerate(one.words)}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auscult.errors import InputError
-from auscult.language.referring import Expression, Span, parse
+from auscult.language.referring import Parse, Span, parse
 from auscult.language.tokens import MOST_CHARACTERS, words
 
 COCO = """
@@ -25,7 +25,7 @@ hair drier, toothbrush
 """
 
 
-def said(found: Expression, span: Span | None) -> str:
+def said(found: Parse, span: Span | None) -> str:
     return "" if span is None else found.sentence[span.start : span.end]
 
 

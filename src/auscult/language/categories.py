@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, NamedTuple
 
+import msgspec
+
 from auscult.language import data
 from auscult.language.morphology import plural
 
@@ -174,25 +176,14 @@ class Categories:
         return plural(one) if many else one
 
 
-def table_from(raw: Mapping[str, object]) -> CategoryTable:
-    """A table from the values of a JSON file that is known to be one."""
-    values: dict[str, object] = {key: raw[key] for key in CategoryTable.__slots__ if key in raw}
-    groups: Mapping[str, Mapping[str, list[str]]] = values.get("groups", {})  # type: ignore[assignment]
-    values["groups"] = {
-        name: CategoryGroup(words=tuple(one["words"]), members=tuple(one["members"])) for name, one in groups.items()
-    }
-    return CategoryTable(**values)  # type: ignore[arg-type]
-
-
 def joined(first: CategoryTable, second: CategoryTable) -> CategoryTable:
     """Both tables; a name of the second that the first has too has the names of both."""
-    groups = dict(first.groups)
+    categories, groups = dict(first.categories), dict(first.groups)
+    for name, words in second.categories.items():
+        categories[name] = (*categories.get(name, ()), *words)
     for name, group in second.groups.items():
         old = groups.get(name, CategoryGroup())
         groups[name] = CategoryGroup(words=(*old.words, *group.words), members=(*old.members, *group.members))
-    categories = {name: tuple(words) for name, words in first.categories.items()}
-    for name, words in second.categories.items():
-        categories[name] = (*categories.get(name, ()), *words)
     return CategoryTable(
         categories=categories,
         groups=groups,
@@ -206,7 +197,7 @@ def joined(first: CategoryTable, second: CategoryTable) -> CategoryTable:
 @cache
 def coco_table() -> CategoryTable:
     """COCO's table."""
-    return table_from(data.read("categories"))
+    return msgspec.convert(data.read("categories"), CategoryTable)
 
 
 @cache

@@ -77,7 +77,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expression:
+class Parse:
     """A referring expression, read; all spans are half-open, in characters of ``sentence``.
 
     Attributes:
@@ -160,7 +160,7 @@ def head_span(sentence: str) -> Span | None:
     return None if phrase is None else _span(tokens, phrase.noun, phrase.noun + 1)
 
 
-def parse(sentence: str) -> Expression:
+def parse(sentence: str) -> Parse:
     """Read a referring expression.
 
     Args:
@@ -189,13 +189,13 @@ def parse(sentence: str) -> Expression:
     phrase = noun_phrase(sentence, tokens) if problem is None else None
     if phrase is None:
         problem = problem or "no noun is in it that it could be about"
-        return Expression(sentence=sentence, words=tuple(tokens), negation=negation, problem=problem)
+        return Parse(sentence=sentence, words=tuple(tokens), negation=negation, problem=problem)
     first = _compound(sentence, tokens, phrase)
     determiner, before = _before(tokens, phrase.first, first)
     after = _After(sentence, tokens, phrase.noun + 1)
     after.read()
     many = determiner is not None and tokens[determiner].low in lex.many
-    return Expression(
+    return Parse(
         sentence=sentence,
         words=tuple(tokens),
         head=_span(tokens, first, phrase.noun + 1),

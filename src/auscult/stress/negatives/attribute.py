@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from auscult.language.referring import Attribute, Expression, Span
+from auscult.language.referring import Attribute, Parse, Span
 from auscult.outcome import Undefined
 from auscult.stress.negatives.base import (
     NOT_EXHAUSTIVE,
@@ -81,7 +81,7 @@ class _Attribute(Rewritten):
         origin="source",
     )
 
-    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Expression, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Parse, /) -> NegativeParams | Undefined:
         """Draw among replacements; among additions of what is not said yet where there is none."""
         things = _meant(subject, found)
         if isinstance(things, Undefined):
@@ -97,7 +97,7 @@ class _Attribute(Rewritten):
         return NegativeParams(edits=edits, proof=proof)
 
 
-def _meant(subject: Subject, found: Expression) -> Sequence[Seen] | Undefined:
+def _meant(subject: Subject, found: Parse) -> Sequence[Seen] | Undefined:
     """Every object that the head noun may mean."""
     head = None if found.head is None else subject.known.mention_at(subject.sentence, found.head.end)
     if head is None or not head.closed:
@@ -175,7 +175,7 @@ def false_size(things: Sequence[Seen]) -> Proof | None:
 # --- what is said instead ---
 
 
-def _replaced(subject: Subject, found: Expression, things: Sequence[Seen]) -> Iterator[_Option]:
+def _replaced(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
     text, colours = subject.sentence, false_colours(things)
     person = any(thing.category == _PERSON for thing in things)
     for span, before in _colour_words(text, found):
@@ -194,7 +194,7 @@ def _replaced(subject: Subject, found: Expression, things: Sequence[Seen]) -> It
                 yield _Option(with_noun(text, one.span, side), proof_of)
 
 
-def _colour_words(text: str, found: Expression) -> Iterator[tuple[Span, bool]]:
+def _colour_words(text: str, found: Parse) -> Iterator[tuple[Span, bool]]:
     """The colour words that are said of the head, or of what it wears; whether they stand before the head."""
     for one in found.attributes:
         if one.kind == "colour":
@@ -209,7 +209,7 @@ def _colour_words(text: str, found: Expression) -> Iterator[tuple[Span, bool]]:
                 yield Span(word.start, word.end), False
 
 
-def _added(subject: Subject, found: Expression, things: Sequence[Seen]) -> Iterator[_Option]:
+def _added(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterator[_Option]:
     """What is not said yet: of what is replaced nothing was false, or it does not stand there."""
     text = subject.sentence
     head = subject.noun_at(found.head or Span(0, 0))

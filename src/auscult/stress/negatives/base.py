@@ -20,7 +20,7 @@ from auscult.errors import InputError
 from auscult.language.categories import Categories
 from auscult.language.facts import Facts
 from auscult.language.morphology import article
-from auscult.language.referring import Expression, Span, parse
+from auscult.language.referring import Parse, Span, parse
 from auscult.outcome import Undefined
 from auscult.stress.perturbation import JsonParams
 from auscult.stress.sentences.base import Edit, edited
@@ -199,7 +199,7 @@ class Rewritten(Negative, ABC):
         return found if isinstance(found, Undefined) else self.rewrite(rng, subject, found)
 
     @abstractmethod
-    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Expression, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Parse, /) -> NegativeParams | Undefined:
         """Draw what is changed in a sentence of these parts."""
 
 
@@ -225,7 +225,7 @@ def whole(sentence: str, text: str) -> tuple[Edit, ...]:
 
 
 @lru_cache(maxsize=512)  # a reference asks for each of its few sentences several times
-def read(sentence: str) -> Expression | Undefined:
+def read(sentence: str) -> Parse | Undefined:
     """The parts of a sentence; Undefined with the reason where it has no head, or is too long to be one."""
     if len(sentence) > 20 * MOST_WORDS or sentence.count(" ") >= MOST_WORDS:
         return Undefined(f"the sentence has more than {MOST_WORDS} words")

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from auscult.language.lexicon import lexicon
-from auscult.language.referring import Expression, Relation, Span
+from auscult.language.referring import Parse, Relation, Span
 from auscult.outcome import Undefined
 from auscult.stress.negatives.base import (
     NegativeParams,
@@ -30,7 +30,7 @@ from auscult.types import Metadata
 _PLACED: Final = ("left of", "right of", "next to", "behind", "in front of", "near")
 
 
-def first_noun(found: Expression) -> Span | None:
+def first_noun(found: Parse) -> Span | None:
     """The first word that is a noun of the lexicon and nothing else, as a tagger finds it; None where none is."""
     lex = lexicon()
     for word in found.words:
@@ -52,7 +52,7 @@ class _Target(Rewritten):
         origin="source",
     )
 
-    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Expression, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Parse, /) -> NegativeParams | Undefined:
         """Draw a category and put it in the place of the head noun."""
         span = found.head if subject.noun == "head" else first_noun(found)
         if span is None or found.noun is None:
@@ -80,7 +80,7 @@ class _Relation(Rewritten):
         origin="source",
     )
 
-    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Expression, /) -> NegativeParams | Undefined:
+    def rewrite(self, rng: np.random.Generator, subject: Subject, found: Parse, /) -> NegativeParams | Undefined:
         """Draw a category, and put it in the place of the related object, or add it."""
         name = absent_category(rng, subject)
         if isinstance(name, Undefined):
