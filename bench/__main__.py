@@ -12,6 +12,7 @@ MODULES = (
     "stress_tracks",
     "j_and_f",
     "referring_speed",
+    "refsegformer_speed",
     "main_job",
     "memory",
     "long_records",

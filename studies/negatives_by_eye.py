@@ -28,7 +28,9 @@ def drawn(made: Path) -> dict[str, list[tuple[str, str, str]]]:
     rng = np.random.default_rng(18)
     found = {}
     for kind in KINDS:
-        of_kind = sorted((row for row in rows if row.get("negative", {}).get("kind") == kind), key=lambda row: row["id"])
+        of_kind = sorted(
+            (row for row in rows if row.get("negative", {}).get("kind") == kind), key=lambda row: row["id"]
+        )
         order = rng.permutation(len(of_kind))[:EACH]
         found[kind] = [(of_kind[at]["id"], of_kind[at]["frame"], of_kind[at]["text"]) for at in order]
     return found
@@ -43,7 +45,9 @@ def main() -> None:
     for kind, sentences in drawn(parser.parse_args().made).items():
         new = [name for name, _, text in sentences if (name, text) not in known]
         if new:
-            raise SystemExit(f"{len(new)} sentences were not looked at, such as {new[0]}: they were made by other rules")
+            raise SystemExit(
+                f"{len(new)} sentences were not looked at, such as {new[0]}: they were made by other rules"
+            )
         named = sum(name in labels["names_something"] for name, _, _ in sentences)
         doubt = sum(name in labels["in_doubt"] for name, _, _ in sentences)
         low, high = (100 * bound(named, len(sentences), confidence=0.975) for bound in (lower_bound, upper_bound))

@@ -91,8 +91,14 @@ def main():
             cells.append(f"{100 * right / len(half):.1f} %")
         rate = len(every) / (time.perf_counter() - started)
         print(f"| {name} | {' | '.join(cells)} | {loaded:.2f} s | {rate:,.0f} |")
-    print("| parser |", " | ".join(f"{100 * sum(made.right()) / len(half):.1f} %" for half, made in
-                                  ((half, numbers.measure(half)) for half in halves.values())), "|")
+    print(
+        "| parser |",
+        " | ".join(
+            f"{100 * sum(made.right()) / len(half):.1f} %"
+            for half, made in ((half, numbers.measure(half)) for half in halves.values())
+        ),
+        "|",
+    )
 
 
 if __name__ == "__main__":

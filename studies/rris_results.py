@@ -10,6 +10,7 @@ there, both with negatives of ``auscult stress negatives``; generated scenes wit
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -22,6 +23,7 @@ PAGE = ROOT / "docs" / "rris-results.md"
 DATA = Path(os.environ.get("AUSCULT_DATA", "."))
 COCO = DATA / "images" / "coco"
 HUMAN = DATA / "referring" / "refcocos_sentences.json"
+PRINTED = ROOT / "tests" / "golden" / "rris_paper_tables.csv"
 SCENES, PER = 120, 5
 HEAD = """\
 # Results on sentences that name nothing
@@ -31,6 +33,11 @@ photographs or scenes. `python studies/rris_results.py --out RUNS --model M` run
 is added computes itself alone. What the paper prints for its models is on [another page](rris-paper.md): other data,
 not comparable.
 """
+WORDS_OF_PAPER = (
+    "Table 2 of Wu et al., percent: **other data, not comparable** with the rows above. Its negatives are those of the "
+    "released R-RefCOCO, ten a reference; which of its numbers follow from one "
+    "another is on [a page of its own](rris-paper.md)."
+)
 WORDS = {
     "photographs": """\
 ## COCO photographs with own negatives
@@ -56,7 +63,7 @@ def main() -> int:
             models = [word for model in given.model or ["classical.lexicon.v1"] for word in ("--model", model)]
             _auscult("run", "rris", *models, "--data", source, "--out", given.out / name)
     parts = [WORDS[name].format(scenes=SCENES) + "\n" + _tables(given.out / name) for name in WORDS]
-    PAGE.write_text("\n".join([HEAD, *parts, _human(given.out / "human")]), encoding="utf-8")
+    PAGE.write_text("\n".join([HEAD, *parts, _human(given.out / "human"), paper()]), encoding="utf-8")
     return 0
 
 
@@ -127,6 +134,17 @@ def _human(folder: Path) -> str:
         "reading of expressions](referring.md) alone."
     )
     return "\n".join([words, "", *lines, ""])
+
+
+def paper() -> str:
+    """Table 2 as it is printed."""
+    with PRINTED.open(encoding="utf-8") as file:
+        cells = [row for row in csv.DictReader(file) if row["table"] == "2"]
+    columns = list(dict.fromkeys(row["metric"] for row in cells))
+    found = {(row["row"], row["metric"]): row["printed"] for row in cells}
+    rows = [[model, *(found[model, one] for one in columns)] for model in dict.fromkeys(row["row"] for row in cells)]
+    lines = [_row(row) for row in (["model", *columns], ["---"] * (1 + len(columns)), *rows)]
+    return "\n".join(["## What the paper prints", "", WORDS_OF_PAPER, "", *lines, ""])
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

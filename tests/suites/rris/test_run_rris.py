@@ -14,6 +14,7 @@ import pytest
 
 from auscult.errors import NothingToDo, RecordError, UsageError
 from auscult.media.frames import write_frame
+from auscult.media.masks import write_mask
 from auscult.media.rle import encode
 from auscult.models.spec import ModelSpec, model_spec
 from auscult.report.suite import read_page
@@ -217,6 +218,19 @@ def test_its_record_is_compared_without_a_model(made: Path, home: Path) -> None:
     assert set(both) == set(found["general"].rows)
     pairs = {row[:2] for row in found["differences"].rows}
     assert {("mine.red - mine.careful", kind) for kind in ("all", "category", "attribute", "relation")} <= pairs
+
+
+def test_a_folder_of_predictions_is_looked_up_and_stray_files_are_named(home: Path) -> None:
+    for row in lines():
+        (home / f"mine/clean/{row['id']}").parent.mkdir(parents=True, exist_ok=True)
+        write_mask(home / f"mine/clean/{row['id']}.png", block(int(row["frame"][7])) & row["exists"])
+    write_mask(home / "mine/clean/zebra.png", block(0))
+    out = SUITE.run(
+        options_of(SUITE, {"data": home / "data", "out": home / "out", "models": [f"predictions:{home / 'mine'}"]})
+    ).out
+    (cell,) = cells(home, model="predictions.mine", metric="rIoU", group="clean", measure="level", split="")
+    assert (cell["value"], cell["n"]) == (1.0, 6)
+    assert "1 file that no question asks for: clean/zebra.png" in (out / "errors.jsonl").read_text()
 
 
 def test_a_failure_costs_its_reference_and_is_counted(home: Path) -> None:

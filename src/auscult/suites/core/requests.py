@@ -17,10 +17,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from auscult.errors import AuscultError, RecordError
+from auscult.cases.ids import counted
+from auscult.errors import AuscultError, ErrorRecord, RecordError
+from auscult.models.adapters.folder import FolderOfPredictions
+from auscult.models.base import Request
 from auscult.models.spec import ModelSpec
 from auscult.record.digest import digest_json
 from auscult.record.lines import numbered_lines
+from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import CLEAN, NOTHING, PARTS, Condition, unique_conditions
 from auscult.suites.core.results import ResultKey
 
@@ -90,6 +94,22 @@ class RequestLog:
     def waiting(self, requests: Mapping[str, ResultKey], done: Collection[str]) -> Iterator[ResultKey]:
         """The requests without a result row."""
         return (request for key, request in requests.items() if key not in done and self.was_requested(request))
+
+
+def unasked_remarks(model: ModelSpec, requests: Iterable[Request]) -> Iterator[dict[str, Any]]:
+    """A remark on files of a folder of predictions that no request reads: a misnamed one looks like a missing one."""
+    if model.kind != "predictions":
+        return
+    extra = FolderOfPredictions(Path(model.target)).unasked(requests)
+    if extra:
+        names = ", ".join(extra[:3]) + (", ..." if len(extra) > 3 else "")
+        remark = ErrorRecord(
+            stage="frames",
+            error=f"{model.name}: {counted(len(extra), 'file')} that no question asks for: {names}",
+            expected="<condition>/<case>/<frame>.png, as in cases.jsonl and requests.jsonl",
+            path=model.target,
+        )
+        yield error_to_json(None, remark)
 
 
 def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:

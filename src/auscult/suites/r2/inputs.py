@@ -13,21 +13,18 @@ Masks for ``predictions:DIR`` lie under the same names: ``DIR/<condition>/<case>
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from auscult.cases.ids import counted
 from auscult.errors import AuscultError, ErrorRecord, OutputError
 from auscult.jobs.predict import Reader
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.media.paths import read_bytes, write_bytes
 from auscult.media.wav import Sound, wav_bytes
-from auscult.models.adapters.folder import FolderOfPredictions
 from auscult.models.base import Request
-from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
 from auscult.record.schema import error_to_json
@@ -124,30 +121,13 @@ def write_inputs(runner: R2Runner, conditions: Sequence[Condition]) -> None:
         runner.progress.step()
 
 
-def unasked_remarks(
-    models: Iterable[ModelSpec], cases: Sequence[R2Case], conditions: Sequence[Condition]
-) -> Iterator[dict[str, Any]]:
-    """Remarks on files of prediction folders that no request reads: a misnamed file would look like a missing one."""
-    for model in models:
-        if model.kind != "predictions":
-            continue
-        requests = (
-            Request(
+def looked_up(cases: Sequence[R2Case], conditions: Sequence[Condition]) -> Iterator[Request]:
+    """What is asked of folders of predictions, which look at no frame."""
+    for case in cases:
+        for one in conditions:
+            yield Request(
                 id=case.id, condition=one.name, names=case.names, size=case.size, query=case.query, frames=_no_frames
             )
-            for case in cases
-            for one in conditions
-        )
-        extra = FolderOfPredictions(Path(model.target)).unasked(requests)
-        if extra:
-            names = ", ".join(extra[:3]) + (", ..." if len(extra) > 3 else "")
-            remark = ErrorRecord(
-                stage="frames",
-                error=f"{model.name}: {counted(len(extra), 'file')} that no question asks for: {names}",
-                expected="<condition>/<case>/<frame>.png, as in cases.jsonl and requests.jsonl",
-                path=model.target,
-            )
-            yield error_to_json(None, remark)
 
 
 def _no_frames() -> Frames:

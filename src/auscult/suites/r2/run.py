@@ -22,14 +22,14 @@ from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.page import write_results
-from auscult.suites.core.requests import assign_unique_names, conditions_for
+from auscult.suites.core.requests import assign_unique_names, conditions_for, unasked_remarks
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import earlier_log, write_cases, write_errors
 from auscult.suites.options import SCENES
 from auscult.suites.r2 import R2Options
 from auscult.suites.r2.cases import CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.r2.inputs import R2Runner, unasked_remarks, write_inputs
+from auscult.suites.r2.inputs import R2Runner, looked_up, write_inputs
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.scoring import Scorer
 from auscult.suites.r2.strips import beside_sections, draw_beside, draw_strips, strip_sections
@@ -92,7 +92,7 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
         extended = runner.ask_all(log, models, setting.conditions, floor=floor)
         for model in models:
             mine = conditions_for(model, setting.conditions, log)
-            runner.errors += unasked_remarks([model], found.cases, mine)
+            runner.errors += unasked_remarks(model, looked_up(found.cases, mine))
         done = runner.finish(extended, reported=frozenset(error.path for _, error in listing.errors))
         return write_results(
             runner,

@@ -19,7 +19,7 @@ from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import NOTHING
 from auscult.suites.core.page import write_results
-from auscult.suites.core.requests import assign_unique_names
+from auscult.suites.core.requests import assign_unique_names, unasked_remarks
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, write_errors
 from auscult.suites.options import SCENES
@@ -79,11 +79,12 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             progress=listener,
             errors=errors,
         )
+        extended = runner.ask_all(log, models, [NOTHING], floor=floor)
+        for model in models:
+            asks = (Prepared(case, NOTHING).ask(job.Reader()) for case in found.cases)
+            runner.errors += unasked_remarks(model, asks)
         specs = {model.name: model for model in models if model.name not in runner.unloaded}
-        done = runner.finish(
-            runner.ask_all(log, models, [NOTHING], floor=floor),
-            reported=frozenset(error.path for _, error in listing.errors),
-        )
+        done = runner.finish(extended, reported=frozenset(error.path for _, error in listing.errors))
         return write_results(
             runner,
             done,
