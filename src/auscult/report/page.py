@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib import resources
 from typing import Final
@@ -201,6 +202,7 @@ def render(page: Page) -> str:
     )
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FunctionLoader(_asset),
