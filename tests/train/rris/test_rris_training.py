@@ -30,7 +30,7 @@ from auscult.train.rris.references import Feed, read_references
 from auscult.train.rris.trainable import build
 from auscult.train.rris.trainer import Trainer
 from small_inputs import rows
-from train.rris.small_references import write_refer, write_settings
+from train.rris.small_references import COLOURS, write_refer, write_settings
 
 pytestmark = pytest.mark.extra_train
 torch.set_num_threads(1)
@@ -216,10 +216,10 @@ def test_the_two_stage_baseline_draws_with_one_network_and_asks_another(options:
 def test_rounds_of_hard_negatives_with_a_training_between_them(
     options: TrainOptions, refer: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    (tmp_path / "own.json").write_text('{"categories": {"box": []}}')
+    (tmp_path / "own.json").write_text(json.dumps({"categories": {f"{colour} box": [] for colour in COLOURS}}))
     negatives = NegativesOptions(
         source=refer[0], listing=ListOptions(images=refer[1]), out=tmp_path / "hard", hard="baseline.centre_box",
-        kinds=("attribute",), per="2", given=frozenset({"per"}), categories=tmp_path / "own.json", workers=0,
+        per="2", given=frozenset({"per"}), categories=tmp_path / "own.json", workers=0,
     )  # fmt: skip
     stress_negatives(negatives)
     list(recipes.run(replace(options, data=negatives.out, images=None, samples=8)))
