@@ -105,16 +105,14 @@ def _two_stages(folder: Path) -> Networks:
     return [load_answering(folder / SEGMENTER), load_answering(folder / CLASSIFIER)]
 
 
-_SOURCE: Final = (
-    "Wu et al. 2024, Towards Robust Referring Image Segmentation; weights: a folder of `auscult train rris`"
-)
+_PAPER: Final = "Wu et al. 2024, Towards Robust Referring Image Segmentation"
 REFSEGFORMER: Final = Waiting(
     name="trained.refsegformer.v1",
     meta=Metadata(
         summary="RefSegformer, LAVT or another network of `auscult train rris`: a sentence to a mask, or to nothing",
         goal="a segmenter that was taught that what is asked for may not be there",
         modality="video",
-        source=_SOURCE,
+        source=f"{_PAPER}; weights: a folder of `auscult train rris`",
     ),
     load=lambda folder: [load_answering(folder)],
 )
@@ -124,7 +122,7 @@ TWO_STAGE: Final = Waiting(
         summary="two-stage baseline: a classifier says whether it is there, a segmenter draws it",
         goal="what a second network beside a plain segmenter gives",
         modality="video",
-        source=_SOURCE + f" with {SEGMENTER} and {CLASSIFIER} in it",
+        source=f"{_PAPER}; weights: folders of `auscult train rris` as `{SEGMENTER}` and `{CLASSIFIER}` in one",
     ),
     load=_two_stages,
 )
@@ -136,7 +134,7 @@ def small_model(shipped: Path = SHIPPED) -> ReferringModel | WeightedModel:
         summary="a small RefSegformer: a sentence to a mask, or to nothing where that is not there",
         goal="a baseline that can answer with nothing and runs anywhere",
         modality="video",
-        source="Wu et al. 2024, Towards Robust Referring Image Segmentation; trained here on generated scenes",
+        source=f"{_PAPER}; trained here on generated scenes",
     )
     name = "trained.refsegformer_small.v1"
     if not (shipped / ANSWER).is_file():

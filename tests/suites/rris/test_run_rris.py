@@ -195,7 +195,7 @@ def test_attention_is_drawn_and_failures_of_near_categories_and_rare_words(
     """In the place of a network: what is drawn is what a model says, see `AttentiveModel`."""
     (home / "data/items.jsonl").write_text("".join(json.dumps(row | {"category": "horse"}) + "\n" for row in lines()))
     spec = replace(model_spec(f"{home / 'mine.py'}:careful"), attends=True)
-    monkeypatch.setattr(rris_run, "named_models", lambda _: (spec,))
+    monkeypatch.setattr(rris_run, "named_models", lambda *_, **__: (spec,))
     monkeypatch.setattr(ModelSpec, "registered", lambda _: Looking())
     sections = {one.name: one for one in read_page(run(home, "careful").out).sections}
     near, rare, looked = (sections[name].examples for name in ("near", "rare", "attention-1"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -48,27 +48,6 @@ class Drawn(NamedTuple):
     attention: Mapping[int, Floats]  # by stage, of each token where it is looked at from, (blank + memory, h, w), 0..1
 
 
-class Answering(Protocol):
-    """A network that is asked."""
-
-    @property
-    def blank(self) -> int:
-        """How many of a fusion's tokens, the first, are blank."""
-        ...
-
-    def stem(self, frame: Frame) -> Any:
-        """What ``answer`` needs of a picture, uint8 RGB (H, W, 3)."""
-        ...
-
-    def answer(self, seen: Any, text: str, *, attention: bool = False) -> Drawn:
-        """Answer a sentence about a picture that ``stem`` saw; with attention only where it is asked for."""
-        ...
-
-    def unknown(self, text: str) -> tuple[str, ...]:
-        """The words of a sentence that it never learned."""
-        ...
-
-
 class OnnxAnswering:
     """A network of a folder with ``stem.onnx`` and ``answer.onnx``.
 
@@ -101,12 +80,12 @@ class OnnxAnswering:
             raise UsageError(f"the network does not run: {said}", path=folder, expected=_EXPECTED) from error
 
     def stem(self, frame: Frame) -> dict[str, Floats]:
-        """As ``Answering`` says."""
+        """What ``answer`` needs of a picture, uint8 RGB (H, W, 3)."""
         pixels = squeezed(frame, self.reading.side).transpose(2, 0, 1)[None].astype(np.float32) / 255
         return dict(zip(self._maps, self._stem.run(None, {"pictures": pixels}), strict=True))
 
-    def answer(self, seen: dict[str, Floats], text: str, *, attention: bool = False) -> Drawn:
-        """As ``Answering`` says."""
+    def answer(self, seen: Any, text: str, *, attention: bool = False) -> Drawn:
+        """Answer a sentence about a picture that ``stem`` saw; with attention only where it is asked for."""
         given = {**seen, "ids": self._words.ids([text])}
         names = [name for name in self._gives if attention or not name.startswith("attention")]
         found = self._answer.run(names, {name: given[name] for name in self._takes})
@@ -114,7 +93,7 @@ class OnnxAnswering:
 
 
 class TorchAnswering:
-    """A network with its weights, on the CPU."""
+    """A network with its weights, on the CPU; asked like ``OnnxAnswering``."""
 
     def __init__(self, model: Model, path: Path) -> None:
         self._model, self._path = model, path
@@ -124,7 +103,7 @@ class TorchAnswering:
         self._stages = design.fused if design.fusion == "vltf" else ()
 
     def stem(self, frame: Frame) -> Any:
-        """As ``Answering`` says."""
+        """What ``answer`` needs of a picture."""
         import torch
 
         pixels = torch.from_numpy(squeezed(frame, self._model.net.design.side)).permute(2, 0, 1)[None].float() / 255
@@ -132,7 +111,7 @@ class TorchAnswering:
             return self._model.net.stem(pixels)
 
     def answer(self, seen: Any, text: str, *, attention: bool = False) -> Drawn:
-        """As ``Answering`` says."""
+        """Answer a sentence."""
         import torch
 
         with torch.no_grad():
@@ -145,8 +124,12 @@ class TorchAnswering:
         return _drawn({name: value.numpy() for name, value in found.items()}, self._path)
 
     def unknown(self, text: str) -> tuple[str, ...]:
-        """As ``Answering`` says; BERT knows pieces of any word."""
+        """The words that it never learned; BERT knows pieces of any word."""
         return self._model.read.unknown(text) if isinstance(self._model.read, Vocabulary) else ()
+
+
+Answering: TypeAlias = OnnxAnswering | TorchAnswering
+"""A network that is asked: ``blank``, how many of a fusion's tokens are blank, ``stem``, ``answer``, ``unknown``."""
 
 
 def _drawn(found: Mapping[str, Floats], path: Path) -> Drawn:

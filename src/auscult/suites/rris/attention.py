@@ -12,14 +12,14 @@ from auscult.media.frames import encode_jpeg
 from auscult.models.answers import masks_of
 from auscult.models.base import AttentiveModel
 from auscult.models.spec import ModelSpec
-from auscult.outcome import Failed
 from auscult.report.overlay import heated
 from auscult.report.page import Example, Section
 from auscult.report.strip import StripCell, StripRow, strip
 from auscult.suites.core.runner import SuiteRunner
 from auscult.suites.rris.cases import Prepared, RrisCase
+from auscult.suites.rris.worst import asked_again
 from auscult.types import Query
-from auscult.work.pool import Task, run_tasks
+from auscult.work.pool import Task
 
 PICTURES: Final = 4
 """Of each model, each with a sentence about what is there and one about what is not."""
@@ -37,13 +37,13 @@ def attention_sections(runner: SuiteRunner[RrisCase, Prepared], specs: Mapping[s
     for spec in (one for one in specs.values() if one.attends):
         drawn: dict[str, Example] = {}
         tasks = [Task(case.id, case) for case in cases]
-        for result in run_tasks(partial(_Drawer, spec), tasks, workers=min(runner.how.workers, 1), stage="figure"):
-            if not isinstance(result.outcome, Failed) and result.outcome:
-                case = next(one for one in cases if one.id == result.key)
+        for key, jpeg in asked_again(partial(_Drawer, spec), tasks, runner.how):
+            if jpeg:
+                case = next(one for one in cases if one.id == key)
                 file = f"figures/attention/{case.digest[:16]}-{len(found)}.jpg"
-                runner.run.write_bytes(file, result.outcome, durable=False)
+                runner.run.write_bytes(file, jpeg, durable=False)
                 drawn[case.id] = Example(
-                    title=case.kind or "it is there", jpeg=result.outcome, text=case.text, id=case.id, facts=(),
+                    title=case.kind or "it is there", jpeg=jpeg, text=case.text, id=case.id, facts=(),
                     shows=f"the mask of {spec.name} and maps of its attention", broad=True, file=file,
                 )  # fmt: skip
         if drawn:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from auscult.jobs.predict import FILE, Reader, stored_answer
+from auscult.errors import AuscultError
+from auscult.jobs.predict import FILE, PredictOptions, Reader, stored_answer
 from auscult.language.categories import coco_categories
 from auscult.media.frames import encode_jpeg
 from auscult.models.base import AttentiveModel
@@ -23,6 +24,9 @@ from auscult.suites.core.runner import Finished, SuiteRunner
 from auscult.suites.rris.cases import Prepared, RrisCase
 from auscult.suites.rris.scoring import IOU, PAINTED
 from auscult.work.pool import Task, run_tasks
+
+P = TypeVar("P")
+R = TypeVar("R")
 
 MOST: Final = 12
 """Pictures of invented masks, and of missed objects, at most."""
@@ -92,7 +96,7 @@ def _parts(
     wrong = {case: 1 - iou for case, iou in _ious(grid, model).items()}
     near = near_categories(runner.cases)
     missed = [one for one in runner.cases if one.target is not None and wrong.get(one.id, 0.0) > _MISSED]
-    unknown = _unknown_words(missed, spec, workers=runner.how.workers)
+    unknown = _unknown_words(missed, spec, runner.how)
     return (
         _Part(
             name="invented",
@@ -143,27 +147,35 @@ def near_categories(cases: Sequence[RrisCase]) -> dict[str, str]:
     return found
 
 
-class _UnknownWords:
-    """Asks a model for the words that it never learned, in one process."""
+def asked_again(
+    make: Callable[[], Callable[[P], R]], tasks: Sequence[Task[P]], how: PredictOptions
+) -> Iterator[tuple[str, R]]:
+    """What a model tells for the page, in a process of its own; what fails is left out, it is no failure of the run."""
+    try:
+        for result in run_tasks(
+            make, tasks, workers=min(how.workers, 1), timeout_s=how.timeout_s, memory_mb=how.memory_mb, stage="figure"
+        ):
+            if not isinstance(result.outcome, Failed):
+                yield result.key, result.outcome
+    except AuscultError:  # it cannot be loaded any more
+        return
 
-    def __init__(self, spec: ModelSpec) -> None:
-        self._model = spec.registered()
 
-    def __call__(self, texts: Sequence[str]) -> list[str]:
-        """Those of each sentence, joined."""
-        known = self._model
-        return [", ".join(known.unknown_words(one)) if isinstance(known, AttentiveModel) else "" for one in texts]
+def _words_of(spec: ModelSpec) -> Callable[[Sequence[str]], list[str]]:
+    """Of sentences, the words that a model never learned, joined."""
+    model = spec.registered()
+    return lambda texts: (
+        [", ".join(model.unknown_words(one)) for one in texts] if isinstance(model, AttentiveModel) else []
+    )
 
 
-def _unknown_words(cases: Sequence[RrisCase], spec: ModelSpec | None, *, workers: int) -> dict[str, str]:
+def _unknown_words(cases: Sequence[RrisCase], spec: ModelSpec | None, how: PredictOptions) -> dict[str, str]:
     """By case, what a model never learned of its sentence."""
     if spec is None or not spec.attends or not cases:
         return {}
     tasks = [Task("words", [one.text for one in cases])]
-    for result in run_tasks(partial(_UnknownWords, spec), tasks, workers=min(workers, 1), stage="figure"):
-        if not isinstance(result.outcome, Failed):
-            return {one.id: words for one, words in zip(cases, result.outcome, strict=True) if words}
-    return {}
+    words = [found for _, row in asked_again(partial(_words_of, spec), tasks, how) for found in row]
+    return {one.id: found for one, found in zip(cases, words, strict=False) if found}
 
 
 _KEY: Final = (
