@@ -32,7 +32,8 @@ MOST: Final = 12
 """Pictures of invented masks, and of missed objects, at most."""
 _QUALITY: Final = 85
 _MISSED: Final = 0.5
-_WIDE: Final = frozenset({"young animal", "living thing", "mammal"})  # a person is no near thing to a dog
+_WIDE: Final = frozenset({"young animal", "living thing", "mammal", "indoor", "outdoor"})
+"""Groups of what is not alike: a person and a dog, a clock and a teddy bear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
