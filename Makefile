@@ -8,6 +8,9 @@ INPUTS ?= 100000
 # Bytecode comes with the first import of what is imported: compiling all of it doubles the time of an install.
 PIP := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
 
+# A start of the command line compiles two seconds of modules where nothing may be kept, and tests start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all fuzz cards check bench docs clean
 .DEFAULT_GOAL := help
 
