@@ -480,8 +480,9 @@ class IdentityCheck(Protocol):
 
 
 ScoreInput: TypeAlias = Literal[
-    "masks", "mask lists", "clips", "soft clips", "null clips", "class maps", "sentences", "numbers", "marks", "labels"
-]
+    "masks", "mask lists", "clips", "soft clips", "null clips", "class maps", "sentences", "numbers", "marks", "labels",
+    "words", "word lists", "confirmed words", "counts", "index lists", "sounding boxes", "frame boxes",
+]  # fmt: skip
 """What a score is given:
 
 - ``masks``: a prediction and its truth, bool (H, W); ``mask lists``: many of each.
@@ -489,6 +490,8 @@ ScoreInput: TypeAlias = Literal[
   predictions alone, of expressions that name nothing; ``class maps``: many, whole numbers (T, H, W).
 - ``sentences``: ``score.masks.SentenceAreas``, which hold prediction and truth.
 - ``numbers``: estimates and true values; ``marks``: estimates and bool; ``labels``: given, true, and all classes.
+- Answers of many samples, as ``score.replies`` reads them: ``words``, ``word lists``, ``confirmed words`` (answer and
+  confirmation), ``counts``, ``index lists``, ``sounding boxes``, ``frame boxes``.
 """
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Undefined
+from auscult.score.boxes import FrameBoxes, SoundingBoxes
 from auscult.score.masks import SentenceAreas
 from auscult.testing import ContractBroken, require
 from auscult.types import Mask, ScoreInput, ScoreSpec
@@ -106,6 +107,36 @@ def _examples() -> dict[ScoreInput, ScoreExample]:
             best=(labels, labels, classes), worst=(("merge", "erode", "merge", "dilate"), labels, classes),
             unequal=(labels[:2], labels, classes), nothing=((), (), classes), named={"videos": "aabb"},
         ),
+        **_answers(),
+    }  # fmt: skip
+
+
+def _answers() -> dict[ScoreInput, ScoreExample]:
+    """Answers of a few samples, by what they hold."""
+    boxes = [("dog_1", (2.0, 2.0, 12.0, 12.0)), ("dog_2", (20.0, 2.0, 30.0, 12.0))]
+    told = [(name.split("_")[0], box) for name, box in boxes]
+    shares = [(name, (box[0] / 40, box[1] / 20, box[2] / 40, box[3] / 20)) for name, box in told]
+    where = [SoundingBoxes(width=40, height=20, boxes=told)]
+    frames, seen = [FrameBoxes(width=40, height=20, boxes=(told[0][1], None))], shares[0][1]
+    off = (seen[0] + 0.05, *seen[1:])
+    kinds: dict[ScoreInput, tuple[Any, Any, Any, Any]] = {
+        "words": (["red", "not sure"], ["red", "blue"], ["no", "no"], ["red", "blue"]),
+        "word lists": ([("a", "b"), ("a",)], [("b", "a"), ("c",)], [(), ()], [("b", "a"), ("c",)]),
+        "confirmed words": (
+            [("red", "yes"), ("no", "yes")], [("red", "yes"), ("blue", "yes")], [("no", "no")] * 2,
+            [("red", "yes"), ("blue", "yes")],
+        ),
+        "counts": ([{"dog": 2, "cat": 1}], [{"dog": 3}], [{}], [{"dog": 3}]),
+        "index lists": ([(4, 1)], [(1, 2)], [(7,)], [(1, 2)]),
+        "sounding boxes": ([shares[:1]], where, [()], [shares]),
+        "frame boxes": ([(off, None)], frames, [(None, seen)], [(seen, None)]),
+    }  # fmt: skip
+    return {
+        kind: ScoreExample(
+            names=("prediction", "truth"), usual=(usual, truth), best=(best, truth), worst=(worst, truth),
+            unequal=([*usual, *usual], truth), nothing=([], []),
+        )
+        for kind, (usual, truth, worst, best) in kinds.items()
     }  # fmt: skip
 
 
