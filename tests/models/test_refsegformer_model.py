@@ -41,8 +41,8 @@ TEXT = "the red box"
 SEEN = squeezed(FRAMES[0], 64).transpose(2, 0, 1)[None].astype(np.float32) / 255
 
 
-def write(folder: Path, *, bias: float = 0.0, **changes: Any) -> Path:
-    """A network as it is when its training begins, whose existence head says yes more or less; and its ONNX files."""
+def write(folder: Path, *, bias: float = 0.0, onnx: bool = True, **changes: Any) -> Path:
+    """A network as when its training begins, whose existence head says yes more or less; with ONNX files or not."""
     torch.manual_seed(0)
     model = begin(replace(DESIGN, **changes), words=("box", "red", "the"))
     if model.net.head is not None:
@@ -52,7 +52,8 @@ def write(folder: Path, *, bias: float = 0.0, **changes: Any) -> Path:
             drawn = model.net.eval()(torch.from_numpy(SEEN), *model.read([TEXT])).masks[0]
         model.net.decoder.masks[0].bias.data[1] -= (drawn[:, 1] - drawn[:, 0]).median()
     save(model, folder / "model")
-    export(read_model(folder / "model"), folder / "onnx")
+    if onnx:
+        export(read_model(folder / "model"), folder / "onnx")
     return folder
 
 
@@ -60,12 +61,12 @@ def write(folder: Path, *, bias: float = 0.0, **changes: Any) -> Path:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     write(folder / "there", bias=9.0)
-    write(folder / "nothing", bias=-9.0)
+    write(folder / "nothing", onnx=False, bias=-9.0)
     write(folder / "two/segmenter", fusion="pwan", decoder_tokens=False, existence="none")
     write(folder / "two/classifier", decoder="none", fused=(4,), bias=9.0)
     shutil.copytree(folder / "two", folder / "never")
     shutil.rmtree(folder / "never/classifier")
-    write(folder / "never/classifier", decoder="none", fused=(4,), bias=-9.0)
+    write(folder / "never/classifier", onnx=False, decoder="none", fused=(4,), bias=-9.0)
     return folder
 
 
