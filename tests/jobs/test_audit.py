@@ -313,7 +313,7 @@ def test_the_record_says_how_each_mask_was_read(tmp_path: Path) -> None:
         (source / str(number)).mkdir()
         mask = make(source / str(number))
         lines.append(item(name, mask=f"{number}/{mask}" if isinstance(mask, str) else mask))
-    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=1))
+    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=0))
     run = read_run(tmp_path / "out")
     assert {row["id"]: row["reading"] for _, row in run.verdicts} == {name: name for name in READINGS}
     assert {row["frame"] for _, row in run.verdicts} == {"a.png"}
@@ -331,7 +331,7 @@ def test_the_digest_of_an_item_follows_its_files_and_words_and_nothing_else(tmp_
         item("other frame", frame="frames/b.png"),
         item("inline", mask=RLE),
     ]
-    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=1))
+    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=0))
     digests = {row["id"]: row["input"] for row in rows(tmp_path / "out" / "verdicts.jsonl")}
     assert digests["plain"] == digests["renamed"]
     assert len({digests[name] for name in digests if name != "renamed"}) == 5
@@ -368,7 +368,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
             truth = {"iou": 0.25}
         frame = f"frames/{'abc'[number % 3]}.png"
         lines.append(item(f"n{number}", frame=frame, mask=f"shifted/{number}.png", truth=truth))
-    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=place / "out", workers=1))
+    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=place / "out", workers=0))
     return place, {line["id"]: line for line in lines}
 
 
@@ -452,7 +452,7 @@ def test_a_truth_that_cannot_be_read_is_counted_until_it_is_repaired(tmp_path: P
         item("one", truth={"mask": "truth.png"}),
         item("two", frame="frames/b.png", mask="masks/b.png", truth={"mask": "other.png"}),
     ]
-    options = AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=1)
+    options = AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=0)
     summary = audit_folder(options)
     table = tmp_path / "out" / "tables" / "truth_1_iou.json"
     assert (summary.ok, summary.failed, summary.metrics["rmse"]["n"]) == (2, 0, 1)
