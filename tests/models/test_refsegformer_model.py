@@ -106,7 +106,7 @@ def test_attention_is_shared_between_blank_and_memory_tokens(home: Path) -> None
     assert not TWO_STAGE.using(home / "two").attention(FRAMES[0], TEXT)
 
 
-def test_what_ships_is_a_model_with_its_files_in_its_revision(home: Path) -> None:
+def test_what_ships_is_a_model_with_its_files_in_its_revision(home: Path, tmp_path: Path) -> None:
     shipped = small_model(home / "there/onnx")
     assert isinstance(shipped, Trained)
     assert shipped.predict(FRAMES, Query(TEXT)).shape == (2, 50, 70)
@@ -114,6 +114,12 @@ def test_what_ships_is_a_model_with_its_files_in_its_revision(home: Path) -> Non
     spec = model_spec(f"two-stage@{home / 'two'}")
     assert (spec.name, spec.tasks) == ("trained.two_stage.v1@two", ("ris", "rvos"))
     assert model_spec(f"two-stage@{home / 'never'}").revision != spec.revision
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    for name in ("segmenter", "classifier"):
+        (linked / name).symlink_to(home / "two" / name)
+    (linked / "loop").symlink_to(linked)
+    assert model_spec(f"two-stage@{linked}").revision == spec.revision
     name = "refsegformer-small" if isinstance(SMALL, ReferringModel) else f"refsegformer-small@{home / 'there'}"
     assert model_spec(name).target == "trained.refsegformer_small.v1"
 

@@ -134,7 +134,7 @@ def small_model(shipped: Path = SHIPPED) -> ReferringModel | WeightedModel:
         summary="a small RefSegformer: a sentence to a mask, or to nothing where that is not there",
         goal="a baseline that can answer with nothing and runs anywhere",
         modality="video",
-        source=f"{_PAPER}; trained here on generated scenes",
+        source=f"{_PAPER}; weights: a folder of `auscult train rris` on generated scenes",
     )
     name = "trained.refsegformer_small.v1"
     if not (shipped / ANSWER).is_file():

@@ -18,7 +18,7 @@ import re
 import shutil
 import stat
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -339,6 +339,17 @@ def _revision(entry: registry.Entry, weights: Path | None) -> str:
     """A built-in model changes with its name, a plug-in's with its package; weights with their files."""
     parts: list[Any] = [entry.name, entry.origin]
     if weights is not None:
-        files = sorted(path for path in weights.rglob("*") if path.is_file())
+        files = sorted(path for path in _weight_files(weights) if path.is_file())
         parts.append([[path.relative_to(weights).as_posix(), digest_file(path)] for path in files])
     return digest_json(parts)[:_DIGITS]
+
+
+def _weight_files(folder: Path) -> Iterator[Path]:
+    """Every file below a folder, behind links to folders too, each folder once; what vanishes meanwhile is left out."""
+    seen: set[str] = set()
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        if os.path.realpath(parent) in seen:
+            folders.clear()
+            continue
+        seen.add(os.path.realpath(parent))
+        yield from (Path(parent, name) for name in names)
