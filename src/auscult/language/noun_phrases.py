@@ -92,9 +92,11 @@ def _can_be_noun(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
 
 def _is_can(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
     """Whether "can" is a thing: "a trash can in", but not "the dog can jump" or "others that can be seen"."""
+    if tokens[at].low != "can":
+        return False
     before, after = (tokens[near].low if 0 <= near < len(tokens) else "" for near in (at - 1, at + 1))
     helps = lex.verbs | lex.negations | lex.auxiliaries | lex.pronouns
-    return tokens[at].low == "can" and before not in lex.relatives | lex.pronouns | {"others"} and after not in helps
+    return before not in lex.relatives | lex.pronouns | {"others"} and after not in helps
 
 
 def _begins_phrase(tokens: Sequence[Word], at: int, lex: Lexicon) -> bool:
