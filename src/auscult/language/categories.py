@@ -100,6 +100,8 @@ class Categories:
                     self._add(word, member, closed=False)
         self._longest = max(map(len, self._index), default=0)
         self._related = self._relations()
+        self._kept: dict[str, tuple[Mention, ...]] = {}
+        self._named = {name: self.named(name) for name in self.names}
         self._absent: dict[frozenset[str], frozenset[str]] = {}
 
     def _add(self, word: str, name: str, *, closed: bool) -> None:
@@ -117,6 +119,13 @@ class Categories:
 
     def mentions(self, text: str) -> tuple[Mention, ...]:
         """The names in a text, the longest first where they overlap, in order."""
+        if text not in self._kept:
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.clear()
+            self._kept[text] = self._mentions(text)
+        return self._kept[text]
+
+    def _mentions(self, text: str) -> tuple[Mention, ...]:
         found = [(match.start(), match.end(), match[0].lower()) for match in _WORD.finditer(text)]
         words = tuple(word for _, _, word in found)
         mentions, at = [], 0
@@ -165,7 +174,7 @@ class Categories:
             self._absent[there] = frozenset(
                 name
                 for name in self.names
-                if name not in self.table.unclaimed and name not in near and not self.named(name) & near
+                if name not in self.table.unclaimed and name not in near and not self._named[name] & near
             )
         found = self._absent[there] if looked_for is None else self._absent[there].intersection(looked_for)
         return tuple(name for name in self.names if name in found)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 MOST_CHARACTERS: Final = 200_000
 """The longest sentence that is read."""
@@ -68,23 +66,13 @@ def _is_jamo(char: str) -> bool:
     return "\u1100" <= char <= "\u11ff" or "\ua960" <= char <= "\ua97c" or "\ud7b0" <= char <= "\ud7fb"
 
 
-@lru_cache(maxsize=4096)  # a reader of sentences asks for it a hundred times a sentence
-def _low(text: str) -> str:
-    return text.lower().replace("’", "'")
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A run of letters and digits, with apostrophes and hyphens inside it."""
 
     start: int  # first character in the sentence
     end: int  # one past its last
     text: str  # as written
-
-    @property
-    def low(self) -> str:
-        """In small letters, with a straight apostrophe."""
-        return _low(self.text) if len(self.text) < 64 else _low.__wrapped__(self.text)
+    low: str  # in small letters, with a straight apostrophe
 
     @property
     def spelt(self) -> bool:
@@ -100,7 +88,9 @@ def words(sentence: str) -> list[Word]:
         ['The', "dog's", 'hair-dryer', '2', 'm', 'long']
     """
     if sentence.isascii():
-        return [Word(found.start(), found.end(), found[0]) for found in _ASCII_WORD.finditer(sentence)]
+        return [
+            Word(found.start(), found.end(), found[0], found[0].lower()) for found in _ASCII_WORD.finditer(sentence)
+        ]
     found: list[Word] = []
     spans = graphemes(sentence)
     solid = [sentence[start].isalnum() for start, _ in spans]
@@ -110,8 +100,13 @@ def words(sentence: str) -> list[Word]:
         if solid[at] or inner:
             begun = start if begun < 0 else begun
         elif begun >= 0:
-            found.append(Word(begun, start, sentence[begun:start]))
+            found.append(_word(sentence, begun, start))
             begun = -1
     if begun >= 0:
-        found.append(Word(begun, len(sentence), sentence[begun:]))
+        found.append(_word(sentence, begun, len(sentence)))
     return found
+
+
+def _word(sentence: str, start: int, end: int) -> Word:
+    text = sentence[start:end]
+    return Word(start, end, text, text.lower().replace("’", "'"))
