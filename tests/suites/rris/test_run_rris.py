@@ -225,9 +225,8 @@ def test_a_folder_of_predictions_is_looked_up_and_stray_files_are_named(home: Pa
         (home / f"mine/clean/{row['id']}").parent.mkdir(parents=True, exist_ok=True)
         write_mask(home / f"mine/clean/{row['id']}.png", block(int(row["frame"][7])) & row["exists"])
     write_mask(home / "mine/clean/zebra.png", block(0))
-    out = SUITE.run(
-        options_of(SUITE, {"data": home / "data", "out": home / "out", "models": [f"predictions:{home / 'mine'}"]})
-    ).out
+    asked = {"data": home / "data", "models": [f"predictions:{home / 'mine'}"], "workers": 0}
+    out = SUITE.run(options_of(SUITE, {**asked, "out": home / "out"})).out
     (cell,) = cells(home, model="predictions.mine", metric="rIoU", group="clean", measure="level", split="")
     assert (cell["value"], cell["n"]) == (1.0, 6)
     assert "1 file that no question asks for: clean/zebra.png" in (out / "errors.jsonl").read_text()
