@@ -40,8 +40,7 @@ from auscult.score.masks import (
     referring_oiou,
     riou,
 )
-from auscult.score.stats import mean_ratio
-from auscult.score.stats.ratios import Ratio
+from auscult.score.stats.ratios import Ratio, mean_ratio
 from auscult.train.rris.naming import NamingFeed, NamingTrainer
 from auscult.train.rris.plan import Plan, read_plan
 from auscult.train.rris.references import Feed, Reference, read_references, truth
