@@ -7,8 +7,6 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
 from auscult.models.refsegformer import SHIPPED
 from auscult.nets.refsegformer.answering import ANSWER, STEM
 
@@ -16,10 +14,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import refsegformer_card
 
-pytestmark = pytest.mark.skipif(not (SHIPPED / ANSWER).is_file(), reason="no network ships yet")
-
 
 def test_its_card_is_of_its_files_and_its_page_of_the_card() -> None:
+    if not (SHIPPED / ANSWER).is_file():
+        assert not refsegformer_card.PAGE.exists(), "a card without its network"
+        return
     card = json.loads(refsegformer_card.CARD.read_bytes())
     contents = {name: (SHIPPED / name).read_bytes() for name in (STEM, ANSWER)}
     assert {name: one["sha256"] for name, one in card["files"].items()} == {
