@@ -30,6 +30,7 @@ VERBS = (
     ("run",),
     ("score",),
     ("compare",),
+    ("levels",),
     ("report",),
     ("act", "filter"),
     ("act", "export"),

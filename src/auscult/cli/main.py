@@ -28,6 +28,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "run": ("run:run", "Run a benchmark of judges or of models."),
         "score": ("records:score", "Score a record from what it holds, or masks against ground truth."),
         "compare": ("records:compare", "Compare judges, or models under test, from their records."),
+        "levels": ("records:levels", "Turn task scores of AVI-Bench into stages and levels."),
         "report": ("records:report", "Write the report of a record again, and the hand-over of an audit."),
         "act": ("act:app", "Turn verdicts into decisions."),
         "train": ("registered:train", "Train a judge, calibrate it, and measure its card."),

@@ -1,4 +1,4 @@
-"""``auscult score``, ``report`` and ``compare``: numbers and pages from what is on disk."""
+"""``auscult score``, ``compare``, ``levels`` and ``report``: numbers and pages from what is on disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from auscult.cli import show
 from auscult.cli.audit import show_record
 from auscult.cli.command import Shown, command
 from auscult.errors import UsageError
-from auscult.jobs.options import CompareOptions, ReportOptions, ScoreOptions
+from auscult.jobs.options import CompareOptions, LevelsOptions, ReportOptions, ScoreOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +65,15 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
     from auscult.jobs.finish import score_record
 
     return score_record(folder)
+
+
+@command(LevelsOptions, shown=("max_failed", "json"))
+def levels(options: LevelsOptions, shown: Shown) -> None:
+    """Turn a table of AVI-Bench's task scores into stages and the four levels."""
+    from auscult.jobs.levels import run_levels
+
+    made = run_levels(options)
+    show.result(made.summary, made.tables, shown, record=None, errors=made.errors, kept="")
 
 
 @command(ReportOptions, shown=("json",))

@@ -365,10 +365,11 @@ def result(
     record: Path | None,
     notes: Sequence[str] = (),
     errors: Sequence[Mapping[str, Any]] = (),
+    kept: str = "; --out DIR keeps all",
 ) -> None:
     """Print the result of a command, the summary as JSON or tables and notes; exit 1 when too many cases failed.
 
-    ``errors`` are what failed where no record keeps it.
+    ``errors`` are what failed where no record keeps it, ``kept`` says how to have it kept.
     """
     if shown.json:
         as_json(summary.as_json())
@@ -377,7 +378,7 @@ def result(
         for note in notes:
             say(note)
     if record is None:
-        _say_reasons(errors, "; --out DIR keeps all")
+        _say_reasons(errors, kept)
     exit_code(summary, max_failed=shown.max_failed, record=record)
 
 

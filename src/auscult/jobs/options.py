@@ -467,6 +467,21 @@ class ScoreOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LevelsOptions:
+    """Which task scores to make levels of.
+
+    Attributes:
+        file: CSV with the columns model and one for each of the 14 tasks of AVI-Bench, or JSON; in percent.
+        reading: Level 1 is the mean of: table, the three familiar stages; equation, their eleven tasks.
+        leaderboard: Also write a JSON in the form of the released leaderboard there.
+    """
+
+    file: Annotated[Path, Flag(metavar="FILE", positional=True, read=input_path)]
+    reading: str = "table"
+    leaderboard: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilterOptions:
     """What to pick.
 

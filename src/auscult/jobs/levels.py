@@ -1,0 +1,252 @@
+"""``auscult levels``: a table of task scores, from anywhere, to stages and the four levels of AVI-Bench.
+
+A file holds one model a row (CSV: column ``model`` and one a task) or a key (JSON: model to task to score), or is a
+list of entries of the released leaderboard, which this verb also writes. A model that cannot be used costs
+itself alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from auscult.cases.fields import kind, load, table_rows
+from auscult.cases.ids import shown
+from auscult.cases.problems import Problems, required_file
+from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.jobs.options import LevelsOptions
+from auscult.media.paths import write_bytes
+from auscult.record.codec import dump
+from auscult.record.schema import Summary
+from auscult.report.tables import Table
+from auscult.score.levels import Levels, Reading, levels, require_scores
+from auscult.score.tasks import STAGES, TASKS
+
+_READINGS: Final[Mapping[str, Reading]] = {"table": "table", "equation": "equation"}
+_MAX_BYTES: Final = 16 << 20
+_FORM: Final = "a CSV with the column model and one for each task, or JSON of model to task to score, all in percent"
+_LEVELS: Final = ("level_1", "level_2", "level_3", "level_4")
+_Row: TypeAlias = tuple[str, int | None, Callable[[], dict[str, float]]]
+"""A model, its line, and what reads its scores."""
+
+_NAMES: Final = {
+    "perception": "perc.", "understanding": "und.", "reasoning": "reas.", "sensation": "sens.", "average": "avg.",
+    "level_1": "L1 task", "level_2": "L2 modality", "level_3": "L3 stage", "level_4": "L4 domain",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLevels:
+    """One model: its task scores, 0..100, and what they come to."""
+
+    model: str
+    scores: Mapping[str, float]
+    levels: Levels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelsRun:
+    """What a table comes to: models by level 4, highest first, the same as a summary and tables, and what failed."""
+
+    models: tuple[ModelLevels, ...]
+    summary: Summary
+    tables: tuple[Table, ...]
+    errors: tuple[Mapping[str, Any], ...]
+
+
+def run_levels(options: LevelsOptions) -> LevelsRun:
+    """Read a table of task scores and compute stages and levels, and write the leaderboard where one is asked for.
+
+    Raises:
+        NothingToDo: The file cannot be read, or has no model.
+        UsageError: ``--reading`` is none.
+    """
+    reading = _READINGS.get(options.reading)
+    if reading is None:
+        raise UsageError(f"--reading is {options.reading!r}", expected="table or equation")
+    problems, found, count = Problems(), dict[str, ModelLevels](), 0
+    for model, line, read in _models(options.file):
+        count += 1
+        try:
+            _require_name(model, found)
+            scores = read()
+            _require_percent(scores)
+            made = levels(scores, reading=reading)
+            found[model] = ModelLevels(model=model, scores=scores, levels=made)
+        except InputError as error:
+            problems.add(error, options.file, line=line, key=f"model {shown(model)}", item=model)
+    if not count:
+        raise NothingToDo("the file holds no model", expected=_FORM, path=options.file)
+    models = tuple(sorted(found.values(), key=lambda one: (-one.levels.level_4, -one.levels.level_3, one.model)))
+    if options.leaderboard is not None:
+        entries = [leaderboard_entry(one, source=options.file.name) for one in models]
+        write_bytes(options.leaderboard, dump(entries, indent=2))
+    metrics = {one.model: {**asdict(one.levels), "reading": reading} for one in models}
+    return LevelsRun(
+        models=models,
+        summary=Summary(command="levels", n=count, ok=len(models), failed=count - len(models), metrics=metrics),
+        tables=tables(models, reading=reading) if models else (),
+        errors=tuple({**asdict(record), "id": None} for _, record in problems.found),
+    )
+
+
+def leaderboard_entry(one: ModelLevels, *, source: str) -> dict[str, Any]:
+    """A model as the released leaderboard has it (schema 2); what task scores do not tell is null."""
+    made = one.levels
+    names = ("l1_task", "l2_modality", "l3_stage", "l4_domain")
+    return {
+        "id": one.model,
+        "model_name": one.model,
+        "provider": None,
+        "model_id": None,
+        "model_release_date": None,
+        "source": source,
+        "coverage": {"status": "complete", "tasks_completed": len(TASKS)},
+        "scores": {
+            "overall": round(made.average, 2),
+            "stages": {stage: round(getattr(made, stage), 2) for stage in STAGES},
+            "taxonomy": {name: round(getattr(made, level), 2) for name, level in zip(names, _LEVELS, strict=True)},
+            "tasks": dict(one.scores),
+        },
+    }
+
+
+def tables(models: Sequence[ModelLevels], *, reading: Reading) -> tuple[Table, ...]:
+    """Stages and levels of models, and where there are several their ranks and those of their tasks."""
+    how = "the three familiar stages" if reading == "table" else "the eleven familiar tasks (Eq. 1 as printed)"
+    rows = tuple((one.model, *(f"{getattr(one.levels, name):.2f}" for name in _NAMES)) for one in models)
+    numbers = Table(
+        title="Stages and levels, 0 to 100, by level 4",
+        header=("model", *_NAMES.values()),
+        rows=rows,
+        note=f"Level 1 is the mean of {how}. Scores of other samples than the released ones are not comparable.",
+    )
+    gaps = Table(
+        title="Why a level is below the one before",
+        header=("model", "modality gap (0 to 2)", "bottleneck (0 to 1)", "unfamiliar"),
+        rows=tuple(
+            (one.model, f"{made.modality_gap:.3f}", f"{made.bottleneck:.3f}", f"{made.unfamiliar:.2f}")
+            for one in models
+            for made in (one.levels,)
+        ),
+        note="L2 and L3 take off half of a gap's share. L4 is the harmonic mean of L3 and unfamiliar.",
+    )
+    if len(models) < 2:
+        return numbers, gaps
+    return (
+        numbers,
+        gaps,
+        _ranks("Ranks of stages and levels", models, {text: _of(name) for name, text in _NAMES.items()}),
+        _ranks("Ranks of tasks", models, {name: _of(name) for name in TASKS}),
+    )
+
+
+def _of(name: str) -> Callable[[ModelLevels], float]:
+    """What reads a task's score or a field of ``Levels``."""
+    return lambda one: float(one.scores[name] if name in TASKS else getattr(one.levels, name))
+
+
+def _ranks(title: str, models: Sequence[ModelLevels], columns: Mapping[str, Callable[[ModelLevels], float]]) -> Table:
+    """Ranks from 1, the highest; equal numbers share the better one."""
+    ranked = []
+    for number in columns.values():
+        values = [number(one) for one in models]
+        ranked.append([str(1 + sum(other > value for other in values)) for value in values])
+    rows = tuple((one.model, *row) for one, row in zip(models, zip(*ranked, strict=True), strict=True))
+    return Table(
+        title=title, header=("model", *columns), rows=rows, note="1 is the highest; equal numbers share a rank."
+    )
+
+
+def _require_name(model: str, found: Collection[str]) -> None:
+    if not model:
+        raise InputError("it has no name", expected=_FORM, hint="name it")
+    if model in found:
+        raise InputError("it is there twice", expected="each model once", hint="rename or drop the second")
+
+
+def _require_percent(scores: Mapping[str, float]) -> None:
+    require_scores(scores)
+    if 0 < max(scores.values()) <= 1:
+        raise InputError(
+            "no score is above 1", expected="percent, 0 to 100", hint="multiply shares by 100 before you write them"
+        )
+
+
+def _models(path: Path) -> list[_Row]:
+    """The models of a file."""
+    with required_file(path):
+        return _of_json(path) if path.suffix.lower() == ".json" else _of_csv(path)
+
+
+def _of_csv(path: Path) -> list[_Row]:
+    rows = list(table_rows(path, max_bytes=_MAX_BYTES, expected=_FORM))
+    if not rows:
+        raise InputError("the file is empty", expected=_FORM)
+    line, header = rows[0][0], [cell.strip() for cell in rows[0][1]]
+    if "model" not in header:
+        raise InputError("there is no column model", expected=_FORM, hint="name the first column model", line=line)
+    if len(set(header)) < len(header):
+        raise InputError("two columns have the same name", expected=_FORM, hint="drop one of them", line=line)
+    require_scores({name: 0.0 for name in header if name != "model"})
+    at = header.index("model")
+
+    def read(cells: Sequence[str]) -> dict[str, float]:
+        if len(cells) != len(header):
+            raise InputError(
+                f"the row has {len(cells)} cells", expected=f"{len(header)}, as the header", hint="repair or drop it"
+            )
+        return {name: _number(name, cell) for name, cell in zip(header, cells, strict=True) if name != "model"}
+
+    return [(cells[at].strip() if at < len(cells) else "", number, partial(read, cells)) for number, cells in rows[1:]]
+
+
+def _of_json(path: Path) -> list[_Row]:
+    content = load(path, max_bytes=_MAX_BYTES)  # finite numbers and whole text, or an error
+    json.loads(path.read_bytes().decode("utf-8-sig"), object_pairs_hook=_once)
+    if isinstance(content, dict):
+        return [(model, None, partial(_scores_of, row)) for model, row in content.items()]
+    if not isinstance(content, list):
+        raise InputError(f"the file holds {kind(content)}", expected=_FORM)
+    return [(_name_of(entry), None, partial(_tasks_of, entry)) for entry in content]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    names = [name for name, _ in pairs]
+    again = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if again is not None:
+        raise InputError(f"{shown(again)} is there twice", expected="each name once", hint="rename or drop the second")
+
+
+def _name_of(entry: object) -> str:
+    """The name in an entry of a leaderboard."""
+    name = entry.get("model_name") if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _tasks_of(entry: object) -> dict[str, float]:
+    """The task scores of an entry of a leaderboard."""
+    scores = entry.get("scores") if isinstance(entry, dict) else None
+    return _scores_of(scores.get("tasks") if isinstance(scores, dict) else None)
+
+
+def _scores_of(row: object) -> dict[str, float]:
+    if not isinstance(row, dict):
+        raise InputError(f"its scores are {kind(row)}", expected="an object of task to score")
+    return {name: _number(name, value) for name, value in row.items()}
+
+
+def _number(name: str, value: object) -> float:
+    """A score of a cell or of JSON."""
+    given = shown(value) if isinstance(value, str) else kind(value)
+    expected, hint = "a number from 0 to 100, in percent", "leave the model out until it is run"
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InputError(f"{name} is {given}", expected=expected, hint=hint)
+    try:
+        return float(value)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{name} is {given}", expected=expected, hint=hint) from error

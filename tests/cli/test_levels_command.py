@@ -1,0 +1,121 @@
+"""``auscult levels FILE``: forms of the file, the leaderboard it writes, and files and rows that cannot be used."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from auscult.cli.main import app
+from auscult.errors import AuscultError
+from auscult.score.tasks import TASKS
+
+GOOD = dict.fromkeys(TASKS, 50.0)
+HEADER = ",".join(["model", *TASKS])
+
+
+def levels(path, *options):
+    return CliRunner().invoke(app, ["levels", str(path), *options])
+
+
+def csv_of(path, rows, header=HEADER):
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]), encoding="utf-8")
+    return path
+
+
+def test_csv_json_and_leaderboard_give_the_same(tmp_path):
+    table = csv_of(tmp_path / "scores.csv", [("one", *GOOD.values()), ("two", *[40] * 14)])
+    board = tmp_path / "board.json"
+    first = levels(table, "--json", "--leaderboard", str(board))
+    assert first.exit_code == 0, first.output
+    entry = json.loads(board.read_text())[0]
+    assert entry["scores"]["taxonomy"]["l1_task"] == 50.0
+    assert entry["scores"]["overall"] == 50.0
+    plain = tmp_path / "scores.json"
+    plain.write_text(json.dumps({"one": GOOD, "two": dict.fromkeys(TASKS, 40.0)}))
+    assert levels(board, "--json").stdout == levels(plain, "--json").stdout == first.stdout
+    shown = levels(table).stdout
+    assert "L4" in shown
+    assert "Ranks of tasks" in shown
+    assert "Eq. 1" in levels(table, "--reading", "equation").stdout
+
+
+ROWS = {
+    "not a number": (["x", "fifty", *[50] * 13], "AMIC is 'fifty'"),
+    "nan": (["x", "nan", *[50] * 13], "AMIC is nan"),
+    "infinite": (["x", "inf", *[50] * 13], "AMIC is inf"),
+    "above 100": (["x", *[50] * 13, 101], "AVSQA is 101.0"),
+    "below 0": (["x", *[50] * 13, -1], "AVSQA is -1.0"),
+    "empty": (["x", *[50] * 13, ""], "AVSQA is ''"),
+    "short": (["x", 50], "the row has 2 cells"),
+    "shares": (["x", *[0.5] * 14], "no score is above 1"),
+    "twice": (["good", *[50] * 14], "it is there twice"),
+    "nameless": (["", *[50] * 14], "it has no name"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_that_cannot_be_used_costs_that_model_alone(tmp_path, name):
+    row, message = ROWS[name]
+    made = levels(csv_of(tmp_path / "scores.csv", [("good", *GOOD.values()), row]))
+    assert made.exit_code == 1
+    assert "good" in made.stdout
+    for part in (message, "expected:", "next step:", "scores.csv:3"):
+        assert part in made.stderr, made.stderr
+
+
+FILES = {
+    "unknown task": (f"{HEADER},AVX\n", "there is no task 'AVX'"),
+    "missing task": (f"{HEADER.removesuffix(',AVSQA')}\n", "without a score of AVSQA"),
+    "no model column": ("AMIC\n1\n", "there is no column model"),
+    "same column": (f"{HEADER},AMIC\n", "two columns have the same name"),
+    "no model": (f"{HEADER}\n", "holds no model"),
+    "empty": ("", "empty"),
+    "a number": ("1", "there is no column model"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_table_that_cannot_be_used_says_why(tmp_path, name):
+    text, message = FILES[name]
+    path = tmp_path / "scores.csv"
+    path.write_text(text, encoding="utf-8")
+    error = levels(path).exception
+    assert isinstance(error, AuscultError)
+    assert message in str(error)
+    assert str(path) in str(error)
+    assert error.expected
+
+
+JSONS = {
+    "a number": ("3", "a number"),
+    "same model": ('{"a": {}, "a": {}}', "'a' is there twice"),
+    "NaN": ('{"a": {"AMIC": NaN}}', "NaN"),
+    "broken": ('{"a"', "broken JSON"),
+    "no scores": ('{"a": 3}', "its scores are a number"),
+    "not text": ('{"a": {"AMIC": null}}', "AMIC is null"),
+    "unknown task": (json.dumps({"a": {**GOOD, "AVX": 1}}), "there is no task 'AVX'"),
+    "missing task": (json.dumps({"a": {"AMIC": 1}}), "without a score of VMIC"),
+    "entry without scores": ('[{"model_name": "a"}]', "its scores are null"),
+    "entry of nothing": ("[null]", "it has no name"),
+}
+
+
+@pytest.mark.parametrize("name", JSONS)
+def test_json_that_cannot_be_used_says_why(tmp_path, name):
+    text, message = JSONS[name]
+    path = tmp_path / "scores.json"
+    path.write_text(text, encoding="utf-8")
+    made = levels(path)
+    assert made.exit_code == 1
+    assert message in f"{made.stderr}{made.exception}"
+    assert str(path) in f"{made.stderr}{made.exception}"
+
+
+def test_the_file_that_is_not_there_and_a_reading_that_is_none(tmp_path):
+    for path, options, message in (
+        (tmp_path / "none.csv", (), "none.csv"),
+        (csv_of(tmp_path / "a.csv", [("a", *GOOD.values())]), ("--reading", "mean"), "--reading is 'mean'"),
+    ):
+        error = levels(path, *options).exception
+        assert isinstance(error, AuscultError)
+        assert message in str(error)

@@ -1,0 +1,57 @@
+"""The AVI-Bench paper: what its text says of its tables, recomputed; and the page that tells it."""
+
+import pytest
+
+pytest.importorskip("scipy")
+from studies import avi_paper_tables as tool
+
+CELLS = tool.read()
+
+
+def test_one_cell_of_table_5_does_not_follow():
+    assert [(model, level) for model, level, *_ in tool.level_cells(CELLS)] == [("GPT-4o", "L4")]
+
+
+def test_the_gaps_of_section_5_5_change_sides():
+    found = tool.gaps(CELLS)
+    assert all(float(printed) == pytest.approx(abs(ours), abs=1e-6) for _, printed, ours in found)
+    assert [ours > 0 for *_, ours in found] == [True] * 4 + [False]
+    assert tool.rank_gap(CELLS) == 15
+
+
+def test_means_of_table_4():
+    found = tool.means_of_table_4(CELLS)
+    assert found["human"] == pytest.approx(92.6, abs=0.05)
+
+
+def test_chance_of_table_15():
+    found = {name: round(value, 2) for name, value in tool.chance().items()}
+    assert (found["AVQA"], found["ASQA"], found["ASQA, counts exchanged"], found["AVSQA"]) == (
+        21.35,
+        26.0,
+        29.68,
+        24.63,
+    )
+
+
+def test_observation_6_and_table_8():
+    found = tool.domain_gaps(CELLS)
+    assert (round(min(found.values()), 1), round(max(found.values()), 1)) == (28.1, 93.7)
+    assert tool.better_with_confirmation(CELLS) == [("GPT-4o", "AVSQA", "09.75", "04.12")]
+
+
+def test_cells_of_tables_10_and_11_that_do_not_follow():
+    wrong = {(*one[:3],): round(one[4], 4) for one in tool.statistics(CELLS) if not tool.agrees(one[3], one[4])}
+    assert wrong["10", "sensation", "W"] == 0.9685
+    pearson = {key[1:]: round(value, 3) for key, value in wrong.items() if key[0] == "11"}
+    assert pearson == {
+        ("perception", "sensation"): 0.867,
+        ("understanding", "sensation"): 0.743,
+        ("reasoning", "sensation"): 0.830,
+        ("sensation", "average"): 0.911,
+        ("understanding", "average"): 0.881,
+    }
+
+
+def test_the_page_is_computed():
+    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(CELLS)
