@@ -9,7 +9,8 @@ import pytest
 from auscult.errors import InputError
 from auscult.outcome import Undefined
 from auscult.rng import generator
-from auscult.score.levels import level_differences, level_intervals, levels, mean_rows
+from auscult.score.counts import amic
+from auscult.score.levels import answer_rows, level_differences, level_intervals, levels, mean_rows
 from auscult.score.stats import Interval
 from auscult.score.tasks import STAGES, TASKS
 
@@ -95,6 +96,15 @@ def test_intervals_hold_the_number_and_missing_tasks_leave_out_what_needs_them()
     partly = level_intervals(tasks, rng=generator(0, "levels"), replicates=100)
     assert isinstance(partly["level_4"], Undefined)
     assert partly["level_3"].value == found["level_3"].value
+
+
+def test_scores_of_answers_are_rows_whatever_they_are_made_of():
+    truths = [{"dog": 1 + number % 2} for number in range(40)]
+    answers = [{"dog": 1} if number % 4 else {"cat": 2} for number in range(40)]
+    score = amic(answers, truths)
+    made = level_intervals({"AMIC": answer_rows(score, list(range(40)))}, rng=generator(0, "rows"))["AMIC"]
+    assert made.value == pytest.approx(100 * score.value)
+    assert made.low < made.value < made.high
 
 
 def test_paired_test_finds_a_real_difference_and_none_between_equals():

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.answers import AnswerScore
 from auscult.score.stats.few import Range, widened
 from auscult.score.stats.inputs import numbers, same_length
 from auscult.score.stats.intervals import Interval, with_interval
@@ -154,7 +155,7 @@ def _gap(audio: Doubles, visual: Doubles) -> Doubles:
 
 def _ratio(part: Doubles, whole: Doubles, *, none: float) -> Doubles:
     """A quotient; ``none`` where the divisor is 0."""
-    return np.divide(part, whole, out=np.full_like(whole, none), where=whole != 0)
+    return np.divide(part, whole, out=np.full(whole.shape, none), where=whole != 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +179,18 @@ def mean_rows(scores: ArrayLike, clusters: Sequence[Hashable]) -> TaskRows:
     same_length(scores=values, clusters=clusters)
     rows = np.stack([values, np.ones_like(values)], axis=1)
     return TaskRows(rows=rows, clusters=clusters, statistic=_mean_of_sums)
+
+
+def answer_rows(score: AnswerScore, clusters: Sequence[Hashable]) -> TaskRows:
+    """Samples of a score of answers, with the cluster of each sample that was given."""
+    count = np.ones((len(score.samples), 1))
+
+    def statistic(sums: Doubles) -> Doubles:
+        means = _ratio(sums[:, :-1], np.broadcast_to(sums[:, -1:], sums[:, :-1].shape), none=np.nan)
+        return 100 * score.combine(means)["score"]
+
+    entered = [clusters[place] for place in score.kept]
+    return TaskRows(rows=np.hstack([score.samples, count]), clusters=entered, statistic=statistic)
 
 
 def _mean_of_sums(sums: Doubles) -> Doubles:
