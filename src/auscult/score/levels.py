@@ -155,7 +155,7 @@ def _gap(audio: Doubles, visual: Doubles) -> Doubles:
 
 def _ratio(part: Doubles, whole: Doubles, *, none: float) -> Doubles:
     """A quotient; ``none`` where the divisor is 0."""
-    return np.divide(part, whole, out=np.full(whole.shape, none), where=whole != 0)
+    return np.asarray(np.divide(part, whole, out=np.full(whole.shape, none), where=whole != 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
