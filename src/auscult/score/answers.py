@@ -137,8 +137,12 @@ def normal(text: str) -> str:
         >>> normal(" Not_sure! "), normal("-1.5.")
         ('not sure', '-1.5')
     """
-    folded = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
-    return " ".join(_NO_WORD.sub(" ", folded).split())
+    return " ".join(_NO_WORD.sub(" ", folded(text)).split())
+
+
+def folded(text: str) -> str:
+    """A text in NFKC without case and without characters that are not seen."""
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold())
 
 
 def full_match(

@@ -1,0 +1,582 @@
+"""From a model's reply to the answer in it: strict, then tolerant; every answer says which.
+
+A reply is a stranger's text. Nothing in it is run; length, nesting, digits and the number of marks looked at are
+bounded, the time grows with the length and no faster, and reading never raises. Strict is the form that was asked for
+and nothing else:
+
+===========  ==============================================================  ==============================
+form         strict (``answer=`` may stand before it)                        answer
+===========  ==============================================================  ==============================
+counts       ``{"dog": 2}``                                                  class to count, 0..10^6
+boxes        ``{"dog_1": [0.1, 0.2, 0.5, 0.6]}``                             pairs of class and four numbers
+frame boxes  ``{"frame_0": [..], "frame_1": null, ...}``, every frame        four numbers or None a frame
+indices      ``[3, 0]``                                                      whole numbers from 0, in order
+option       one of the words, or a whole number where no words are given    the word
+option list  ``#dog;car#``                                                   words
+caption      any text                                                        the text, on one line
+===========  ==============================================================  ==============================
+
+Tolerant also reads Python's way of writing, code fences, prose around an answer, and entries of which some are
+unreadable. It never chooses between two answers: of several options named, or a class with two counts, none is taken,
+unless the reply says which is its answer. Words are found as ``answers.normal`` compares them, so look-alike letters
+stay strangers. A number beyond the bounds is read as the bound. Of several lists or objects in the form that was asked
+for, the first after "answer:" is taken, else the last, since drafts come first.
+
+Rules of the release for ``variant``: ``first``, of several options or numbers the first is taken; ``short``, a reply
+of 300 characters or more with counts is left out whatever it says.
+
+A reply without an answer on either path may be given to a formatter, say a language model that writes it in the form
+that was asked for; what it gives back is read in the same two ways.
+
+Source: AVI-Bench App. F.2 (answers in one form, there all by a language model).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeAlias
+
+from auscult.outcome import Undefined
+from auscult.score.answers import folded, normal, rules_of
+from auscult.score.boxes import FourNumbers
+from auscult.score.tasks import AnswerForm
+
+ReplyPath: TypeAlias = Literal["strict", "tolerant", "formatter"]
+Formatter: TypeAlias = Callable[[str], str]
+
+LONGEST: Final = 20_000
+"""Characters; a longer reply is not read."""
+LARGEST: Final = 10**6
+"""No number is read as a larger one."""
+UNREADABLE: Final[FourNumbers] = (0.0, 0.0, 0.0, 0.0)
+"""The box of a frame that was answered with something else than a box or none: it overlaps nothing, nor is it none."""
+
+_SHORT: Final = 300
+_TOKENS: Final = 20_000
+_DEPTH: Final = 4
+_BOX: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The answer of a reply, in the form that was asked for, and how it was found."""
+
+    answer: Any
+    path: ReplyPath
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a reply may hold: the words offered, and how many frames."""
+
+    words: tuple[str, ...]
+    frames: int
+    first: bool
+
+    def word(self, text: object) -> str | None:
+        """The offered word that a text is; any word where none is offered."""
+        if not isinstance(text, str):
+            return None
+        return _known(self.words).get(normal(text)) if self.words else text.strip() or None
+
+
+class _Pairs(tuple[tuple[str, Any], ...]):
+    """An object of JSON with its keys as they stand there, repeats too."""
+
+
+def read_reply(
+    reply: object,
+    form: AnswerForm,
+    *,
+    words: Sequence[str] = (),
+    frames: int = 10,
+    variant: str = "paper",
+    formatter: Formatter | None = None,
+) -> Read | Undefined:
+    """The answer in a reply, with the path it was found on; Undefined with the reason where there is none.
+
+    Args:
+        reply: What the model said.
+        form: The form of the answer; ``score.tasks`` has each task's.
+        words: Options or classes that the prompt offered.
+        frames: How many frames were shown, for ``frame boxes``.
+        variant: ``paper``, ``AVI-Bench``, or some of ``first``, ``short`` joined by ``+``.
+        formatter: Asked for another wording of a reply in which no answer was found. What it raises is raised.
+
+    Raises:
+        InputError: An unknown variant.
+
+    Example:
+        >>> read_reply("It is a dog, I think.", "option", words=("dog", "cat"))
+        Read(answer='dog', path='tolerant')
+    """
+    rules = rules_of(variant, {"first", "short"})
+    if not isinstance(reply, str):
+        return Undefined("the reply is no text")
+    if form == "counts" and "short" in rules and len(reply) >= _SHORT:
+        return Undefined(f"the reply has {_SHORT} characters or more", {"skip": True})
+    asked = _Asked(tuple(words), frames, "first" in rules)
+    found = _read(reply, form, asked)
+    if formatter is None or isinstance(found, Read) or len(reply) > LONGEST:
+        return found
+    found = _read(formatter(reply), form, asked)
+    return Read(found.answer, "formatter") if isinstance(found, Read) else found
+
+
+def _read(reply: str, form: AnswerForm, asked: _Asked) -> Read | Undefined:
+    if len(reply) > LONGEST:
+        return Undefined(f"the reply has more than {LONGEST} characters")
+    answer = _STRICT[form](_PREFIX.sub("", reply.strip()), asked)
+    if answer is not None:
+        return Read(answer, "strict")
+    answer = _TOLERANT[form](reply.rpartition("</think>")[2].partition("<think>")[0], asked)
+    return Undefined("no answer in the reply") if answer is None else Read(answer, "tolerant")
+
+
+_PREFIX: Final = re.compile(r"\Aanswer\s?=\s?", re.IGNORECASE)
+_MARKER: Final = re.compile(
+    r"""\b(?:answer|choice)s?[\s"'*_`]{0,4}(?:\b(?:is|are)\b|[:=])[\s"'*_`:]{0,4}|\\boxed\{""", re.IGNORECASE
+)
+
+
+def _after_marker(text: str) -> str:
+    """What follows the last "answer:" or its like; empty where there is none."""
+    end = 0
+    for found in _MARKER.finditer(text):
+        end = found.end()
+    return text[end:] if end else ""
+
+
+# --- values: JSON as it is, and what looks like it ---
+
+
+def _json(body: str) -> Any:
+    """The value of a text that is JSON and nothing else, numbers finite; None where it is none."""
+    try:
+        return json.loads(
+            body, object_pairs_hook=_Pairs, parse_int=_number, parse_float=_number, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError):
+        return None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _number(text: str) -> float | int:
+    """A number, within the bounds; whole where it is written so."""
+    value = float(text)
+    bounded = max(-LARGEST, min(LARGEST, value))
+    return int(bounded) if text.lstrip("+-").isdigit() else float(bounded)
+
+
+_TOKEN: Final = re.compile(
+    r"""\s{0,1000}(?:(?P<mark>[{}\[\](),:;])
+    |"(?P<double>(?:[^"\\]|\\.){0,200})"
+    |'(?P<single>(?:[^'\\]|\\.){0,200})'
+    |(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)(?!\w)
+    |(?P<bare>[^\W\d][\w./-]{0,80}(?:[ ][\w./-]{1,80}){0,5}))""",
+    re.VERBOSE,
+)
+_CLOSING: Final = {"[": "]", "{": "}", "(": ")"}
+_BARE: Final = {"none": None, "null": None, "true": True, "false": False, "nan": math.nan}
+
+
+class _Broken(Exception):
+    """A piece of text that is no value."""
+
+
+class _Reader:
+    """Reads values as JSON, Python and people write them, from any place of a text; a bounded number of tokens."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.left = text, 0, _TOKENS
+
+    def pieces(self) -> Iterator[Any]:
+        """All outermost lists and objects of the text."""
+        start = 0
+        while (found := _OPENING.search(self.text, start)) and self.left > 0:
+            self.at = found.start()
+            try:
+                value = self._value(_DEPTH)
+            except _Broken:
+                start = found.end()
+            else:
+                start = self.at
+                yield value
+
+    def _next(self) -> tuple[str, str]:
+        self.left -= 1
+        found = _TOKEN.match(self.text, self.at)
+        if found is None or self.left <= 0:
+            raise _Broken
+        self.at = found.end()
+        return found.lastgroup or "", found[found.lastgroup or 0]
+
+    def _value(self, depth: int) -> Any:
+        kind, text = self._next()
+        if kind == "number":
+            return _number(text)
+        if kind == "bare":
+            return _BARE.get(text.casefold(), text)
+        if kind != "mark":
+            return text
+        if text not in _CLOSING or not depth:
+            raise _Broken
+        return self._inside(_CLOSING[text], depth - 1)
+
+    def _inside(self, closing: str, depth: int) -> Any:
+        items: list[Any] = []
+        while not self._taken(closing):
+            item = self._value(depth)
+            if closing == "}":
+                if not self._taken(":"):
+                    raise _Broken
+                item = (str(item), self._value(depth))
+            items.append(item)
+            if not (self._taken(",") or self._taken(";")) and not self._ahead(closing):
+                raise _Broken
+        return _Pairs(items) if closing == "}" else items
+
+    def _ahead(self, mark: str) -> bool:
+        found = _TOKEN.match(self.text, self.at)
+        return found is not None and found["mark"] == mark
+
+    def _taken(self, mark: str) -> bool:
+        if self._ahead(mark):
+            self._next()
+            return True
+        return False
+
+
+_OPENING: Final = re.compile(r"[{\[]")
+
+
+def _structured(shape: Callable[[Any, _Asked], Any], text: str, asked: _Asked) -> Any:
+    """The first value of a form after the last "answer:", else the last in the text."""
+    for answer in (_shaped(shape, value, asked) for value in _Reader(_after_marker(text)).pieces()):
+        if answer is not None:
+            return answer
+    for value in reversed(list(_Reader(text).pieces())):
+        answer = _shaped(shape, value, asked)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _shaped(shape: Callable[[Any, _Asked], Any], value: Any, asked: _Asked) -> Any:
+    if isinstance(value, _Pairs):
+        for key, inner in value:
+            if isinstance(inner, list | tuple) and normal(key) in ("answer", "final answer"):
+                return shape(inner, asked)
+    return shape(value, asked)
+
+
+# --- counts ---
+
+
+def _strict_counts(body: str, asked: _Asked) -> dict[str, int] | None:
+    value = _json(body)
+    if not isinstance(value, _Pairs):
+        return None
+    fits = all(asked.word(key) == key and _whole(count) == count and type(count) is int for key, count in value)
+    return dict(value) if fits and len(dict(value)) == len(value) else None
+
+
+def _tolerant_counts(text: str, asked: _Asked) -> dict[str, int] | None:
+    answer = _structured(_counts, text, asked)
+    if answer is None and asked.words:
+        answer = _counts(_Pairs((name, count) for name, count in _LINE.findall(text) if asked.word(name)), asked)
+        return answer or None
+    return answer  # type: ignore[no-any-return]
+
+
+_LINE: Final = re.compile(  # a name is one run of one class of characters, so that a long one is read once
+    r"""(?<![\w/])([^\W\d][\w -]{0,80})["'*`]{0,3}\s?:\s?["'*`]{0,3}([0-9]+)(?![\w./+*-]| [+*-])"""
+)
+
+
+def _counts(value: Any, asked: _Asked) -> dict[str, int] | None:
+    if not isinstance(value, _Pairs):
+        return None
+    found: dict[str, int] = {}
+    twice = set()
+    for key, given in value:
+        name, count = asked.word(key), _whole(given)
+        if name is None and count is not None:  # a class that was not offered: named, and not true
+            name = key
+        if name is None or count is None:
+            continue
+        if found.setdefault(name, count) != count:
+            twice.add(name)
+    answer = {name: count for name, count in found.items() if name not in twice}
+    return answer if answer or not value else None
+
+
+def _whole(value: object) -> int | None:
+    """A whole number from 0, written as such, as a float, in quotes or as a word."""
+    if isinstance(value, str):
+        word = normal(value)
+        value = _number(word) if word.isascii() and word.isdigit() else _NUMBERS.get(word)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != value // 1:
+        return None
+    return int(value)
+
+
+_NUMBERS: Final = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20,
+}  # fmt: skip
+
+
+# --- boxes ---
+
+
+def _box(value: object) -> FourNumbers | None:
+    if not isinstance(value, list) or len(value) != _BOX:
+        return None
+    if any(isinstance(one, bool) or not isinstance(one, int | float) or not math.isfinite(one) for one in value):
+        return None
+    return float(value[0]), float(value[1]), float(value[2]), float(value[3])
+
+
+_NUMBERED: Final = re.compile(r"(.{0,100}[^\s_#])[_ #]{1,3}([0-9]{1,6})", re.DOTALL)
+
+
+def _strict_boxes(body: str, asked: _Asked) -> tuple[tuple[str, FourNumbers], ...] | None:
+    value = _json(body)
+    if not isinstance(value, _Pairs) or len(dict(value)) != len(value):
+        return None
+    found = []
+    for key, given in value:
+        numbered, box = _NUMBERED.fullmatch(key), _box(given)
+        if numbered is None or box is None or asked.word(numbered[1]) != numbered[1]:
+            return None
+        found.append((numbered[1], box))
+    return tuple(found)
+
+
+def _boxes(value: Any, asked: _Asked) -> tuple[tuple[str, FourNumbers], ...] | None:
+    pairs = value if isinstance(value, _Pairs) else _labelled(value)
+    if pairs is None:
+        return None
+    found = []
+    for key, given in pairs:
+        numbered = _NUMBERED.fullmatch(key)
+        name = asked.word(key) if asked.words else None
+        bare = numbered[1] if numbered else key
+        name = name or asked.word(bare) or bare
+        several = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
+        found += [(name, box) for box in map(_box, several) if box is not None]
+    return tuple(found) if found or not pairs else None
+
+
+_LABELS: Final = ("label", "class", "name")
+_BOX_KEYS: Final = ("bbox_2d", "box_2d", "bbox", "box")
+
+
+def _labelled(value: Any) -> _Pairs | None:
+    """A list of objects with a label and a box each, as grounding models give them."""
+    if not isinstance(value, list) or not value or not all(isinstance(one, _Pairs) for one in value):
+        return None
+    pairs = []
+    for one in map(dict, value):
+        label = next((one[key] for key in _LABELS if key in one), None)
+        box = next((one[key] for key in _BOX_KEYS if key in one), None)
+        if isinstance(label, str):
+            pairs.append((label, box))
+    return _Pairs(pairs) if pairs else None
+
+
+Frames: TypeAlias = tuple[FourNumbers | None, ...]
+
+
+def _strict_frames(body: str, asked: _Asked) -> Frames | None:
+    value = _json(body)
+    if not isinstance(value, _Pairs) or len(value) != asked.frames:
+        return None
+    given = dict(value)
+    if given.keys() != {f"frame_{number}" for number in range(asked.frames)}:
+        return None
+    boxes = [given[f"frame_{number}"] for number in range(asked.frames)]
+    return tuple(map(_box, boxes)) if all(one is None or _box(one) for one in boxes) else None
+
+
+_FRAME: Final = re.compile(r"(?:frame)?[\s_#-]{0,3}([0-9]{1,6})", re.IGNORECASE)
+
+
+def _frames(value: Any, asked: _Asked) -> Frames | None:
+    if isinstance(value, _Pairs):
+        numbered = [(_FRAME.fullmatch(key.strip()), given) for key, given in value]
+        told = [(int(found[1]), given) for found, given in numbered if found]
+    elif isinstance(value, list) and len(value) == asked.frames and any(isinstance(one, list) for one in value):
+        told = list(enumerate(value))
+    else:
+        return None
+    answer: dict[int, FourNumbers | None] = {}
+    for number, given in told:
+        if number < asked.frames:
+            box = None if _is_none(given) else _box(given) or UNREADABLE
+            answer[number] = box if answer.get(number, box) == box else UNREADABLE
+    return tuple(answer.get(number) for number in range(asked.frames)) if answer else None
+
+
+def _is_none(value: Any) -> bool:
+    return value is None or value == [] or (isinstance(value, str) and normal(value) in ("none", "null"))
+
+
+# --- indices ---
+
+
+def _strict_indices(body: str, _: _Asked) -> tuple[int, ...] | None:
+    value = _json(body)
+    if not isinstance(value, list) or not all(type(one) is int and one >= 0 for one in value):
+        return None
+    return tuple(value) if len(set(value)) == len(value) else None
+
+
+def _tolerant_indices(text: str, asked: _Asked) -> tuple[int, ...] | None:
+    found = _structured(_indices, text, asked)
+    if found is not None:
+        return tuple(found)
+    said = normal(_after_marker(text) or _PREFIX.sub("", text.strip())).replace(" and ", " ")
+    if said in ("none", "null", "empty"):
+        return ()
+    numbers = said.split()
+    if numbers and all(one.isascii() and one.isdigit() for one in numbers):
+        return tuple(int(_number(one)) for one in numbers)
+    return None
+
+
+def _indices(value: Any, _: _Asked) -> tuple[int, ...] | None:
+    if not isinstance(value, list):
+        return None
+    found = [number for number in map(_whole, value) if number is not None]
+    return tuple(found) if found or not value else None
+
+
+# --- words ---
+
+
+@lru_cache(maxsize=256)
+def _known(words: tuple[str, ...]) -> dict[str, str]:
+    return {normal(word): word for word in words}
+
+
+@lru_cache(maxsize=256)
+def _mentions(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Where one of the words stands as a whole word, the longest first."""
+    ordered = sorted(filter(None, _known(words)), key=len, reverse=True)
+    return re.compile(
+        r"(?<!\w)(?:" + "|".join(r"[\s_-]+".join(map(re.escape, one.split())) for one in ordered) + r")(?!\w)"
+    )
+
+
+_DIGITS: Final = re.compile(r"(?<![\w.])(?:-(?=[0-9]))?[0-9]+(?!\w|\.[0-9])")
+_NUMBER_WORDS: Final = re.compile(r"(?<!\w)(?:" + "|".join(_NUMBERS) + r")(?!\w)")
+_NEGATED: Final = re.compile(r"(?:\b(?:not|never|neither|nor|rather than|instead of)|n't|n’t)(?: (?:an?|the))?\s$")
+_CLAUSE_END: Final = re.compile(r"[.;,!?}\n]|\b(?:because|since|rather than|instead of)\b")
+_BEFORE: Final = 20
+
+
+def _strict_option(body: str, asked: _Asked) -> str | None:
+    if asked.words:
+        return {word.casefold(): word for word in asked.words}.get(body.casefold())
+    return str(_number(body)) if body.isascii() and body.isdigit() else None
+
+
+def _tolerant_option(text: str, asked: _Asked) -> str | None:
+    """The only option named after the last "answer:", at the head of the reply, or in all of it."""
+    text = folded(text)
+    if asked.first:
+        named = _named(text, asked)
+        return named[0] if named else None
+    said = _after_marker(text)
+    for part in (_CLAUSE_END.split(said, maxsplit=1)[0], said, _head(text, asked), text):
+        named = list(dict.fromkeys(_named(part, asked)))
+        if len(named) == 1:
+            return named[0]
+    return None
+
+
+def _head(text: str, asked: _Asked) -> str:
+    """The first word where it is an option with a mark behind it, and no other option follows at once ("Yes, ...")."""
+    if not asked.words:
+        return ""
+    pattern = _mentions(asked.words)
+    start = re.match(r"\W{0,20}", text)
+    found = pattern.match(text, start.end() if start else 0)
+    if found is None or not (mark := re.compile(r"\W{0,3}[,.!:;\n]\W{0,20}").match(text, found.end())):
+        return ""
+    return "" if pattern.match(text, mark.end()) else found[0]
+
+
+def _named(text: str, asked: _Asked) -> list[str]:
+    """Options or numbers that a text names and does not deny, in their order."""
+    if asked.words:
+        known, pattern = _known(asked.words), _mentions(asked.words)
+        return [known[normal(found[0])] for found in pattern.finditer(text) if not _denied(text, found.start())]
+    digits = [str(_number(found[0])) for found in _DIGITS.finditer(text)]
+    return digits or [str(_NUMBERS[found[0]]) for found in _NUMBER_WORDS.finditer(text)]
+
+
+def _denied(text: str, at: int) -> bool:
+    return _NEGATED.search(text[max(at - _BEFORE, 0) : at]) is not None
+
+
+def _strict_list(body: str, asked: _Asked) -> tuple[str, ...] | None:
+    if len(body) <= 2 or body[0] != "#" or body[-1] != "#" or "#" in body[1:-1]:
+        return None
+    words = [asked.word(part) for part in body[1:-1].split(";")]
+    return tuple(word for word in words if word) if all(words) else None
+
+
+def _tolerant_list(text: str, asked: _Asked) -> tuple[str, ...] | None:
+    marked = _LIST.findall(text)
+    said = marked[-1] if marked else _after_marker(text) or text
+    found = _structured(lambda value, _: value if isinstance(value, list) else None, said, asked)
+    parts = found if found is not None else re.split(r"[;,\n]", _PREFIX.sub("", said.strip(" \n.*#")))
+    words = [asked.word(part) or normal(part) for part in parts if isinstance(part, str) and normal(part)]
+    offered = set(asked.words)
+    return tuple(words) if words and (not offered or offered & set(words)) else None
+
+
+_LIST: Final = re.compile(r"#([^#]{1,1000})#")
+_LEAD: Final = re.compile(r"\A(?:caption|answer)\s?[:=]\s*", re.IGNORECASE)
+_FENCE: Final = re.compile(r"```\w{0,20}")
+
+
+def _strict_caption(body: str, _: _Asked) -> str | None:
+    return None if _LEAD.match(body) or "```" in body or "<think>" in body else " ".join(body.split()) or None
+
+
+def _tolerant_caption(text: str, _: _Asked) -> str | None:
+    return " ".join(_LEAD.sub("", _FENCE.sub(" ", text).strip(), count=1).split()).strip("\"'") or None
+
+
+_Find: TypeAlias = Callable[[str, _Asked], Any]
+_STRICT: Final[dict[AnswerForm, _Find]] = {
+    "counts": _strict_counts,
+    "boxes": _strict_boxes,
+    "frame boxes": _strict_frames,
+    "indices": _strict_indices,
+    "option": _strict_option,
+    "option list": _strict_list,
+    "caption": _strict_caption,
+}
+_TOLERANT: Final[dict[AnswerForm, _Find]] = {
+    "counts": _tolerant_counts,
+    "boxes": lambda text, asked: _structured(_boxes, text, asked),
+    "frame boxes": lambda text, asked: _structured(_frames, text, asked),
+    "indices": _tolerant_indices,
+    "option": _tolerant_option,
+    "option list": _tolerant_list,
+    "caption": _tolerant_caption,
+}
