@@ -177,6 +177,7 @@ def test_deformable_attention_reads_where_it_points() -> None:
         ({"fused": (1, 2)}, "stages 2, 3, 4"),
         ({"fused": (2, 3)}, "existence_stage is 4"),
         ({"depths": ()}, "four numbers of blocks"),
+        ({"vision": "mobile"}, "MobileNetV2's"),
     ],
 )
 def test_a_design_that_cannot_be_built_is_refused(options: dict[str, Any], said: str) -> None:

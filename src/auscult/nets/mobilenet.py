@@ -1,8 +1,8 @@
-"""MobileNetV2 as a backbone of stride 16, with batch norm folded into its convolutions.
+"""MobileNetV2 with batch norm folded into its convolutions, and as a backbone of stride 16.
 
-The layers and their order are those of the public TensorFlow Lite files (``train/prompted/loop`` reads them), so
-that weights can be copied one convolution after the other. The last stage keeps stride 16 and is dilated instead, as
-DeepLab v3 does it; the context head is DeepLab's with image pooling and one 1x1 branch.
+The layers and their order are those of the public TensorFlow Lite files (``train/tflite`` reads them), so that
+weights can be copied one convolution after the other. In the backbone the last stage keeps stride 16 and is dilated
+instead, as DeepLab v3 does it; the context head is DeepLab's with image pooling and one 1x1 branch.
 
 PyTorch's backward of a depthwise convolution with a dilation or a stride is many times slower on a CPU than that of a
 plain one, so in training both are written as plain ones; the values are the same.
@@ -29,6 +29,8 @@ BLOCKS: Final = (
 )
 """Expansion, channels, repeats, stride, dilation. The first block of the dilated stages is not dilated itself."""
 CONTEXT: Final = 256
+_HALVED: Final = 16
+"""Channels at stride 2, the first stage's inside."""
 
 
 class Conv(nn.Conv2d):
@@ -82,7 +84,7 @@ def batch_to_space(given: Tensor) -> Tensor:
 class Inverted(nn.Module):
     """An inverted residual: expand, convolve each channel by itself, project."""
 
-    def __init__(self, inputs: int, outputs: int, *, expansion: int, stride: int, dilation: int) -> None:
+    def __init__(self, inputs: int, outputs: int, *, expansion: int, stride: int, dilation: int = 1) -> None:
         super().__init__()
         wide = inputs * expansion
         self.expand = Conv(inputs, wide) if expansion > 1 else None
@@ -130,6 +132,37 @@ class MobileNetV2(nn.Module):
             if at in self.ends:
                 kept.append(found)
         return kept[0], kept[1], kept[2], batch_to_space(found) if in_batch else found
+
+    def convolutions(self) -> list[Conv]:
+        """All convolutions in the order in which they run."""
+        return [module for module in self.modules() if isinstance(module, Conv)]
+
+
+class MobileStages(nn.Module):
+    """MobileNetV2 a stage at a time, at strides 4, 8, 16 and 32 with 24, 32, 96 and 160 channels.
+
+    Its last block, of 320 channels, is left out: a fifth of all weights for a map of few positions.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = Conv(3, 32, size=3, stride=2)
+        inputs, stages = 32, [nn.Sequential()]
+        for expansion, outputs, repeats, step, dilation in BLOCKS[:-1]:
+            stride = step * dilation  # the backbone's dilation stands for a stride
+            if stride == 2 and inputs > _HALVED:
+                stages.append(nn.Sequential())
+            for at in range(repeats):
+                stages[-1].append(Inverted(inputs, outputs, expansion=expansion, stride=stride if at == 0 else 1))
+                inputs = outputs
+        self.stages = nn.ModuleList(stages)
+
+    def forward(self, given: Tensor, stage: int) -> Tensor:
+        """Run stage 1 on RGB pictures (n, 3, side, side) in 0..1, a later one on what the one before hands on."""
+        if stage == 1:
+            given = functional.relu6(self.stem((2 * given - 1).contiguous(memory_format=torch.channels_last)))
+        found: Tensor = self.stages[stage - 1](given)
+        return found
 
     def convolutions(self) -> list[Conv]:
         """All convolutions in the order in which they run."""

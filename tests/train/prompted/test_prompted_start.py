@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
@@ -20,8 +22,10 @@ from torch import nn
 
 from auscult.errors import InputError, UsageError
 from auscult.media.frames import read_frame
+from auscult.nets.mobilenet import MobileStages
 from auscult.nets.prompted import Design, PromptedNet
-from auscult.train.prompted.loop import FILES, Start, begin, read_kernels
+from auscult.train.prompted.loop import FILES, Start, begin
+from auscult.train.tflite import copy_kernels, read_kernels
 from auscult.types import Frame
 
 pytestmark = pytest.mark.extra_train
@@ -38,34 +42,52 @@ def test_copied_weights_compute_what_litert_computes(data: Path, start: Start, s
     picture = cv2.resize(read_frame(sorted((data / "images/coco/images").glob("*.jpg"))[0]), (side, side))
     net = PromptedNet(Design()).eval()
     begin(net, start, data / "weights")
-    ours, theirs = our_outputs(net, picture), their_outputs(data / "weights" / FILES[start], picture)
+    layers = [*net.backbone.convolutions(), net.context.local, net.context.whole, net.context]
+    with our_outputs(layers) as ours:
+        net.context(net.backbone(entered(picture))[-1])
+    assert_alike(ours[:count], their_outputs(data / "weights" / FILES[start], picture)[:count])
+
+
+def test_stages_of_mobilenet_compute_what_litert_computes(data: Path) -> None:
+    picture = cv2.resize(read_frame(sorted((data / "images/coco/images").glob("*.jpg"))[0]), (224, 224))
+    path = data / "weights" / FILES["imagenet"]
+    net = MobileStages().eval()
+    layers = net.convolutions()
+    copy_kernels(read_kernels(path)[: len(layers)], layers, path)
+    with our_outputs(layers) as ours:
+        seen = (entered(picture) + 1) / 2
+        for stage, width in enumerate((24, 32, 96, 160), start=1):
+            seen = net(seen, stage)
+            assert tuple(seen.shape) == (1, width, 224 // 2 ** (stage + 1), 224 // 2 ** (stage + 1))
+    assert_alike(ours, their_outputs(path, picture)[: len(layers)])
+
+
+def assert_alike(ours: Sequence[Floats], theirs: Sequence[Floats]) -> None:
+    """The file's numbers are rounded to 8 bits."""
     alike = []
-    for own, read in zip(ours[:count], theirs[:count], strict=True):
+    for own, read in zip(ours, theirs, strict=True):
         assert own.shape == read.shape
         seen = own.clip(0, 6) if read.min() >= 0 else own  # there the file's layer holds its activation too
         alike.append(float(np.corrcoef(seen.ravel(), read.ravel())[0, 1]))
         assert float(np.abs(seen - read).mean() / read.std()) < 0.12
-    assert len(alike) == count
     assert min(alike) > 0.99
 
 
-def our_outputs(net: PromptedNet, picture: Frame) -> list[Floats]:
-    """Outputs of all convolutions of backbone and head, (h, w, channels), in the order of the file.
+def entered(picture: Frame) -> torch.Tensor:
+    return torch.from_numpy(picture.astype(np.float32) / np.float32(127.5) - np.float32(1)).permute(2, 0, 1)[None]
 
-    The head's last one runs in two parts; the head's own output stands for it.
+
+@contextmanager
+def our_outputs(layers: Sequence[nn.Module]) -> Iterator[list[Floats]]:
+    """Collects what layers give, (h, w, channels), in their order.
+
+    DeepLab's head runs its last convolution in two parts; the head's own output stands for it.
     """
-    found: dict[nn.Module, Floats] = {}
-
-    def keep(layer: nn.Module, _: object, made: torch.Tensor) -> None:
-        found[layer] = made[0].permute(1, 2, 0).numpy()
-
-    layers = [*net.backbone.convolutions(), net.context.local, net.context.whole, net.context]
+    found: list[Floats] = []
     for layer in layers:
-        layer.register_forward_hook(keep)
+        layer.register_forward_hook(lambda _, __, made: found.append(made[0].permute(1, 2, 0).numpy()))
     with torch.no_grad():
-        crop = torch.from_numpy(picture.astype(np.float32) / np.float32(127.5) - np.float32(1))
-        net.context(net.backbone(crop.permute(2, 0, 1)[None])[-1])
-    return [found[layer] for layer in layers]
+        yield found
 
 
 def their_outputs(path: Path, picture: Frame) -> list[Floats]:

@@ -20,6 +20,7 @@ from auscult.cases.listing import ListOptions
 from auscult.errors import InputError, UsageError
 from auscult.jobs.negatives import stress_negatives
 from auscult.jobs.options import NegativesOptions, TrainOptions
+from auscult.nets.refsegformer.answering import load_answering
 from auscult.nets.refsegformer.network import TwoStage, predicted
 from auscult.nets.refsegformer.weights import read_model
 from auscult.train import recipes
@@ -29,6 +30,7 @@ from auscult.train.rris.plan import COMMITTED, Plan, read_plan
 from auscult.train.rris.references import Feed, read_references
 from auscult.train.rris.trainable import build
 from auscult.train.rris.trainer import Trainer
+from auscult.train.tflite import read_kernels
 from small_inputs import rows
 from train.rris.small_references import COLOURS, write_refer, write_settings
 
@@ -56,13 +58,14 @@ def losses(out: Path) -> list[dict[str, float]]:
 
 def test_the_committed_settings() -> None:
     """Paper: Sec. 5.1; release: where it differs."""
-    paper, release, small = (read_plan(name) for name in COMMITTED)
+    paper, release, small, mobile = (read_plan(name) for name in COMMITTED)
     assert (paper.rate, paper.decay, paper.power, paper.epochs, paper.batch) == (3e-5, 0.02, 0.9, 50, 64)
     assert (paper.design.side, paper.design.tokens, paper.design.memory, paper.design.blank) == (480, 20, 20, 10)
     assert replace(paper, vision=None, text=None, drop_path=None, precision="no", checkpointing=False) == Plan()
     assert (release.decay, release.batch, release.negatives) == (0.01, 48, 0.4)
     assert (release.design.memory_reads, release.design.existence_stage) == ("text", 2)
-    assert small.design.vision == small.design.text == "small"
+    assert small.design.vision == small.design.text == mobile.design.text == "small"
+    assert mobile.design.vision == "mobile"
     assert paper.rate_at(50, 100) == pytest.approx(3e-5 * 0.5**0.9)
 
 
@@ -188,6 +191,29 @@ def test_the_vision_encoder_learns_to_name_things(options: TrainOptions, refer: 
     rows = [trainer.learn(feed.batch(number)) for number in range(feed.steps)]
     assert rows[-1]["naming"] < 0.5 * rows[0]["naming"]
     assert not torch.equal(first, trainable.net.vision.state_dict()["stages.0.0.0.0.weight"])
+
+
+def test_a_mobilenet_begins_with_public_weights_and_rests_where_the_settings_say(
+    options: TrainOptions, data: Path, tmp_path: Path
+) -> None:
+    weights = data / "weights/tf2_mobilenet_v2_1.0_224_ptq.tflite"
+    more = f"vision: {weights}\nfrozen: [vision.stem, vision.stages.0]\nnaming_epochs: 1\n"
+    settings = write_settings(tmp_path / "mobile.yaml", more)
+    settings.write_text(
+        settings.read_text()
+        .replace("vision: small", "vision: mobile")
+        .replace("widths: [8, 16, 24, 32]", "widths: [24, 32, 96, 160]")
+    )
+    list(recipes.run(replace(options, config=str(settings), samples=16)))
+    assert (options.out / loop.NAMING_LOSSES).read_text()
+    net = read_model(options.out / loop.MODEL).net
+    kernels = read_kernels(weights)
+    same = [
+        np.array_equal(layer.weight.detach().numpy(), kernel)
+        for layer, (kernel, _) in zip(net.vision.convolutions(), kernels, strict=False)
+    ]
+    assert same == [True] * 9 + [False] * 39
+    assert load_answering(options.out / loop.ONNX).blank == 2
 
 
 @pytest.mark.parametrize("name", ["lavt", "lavt+", "existence"])

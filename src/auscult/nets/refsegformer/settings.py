@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 LAST: Final = 4
+MOBILE_WIDTHS: Final = (24, 32, 96, 160)
 _MOST: Final = 512
 _WIDEST: Final = 4096
 Fusion: TypeAlias = Literal["vltf", "pwan"]
@@ -23,7 +24,8 @@ class Design:
     Attributes:
         side: Pictures are squeezed to a square of this many pixels, a multiple of 32.
         tokens: Tokens of a sentence at most, marks of begin and end included.
-        vision: ``swin`` (from ``transformers``) or ``small``, a convolutional encoder of our own.
+        vision: ``swin`` (from ``transformers``); ``mobile``, MobileNetV2; or ``small``, a convolutional encoder of our
+            own.
         text: ``bert`` (from ``transformers``) or ``small``, word vectors and a two-layer transformer of our own.
         widths: Channels of the vision encoder's four stages, at strides 4, 8, 16 and 32.
         depths: Blocks of each stage; read for ``small`` only.
@@ -46,7 +48,7 @@ class Design:
 
     side: int = 480
     tokens: int = 20
-    vision: Literal["swin", "small"] = "swin"
+    vision: Literal["swin", "mobile", "small"] = "swin"
     text: Literal["bert", "small"] = "bert"
     widths: tuple[int, ...] = (128, 256, 512, 1024)
     depths: tuple[int, ...] = ()
@@ -70,6 +72,8 @@ class Design:
             raise ValueError(f"side is {self.side}, not a multiple of 32 from 64 to 2048")
         if len(self.widths) != LAST or any(width % self.head_width for width in self.widths[1:]):
             raise ValueError(f"widths are {self.widths}, not four of whole heads of {self.head_width}")
+        if self.vision == "mobile" and self.widths != MOBILE_WIDTHS:
+            raise ValueError(f"widths are {self.widths}, MobileNetV2's {MOBILE_WIDTHS}")
         if self.vision == "small" and len(self.depths) != LAST:
             raise ValueError(f"depths are {self.depths}, not four numbers of blocks")
         if not self.fused or any(a >= b for a, b in itertools.pairwise(self.fused)) or {*self.fused} - {2, 3, LAST}:

@@ -50,8 +50,8 @@ class Vltf(nn.Module):
     """Vision-Language Token Fusion: words look at the picture, memory tokens read them, the picture reads the tokens.
 
     Blank tokens stand beside the conditional ones and see no language, so that positions have where to look when the
-    sentence names nothing. Norms between the attentions are layer norms; the paper names none, the release has
-    instance norms, which would mix in padding.
+    sentence names nothing. The paper names no norms between the attentions. What positions read has an instance norm,
+    as in the release; words and tokens have layer norms, where the release's instance norms would mix in padding.
     """
 
     def __init__(self, width: int, design: Design, *, leads_on: bool) -> None:
@@ -64,7 +64,8 @@ class Vltf(nn.Module):
         self.look = Attention(width, heads=heads) if design.memory_reads == "vision_text" else None
         self.condition = Attention(width, heads=heads)
         self.read = Attention(width, heads=heads)
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(3 if self.look is not None else 2))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2 if self.look is not None else 1))
+        self.norm = nn.InstanceNorm2d(width, affine=True)
         self.out = nn.Conv2d(width, width, 1)
         self.sigma = added_norm(width, design) if leads_on else None
 
@@ -73,11 +74,11 @@ class Vltf(nn.Module):
         seen = flat(self.vision(vision))
         words = self.text(text)
         if self.look is not None:
-            words = self.norms[2](self.look(words, seen)[0])
+            words = self.norms[1](self.look(words, seen)[0])
         conditional, _ = self.condition(self.memory, words, known)
         tokens = self.norms[0](torch.cat([self.blank.expand(words.shape[0], -1, -1), conditional], dim=1))
         found, attention = self.read(seen, tokens)
-        features = self.out(unflat(self.norms[1](found), vision))
+        features = self.out(self.norm(unflat(found, vision)))
         return Fused(features, self.sigma(features) if self.sigma is not None else None, tokens, None, attention)
 
 
@@ -114,7 +115,7 @@ class Pwan(nn.Module):
 def added_norm(width: int, design: Design) -> nn.BatchNorm2d:
     """A batch norm of what is added; beside a pretrained encoder its gain begins at 0, which disturbs nothing."""
     norm = nn.BatchNorm2d(width)
-    if design.vision == "swin":
+    if design.vision != "small":
         nn.init.zeros_(norm.weight)
     return norm
 

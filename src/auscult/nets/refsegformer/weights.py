@@ -30,6 +30,7 @@ from auscult.nets.hf_folder import (
     read_table,
 )
 from auscult.nets.hf_pictures import PREPARED, channels
+from auscult.nets.mobilenet import MobileStages
 from auscult.nets.refsegformer.answering import DESIGN
 from auscult.nets.refsegformer.encoders import BertText, Reader, SmallText, SmallVision, SwinStages
 from auscult.nets.refsegformer.network import RefSegformer
@@ -89,7 +90,7 @@ def begin(
 
     Args:
         design: Its ``widths`` and ``text_width`` are set to those of the encoders.
-        vision: Folder or hub name of a Swin; for ``design.vision`` of ``swin``.
+        vision: Folder or hub name of a Swin; for ``design.vision`` of ``swin``. A MobileNetV2 is new here.
         text: Folder or hub name of a BERT with its tokenizer; for ``design.text`` of ``bert``.
         words: Vocabulary; for ``design.text`` of ``small``.
         drop_path: Stochastic depth of Swin; None for what its settings say.
@@ -110,7 +111,11 @@ def begin(
     if read is not None:
         reader = BertReader(read.tokens, tokens=design.tokens)
     told = BertText(read.model.cpu()) if read else SmallText(design, words=len(words) + UNKNOWN + 1)
-    return _joined(design, reader, vision=seen or SmallVision(design), text=told)
+    return _joined(design, reader, vision=seen or _own(design), text=told)
+
+
+def _own(design: Design) -> torch.nn.Module:
+    return MobileStages() if design.vision == "mobile" else SmallVision(design)
 
 
 def _joined(design: Design, read: Reader, *, vision: torch.nn.Module, text: torch.nn.Module) -> Model:
@@ -233,8 +238,8 @@ def _described(design: Design, folder: Path) -> Model:
         text = BertText(_library(folder / "text", BERT))
         read = _bert_reader(folder / "text", tokens=design.tokens)
     vision = (
-        SmallVision(design)
-        if design.vision == "small"
+        _own(design)
+        if design.vision != "swin"
         else SwinStages(_library(folder / "vision", SWIN), mean=IMAGENET[0], std=IMAGENET[1])
     )
     return _joined(design, read, vision=vision, text=text)

@@ -53,7 +53,7 @@ class Answer(nn.Module):
 def export(model: Model, folder: Path) -> list[Path]:
     """Write both files and compare them with the network; more than ``CLOSE`` apart is a ``UsageError``."""
     net, read = model.net.eval().cpu(), model.read
-    if not isinstance(read, WordReader) or net.design.vision != "small":
+    if not isinstance(read, WordReader) or net.design.vision == "swin":
         raise UsageError("only networks with encoders of our own are exported")
     pictures = torch.rand(2, 3, net.design.side, net.design.side, generator=torch.Generator().manual_seed(0))
     ids = torch.randint(1, len(read.words) + 2, (2, net.design.tokens), generator=torch.Generator().manual_seed(1))

@@ -63,7 +63,7 @@ def rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     if main:
         yield from trainable.save(options.out / MODEL)
         design = trainable.plan.design
-        if isinstance(trainable.net, RefSegformer) and design.vision == design.text == "small":
+        if isinstance(trainable.net, RefSegformer) and design.vision != "swin" and design.text == "small":
             yield from export(read_model(options.out / MODEL), options.out / ONNX)
 
 
@@ -73,7 +73,7 @@ def _named(
     """Teach a small vision encoder to name things; gives whether that is done, or not asked for."""
     feed = NamingFeed(references, trainable.plan, seed=options.seed)
     net = trainable.net
-    if not feed.steps or not isinstance(net, RefSegformer) or net.design.vision != "small":
+    if not feed.steps or not isinstance(net, RefSegformer):
         return True
     trainer = NamingTrainer(trainable, feed, seed=options.seed, device=options.device)
     if (options.out / NAMING).exists():

@@ -16,7 +16,7 @@ from auscult.nets.refsegformer.losses import GAMMA, LAMBDA
 from auscult.nets.refsegformer.settings import Design
 from auscult.record.codec import from_json
 
-COMMITTED: Final = ("paper", "release", "small")
+COMMITTED: Final = ("paper", "release", "small", "mobile")
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Share = Annotated[float, msgspec.Meta(ge=0)]
 _Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -28,7 +28,8 @@ class Plan:
 
     Attributes:
         design: What a RefSegformer is made of; other models read its ``side`` and ``tokens``.
-        vision: Folder or hub name of a Swin, where the design has one.
+        vision: Folder or hub name of a Swin, where the design has one; a TensorFlow Lite file of MobileNetV2, where it
+            has that, or None for one from nothing.
         text: Folder or hub name of a BERT, where the design has one.
         drop_path: Stochastic depth of Swin; None for what its settings say.
         naming_epochs: Beforehand the vision encoder learns in so many rounds of the pictures to name their objects; for

@@ -14,12 +14,14 @@ from torch import Tensor, nn
 
 from auscult.errors import OutputError, UnknownName, UsageError
 from auscult.nets.hf_text import load_clipseg
+from auscult.nets.mobilenet import MobileStages
 from auscult.nets.refsegformer.encoders import Reader
 from auscult.nets.refsegformer.network import Segmentation, Segmenter
 from auscult.nets.refsegformer.settings import Design
 from auscult.nets.refsegformer.view import words_of
 from auscult.nets.refsegformer.weights import Model, begin, read_model, save
 from auscult.train.rris.plan import Plan
+from auscult.train.tflite import copy_kernels, read_kernels
 
 _LEAST_SEEN: Final = 2  # rarer words stay unknown, so that the unknown word is learned too
 
@@ -73,6 +75,9 @@ def build(name: str, plan: Plan, texts: Iterable[str]) -> Trainable:
         drop_path=plan.drop_path,
         checkpointing=plan.checkpointing,
     )
+    if isinstance(vision := model.net.vision, MobileStages) and plan.vision is not None:
+        wanted = vision.convolutions()
+        copy_kernels(read_kernels(Path(plan.vision))[: len(wanted)], wanted, Path(plan.vision))
     return _wrapped(model, plan)
 
 

@@ -1,0 +1,90 @@
+"""Public weights of MobileNetV2 from TensorFlow Lite files, read with LiteRT's interpreter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from auscult.errors import InputError, UsageError
+from auscult.nets.mobilenet import Conv
+
+ORIGIN: Final = "google-coral/test_data at 104342d2d3, Apache-2.0"
+Kernel: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
+_CONVOLUTIONS: Final = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
+
+
+def read_kernels(path: Path, *, digest: str | None = None) -> list[Kernel]:
+    """Weights and biases of all convolutions of a TensorFlow Lite file, in the order in which they run.
+
+    They are float32, weights as PyTorch has them (out, in / groups, h, w). Without ``digest``, the SHA-256 in hex that
+    the file must have, any file will do.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"the first weights cannot be read: {error.strerror}", expected="a TensorFlow Lite file", path=path
+        ) from error
+    found = hashlib.sha256(content).hexdigest()
+    if digest is not None and found != digest:
+        raise InputError(
+            f"these are other weights: SHA-256 {found[:12]}",
+            expected=f"{digest[:12]}, {ORIGIN}",
+            hint="fetch the file again",
+            path=path,
+        )
+    interpreter = _interpreter(content, path)
+    details = {one["index"]: one for one in interpreter.get_tensor_details()}
+    kernels: list[Kernel] = []
+    for op in interpreter._get_ops_details():  # noqa: SLF001  # the order of the layers is in no public call
+        if op["op_name"] in _CONVOLUTIONS:
+            weight, bias = (_floats(interpreter, details[index]) for index in op["inputs"][1:3])
+            order = (3, 0, 1, 2) if op["op_name"] == "DEPTHWISE_CONV_2D" else (0, 3, 1, 2)
+            kernels.append((np.ascontiguousarray(weight.transpose(order)), bias))
+    return kernels
+
+
+def _interpreter(content: bytes, path: Path) -> Any:
+    try:
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    except ImportError as error:
+        raise UsageError(
+            "LiteRT is not installed", expected="the package ai-edge-litert", hint="pip install 'auscult[train]'"
+        ) from error
+    try:
+        return Interpreter(
+            model_content=content,
+            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        )
+    except (ValueError, RuntimeError) as error:
+        raise InputError(f"no TensorFlow Lite file: {error}", path=path) from error
+
+
+def _floats(interpreter: Any, tensor: dict[str, Any]) -> NDArray[np.float32]:
+    """(integer - zero point) x scale, for one scale or one an output channel."""
+    values = interpreter.get_tensor(tensor["index"]).astype(np.float32)
+    quantised = tensor["quantization_parameters"]
+    scales, zeros = quantised["scales"], quantised["zero_points"].astype(np.float32)
+    if len(scales) > 1:
+        shape = [1] * values.ndim
+        shape[quantised["quantized_dimension"]] = len(scales)
+        scales, zeros = scales.reshape(shape), zeros.reshape(shape)
+    return np.asarray((values - zeros) * scales, dtype=np.float32)
+
+
+def copy_kernels(kernels: Sequence[Kernel], layers: Sequence[Conv], path: Path) -> None:
+    """Write kernels into as many layers of the same shapes; else an ``InputError`` names the file they are from."""
+    shapes = [tuple(layer.weight.shape) for layer in layers]
+    if [weight.shape for weight, _ in kernels] != shapes:
+        raise InputError("the file's layers are not MobileNetV2's", expected=f"{len(shapes)} convolutions", path=path)
+    with torch.no_grad():
+        for layer, (weight, bias) in zip(layers, kernels, strict=True):
+            layer.weight.copy_(torch.from_numpy(weight))
+            if layer.bias is not None:
+                layer.bias.copy_(torch.from_numpy(bias))
