@@ -20,6 +20,7 @@ VERBS = (
     ("demo",),
     ("audit",),
     ("make", "scenes"),
+    ("make", "prise"),
     ("stress", "masks"),
     ("stress", "negatives"),
     ("stress", "vision"),

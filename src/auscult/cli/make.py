@@ -1,4 +1,4 @@
-"""``auscult make scenes`` and ``auscult demo``: generated cases, and an audit of photographs."""
+"""``auscult make`` and ``auscult demo``: generated cases, and an audit of photographs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import typer
 from auscult.cli import show
 from auscult.cli.audit import show_record
 from auscult.cli.command import Commands, Shown, command
-from auscult.jobs.options import DemoOptions, MakeOptions
+from auscult.jobs.options import DemoOptions, MakeOptions, PriseOptions
 
 app = typer.Typer(help="Make cases from nothing, with exact truth.", no_args_is_help=True, cls=Commands)
 
@@ -27,6 +27,19 @@ def make_scenes_command(options: MakeOptions, shown: Shown) -> None:
         summary, tables = make_scenes(options, progress)
     note = f"next: auscult run mqa --data {options.out} --out {options.out}-mqa"
     show.result(summary, tables, shown, record=options.out, notes=[note])
+
+
+@app.command("prise")
+@command(PriseOptions)
+def make_prise_command(options: PriseOptions, shown: Shown) -> None:
+    """Make sounds, pictures and videos that nobody trained on, with questions, in AVI-Bench's layout."""
+    from auscult.jobs.prise import REVIEW, make_prise
+
+    with show.progress_bar(quiet=shown.quiet) as progress:
+        summary, tables = make_prise(options, progress)
+    show.result(
+        summary, tables, shown, record=options.out, notes=[f"to be reviewed in this order: {options.out / REVIEW}"]
+    )
 
 
 @command(DemoOptions)

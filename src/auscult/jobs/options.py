@@ -431,6 +431,20 @@ class MakeOptions(RunOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PriseOptions(RunOptions):
+    """Which stimuli to make.
+
+    Attributes:
+        count: Questions of each type; more than before adds to what is there.
+        seed: The same seed makes the same material.
+        timeout_s: Seconds for one stimulus.
+    """
+
+    count: Annotated[int | None, Flag(least=1, most=10_000, shown="as many as in the paper: 2,090 in all")] = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions(RecordOptions):
     """Options of the demonstration.
 

@@ -1,0 +1,178 @@
+"""``auscult make prise``: low-semantic stimuli with questions, in AVI-Bench's layout; the same command goes on.
+
+``questions.jsonl`` has a line for each question that is made; ``data.json`` of each task and ``review.csv`` follow
+from it at the end.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, get_args
+
+from auscult.cases.layouts.avibench import DATA, data_json, task_folder
+from auscult.errors import ErrorRecord, Mismatch
+from auscult.jobs.options import PriseOptions
+from auscult.jobs.runner import (
+    ERRORS,
+    Indivisible,
+    Progress,
+    Result,
+    ResultWriter,
+    Verb,
+    finish_tables,
+    run_manifest,
+    run_verb,
+)
+from auscult.record.reader import failed_rows
+from auscult.record.schema import Summary, error_to_json
+from auscult.report.tables import Table
+from auscult.scenes.primitives.base import Folder, StimulusKind
+from auscult.scenes.primitives.kinds import KINDS
+from auscult.scenes.primitives.questions import question, question_id, question_row
+
+QUESTIONS: Final = "questions.jsonl"
+REVIEW: Final = "review.csv"
+REVIEW_STAGES: Final = (0.10, 0.35, 0.60, 0.85, 1.0)
+"""Shares of the questions after which reviewers stop: a tenth, then every further quarter (H.2)."""
+
+_FOLDERS: Final[tuple[Folder, ...]] = get_args(Folder)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTask(Indivisible):
+    """A question that is to be made."""
+
+    kind: str
+    index: int
+
+    @property
+    def key(self) -> str:
+        """Its id."""
+        return question_id(KINDS[self.kind], self.index)
+
+    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
+        """The row of ``errors.jsonl`` of a question that could not be made."""
+        return [error_to_json(self.key, error)]
+
+
+def _make(task: QuestionTask, seed: int) -> list[Result]:
+    made = question(KINDS[task.kind], task.index, seed=seed)
+    return [Result(id=task.key, files=made.files, rows={QUESTIONS: [question_row(made)]})]
+
+
+def _maker(seed: int) -> partial[list[Result]]:
+    return partial(_make, seed=seed)
+
+
+def make_prise(options: PriseOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
+    """Make stimuli and questions into an output folder."""
+    return run_verb(MakePrise(options), progress)
+
+
+class MakePrise(Verb[QuestionTask, tuple[Summary, list[Table]]]):
+    """``auscult make prise``, as the runner sees it."""
+
+    doing = "making stimuli"
+    stage = "make"
+    growing = frozenset({"count"})
+    once = (QUESTIONS,)
+    options: PriseOptions
+
+    def __init__(self, options: PriseOptions) -> None:
+        super().__init__(options)
+        from auscult.media.containers import load_av
+
+        load_av()  # videos need it; without it nothing is begun
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+        return run_manifest("make prise", self.options, inputs={"kinds": list(KINDS)})
+
+    def worker(self) -> partial[partial[list[Result]]]:
+        """Makes the function of one question in a worker process."""
+        return partial(_maker, self.options.seed)
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[QuestionTask], float | None]]:
+        """The questions that are still to be made."""
+        wanted = {task.key: task for task in self._wanted()}
+        done = {row["id"] for row in writer.run.lines(QUESTIONS)}
+        if not done <= wanted.keys():
+            raise Mismatch(
+                f"the folder holds {len(done)} questions, and not all of them are asked for",
+                path=writer.run.path,
+                expected="the --count of before or a larger one, which adds questions",
+                hint="use --overwrite to begin anew, or another --out",
+            )
+        writer.progress.stage(self.doing, len(wanted))
+        writer.progress.step(len(done))
+        yield (task for key, task in wanted.items() if key not in done), self.options.timeout_s
+
+    def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
+        """Write each task's questions with their confirmations after them, the order of review, and a table."""
+        run = writer.run
+        rows = {row["id"]: row for row in run.lines(QUESTIONS)}
+        made = [rows[task.key] for task in self._wanted() if task.key in rows]
+        run.write_lines(QUESTIONS, made)
+        for folder in _FOLDERS:
+            own = [row for row in made if row["formal"]["task"] == folder]
+            entries = [row[part] for part in ("formal", "pre") for row in own]
+            run.write_bytes(f"{task_folder('sensation', folder)}/{DATA}", data_json(entries))
+        run.write_bytes(REVIEW, review_csv(made))
+        failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
+        summary = Summary(command="make prise", n=len(list(self._wanted())), ok=len(made), failed=len(failed))
+        return finish_tables(run, summary, {"types": types_table(made)})
+
+    def _wanted(self) -> Iterator[QuestionTask]:
+        for kind in KINDS.values():
+            for index in range(kind.count if self.options.count is None else self.options.count):
+                yield QuestionTask(kind.name, index)
+
+
+def review_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Questions in the order of review, all types mixed evenly, each with the stage that it belongs to (H.2).
+
+    The last two columns are for the reviewer.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["formal"]["subtask"], []).append(row)
+    placed = [((at + 0.5) / len(group), row) for group in groups.values() for at, row in enumerate(group)]
+    held = io.StringIO()
+    table = csv.writer(held, lineterminator="\n")
+    table.writerow(("stage", "id", "task", "type", "media", "question", "options", "answer", "good", "remark"))
+    for number, (_, row) in enumerate(sorted(placed, key=lambda pair: pair[0]), start=1):
+        stage = next(at for at, share in enumerate(REVIEW_STAGES, start=1) if number <= share * len(rows) + 1e-9)
+        formal = row["formal"]
+        shown, asked = formal["input"], formal["input"]["question"]
+        media = shown["video"] or (shown["image_list"] or shown["audio_list"])[0]
+        path = f"{task_folder('sensation', formal['task'])}/{media.removeprefix('./')}"
+        options = "; ".join(asked["options"] or ())
+        answer = formal["output"]["question_answer"]
+        table.writerow(
+            (stage, row["id"], formal["task"], formal["subtask"], path, asked["text"], options, answer, "", "")
+        )
+    return held.getvalue().encode()
+
+
+def types_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Questions of each type, what guessing scores, and how often the confirmation is true."""
+    made: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for row in rows:
+        made[row["formal"]["subtask"]].append(row["pre"]["output"]["question_answer"])
+    return Table(
+        title="question types",
+        header=("task", "type", "questions", "answers", "chance", "confirmed: yes"),
+        rows=tuple(_type_row(KINDS[name], there) for name, there in made.items()),
+        note="every question has a confirmation, which counts as a sample too; every answer of a type is true as often "
+        "as the others; chance: what any constant answer scores, in percent",
+    )
+
+
+def _type_row(kind: StimulusKind, there: Sequence[str]) -> tuple[str, ...]:
+    share = f"{100 * there.count('yes') / len(there):.0f} %" if there else "-"
+    answers = str(len(kind.answers)) if kind.options else f"0 to {kind.numbers - 1}"
+    return kind.folder, kind.name, str(len(there)), answers, f"{100 * kind.chance:.1f}", share

@@ -1,0 +1,82 @@
+"""`make prise` as a job: the released tree, the same bytes whoever makes it, and stimuli that an observer can read."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import prise_observers
+from auscult.cases.layouts.avibench import read_data
+from auscult.errors import Mismatch
+from auscult.jobs.options import PriseOptions
+from auscult.jobs.prise import make_prise
+from auscult.scenes.primitives.base import NOT_SURE
+from auscult.scenes.primitives.kinds import KINDS
+from small_inputs import tree
+
+pytest.importorskip("av", reason="the extra `video` is not installed")
+
+
+def make(out: Path, **more: Any) -> None:
+    summary, _ = make_prise(PriseOptions(**{"out": out, "count": 2, "seed": 7, "workers": 0, **more}))
+    assert summary.ok == summary.n == len(KINDS) * (more.get("count") or 2)
+
+
+def material(out: Path) -> dict[str, bytes | str]:
+    return {name: data for name, data in tree(out).items() if name not in {"manifest.json", ".written"}}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("prise") / "made"
+    make(out)
+    return out
+
+
+def test_workers_and_growing_change_no_bytes(made: Path, tmp_path: Path) -> None:
+    make(tmp_path / "grown", count=1)
+    make(tmp_path / "grown", workers=1)
+    assert material(tmp_path / "grown") == material(made)
+    with pytest.raises(Mismatch, match="not all of them are asked for"):
+        make(made, count=1)
+
+
+def test_the_tree_is_read_back_with_its_media_and_confirmations(made: Path) -> None:
+    for data in (made / "levels" / "sensation").glob("*/data.json"):
+        entries = read_data(data)
+        half = len(entries) // 2
+        for formal, pre in zip(entries[:half], entries[half:], strict=True):
+            assert pre.id == f"pre_{formal.id}"
+            assert formal.confirmation == (pre.text, pre.answer)
+            assert formal.folder == pre.folder == data.parent.name
+            assert (pre.answer == "no") >= (formal.answer == NOT_SURE)
+            files = {*formal.sounds, *formal.images, *([formal.video] if formal.video else [])}
+            assert files
+            assert files == {*pre.sounds, *pre.images, *([pre.video] if pre.video else [])}
+            assert all((data.parent / name).is_file() for name in files)
+
+
+def test_reviewers_see_a_tenth_then_quarters_of_all_types(made: Path) -> None:
+    with (made / "review.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * len(KINDS)
+    assert {row["type"] for row in rows[: len(KINDS)]} == set(KINDS)
+    counts = [sum(row["stage"] == str(stage) for row in rows) for stage in range(1, 6)]
+    assert counts[0] == len(rows) // 10
+    assert max(counts[1:4]) - min(counts[1:4]) <= 1
+    assert sum(counts) == len(rows)
+
+
+def test_an_observer_of_pixels_and_samples_is_right(made: Path) -> None:
+    wrong = [entry.id for entry, answer in prise_observers.answers(made) if answer != entry.answer]
+    assert not wrong
+
+
+@pytest.mark.slow
+def test_an_observer_is_right_in_99_of_100_of_each_type(tmp_path: Path) -> None:
+    make(tmp_path / "many", count=100, workers=2)
+    wrong = [entry.subtask for entry, answer in prise_observers.answers(tmp_path / "many") if answer != entry.answer]
+    assert all(wrong.count(kind) <= 1 for kind in KINDS)
