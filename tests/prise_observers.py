@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.cases.layouts.avibench import AviEntry, read_data, task_folder
+from auscult.media.frames import read_frame
 from auscult.media.sound import read_sound
-from auscult.scenes.primitives.base import NOT_SURE, RATE_HZ
+from auscult.media.video import read_frames
+from auscult.scenes.primitives.base import FPS, NOT_SURE, RATE_HZ
+from auscult.scenes.primitives.pictures import ORDINALS, PLACES
 
 FOLDERS = ("ASQA", "VSQA_I", "VSQA_V", "AVSQA")
 STEP = RATE_HZ // 50
@@ -78,6 +82,243 @@ def beats(sound: Array) -> str:
     return str(len(spans(sound, pause_s=0.06)))
 
 
+# --- pictures ---
+
+
+def figure(frame: Array) -> Array:
+    """What differs from the ground, which is the colour of the picture's corner."""
+    difference = np.abs(frame.astype(np.int16) - frame[2, 2].astype(np.int16)).max(axis=2)
+    return np.asarray(difference > 28)
+
+
+def blobs(mask: Array, *, least: int = 25) -> list[Array]:
+    """Masks of connected parts, from left to right."""
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=8)
+    kept = [number for number in range(1, count) if stats[number, cv2.CC_STAT_AREA] >= least]
+    kept.sort(key=lambda number: float(np.nonzero(labels == number)[1].mean()))
+    return [labels == number for number in kept]
+
+
+def middle(mask: Array) -> Array:
+    return np.array([at.mean() for at in np.nonzero(mask)][::-1])
+
+
+def contour(mask: Array) -> Array:
+    found, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    return max(found, key=cv2.contourArea)
+
+
+def roundness(mask: Array) -> float:
+    line = contour(mask)
+    return float(4 * np.pi * cv2.contourArea(line) / cv2.arcLength(line, closed=True) ** 2)
+
+
+def flat_shape(mask: Array) -> str:
+    """Which of the five shapes it is: by how much of its hull, of a circle and of a rectangle it fills."""
+    line = contour(mask)
+    size = cv2.contourArea(line)
+    hull = size / cv2.contourArea(cv2.convexHull(line))
+    if hull < 0.88:
+        return "star" if hull < 0.62 else "cross"
+    (_, _), reach = cv2.minEnclosingCircle(line)
+    if size / (np.pi * reach**2) > 0.85:
+        return "circle"
+    sides = cv2.minAreaRect(line)[1]
+    return "square" if size / (sides[0] * sides[1]) > 0.8 else "triangle"
+
+
+def background(frame: Array) -> str:
+    if frame.std(axis=(0, 1)).max() < 1:
+        return NOT_SURE
+    edge = np.concatenate([frame[:8].reshape(-1, 3), frame[-8:].reshape(-1, 3), frame[:, :8].reshape(-1, 3)])
+    return "yes" if edge.std(axis=0).max() < 2 else "no"
+
+
+def foreground(frame: Array) -> str:
+    mask = figure(frame)
+    if not mask.any():
+        return NOT_SURE
+    return "yes" if mask.sum() / cv2.contourArea(contour(mask)) > 0.85 else "no"
+
+
+def sharpness(frame: Array) -> str:
+    if not figure(frame).any():
+        return NOT_SURE
+    steps = np.abs(np.diff(frame.astype(np.int16), axis=1)).max(axis=(0, 2))
+    ratio = np.log(steps[:126].max() / steps[129:].max())
+    return "the same" if abs(ratio) < 0.4 else "left" if ratio > 0 else "right"
+
+
+def position_3d(frame: Array) -> str:
+    """Balls have a colour, the floor has none."""
+    coloured = np.ptp(frame.astype(np.int16), axis=2) > 6
+    both = [int(blob.sum()) for blob in sorted(blobs(coloured), key=lambda one: -int(one.sum()))[:2]]
+    if len(both) < 2:
+        return NOT_SURE
+    left, right = int(coloured[:, :128].sum()), int(coloured[:, 128:].sum())
+    return "equally near" if max(left, right) < 1.4 * min(left, right) else "left" if left > right else "right"
+
+
+def shape_3d(frame: Array) -> str:
+    """Solids with flat faces have two or three colours, round ones are shaded."""
+    mask = figure(frame)
+    if not mask.any():
+        return NOT_SURE
+    inner = cv2.erode(mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    _, counts = np.unique(frame[inner], axis=0, return_counts=True)
+    large = counts[counts > 0.06 * inner.sum()]
+    if large.sum() > 0.8 * inner.sum():
+        return "cube" if len(large) > 2 else "pyramid"
+    if roundness(mask) > 0.87 and np.ptp([np.ptp(at) for at in np.nonzero(mask)]) < 6:
+        return "ball"
+    widths = mask.sum(axis=1)[mask.any(axis=1)]
+    return "cylinder" if widths[len(widths) // 12] > 0.5 * widths.max() else "cone"
+
+
+def placement(frame: Array) -> str:
+    column, row = (middle(figure(frame)) // (256 / 3)).astype(int).tolist()
+    return PLACES[3 * row + column]
+
+
+def hue_of(frame: Array) -> str:
+    pixels = np.median(frame[figure(frame)], axis=0).astype(np.uint8)
+    hue = 2 * int(cv2.cvtColor(pixels[None, None], cv2.COLOR_RGB2HSV)[0, 0, 0])
+    edges = ((12, "red"), (42, "orange"), (72, "yellow"), (180, "green"), (255, "blue"), (315, "purple"), (361, "red"))
+    return next(word for edge, word in edges if hue < edge)
+
+
+def colour(frame: Array) -> str:
+    return hue_of(frame) if figure(frame).any() else NOT_SURE
+
+
+def line_direction(frame: Array) -> str:
+    y, x = np.nonzero(figure(frame))
+    _, vectors = np.linalg.eigh(np.cov(x, -y))
+    turn = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))) % 180
+    return ("horizontal", "rising", "vertical", "falling")[round(turn / 45) % 4]
+
+
+def area(frame: Array) -> str:
+    return ORDINALS[int(np.argmax([blob.sum() for blob in blobs(figure(frame))]))]
+
+
+def brightness(frame: Array) -> str:
+    return ORDINALS[int(np.argmax([frame[blob].max(axis=1).mean() for blob in blobs(figure(frame))]))]
+
+
+def counting(frame: Array) -> str:
+    return str(len(blobs(figure(frame))))
+
+
+# --- videos ---
+
+
+def path(video: Array) -> Array | None:
+    """Where the figure is in each frame, (T, 2) as x and y."""
+    masks = [figure(frame) for frame in video]
+    return np.array([middle(mask) for mask in masks]) if masks[0].any() else None
+
+
+def motion_2d(video: Array) -> str:
+    way = path(video)
+    if way is None:
+        return NOT_SURE
+    x, y = way[-1] - way[0]
+    if abs(x) + abs(y) < 20:
+        return "stands still"
+    return ("right" if x > 0 else "left") if abs(x) > abs(y) else ("down" if y > 0 else "up")
+
+
+def diagonal(video: Array) -> str:
+    way = path(video)
+    if way is None:
+        return NOT_SURE
+    if np.ptp(way, axis=0).max() < 10:
+        return "stands still"
+    x, y = way[-1] - way[0]
+    return "to and fro" if abs(x) < 30 else f"{'down' if y > 0 else 'up'} {'right' if x > 0 else 'left'}"
+
+
+def motion_3d(video: Array) -> str:
+    masks = [figure(frame) for frame in video]
+    first, last = int(masks[0].sum()), int(masks[-1].sum())
+    if not first:
+        return NOT_SURE
+    if max(first, last) > 2 * min(first, last):
+        return "comes nearer" if last > first else "goes away"
+    if max(np.abs(frame.astype(int) - video[0])[masks[0]].mean() for frame in video) < 4:
+        return "stands still"
+    # the upper face is the brightest one all the time where the cube spins, and always of the same brightness
+    tops = [np.percentile(frame[mask].max(axis=1), 88) for frame, mask in zip(video, masks, strict=True)]
+    heights = [
+        middle(mask & (frame.max(axis=2) > top - 12))[1] - middle(mask)[1]
+        for frame, mask, top in zip(video, masks, tops, strict=True)
+    ]
+    return "spins like a top" if max(heights) < -8 and np.ptp(tops) < 8 else "rolls like a wheel"
+
+
+def surface(video: Array) -> str:
+    frame = video[len(video) // 2]
+    mask = figure(frame)
+    if not mask.any():
+        return NOT_SURE
+    x, y = np.mean(cv2.convexHull(contour(mask))[:, 0], axis=0).astype(int).tolist()
+    part = frame[max(y - 52, 0) : y + 52, max(x - 52, 0) : x + 52].min(axis=2)
+    share = float((part > 190).mean())
+    if share < 0.1:
+        return "plain"
+    if share < 0.36:
+        return "dotted"
+    smooth = cv2.GaussianBlur(part, (0, 0), 2).astype(np.float64)
+    down, right = np.gradient(smooth)
+    even = np.hypot((right**2 - down**2).sum(), 2 * (right * down).sum()) / (right**2 + down**2).sum()
+    return "striped" if even > 0.6 else "chequered"
+
+
+def moving_shape(video: Array) -> str:
+    mask = figure(video[len(video) // 2])
+    return flat_shape(mask) if mask.any() else NOT_SURE
+
+
+def moving_count(video: Array) -> str:
+    return str(int(np.median([len(blobs(figure(frame))) for frame in video])))
+
+
+# --- videos with sound ---
+
+
+def seen_when_heard(video: Array, sound: Array) -> list[Array]:
+    """The frame in the middle of each sound."""
+    return [video[int((start + end) / 2 / RATE_HZ * FPS)] for start, end in spans(sound, pause_s=0.1)]
+
+
+def heard_object(video: Array, sound: Array) -> str:
+    seen = seen_when_heard(video, sound)
+    return flat_shape(figure(seen[0])) if seen else NOT_SURE
+
+
+def heard_colours(video: Array, sound: Array) -> str:
+    found = {hue_of(frame) for frame in seen_when_heard(video, sound)}
+    return ";".join(hue for hue in ("red", "green", "blue") if hue in found) or NOT_SURE
+
+
+def together(video: Array, sound: Array) -> str:
+    seen = [bool(figure(frame).any()) for frame in seen_when_heard(video, sound)]
+    return NOT_SURE if not seen else "yes" if all(seen) else "no"
+
+
+BOTH: dict[str, Callable[[Array, Array], str]] = {
+    "heard_object": heard_object, "heard_colours": heard_colours, "together": together,
+}  # fmt: skip
+PICTURES: dict[str, Callable[[Array], str]] = {
+    "background": background, "foreground": foreground, "sharpness": sharpness, "position_3d": position_3d,
+    "shape_3d": shape_3d, "placement": placement, "colour": colour, "line_direction": line_direction,
+    "area": area, "brightness": brightness, "counting": counting,
+}  # fmt: skip
+VIDEOS: dict[str, Callable[[Array], str]] = {
+    "motion_2d": motion_2d, "motion_3d": motion_3d, "surface": surface, "diagonal": diagonal,
+    "moving_shape": moving_shape, "moving_count": moving_count,
+}  # fmt: skip
 SOUNDS: dict[str, Callable[[Array], str]] = {
     "clarity": clarity, "volume": volume, "order": order, "presence": presence, "beats": beats,
 }  # fmt: skip
@@ -86,7 +327,15 @@ SOUNDS: dict[str, Callable[[Array], str]] = {
 def answered(folder: Path, entry: AviEntry) -> str:
     """The observer's answer to a question of a folder that `make prise` wrote."""
     home = folder / task_folder("sensation", entry.folder)
-    return SOUNDS[entry.subtask](read_sound(home / entry.sounds[0]).samples[0])
+    video = None if entry.video is None else np.stack([one.frame for one in read_frames(home / entry.video)])
+    sound = read_sound(home / entry.sounds[0]).samples[0] if entry.sounds else None
+    if video is not None:
+        return VIDEOS[entry.subtask](video) if sound is None else BOTH[entry.subtask](video, sound)
+    return (
+        SOUNDS[entry.subtask](sound)
+        if sound is not None
+        else PICTURES[entry.subtask](read_frame(home / entry.images[0]))
+    )
 
 
 def answers(folder: Path) -> Iterator[tuple[AviEntry, str]]:

@@ -59,6 +59,18 @@ def test_the_tree_is_read_back_with_its_media_and_confirmations(made: Path) -> N
             assert all((data.parent / name).is_file() for name in files)
 
 
+def test_only_the_stimulus_tells_the_questions_of_a_type_apart(made: Path) -> None:
+    asked: dict[str, set[object]] = {}
+    for data in (made / "levels" / "sensation").glob("*/data.json"):
+        for entry in read_data(data):
+            kind = ("pre", entry.folder) if entry.id.startswith("pre_") else entry.subtask
+            asked.setdefault(str(kind), set()).add(
+                (entry.prompt, entry.text, entry.options, entry.confirmation is None)
+            )
+    assert len(asked) == len(KINDS) + 4
+    assert all(len(words) == 1 for words in asked.values())
+
+
 def test_reviewers_see_a_tenth_then_quarters_of_all_types(made: Path) -> None:
     with (made / "review.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -77,6 +89,7 @@ def test_an_observer_of_pixels_and_samples_is_right(made: Path) -> None:
 
 @pytest.mark.slow
 def test_an_observer_is_right_in_99_of_100_of_each_type(tmp_path: Path) -> None:
-    make(tmp_path / "many", count=100, workers=2)
-    wrong = [entry.subtask for entry, answer in prise_observers.answers(tmp_path / "many") if answer != entry.answer]
-    assert all(wrong.count(kind) <= 1 for kind in KINDS)
+    summary, _ = make_prise(PriseOptions(out=tmp_path / "whole", workers=2))
+    assert summary.ok == 1045
+    wrong = [entry.subtask for entry, answer in prise_observers.answers(tmp_path / "whole") if answer != entry.answer]
+    assert all(wrong.count(kind.name) <= 0.01 * kind.count for kind in KINDS.values())

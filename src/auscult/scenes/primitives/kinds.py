@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from auscult.scenes.primitives import sounds
+from auscult.scenes.primitives import both, pictures, sounds, videos
 from auscult.scenes.primitives.base import NOT_SURE, YES_NO, StimulusKind
+from auscult.scenes.primitives.canvas import SHAPES, SOLIDS
 
 _COMPARED: Final = ("first", "second", "the same", NOT_SURE)
 
@@ -34,5 +35,101 @@ _ASQA: Final = (
     ),
 )  # fmt: skip
 
-KINDS: Final[Mapping[str, StimulusKind]] = MappingProxyType({kind.name: kind for kind in (*_ASQA,)})
+_VSQA_I: Final = (
+    StimulusKind(
+        name="background", folder="VSQA_I", count=27, options=YES_NO, draw=pictures.background,
+        text="Is everything behind the shape one even colour?",
+    ),
+    StimulusKind(
+        name="foreground", folder="VSQA_I", count=27, options=YES_NO, draw=pictures.foreground,
+        text="Is the shape filled with its colour, and not a mere outline?",
+    ),
+    StimulusKind(
+        name="sharpness", folder="VSQA_I", count=28, options=("left", "right", "the same", NOT_SURE),
+        draw=pictures.sharpness,
+        text="There is one shape on the left and one on the right. Which of them is drawn more sharply?",
+    ),
+    StimulusKind(
+        name="position_3d", folder="VSQA_I", count=28, options=("left", "right", "equally near", NOT_SURE),
+        draw=pictures.position_3d,
+        text="Two balls of the same size lie on a floor, one left and one right. Which of them is nearer?",
+    ),
+    StimulusKind(
+        name="shape_3d", folder="VSQA_I", count=30, options=(*SOLIDS, NOT_SURE), draw=pictures.shape_3d,
+        text="Which solid is shown?",
+    ),
+    StimulusKind(
+        name="placement", folder="VSQA_I", count=27, options=pictures.PLACES, draw=pictures.placement,
+        text="In which part of the picture is the shape?",
+    ),
+    StimulusKind(
+        name="colour", folder="VSQA_I", count=28, options=(*pictures.HUES, NOT_SURE), draw=pictures.colour,
+        text="Which colour does the shape have?",
+    ),
+    StimulusKind(
+        name="line_direction", folder="VSQA_I", count=28, options=tuple(pictures.DIRECTIONS),
+        draw=pictures.line_direction,
+        text="In which direction does the line run? From left to right, a rising line goes up, a falling line down.",
+    ),
+    StimulusKind(
+        name="area", folder="VSQA_I", count=30, options=pictures.ORDINALS, draw=pictures.area,
+        text="Five shapes stand side by side. Counted from the left, which is the largest?",
+    ),
+    StimulusKind(
+        name="brightness", folder="VSQA_I", count=30, options=pictures.ORDINALS, draw=pictures.brightness,
+        text="Five squares stand side by side. Counted from the left, which is the brightest?",
+    ),
+    StimulusKind(
+        name="counting", folder="VSQA_I", count=27, numbers=7, draw=pictures.counting,
+        text="How many shapes are in the picture?",
+    ),
+)  # fmt: skip
+
+_VSQA_V: Final = (
+    StimulusKind(
+        name="motion_2d", folder="VSQA_V", count=48, options=(*videos.HEADINGS, videos.STILL, NOT_SURE),
+        draw=videos.motion_2d,
+        text="Which way does the shape go?",
+    ),
+    StimulusKind(
+        name="motion_3d", folder="VSQA_V", count=48, options=(*videos.MOTIONS, NOT_SURE), draw=videos.motion_3d,
+        text="What does the cube do?",
+    ),
+    StimulusKind(
+        name="surface", folder="VSQA_V", count=50, options=(*videos.SURFACES, NOT_SURE), draw=videos.surface,
+        text="What is the surface of the disc like?",
+    ),
+    StimulusKind(
+        name="diagonal", folder="VSQA_V", count=49,
+        options=(*videos.DIAGONALS, videos.TO_AND_FRO, videos.STILL, NOT_SURE), draw=videos.diagonal,
+        text="Where does the shape go? To and fro means along a diagonal and back again.",
+    ),
+    StimulusKind(
+        name="moving_shape", folder="VSQA_V", count=48, options=(*SHAPES, NOT_SURE), draw=videos.outline,
+        text="Which shape is it that moves?",
+    ),
+    StimulusKind(
+        name="moving_count", folder="VSQA_V", count=47, numbers=videos.MOST + 1, draw=videos.moving_count,
+        text="How many discs are moving?",
+    ),
+)  # fmt: skip
+
+_AVSQA: Final = (
+    StimulusKind(
+        name="heard_object", folder="AVSQA", count=78, options=(*SHAPES, NOT_SURE), draw=both.heard_object,
+        text="Several shapes are shown in turn. Which of them is shown while the sound is heard?",
+    ),
+    StimulusKind(
+        name="heard_colours", folder="AVSQA", count=64, options=(*both.SUBSETS, NOT_SURE), draw=both.heard_colours,
+        text="A disc changes its colour. Which colours does it have while a sound is heard?",
+    ),
+    StimulusKind(
+        name="together", folder="AVSQA", count=52, options=YES_NO, draw=both.together,
+        text="A shape shows several times for a moment. Does it show just when the beeps are heard?",
+    ),
+)  # fmt: skip
+
+KINDS: Final[Mapping[str, StimulusKind]] = MappingProxyType(
+    {kind.name: kind for kind in (*_ASQA, *_VSQA_I, *_VSQA_V, *_AVSQA)}
+)
 """The types by name, in the order of the paper's tasks."""

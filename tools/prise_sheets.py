@@ -1,0 +1,91 @@
+"""Write the contact sheets of docs/prise.md: stimuli of each type of question, as `auscult make prise` draws them.
+
+`python tools/prise_sheets.py` writes docs/images/prise/; sounds are spectrograms, of videos some frames are shown.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from auscult.scenes.primitives.base import Stimulus, StimulusKind
+from auscult.scenes.primitives.kinds import KINDS
+from auscult.scenes.primitives.questions import stimulus, true_answer
+
+FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "images" / "prise"
+SEED: Final = 0
+SHOWN: Final = 6
+CELL: Final = 96
+LABEL: Final = 16
+GAP: Final = 6
+NAMES: Final = 110
+
+Pixels = NDArray[np.uint8]
+
+
+def sheet(folder: str) -> bytes:
+    """A WebP picture with a row for each type of a folder."""
+    kinds = [kind for kind in KINDS.values() if kind.folder == folder]
+    height, rows = CELL + LABEL + GAP, []
+    for kind in kinds:
+        row = np.full((height, NAMES, 3), 255, np.uint8)
+        _write(row, kind.name, (2, CELL // 2))
+        cells = [_labelled(kind, index) for index in range(SHOWN)]
+        rows.append(np.concatenate([row, *cells], axis=1))
+    held = io.BytesIO()
+    Image.fromarray(np.concatenate(rows)).save(held, format="WEBP", quality=70, method=6)
+    return held.getvalue()
+
+
+def _labelled(kind: StimulusKind, index: int) -> Pixels:
+    shown = _panel(stimulus(kind, index, seed=SEED))
+    cell = np.full((CELL + LABEL + GAP, shown.shape[1] + GAP, 3), 255, np.uint8)
+    cell[:CELL, : shown.shape[1]] = shown
+    cv2.rectangle(cell, (0, 0), (shown.shape[1] - 1, CELL - 1), (200, 200, 200))
+    _write(cell, true_answer(kind, index, seed=SEED), (1, CELL + LABEL - 4))
+    return cell
+
+
+def _panel(made: Stimulus) -> Pixels:
+    """What is seen, and below it what is heard."""
+    panels = []
+    if made.picture is not None:
+        panels.append(_scaled(made.picture, CELL, CELL))
+    if made.video is not None:
+        side, count = (CELL, 3) if made.sound is None else (CELL * 2 // 3, 4)
+        frames = [made.video[at] for at in np.linspace(1, len(made.video) - 2, count).astype(int)]
+        panels.append(np.concatenate([_scaled(frame, side, side) for frame in frames], axis=1))
+    if made.sound is not None:
+        width = panels[0].shape[1] if panels else CELL * 3 // 2
+        panels.append(_scaled(_spectrogram(made.sound), CELL - sum(len(one) for one in panels), width))
+    return np.concatenate(panels)
+
+
+def _spectrogram(sound: NDArray[np.float32]) -> Pixels:
+    """Loud is dark; 0 to 8 kHz upwards, 80 dB."""
+    frames = np.lib.stride_tricks.sliding_window_view(sound, 512)[::256] * np.hanning(512)
+    decibels = 20 * np.log10(np.abs(np.fft.rfft(frames, axis=1)).T[::-1] + 1e-3)
+    grey = 255 - np.clip((decibels + 45) / 80, 0, 1) * 255
+    return np.repeat(grey.astype(np.uint8)[..., None], 3, axis=2)
+
+
+def _scaled(frame: Pixels, height: int, width: int) -> Pixels:
+    return np.asarray(cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _write(canvas: Any, text: str, place: tuple[int, int]) -> None:
+    cv2.putText(canvas, text, place, cv2.FONT_HERSHEY_SIMPLEX, 0.38, (40, 40, 40), 1, cv2.LINE_AA)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in dict.fromkeys(kind.folder for kind in KINDS.values()):
+        (FOLDER / f"{name}.webp").write_bytes(sheet(name))
+        print(FOLDER / f"{name}.webp", file=sys.stderr)
