@@ -2,10 +2,10 @@
 
     auscult make scenes --count 3350 --seed 21 --size 128x228 --split train --expressions 12 --out train
     auscult make scenes --count 300 --seed 22 --size 128x228 --split test_s --expressions 12 --out test
-    auscult stress negatives train --out train-neg
-    auscult stress negatives test --out test-neg
-    python studies/rris_grid.py --train train-neg --test test-neg --out grid --weights FILE.tflite
-    python studies/rris_grid.py --train train-neg --test test-neg --out grid --report
+    auscult make scenes --count 300 --seed 23 --size 128x228 --split test_u --expressions 12 --out unseen
+    auscult stress negatives train --out train-neg                       # likewise test and unseen
+    python studies/rris_grid.py --train train-neg --seen test-neg --unseen unseen-neg --out grid --weights FILE.tflite
+    python studies/rris_grid.py --out grid --report
 
 `mobile.yaml` at a smaller size. All runs begin with the encoders of one network, MobileNetV2 with public weights, that
 learned to name things and then true sentences alone, without blank tokens and head, as the paper's begin with a Swin
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import operator
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,8 @@ MOST_FALSE: Final = 6
 """Sentences of a reference that names nothing; the data has up to 13."""
 TOGETHER: Final = 32
 START: Final = "start"
+PARTS: Final = {"seen": "test_s", "unseen": "test_u"}
+"""Splits of generated scenes: targets of categories that training has, and of others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,14 +240,18 @@ def trained(name: str, references: list[Reference], *, options: argparse.Namespa
 
 
 def run(
-    name: str, options: argparse.Namespace, *, seed: int, material: tuple[list[Reference], list[Reference]]
+    name: str,
+    options: argparse.Namespace,
+    *,
+    seed: int,
+    references: list[Reference],
+    tests: Mapping[str, list[Reference]],
 ) -> None:
     """Train and ask one row, unless that was done."""
     row, path = ROWS[name], options.out / f"{name}, seed {seed}.json".replace("/", " ")
     if path.exists():
         return
     print(f"{name}, seed {seed}", flush=True)
-    references, asked = material
     made = [
         trained(part, references, options=options, seed=seed)
         for part in (name, *((row.judged_by,) if row.judged_by else ()))
@@ -255,19 +262,22 @@ def run(
     else:
         net = TwoStage(*nets).eval()
         read = lambda texts: zip(*(one.read(texts) for one in made), strict=True)  # noqa: E731
-    areas = [] if row.model == "existence" else answered(net, read, asked, prompt=made[0].plan.text_prompt)
-    kept = [
-        [one.reference, one.id, one.picture, one.both_px, one.predicted_px, one.truth_px, one.picture_px]
-        for one in areas
-    ]
-    path.with_suffix(".part").write_text(json.dumps({"steps": options.steps, "side": SIDE, "areas": kept}))
+    prompt = made[0].plan.text_prompt
+    areas = {
+        part: [] if row.model == "existence" else [list(stored(one)) for one in answered(net, read, asked, prompt=prompt)]
+        for part, asked in tests.items()
+    }
+    path.with_suffix(".part").write_text(json.dumps({"steps": options.steps, "side": SIDE, "areas": areas}))
     path.with_suffix(".part").replace(path)
 
 
-def read_areas(path: Path) -> list[SentenceAreas]:
+STORED: Final = ("reference", "id", "picture", "both_px", "predicted_px", "truth_px", "picture_px")
+stored: Final = operator.attrgetter(*STORED)
+
+
+def read_areas(path: Path, part: str) -> list[SentenceAreas]:
     """What a run painted."""
-    names = ("reference", "id", "picture", "both_px", "predicted_px", "truth_px", "picture_px")
-    return [SentenceAreas(**dict(zip(names, one, strict=True))) for one in json.loads(path.read_text())["areas"]]
+    return [SentenceAreas(**dict(zip(STORED, one, strict=True))) for one in json.loads(path.read_text())["areas"][part]]
 
 
 def over_seeds(
@@ -284,13 +294,13 @@ def over_seeds(
     return [one.value for one in scores], parts, over
 
 
-def report(out: Path) -> None:
+def report(out: Path, part: str) -> None:
     """Print means over seeds, each seed, and the difference from the base with 95 % intervals over pictures."""
     for title, names in TABLES.items():
-        runs = {name: [read_areas(path) for path in sorted(out.glob(f"{name}, seed ?.json"))] for name in names}
+        runs = {name: [read_areas(path, part) for path in sorted(out.glob(f"{name}, seed ?.json"))] for name in names}
         if not runs.get(BASE) or sum(bool(one) for one in runs.values()) < 2:
             continue
-        print(f"\n### {title}\n\n| | seeds | {' | '.join(SCORES)} |\n|---|---|{'---|' * len(SCORES)}")
+        print(f"\n### {title}; {part}\n\n| | seeds | {' | '.join(SCORES)} |\n|---|---|{'---|' * len(SCORES)}")
         clusters = {
             key: one.picture
             for mine in runs.values() for areas in mine for one in areas for key in (one.reference, (one.reference, one.id))
@@ -324,8 +334,9 @@ def cell(metric: str, mine: Any, base: Any, *, clusters: Mapping[Hashable, Hasha
 def main() -> None:
     """Train what is missing, or print what there is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--train", type=Path, required=True)
-    parser.add_argument("--test", type=Path, required=True)
+    parser.add_argument("--train", type=Path)
+    for part in PARTS:
+        parser.add_argument(f"--{part}", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--weights", type=Path, help="MobileNetV2 as a TensorFlow Lite file")
     parser.add_argument("--steps", type=int, default=STEPS)
@@ -334,17 +345,20 @@ def main() -> None:
     parser.add_argument("--report", action="store_true")
     options = parser.parse_args()
     if options.report:
-        report(options.out)
+        for part in PARTS:
+            report(options.out, part)
         return
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
     references, _ = read_references(options.train, base())
-    asked, _ = read_references(options.test, replace(base(), split="test_s"))
+    tests = {
+        part: read_references(getattr(options, part), replace(base(), split=split))[0] for part, split in PARTS.items()
+    }
     if not (options.out / START).exists():
         begin(references, options.weights, options.out / START)
     for seed in options.seeds:
         for name in options.only.split("|") if options.only else ROWS:
-            run(name, options, seed=seed, material=(references, asked))
+            run(name, options, seed=seed, references=references, tests=tests)
 
 
 if __name__ == "__main__":
