@@ -52,7 +52,7 @@ from auscult.train.rris.trainer import Trainer
 
 SIDE: Final = 96
 STEPS: Final = 500
-START_STEPS: Final = 900
+START_STEPS: Final = 500
 SEEDS: Final = (0, 1, 2)
 MOST_PICTURES: Final = 200
 MOST_FALSE: Final = 6

@@ -31,15 +31,15 @@ TABLES = ("general", "general__seen", "general__unseen", "general_kinds")
 HEAD = """\
 # Quality card: {name}
 
-A RefSegformer (Wu et al. 2024) with small encoders of our own, trained from nothing: it paints what a sentence names,
-or nothing where that is not there. `auscult run rris --model refsegformer-small` asks it, without torch.
+A RefSegformer (Wu et al. 2024) with small encoders, trained on drawn scenes: it paints what a sentence names, or
+nothing where that is not there. `auscult run rris --model refsegformer-small` asks it, without torch.
 [The network and its training](../refsegformer.md).
 
 Generated from the card's JSON by `python tools/refsegformer_card.py`; do not edit.
 
 ## What it must not be used for
 
-- Photographs: it was trained on drawn scenes alone, and no photograph was measured.
+- Photographs: it was trained on drawn scenes alone.
 - Sentences that sound or motion decide: it sees one silent picture.
 - Words that it never learned, which are all one unknown word: `report.html` of a run shows what it misses so.
 - Deciding that something is there, or is not, where a wrong answer does harm: see mRR below.
@@ -49,7 +49,7 @@ Generated from the card's JSON by `python tools/refsegformer_card.py`; do not ed
 {made}
 
 Learned from {references:,} references, {without_false:,} of them without a false sentence. Scenes are drawn; no
-photograph, annotation or weight of others is in it.
+photograph and no annotation of others is in it. {begun}
 
 ## Training
 
@@ -65,6 +65,10 @@ photograph, annotation or weight of others is in it.
 
 {files}
 """
+BEGUN = {
+    "mobile": "The vision encoder began with public weights, MobileNetV2 of ImageNet-1k\n"
+    "(tf2_mobilenet_v2_1.0_224_ptq.tflite, google-coral/test_data at 104342d2d3, Apache-2.0), and was trained on."
+}
 
 
 def main() -> int:
@@ -126,6 +130,7 @@ def page(known: dict[str, Any]) -> str:
     parts = [
         HEAD.format(
             name=NAME,
+            begun=BEGUN.get(training["plan"]["design"]["vision"], "No weight of others is in it."),
             made=_listed(f"`{one}`" if one.startswith("auscult ") else one for one in known["made"]),
             plan=json.dumps(training["plan"]),
             side=training["plan"]["design"]["side"],

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from auscult.nets.refsegformer.decoder import DeformableLayer
 from auscult.nets.refsegformer.encoders import SmallText, SmallVision
-from auscult.nets.refsegformer.losses import existence_loss, segmentation_loss, total_loss
+from auscult.nets.refsegformer.losses import choosing_loss, existence_loss, segmentation_loss, total_loss
 from auscult.nets.refsegformer.network import RefSegformer
 from auscult.nets.refsegformer.settings import Design
 from auscult.nets.refsegformer.vltf import Attention
@@ -59,6 +59,8 @@ def asked() -> tuple[Tensor, Tensor]:
         {"fusion": "pwan"},
         {"fusion": "pwan", "existence": "tokens"},
         {"decoder": "deformable"},
+        {"places": True},
+        {"places": True, "fusion": "pwan"},
     ],
 )
 def test_every_parameter_of_every_option_learns(options: dict[str, Any]) -> None:
@@ -101,6 +103,31 @@ def test_the_release_weighs_negative_sentences_apart() -> None:
     exists = torch.tensor([True, False, False])
     weighed = segmentation_loss([masks], truth, exists=exists, negatives=0.4)
     assert float(weighed) == pytest.approx(positive + 0.4 * negative, abs=1e-6)
+
+
+def test_an_object_is_chosen_among_those_of_its_picture_alone() -> None:
+    """Two pictures of two sentences; of the first, objects of mean logits 2 and 0; the last sentence is negative."""
+    picture = torch.tensor([[2.0, 2.0], [0.0, 0.0]])
+    masks = torch.stack([torch.zeros(4, 2, 2), picture.expand(4, 2, 2)], dim=1)
+    objects = torch.tensor([[[1, 1], [0, 0]], [[0, 0], [1, 1]], [[1, 0], [1, 0]]]).bool()
+    of, chosen = torch.tensor([0, 0, 1]), torch.tensor([0, 1, 2, -1])
+    right, wrong, alone = math.log(1 + math.exp(-2)), math.log(1 + math.exp(2)), 0.0
+    found = choosing_loss([masks, masks], objects, of, chosen=chosen, each=2)
+    assert float(found) == pytest.approx((right + wrong + alone) / 3, abs=1e-6)
+    assert float(choosing_loss([masks], objects, of, chosen=torch.full((4,), -1), each=2)) == 0
+
+
+def test_sentences_of_one_picture_are_answered_as_each_by_itself() -> None:
+    net = network().eval()
+    pictures, ids = asked()
+    ids, known = torch.cat([ids, ids.flip(0)]), torch.cat([KNOWN, KNOWN.flip(0)])
+    with torch.no_grad():
+        together = net(pictures, ids, known)
+        each = net(pictures[[0, 0, 1, 1]], ids, known)
+    assert torch.allclose(together.masks[0], each.masks[0], atol=1e-5)
+    assert together.existence is not None
+    assert each.existence is not None
+    assert torch.allclose(together.existence, each.existence, atol=1e-5)
 
 
 @pytest.mark.parametrize("fusion", ["vltf", "pwan"])

@@ -101,6 +101,30 @@ def test_each_reference_is_shown_once_an_epoch_by_turns_true_and_false(refer: tu
     assert np.array_equal(pictures, feed.batch(1).pictures)
 
 
+def test_a_picture_is_shown_with_several_sentences_half_of_them_false(refer: tuple[Path, Path]) -> None:
+    plan = read_plan("small")
+    plan = replace(plan, design=replace(plan.design, side=64), batch=8, sentences=4, choosing=1.0)
+    references, _ = read_references(refer[0], plan, images=refer[1])
+    feed = Feed(references, plan, seed=3)
+    assert feed.each == 4  # eight pictures, two at once
+    seen = []
+    for number in range(feed.each):
+        batch = feed.batch(number)
+        assert batch.exists.tolist() == [True, True, False, False] * 2
+        assert batch.of.tolist() == [0, 0, 1, 1]  # both things of each picture
+        assert np.array_equal(batch.truth[batch.exists], batch.objects[batch.chosen[batch.exists]])
+        assert not batch.truth[~batch.exists].any()
+        for at, text in enumerate(batch.texts):
+            colours = batch.pictures[at // 4][batch.truth[at]]
+            assert not len(colours) or np.abs(np.median(colours, axis=0) - COLOURS[text.split()[-2]]).max() < 30
+        seen += [picture.tobytes() for picture in batch.pictures]
+    assert len(set(seen)) == 8
+    torch.manual_seed(0)
+    trainable = build("refsegformer", plan, ["the red box"] * 2)
+    parts = Trainer(trainable, feed, seed=0, steps=4).learn(feed.batch(0))
+    assert parts["loss"] == pytest.approx(parts["masks"] + parts["existence"] + parts["choosing"], rel=1e-5)
+
+
 def test_text_prompt_joins_the_sentences_of_a_reference(refer: tuple[Path, Path]) -> None:
     plan = replace(read_plan("small"), text_prompt=True, positives_only=True, batch=4)
     references, _ = read_references(refer[0], plan, images=refer[1])

@@ -50,6 +50,34 @@ def existence_loss(logits: Tensor, exists: Tensor) -> Tensor:
     return functional.binary_cross_entropy_with_logits(logits.float(), exists.float())
 
 
+def choosing_loss(masks: Sequence[Tensor], objects: Tensor, of: Tensor, *, chosen: Tensor, each: int) -> Tensor:
+    """How much a sentence's object stands out among the objects of its picture: not in the paper.
+
+    Of each mask, the mean logit of the target over an object is that object's; the loss is the cross-entropy of the
+    right one, a mean over sentences and masks. A mask can be learned without reading, since most of it is the outline
+    of some object; this cannot.
+
+    Args:
+        masks: Logits (n, 2, h, w), picture by picture.
+        objects: Bool (k, H, W), all objects of all pictures.
+        of: Of each object its picture, int64 (k,).
+        chosen: Of each sentence the number of its object, int64 (n,), or -1 for a negative one, which has no part.
+        each: Sentences of a picture.
+    """
+    there = chosen >= 0
+    if not there.any():
+        return masks[0].sum() * 0
+    others = torch.arange(len(chosen), device=of.device)[:, None] // each != of[None]
+    losses = []
+    for mask in masks:
+        logits = (mask[:, 1] - mask[:, 0]).float()
+        cover = functional.adaptive_avg_pool2d(objects.float()[:, None], (mask.shape[2], mask.shape[3]))[:, 0]
+        summed = torch.einsum("nhw,khw->nk", logits, cover)
+        means = summed / cover.sum(dim=(1, 2)).clamp(min=torch.finfo(torch.float32).eps)
+        losses.append(functional.cross_entropy(means.masked_fill(others, -1e4)[there], chosen[there]))
+    return torch.stack(losses).mean()
+
+
 def total_loss(segmentation: Tensor, existence: Tensor | None, *, gamma: float = GAMMA) -> Tensor:
     """Eq. 8."""
     return segmentation if existence is None else segmentation + gamma * existence

@@ -31,8 +31,8 @@ class Segmenter(Protocol):
         """Segment.
 
         Args:
-            pictures: RGB in 0..1, (n, 3, side, side).
-            ids: Tokens, int64 (n, t).
+            pictures: RGB in 0..1, (p, 3, side, side).
+            ids: Tokens, int64 (n, t): n / p sentences of the first picture, then those of the next.
             known: Which of them are no padding, bool (n, t).
         """
         ...
@@ -92,8 +92,9 @@ class RefSegformer(nn.Module):
         self.head = ExistenceHead(width, tokens=tokens, design=design) if design.existence != "none" else None
 
     def forward(self, pictures: Tensor, ids: Tensor, known: Tensor) -> Segmentation:
-        """As ``Segmenter`` says."""
-        return self.answer(self.stem(pictures), ids, known)
+        """As ``Segmenter`` says; what hangs on the picture alone is computed once a picture."""
+        each = len(ids) // len(pictures)
+        return self.answer([one.repeat_interleave(each, dim=0) for one in self.stem(pictures)], ids, known)
 
     def stem(self, pictures: Tensor) -> list[Tensor]:
         """V_1 up to the first fused stage: all that hangs on the picture alone."""

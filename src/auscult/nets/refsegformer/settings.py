@@ -36,6 +36,8 @@ class Design:
         memory: Memory tokens of a VLTF.
         blank: Blank tokens of a VLTF.
         memory_reads: What memory tokens attend to: the text that has seen the picture (paper), or the text (release).
+        places: Whether a fusion's positions know where they are, as two channels beside V_i. Not in the paper; a
+            convolution knows hardly more than its borders.
         decoder: ``fpn`` (Eq. 4), or ``deformable``: six layers of deformable attention before one mask
             (Table 6); or ``none``: no masks, a classifier of existence alone, as the two-stage baseline has.
         decoder_tokens: Whether the FPN attends to the tokens once more where a VLTF was; the paper is silent, the
@@ -59,6 +61,7 @@ class Design:
     memory: int = 20
     blank: int = 10
     memory_reads: MemoryReads = "vision_text"
+    places: bool = False
     decoder: Decoder = "fpn"
     decoder_tokens: bool = True
     decoder_input: Literal["fused", "sum"] = "fused"

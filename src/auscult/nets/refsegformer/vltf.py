@@ -57,7 +57,8 @@ class Vltf(nn.Module):
     def __init__(self, width: int, design: Design, *, leads_on: bool) -> None:
         super().__init__()
         heads = width // design.head_width
-        self.vision = nn.Sequential(nn.Conv2d(width, width, 1), nn.BatchNorm2d(width))
+        self.places = design.places
+        self.vision = nn.Sequential(nn.Conv2d(width + 2 * self.places, width, 1), nn.BatchNorm2d(width))
         self.text = nn.Linear(design.text_width, width)
         self.memory = nn.Parameter(torch.empty(1, design.memory, width).normal_(std=0.5))
         self.blank = nn.Parameter(torch.empty(1, design.blank, width).normal_(std=0.5))
@@ -71,7 +72,7 @@ class Vltf(nn.Module):
 
     def forward(self, vision: Tensor, text: Tensor, known: Tensor) -> Fused:
         """Fuse V_i (n, c, h, w) with words (n, t, d), of which ``known``, bool (n, t), are no padding."""
-        seen = flat(self.vision(vision))
+        seen = flat(self.vision(placed(vision) if self.places else vision))
         words = self.text(text)
         if self.look is not None:
             words = self.norms[1](self.look(words, seen)[0])
@@ -90,8 +91,10 @@ class Pwan(nn.Module):
 
     def __init__(self, width: int, design: Design, *, leads_on: bool) -> None:
         super().__init__()
-        self.vision = nn.Sequential(nn.Conv2d(width, width, 1), nn.GELU())
-        self.query = nn.Sequential(nn.Conv2d(width, width, 1), nn.InstanceNorm2d(width))
+        self.places = design.places
+        entering = width + 2 * self.places
+        self.vision = nn.Sequential(nn.Conv2d(entering, width, 1), nn.GELU())
+        self.query = nn.Sequential(nn.Conv2d(entering, width, 1), nn.InstanceNorm2d(width))
         self.key = nn.Linear(design.text_width, width)
         self.value = nn.Linear(design.text_width, width)
         self.read = nn.Sequential(nn.Conv2d(width, width, 1), nn.InstanceNorm2d(width))
@@ -101,6 +104,7 @@ class Pwan(nn.Module):
 
     def forward(self, vision: Tensor, text: Tensor, known: Tensor) -> Fused:
         """Fuse as ``Vltf`` does; the tokens are the words."""
+        vision = placed(vision) if self.places else vision
         query, key, value = flat(self.query(vision)), self.key(text), self.value(text)
         scores = torch.matmul(query * query.shape[2] ** -0.5, key.transpose(1, 2))
         scores = scores.masked_fill(~known[:, None], torch.finfo(scores.dtype).min)
@@ -115,9 +119,16 @@ class Pwan(nn.Module):
 def added_norm(width: int, design: Design) -> nn.BatchNorm2d:
     """A batch norm of what is added; beside a pretrained encoder its gain begins at 0, which disturbs nothing."""
     norm = nn.BatchNorm2d(width)
-    if design.vision != "small":
+    if design.vision == "swin":
         nn.init.zeros_(norm.weight)
     return norm
+
+
+def placed(given: Tensor) -> Tensor:
+    """Maps (n, c, h, w) with two channels more, x and y in -1..1."""
+    n, _, high, wide = given.shape
+    y, x = (torch.linspace(-1, 1, length, dtype=given.dtype, device=given.device) for length in (high, wide))
+    return torch.cat([given, x[None, None, None].expand(n, 1, high, wide), y[:, None].expand(n, 1, high, wide)], dim=1)
 
 
 def flat(given: Tensor) -> Tensor:

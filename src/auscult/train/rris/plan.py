@@ -45,6 +45,10 @@ class Plan:
         coarse: Lambda of Eq. 5.
         foreground: What a pixel of the target counts beside one of the background, see ``segmentation_loss``.
         gamma: Of Eq. 8.
+        sentences: Sentences that a picture is shown with at once, half of them false, so that the same picture is to be
+            painted in several ways; ``batch`` counts sentences, an epoch shows each picture. With 1 each reference
+            is shown by itself, as in the paper.
+        choosing: Weight of ``choosing_loss``; for small networks.
         negatives: None, or the release's weight of negative sentences, see ``segmentation_loss``.
         positives_only: Negative sentences are left out: regular referring segmentation.
         text_prompt: All sentences of a reference are joined to one (Fig. 8); so are its negative ones.
@@ -70,6 +74,8 @@ class Plan:
     coarse: _Share = LAMBDA
     foreground: _Positive = 1.0
     gamma: _Share = GAMMA
+    sentences: _Count = 1
+    choosing: _Share = 0.0
     negatives: _Share | None = None
     positives_only: bool = False
     text_prompt: bool = False

@@ -6,7 +6,8 @@ A reference is an object of a picture or clip. Each epoch shows one of its sente
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -27,7 +28,7 @@ from auscult.nets.refsegformer.view import squeezed
 from auscult.rng import generator
 from auscult.suites.scene_source import shown_instances
 from auscult.train.rris.plan import Plan
-from auscult.types import Instance, Moment
+from auscult.types import Instance, MaskRef, Moment
 
 TRIES: Final = 50
 """Unreadable pictures in a row that end a training."""
@@ -46,12 +47,15 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Batch:
-    """References, each with one sentence."""
+    """Pictures, each with as many sentences as the others."""
 
-    pictures: NDArray[np.uint8]  # (n, side, side, 3), RGB
+    pictures: NDArray[np.uint8]  # (p, side, side, 3), RGB
+    texts: tuple[str, ...]  # n, picture by picture
     truth: NDArray[np.bool_]  # (n, side, side), empty for a false sentence
-    texts: tuple[str, ...]
     exists: NDArray[np.bool_]  # (n,)
+    objects: NDArray[np.bool_]  # (k, side, side), what sentences are about; with `choosing` all objects
+    of: NDArray[np.int64]  # (k,), of each object the picture
+    chosen: NDArray[np.int64]  # (n,), of each sentence the object, or -1
 
 
 def read_references(source: Path, plan: Plan, *, images: Path | None = None) -> tuple[list[Reference], InstanceListing]:
@@ -111,52 +115,124 @@ class Feed:
 
     def __init__(self, references: Sequence[Reference], plan: Plan, *, seed: int) -> None:
         self.references, self.plan, self.seed = references, plan, seed
-        self.each = max(1, len(references) // plan.batch)
+        self._seen: dict[Path, list[tuple[Reference, MaskRef | None]]] = {}
+        for one in references:
+            for moment in one.moments:
+                if one.false or moment.target is not None:
+                    self._seen.setdefault(moment.frame, []).append((one, moment.target))
+        self._units = tuple(references) if plan.sentences == 1 else tuple(self._seen)
+        self._pictures = max(1, plan.batch // plan.sentences)
+        self.each = max(1, len(self._units) // self._pictures)
         self.steps = self.each * plan.epochs
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> Batch:
         """A batch by its number: the part of it that one of several processes computes."""
         epoch, at = divmod(number, self.each)
-        order = generator(self.seed, "rris", "order", epoch).permutation(len(self.references))
-        size = self.plan.batch
+        order = generator(self.seed, "rris", "order", epoch).permutation(len(self._units))
+        size = self._pictures
         chosen = np.take(order, np.arange(at * size, (at + 1) * size), mode="wrap")[process::processes]
         rng = generator(self.seed, "rris", "batch", number, process)
         shown = [self._shown(int(which), epoch, rng) for which in chosen]
+        first = np.cumsum([0, *(len(one.objects) for one in shown)])
+        side = self.plan.design.side
+        empty = np.zeros((1, side, side), np.bool_)
+        objects = np.concatenate([empty, *(one.objects for one in shown)])
+        numbers = [
+            -1 if number is None else int(first[at]) + number for at, one in enumerate(shown) for number in one.chosen
+        ]
         return Batch(
-            pictures=np.stack([one[0] for one in shown]),
-            truth=np.stack([one[1] for one in shown]),
-            texts=tuple(one[2] for one in shown),
-            exists=np.array([one[3] for one in shown], dtype=np.bool_),
+            pictures=np.stack([one.picture for one in shown]),
+            texts=tuple(text for one in shown for text in one.texts),
+            truth=objects[np.array(numbers) + 1],
+            exists=np.array(numbers) >= 0,
+            objects=objects[1:],
+            of=np.repeat(np.arange(len(shown)), [len(one.objects) for one in shown]),
+            chosen=np.array(numbers, np.int64),
         )
 
-    def _shown(
-        self, which: int, epoch: int, rng: np.random.Generator
-    ) -> tuple[NDArray[np.uint8], NDArray[np.bool_], str, bool]:
-        """A reference in an epoch; where its picture cannot be read, another one."""
+    def _shown(self, which: int, epoch: int, rng: np.random.Generator) -> _Shown:
+        """A reference or a picture in an epoch; where it cannot be read, another one."""
         for _ in range(TRIES):
-            reference = self.references[which]
+            unit = self._units[which]
             try:
-                return self._drawn(reference, epoch, rng)
+                return (
+                    self._of_reference(unit, epoch, rng) if isinstance(unit, Reference) else self._of_picture(unit, rng)
+                )
             except (AuscultError, cv2.error):
-                which = int(rng.integers(len(self.references)))
+                which = int(rng.integers(len(self._units)))
         raise InputError(f"{TRIES} references in a row cannot be read", hint="are the pictures where the data says?")
 
-    def _drawn(
-        self, reference: Reference, epoch: int, rng: np.random.Generator
-    ) -> tuple[NDArray[np.uint8], NDArray[np.bool_], str, bool]:
+    def _of_reference(self, reference: Reference, epoch: int, rng: np.random.Generator) -> _Shown:
         first = int(generator(self.seed, "rris", "first", reference.id).integers(2))
         true = bool((first + epoch) % 2) if reference.true and reference.false else bool(reference.true)
-        texts = reference.true if true else reference.false
-        text = " ".join(texts) if self.plan.text_prompt else texts[int(rng.integers(len(texts)))]
-        side = self.plan.design.side
+        text = self._text(reference, rng, true=true)
         moments = [one for one in reference.moments if one.target is not None] if true else reference.moments
         for at in rng.permutation(len(moments)).tolist():
-            frame = read_frame(moments[at].frame)
-            target = moments[at].target if true else None
-            mask = read_mask(target, size=(frame.shape[0], frame.shape[1])).mask if target is not None else None
-            if mask is None or mask.any():
-                return squeezed(frame, side), truth(mask, side), text, true
+            picture, objects = self._looked(moments[at].frame, wanted={reference.id} if true else set())
+            if not true or reference.id in objects:
+                return _Shown.of(picture, objects, [(text, reference.id if true else None)])
         raise InputError(f"{reference.id} is seen in none of its frames")
+
+    def _of_picture(self, path: Path, rng: np.random.Generator) -> _Shown:
+        """As many sentences as the plan says, of the references by turns; half of them, rounded down, false."""
+        seen = [one for one, _ in self._seen[path]]
+        picture, objects = self._looked(path, wanted={one.id for one in seen})
+        true = [one for one in seen if one.true and one.id in objects]
+        false = [one for one in seen if one.false]
+        count = self.plan.sentences // 2 if true else self.plan.sentences
+        counts = (self.plan.sentences - count, count) if false else (self.plan.sentences, 0)
+        if not true and not false:
+            raise InputError("no object is seen", path=path)
+        asked = [
+            (self._text(kept[at], rng, true=kept is true), kept[at].id if kept is true else None)
+            for kept, count in zip((true, false), counts, strict=True)
+            for at in np.resize(rng.permutation(len(kept)), count).tolist()
+        ]
+        return _Shown.of(picture, objects, asked)
+
+    def _text(self, reference: Reference, rng: np.random.Generator, *, true: bool) -> str:
+        texts = reference.true if true else reference.false
+        return " ".join(texts) if self.plan.text_prompt else texts[int(rng.integers(len(texts)))]
+
+    def _looked(
+        self, path: Path, *, wanted: AbstractSet[str]
+    ) -> tuple[NDArray[np.uint8], dict[str, NDArray[np.bool_]]]:
+        """A picture, and by reference the masks that are wanted, or all with ``choosing``; none that is empty."""
+        side = self.plan.design.side
+        frame = read_frame(path)
+        size = (frame.shape[0], frame.shape[1])
+        masks = {
+            one.id: read_mask(target, size=size).mask
+            for one, target in self._seen.get(path, ())
+            if target is not None and (one.id in wanted or self.plan.choosing)
+        }
+        return squeezed(frame, side), {name: truth(mask, side) for name, mask in masks.items() if mask.any()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Shown:
+    """A picture with sentences."""
+
+    picture: NDArray[np.uint8]
+    objects: NDArray[np.bool_]
+    texts: tuple[str, ...]
+    chosen: tuple[int | None, ...]
+
+    @classmethod
+    def of(
+        cls,
+        picture: NDArray[np.uint8],
+        objects: Mapping[str, NDArray[np.bool_]],
+        asked: Sequence[tuple[str, str | None]],
+    ) -> _Shown:
+        """Sentences, each with the reference that it is true of."""
+        numbers = {name: number for number, name in enumerate(objects)}
+        return cls(
+            picture=picture,
+            objects=np.array([*objects.values()], np.bool_).reshape(-1, *picture.shape[:2]),
+            texts=tuple(text for text, _ in asked),
+            chosen=tuple(None if name is None else numbers[name] for _, name in asked),
+        )
 
 
 def truth(mask: NDArray[np.bool_] | None, side: int) -> NDArray[np.bool_]:

@@ -104,7 +104,7 @@ class ClipSegSegmenter(nn.Module):
     def forward(self, pictures: Tensor, ids: Tensor, known: Tensor) -> Segmentation:
         """As ``Segmenter`` says; its one logit a pixel is that of the target beside a background of 0."""
         meant = self.model.get_conditional_embeddings(batch_size=len(ids), input_ids=ids, attention_mask=known.long())
-        pixels = (pictures - self.mean) / self.std
+        pixels = ((pictures - self.mean) / self.std).repeat_interleave(len(ids) // len(pictures), dim=0)
         logits = self.model(pixel_values=pixels, conditional_embeddings=meant).logits
         logits = logits.reshape(len(ids), 1, *pictures.shape[2:])
         return Segmentation([torch.cat([torch.zeros_like(logits), logits], dim=1)])

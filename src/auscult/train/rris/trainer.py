@@ -17,7 +17,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 from auscult.errors import InputError, OutputError, UsageError
-from auscult.nets.refsegformer.losses import existence_loss, segmentation_loss, total_loss
+from auscult.nets.refsegformer.losses import choosing_loss, existence_loss, segmentation_loss, total_loss
 from auscult.record.codec import to_json
 from auscult.rng import generator
 from auscult.train.rris.plan import Plan
@@ -91,7 +91,7 @@ class Trainer:
         return bool(self.accelerator.reduce(torch.tensor(float(flag), device=self.accelerator.device), "sum") > 0)
 
     def losses(self, batch: Any) -> dict[str, torch.Tensor]:
-        """Eqs. 5, 7 and 8 of a batch."""
+        """Eqs. 5, 7 and 8 of a batch, and what the plan adds to them."""
         device, plan = self.accelerator.device, self.plan
         ids, known = (value.to(device) for value in self.trainable.read(batch.texts))
         pictures = torch.from_numpy(batch.pictures).to(device).permute(0, 3, 1, 2).float() / 255
@@ -107,7 +107,15 @@ class Trainer:
         )
         existence = None if found.existence is None else existence_loss(found.existence, exists)
         parts = {"loss": total_loss(masks, existence, gamma=plan.gamma), "masks": masks}
-        return parts if existence is None else {**parts, "existence": existence}
+        if existence is not None:
+            parts["existence"] = existence
+        if plan.choosing and found.masks:
+            objects, of, chosen = (torch.from_numpy(one).to(device) for one in (batch.objects, batch.of, batch.chosen))
+            parts["choosing"] = choosing_loss(
+                found.masks, objects, of, chosen=chosen, each=len(chosen) // len(pictures)
+            )
+            parts["loss"] = parts["loss"] + plan.choosing * parts["choosing"]
+        return parts
 
     def save(self, path: Path) -> None:
         """Write the state, whole or not at all."""
