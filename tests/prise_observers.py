@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.layouts.avibench import AviEntry, read_data, task_folder
+from auscult.cases.layouts.avibench import CONFIRMATION, AviEntry, read_data, task_folder
 from auscult.media.frames import read_frame
 from auscult.media.sound import read_sound
 from auscult.media.video import read_frames
@@ -329,27 +329,27 @@ def answered(folder: Path, entry: AviEntry) -> str:
     home = folder / task_folder("sensation", entry.folder)
     video = None if entry.video is None else np.stack([one.frame for one in read_frames(home / entry.video)])
     sound = read_sound(home / entry.sounds[0]).samples[0] if entry.sounds else None
+    picture = read_frame(home / entry.images[0]) if entry.images else None
+    if entry.id.startswith(CONFIRMATION):
+        there = spans(sound, pause_s=0.1) if sound is not None else figure(video[0] if video is not None else picture)
+        return "yes" if np.any(there) else "no"
     if video is not None:
         return VIDEOS[entry.subtask](video) if sound is None else BOTH[entry.subtask](video, sound)
-    return (
-        SOUNDS[entry.subtask](sound)
-        if sound is not None
-        else PICTURES[entry.subtask](read_frame(home / entry.images[0]))
-    )
+    return SOUNDS[entry.subtask](sound) if sound is not None else PICTURES[entry.subtask](picture)
 
 
 def answers(folder: Path) -> Iterator[tuple[AviEntry, str]]:
-    """Every question, confirmations left out, with the observer's answer."""
+    """Every question and confirmation with the observer's answer."""
     for name in FOLDERS:
         for entry in read_data(folder / task_folder("sensation", name) / "data.json"):
-            if not entry.id.startswith("pre_"):
-                yield entry, answered(folder, entry)
+            yield entry, answered(folder, entry)
 
 
 def main(folder: Path) -> None:
     right: dict[str, list[bool]] = {}
     for entry, answer in answers(folder):
-        right.setdefault(entry.subtask, []).append(answer == entry.answer)
+        kind = "confirmations" if entry.id.startswith(CONFIRMATION) else entry.subtask
+        right.setdefault(kind, []).append(answer == entry.answer)
         if answer != entry.answer:
             print(f"{entry.id}: {answer!r}, truth {entry.answer!r}")
     for kind, found in right.items():

@@ -1,4 +1,4 @@
-"""Write the contact sheets of docs/prise.md: stimuli of each type of question, as `auscult make prise` draws them.
+"""Write the contact sheets and the table of docs/prise.md: questions of each type, as `auscult make prise` draws them.
 
 `python tools/prise_sheets.py` writes docs/images/prise/; sounds are spectrograms, of videos some frames are shown.
 """
@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from auscult.scenes.primitives.base import Stimulus, StimulusKind
+from auscult.scenes.primitives.base import NOT_SURE, Stimulus, StimulusKind
 from auscult.scenes.primitives.kinds import KINDS
 from auscult.scenes.primitives.questions import stimulus, true_answer
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "docs" / "images" / "prise"
+DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
+FOLDER: Final = DOCS / "images" / "prise"
+PAGE: Final = DOCS / "prise.md"
+BEGIN, END = "<!-- types -->", "<!-- /types -->"
 SEED: Final = 0
 SHOWN: Final = 6
 CELL: Final = 96
@@ -28,6 +31,24 @@ GAP: Final = 6
 NAMES: Final = 110
 
 Pixels = NDArray[np.uint8]
+
+
+def table() -> str:
+    """The types as Markdown, with the shares of the default run."""
+    rows = ["| task | type | question | answers | questions | chance | yes |", "|---|---|---|---|---|---|---|"]
+    for kind in KINDS.values():
+        true = [true_answer(kind, index, seed=SEED) for index in range(kind.count)]
+        there = sum(answer not in {NOT_SURE, "0"} for answer in true) / len(true)
+        answers = ", ".join(kind.options) if kind.options else f"0 to {kind.numbers - 1}"
+        numbers = f"{kind.count} | {100 * kind.chance:.1f} % | {100 * there:.0f} %"
+        rows.append(f"| {kind.folder} | {kind.name} | {kind.text} | {answers} | {numbers} |")
+    return "\n".join(rows)
+
+
+def with_table(page: str) -> str:
+    """The page with the table between its marks."""
+    head, _, rest = page.partition(BEGIN)
+    return f"{head}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
 
 
 def sheet(folder: str) -> bytes:
@@ -85,6 +106,7 @@ def _write(canvas: Any, text: str, place: tuple[int, int]) -> None:
 
 
 if __name__ == "__main__":
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in dict.fromkeys(kind.folder for kind in KINDS.values()):
         (FOLDER / f"{name}.webp").write_bytes(sheet(name))

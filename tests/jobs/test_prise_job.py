@@ -13,8 +13,12 @@ from auscult.cases.layouts.avibench import read_data
 from auscult.errors import Mismatch
 from auscult.jobs.options import PriseOptions
 from auscult.jobs.prise import make_prise
+from auscult.outcome import Scored
 from auscult.scenes.primitives.base import NOT_SURE
 from auscult.scenes.primitives.kinds import KINDS
+from auscult.score.answers import double_confirmation
+from auscult.score.replies import Read, read_reply
+from auscult.score.tasks import TASKS
 from small_inputs import tree
 
 pytest.importorskip("av", reason="the extra `video` is not installed")
@@ -71,6 +75,27 @@ def test_only_the_stimulus_tells_the_questions_of_a_type_apart(made: Path) -> No
     assert all(len(words) == 1 for words in asked.values())
 
 
+def test_a_reply_with_the_true_option_scores_full(made: Path) -> None:
+    """Options, answers and confirmations have the form in which replies are read and scored."""
+    for task in (task for task in TASKS.values() if task.confirmed):
+        entries = [one for name in task.folders for one in read_data(made / "levels/sensation" / name / "data.json")]
+        truths, replies = {}, {}
+        for entry in entries:
+            listed = task.answer == "option list"
+            words = [word for option in entry.options for word in option.strip("#").split(";")]
+            found = read_reply(f"#{entry.answer}#" if listed else entry.answer, task.answer, words=words)
+            assert isinstance(found, Read)
+            assert found.path == "strict"
+            truths[entry.id], replies[entry.id] = entry.answer.split(";") if listed else entry.answer, found.answer
+        formal = [name for name in truths if not name.startswith("pre_")]
+        score = double_confirmation(
+            [(replies[name], replies[f"pre_{name}"]) for name in formal],
+            [(truths[name], truths[f"pre_{name}"]) for name in formal],
+        )
+        assert isinstance(score["with"], Scored)
+        assert score["with"].value == 1.0
+
+
 def test_reviewers_see_a_tenth_then_quarters_of_all_types(made: Path) -> None:
     with (made / "review.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -92,4 +117,5 @@ def test_an_observer_is_right_in_99_of_100_of_each_type(tmp_path: Path) -> None:
     summary, _ = make_prise(PriseOptions(out=tmp_path / "whole", workers=2))
     assert summary.ok == 1045
     wrong = [entry.subtask for entry, answer in prise_observers.answers(tmp_path / "whole") if answer != entry.answer]
+    assert not (tmp_path / "whole" / "errors.jsonl").exists()
     assert all(wrong.count(kind.name) <= 0.01 * kind.count for kind in KINDS.values())
