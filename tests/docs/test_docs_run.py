@@ -81,7 +81,14 @@ def _plain(line: str) -> str:
     return re.sub(r"\d+(\.\d+)?", "#", " ".join(line.replace("─", " ").split()))
 
 
-PAGES = [pytest.param(page, marks=pytest.mark.slow) if page.name in LONG else page for page in WRITTEN]
+VIDEO = frozenset({"prise.md"})
+"""Pages whose commands need the extra `video`."""
+PAGES = [
+    pytest.param(
+        page, marks=pytest.mark.slow if page.name in LONG else pytest.mark.extra_video if page.name in VIDEO else ()
+    )
+    for page in WRITTEN
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
