@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from auscult.arrays.resampling import resampled
 from auscult.media.sound import read_sound
 from auscult.rng import generator
 from auscult.stress import sound as stress
 from auscult.stress.sound.air_absorption import STRESSOR as AIR
 from auscult.stress.sound.air_absorption import AirParams, absorption
 from auscult.stress.sound.base import AudioInfo
-from auscult.stress.sound.convolution import convolve, resampled
+from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.impulse_response import ImpulseResponse, ResponseParams
 from auscult.stress.sound.room_reverberation import LEAD, Room, RoomParams, RoomReverberation, absorption_for, response
 from auscult.types import Samples

@@ -8,7 +8,7 @@ the seventh digit.
 from __future__ import annotations
 
 from collections import deque
-from math import ceil, gcd, log2
+from math import ceil, log2
 from typing import Final, TypeAlias
 
 import cv2
@@ -25,12 +25,6 @@ _SHORTEST: Final = 16_384
 _LONG: Final = 32_768
 _LONGEST: Final = 131_072
 _VERY_LONG: Final = 250_000
-_RINGING: Final = 256  # samples of silence behind a sound that is resampled
-
-
-def power_of_two(least: int) -> int:
-    """The smallest power of two that is no less."""
-    return 1 << max(0, least - 1).bit_length()
 
 
 def sounds_of(spectra: Spectra) -> Samples:
@@ -120,32 +114,3 @@ def _fill(block: Samples, channel: Samples, start: int) -> None:
     block[:before] = 0.0
     block[before : before + covered.size] = covered
     block[before + covered.size :] = 0.0
-
-
-def resampled(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
-    """A sound at another rate, aligned: what is at t seconds stays there.
-
-    From float32 (channels, samples) to float32 (channels, ceil(samples * wanted_hz / rate_hz)). Frequencies up to 95 %
-    of the lower rate's half are kept, the rest fades out.
-    """
-    common = gcd(rate_hz, wanted_hz)
-    into, out_of = wanted_hz // common, rate_hz // common
-    samples = sound.shape[1]
-    # Silence behind the end keeps it from ringing into the beginning.
-    turns = 2 * _smooth(ceil((samples / out_of + _RINGING / min(into, out_of)) / 2))
-    kept = turns * min(into, out_of) // 2 + 1
-    spectra = np.fft.rfft(sound, turns * out_of, axis=1)[:, :kept] * _fading(kept)
-    output = np.fft.irfft(spectra, turns * into, axis=1) * np.float32(into / out_of)
-    return np.ascontiguousarray(output[:, : ceil(samples * wanted_hz / rate_hz)], dtype=np.float32)
-
-
-def _smooth(least: int) -> int:
-    """The smallest number of the form 2^k, 3 * 2^k, 5 * 2^k or 9 * 2^k that is no less."""
-    return min(factor * power_of_two(ceil(least / factor)) for factor in (1, 3, 5, 9))
-
-
-def _fading(bins: int) -> NDArray[np.float32]:
-    """1 up to 95 %, then half a cosine down to 0."""
-    position = np.arange(bins, dtype=np.float32) / np.float32(max(1, bins - 1))
-    fading: NDArray[np.float32] = 0.5 + 0.5 * np.cos(np.float32(np.pi) * np.clip(20.0 * position - 19.0, 0.0, 1.0))
-    return fading

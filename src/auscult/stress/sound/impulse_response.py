@@ -17,9 +17,10 @@ from typing import Final
 
 import numpy as np
 
+from auscult.arrays.resampling import power_of_two
 from auscult.stress.perturbation import Constant, Perturbs, SeedParams, Share
 from auscult.stress.sound.base import SoundStressor
-from auscult.stress.sound.convolution import convolve, power_of_two
+from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.noise_makers import moving
 from auscult.types import Metadata, Samples
 

@@ -21,10 +21,10 @@ from typing import Final
 
 import numpy as np
 
+from auscult.arrays.resampling import resampled
 from auscult.media.mp3 import RATES_HZ, nearest_bitrate, through_mp3
 from auscult.stress.perturbation import Params, Perturbs, Range, Share
 from auscult.stress.sound.base import SoundStressor
-from auscult.stress.sound.convolution import resampled
 from auscult.types import Metadata, Samples
 
 # What LAME keeps of two channels at a bitrate: kbit/s, Hz. One channel is given half as much again.

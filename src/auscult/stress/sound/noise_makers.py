@@ -14,7 +14,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.sound.convolution import power_of_two, sounds_of, spectra_of
+from auscult.arrays.resampling import power_of_two
+from auscult.stress.sound.convolution import sounds_of, spectra_of
 from auscult.types import Samples
 
 Spectrum: TypeAlias = NDArray[np.complex64]
