@@ -1,0 +1,114 @@
+"""What an omni model under test is: something that answers a question about pictures, sounds and a video in text.
+
+A model takes files and gives text (``OmniModel``). What runs one knows more, such as where a reply was stored by its
+benchmark's own program: an adapter takes an ``OmniRequest`` and gives an ``OmniReply`` (``OmniPredictor``).
+
+A model may have these attributes too:
+
+===============  ==============================================================================================
+``connections``  how many threads of one process ask it at once; such a model waits for others and needs no worker
+                 processes: ``answer`` is called from all threads
+``boxes``        how it gives boxes, ``ORDER UNIT``: order ``xyxy``, ``yxyx`` or ``xywh``; unit ``share`` of width and
+                 height, ``thousandths`` of them, or ``pixels``. Without it they are what the prompt asks for
+``close``        releases what it holds; called once, when nothing more is asked
+===============  ==============================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Protocol, runtime_checkable
+
+BOXES: Final = "xyxy share"
+"""How boxes are given where a model says nothing of it: as the prompt asks for."""
+
+
+@runtime_checkable
+class OmniModel(Protocol):
+    """Answers questions about what is seen and heard.
+
+    A model holds nothing over from one call to the next that could change an answer.
+    """
+
+    def answer(self, question: str, *, images: Sequence[Path], sounds: Sequence[Path], video: Path | None) -> str:
+        """Answer one question.
+
+        Args:
+            question: The whole text that is sent: how to answer, what may be answered, and what is asked.
+            images: Files of pictures in their order; candidates and frames are told apart by it, from 0.
+            sounds: Files of sounds, likewise.
+            video: A file of a video, or None; its sound, where it has one, is the first of ``sounds``.
+
+        Returns:
+            The reply as it came, a ``CountedText`` where it is known what it cost. An error that is raised is a failed
+            request, which is no answer and enters no score.
+        """
+        ...
+
+
+class CountedText(str):
+    """A reply that says what it cost.
+
+    Attributes:
+        usage: Name to number, such as ``tokens_in``, ``tokens_out``, ``requests`` and ``cost``; summed over a run.
+    """
+
+    __slots__ = ("usage",)
+    usage: Mapping[str, float]
+
+    def __new__(cls, text: str, usage: Mapping[str, float]) -> CountedText:  # noqa: PYI034 - slots and str
+        """A reply with its usage."""
+        made = super().__new__(cls, text)
+        made.usage = MappingProxyType(dict(usage))
+        return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OmniRequest:
+    """One request to a model: a sample under one condition.
+
+    Attributes:
+        id: The sample, unique in the run.
+        condition: ``clean``, or what was taken away.
+        folder: The sample's folder in the released tree, such as ``VSQA_I``.
+        position: Its place in that folder's ``data.json``, from 0: what stored replies are told apart by.
+        question: The whole text that is sent.
+        images: Pictures in their order.
+        sounds: Sounds in their order.
+        video: The video, or None.
+        seed: Of the run, for models that draw.
+    """
+
+    id: str
+    condition: str
+    folder: str
+    position: int
+    question: str
+    images: tuple[Path, ...] = ()
+    sounds: tuple[Path, ...] = ()
+    video: Path | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OmniReply:
+    """The reply of a model."""
+
+    text: str
+    seconds: float  # wall time of the model alone
+    usage: Mapping[str, float] = field(default_factory=dict)
+
+
+class OmniPredictor(Protocol):
+    """A loaded model."""
+
+    def __call__(self, request: OmniRequest) -> OmniReply:
+        """Ask the model; whatever it raises is a failed request."""
+        ...
+
+    def close(self) -> None:
+        """Release its resources; a second call does nothing."""
+        ...
