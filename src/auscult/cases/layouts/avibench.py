@@ -6,14 +6,16 @@
     levels/<stage>/<FOLDER>/input/wavs/...    and images/, videos/; named in data.json as ./input/wavs/...
 
 Folders of the last stage, ``sensation``, have the confirmations of their questions after all of them: the id is
-``pre_`` and that of the question. Answers are texts; of several words they are joined by semicolons.
+``pre_`` and that of the question. A truth is a text, of several words joined by semicolons; class to count, the counts
+as texts; a list of indices; a list of captions; or boxes in pixels, as corner, width and height, with the picture's
+size.
 
 Source: FudanCVL/AVI-Bench at 2ba4eb0b.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -26,6 +28,24 @@ Medium: TypeAlias = Literal["wavs", "images", "videos"]
 DATA: Final = "data.json"
 CONFIRMATION: Final = "pre_"
 _MOST_BYTES: Final = 268_435_456
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AviBoxes:
+    """Boxes of one picture, or of frames of one size.
+
+    Attributes:
+        size: (width, height) in pixels.
+        boxes: Of what sounds (AVL) class and number, ``dog_1``, to its box; of frames (AVLG) ``frame_0`` and so on to
+            the box of what is sought, None where it is not. A box is left, top, width and height in pixels.
+    """
+
+    size: tuple[int, int]
+    boxes: Mapping[str, tuple[int, int, int, int] | None]
+
+
+AviAnswer: TypeAlias = str | tuple[str, ...] | tuple[int, ...] | Mapping[str, int] | AviBoxes
+"""A truth: words, captions, indices from 0, class to count, or boxes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +72,7 @@ class AviEntry:
     prompt: str
     text: str
     options: tuple[str, ...]
-    answer: str
+    answer: AviAnswer
     images: tuple[str, ...] = ()
     sounds: tuple[str, ...] = ()
     video: str | None = None
@@ -114,8 +134,19 @@ def entry_json(entry: AviEntry) -> dict[str, Any]:
             "image_list": [_shown(name) for name in entry.images] or None,
             "audio_list": [_shown(name) for name in entry.sounds] or None,
         },
-        "output": {"pre_answer": truth, "question_answer": entry.answer},
+        "output": {"pre_answer": truth, "question_answer": _answer_json(entry.answer)},
     }
+
+
+def _answer_json(answer: AviAnswer) -> Any:
+    if isinstance(answer, AviBoxes):
+        return {
+            "original_wh": list(answer.size),
+            "bbox": {name: box and list(box) for name, box in answer.boxes.items()},
+        }
+    if isinstance(answer, Mapping):
+        return {name: str(count) for name, count in answer.items()}
+    return answer if isinstance(answer, str) else list(answer)
 
 
 def data_json(entries: Iterable[dict[str, Any]]) -> bytes:

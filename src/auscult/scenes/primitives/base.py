@@ -9,12 +9,13 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.cases.layouts.avi_prompts import NOT_SURE, YES_NO
 from auscult.types import Frame, Samples
 
 Folder: TypeAlias = Literal["ASQA", "VSQA_I", "VSQA_V", "AVSQA"]
 
-NOT_SURE: Final = "not sure"
-YES_NO: Final = ("yes", "no", NOT_SURE)
+__all__ = ["FPS", "NOT_SURE", "RATE_HZ", "SIDE_PX", "YES_NO", "Draw", "Folder", "Stimulus", "StimulusKind"]
+
 RATE_HZ: Final = 16_000
 FPS: Final = 8.0
 SIDE_PX: Final = 256

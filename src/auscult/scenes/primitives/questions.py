@@ -10,18 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from auscult.cases.layouts.avi_prompts import YES_NO, prompt_of
 from auscult.cases.layouts.avibench import CONFIRMATION, AviEntry, Medium, entry_json, media_name, task_folder
 from auscult.media.frames import encode_png
 from auscult.media.wav import encode_wav
 from auscult.rng import generator
-from auscult.scenes.primitives.base import FPS, NOT_SURE, RATE_HZ, YES_NO, Folder, Stimulus, StimulusKind
+from auscult.scenes.dealing import dealt
+from auscult.scenes.primitives.base import FPS, RATE_HZ, Folder, Stimulus, StimulusKind
 
-_PROMPTS: Final = {
-    "option": "Answer with one of the options, word for word",
-    "list": "Answer with one of the options, word for word and between # marks",
-    "number": "Answer with a whole number in digits",
-}
-_UNSURE: Final = f'; if what is asked about is not there, answer "{NOT_SURE}"'
 _CONFIRMATIONS: Final[Mapping[Folder, str]] = {
     "ASQA": "Can anything be heard in this recording?",
     "VSQA_I": "Can anything be seen in this picture, apart from one even colour?",
@@ -41,9 +37,7 @@ class PriseQuestion:
 
 def true_answer(kind: StimulusKind, index: int, *, seed: int) -> str:
     """The true answer of a question."""
-    answers = kind.answers
-    turn, place = divmod(index, len(answers))
-    return answers[int(generator(seed, "prise", kind.name, "answers", turn).permutation(len(answers))[place])]
+    return dealt(kind.answers, index, seed=seed, key=("prise", kind.name, "answers"))
 
 
 def stimulus(kind: StimulusKind, index: int, *, seed: int) -> Stimulus:
@@ -68,10 +62,11 @@ def question(kind: StimulusKind, index: int, *, seed: int) -> PriseQuestion:
         "video": next((file for file in files if file.endswith(".mp4")), None),
     }
     text, there = _CONFIRMATIONS[kind.folder], "no" if made.empty else "yes"
-    listed = kind.folder == "AVSQA"
+    task = kind.folder.partition("_")[0]
+    listed = task == "AVSQA"
     entry = AviEntry(
         id=name,
-        prompt=_prompt(kind.options, listed=listed),
+        prompt=prompt_of(task, _marked(kind.options, listed=listed)),
         text=kind.text,
         options=_marked(kind.options, listed=listed),
         answer=true_answer(kind, index, seed=seed),
@@ -80,7 +75,7 @@ def question(kind: StimulusKind, index: int, *, seed: int) -> PriseQuestion:
     )
     confirmation = AviEntry(
         id=CONFIRMATION + name,
-        prompt=_prompt(YES_NO, listed=listed),
+        prompt=prompt_of(task, _marked(YES_NO, listed=listed)),
         text=text,
         options=_marked(YES_NO, listed=listed),
         answer=there,
@@ -110,11 +105,6 @@ def _files(made: Stimulus, name: str) -> dict[str, bytes]:
     if made.sound is not None:
         coded["wavs", ".wav"] = encode_wav(made.sound, RATE_HZ)
     return {media_name(medium, name + suffix): data for (medium, suffix), data in coded.items()}
-
-
-def _prompt(options: Sequence[str], *, listed: bool) -> str:
-    prompt = _PROMPTS["list" if listed else "option" if options else "number"]
-    return prompt + (_UNSURE if NOT_SURE in options else "") + "."
 
 
 def _marked(options: Sequence[str], *, listed: bool) -> tuple[str, ...]:
