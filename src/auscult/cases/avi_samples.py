@@ -45,7 +45,8 @@ class AviSample:
         position: Its place in the folder's ``data.json``, from 0.
         name: Its id there, which other samples may have too.
         subtask: The type of question; empty where the release has none.
-        clip: What shows or sounds in it, by its media: samples of one clip are drawn together by intervals.
+        clip: What is shown or heard, so that samples of one clip are drawn together by intervals; empty where only its
+            media tell.
         prompt: How to answer.
         text: What is asked.
         options: What may be answered; empty where anything may be.
@@ -74,6 +75,13 @@ class AviSample:
     def id(self) -> str:
         """Unique in a tree: folder, position and the id of the release."""
         return f"{self.folder}/{self.position:04d}/{self.name}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that an answer may consist of: the options, of lists between # marks their parts."""
+        if self.folder != "AVSQA":
+            return self.options
+        return tuple(dict.fromkeys(part.strip() for one in self.options for part in one.strip("# ").split(";")))
 
     @property
     def question(self) -> str:

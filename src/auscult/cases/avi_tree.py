@@ -1,0 +1,360 @@
+"""AVI-Bench's released tree read as it is: samples with their keys resolved, media found and truths typed.
+
+::
+
+    levels/{perception,understand,reasoning,sensation}/<FOLDER>/data.json     and input/{wavs,images,videos}/...
+
+Samples are told apart by folder and array position, since ids repeat. An entry whose id is ``pre_`` and that of a
+question confirms it: of several of one id the first confirms the first question, and so on. An empty one, as 147 of
+VSQA_I's, is left out, and its question has no confirmation. Beyond the release an entry may say of which ``clip`` it
+is. A sample that cannot be used is an error and costs itself.
+
+Source: FudanCVL/AVI-Bench at 2ba4eb0b.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.cases.avi_samples import AviSample, AviTruth, TrueBoxes, TrueFrames, XyxyBox
+from auscult.cases.fields import kind, load, mapping, number, text, wrong
+from auscult.cases.ids import shown
+from auscult.cases.layouts.avi_keys import is_prompt, options_of, spelled, unlisted
+from auscult.cases.layouts.avi_prompts import prompt_of
+from auscult.cases.layouts.avibench import CONFIRMATION, DATA
+from auscult.cases.problems import ListError, Problems
+from auscult.errors import InputError, NothingToDo
+from auscult.media.paths import inside
+
+STAGE_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "perception": ("AMIC", "VMIC", "AVL", "AVM"),
+    "understand": ("VAR", "AVR", "AVC"),
+    "reasoning": ("AVH", "VAH", "AVQA", "AVLG"),
+    "sensation": ("ASQA", "VSQA_I", "VSQA_V", "AVSQA"),
+}
+"""Stages of the tree and their folders, in the order in which samples are listed."""
+TASK_OF: Final[Mapping[str, str]] = {
+    folder: folder.partition("_")[0] for folders in STAGE_FOLDERS.values() for folder in folders
+}
+"""Folder to task: VSQA has two folders, the others one."""
+
+_MOST_BYTES: Final = 268_435_456
+_MOST_ENTRIES: Final = 100_000
+_MOST_OPTIONS: Final = 1000
+_MOST_FILES: Final = 1000
+_LARGEST: Final = 10**6
+_FRAME: Final = re.compile(r"frame_([0-9]{1,4})")
+_LITERAL: Final = re.compile(r"[,;]")
+
+
+@dataclass(slots=True)
+class AviListing:
+    """The samples of a tree, by folder and position."""
+
+    samples: list[AviSample] = field(default_factory=list)
+    errors: list[ListError] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_tree(source: Path) -> AviListing:
+    """Read all folders that are there, from a tree or its ``levels``.
+
+    Raises:
+        NothingToDo: It has none of them, or one of them cannot be read as JSON.
+    """
+    levels = source / "levels" if (source / "levels").is_dir() else source
+    there = [(stage, name) for stage, names in STAGE_FOLDERS.items() for name in names]
+    found, problems = AviListing(), Problems()
+    files = [(levels / stage / name, name) for stage, name in there if (levels / stage / name / DATA).is_file()]
+    if not files:
+        raise NothingToDo(
+            "there is no task of AVI-Bench",
+            path=source,
+            expected=f"levels/perception/AMIC/{DATA} and so on",
+            hint="name the folder that holds levels/; `auscult make avi` and `make prise` write one",
+        )
+    for home, name in files:
+        found.samples += _Folder(home, name, problems, found.notes).samples()
+    found.errors = problems.found
+    missing = [name for name in TASK_OF if name not in {one for _, one in files}]
+    if missing:
+        found.notes.append(f"Not in the data: {', '.join(missing)}.")
+    return found
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder of the tree."""
+
+    home: Path
+    name: str
+    problems: Problems
+    notes: list[str]
+
+    def samples(self) -> list[AviSample]:
+        path = self.home / DATA
+        rows = load(path, max_bytes=_MOST_BYTES)
+        if not isinstance(rows, list) or len(rows) > _MOST_ENTRIES:
+            raise NothingToDo(
+                f"the file holds {kind(rows)}", path=path, expected=f"a list of at most {_MOST_ENTRIES:,} samples"
+            )
+        confirms, found, empty = _confirmed(rows), [], 0
+        for position, row in enumerate(rows):
+            confirmation = _id(row).startswith(CONFIRMATION)
+            if confirmation and _is_empty(row):
+                empty += 1
+                continue
+            confirmed = confirms.get(position, -1 if confirmation else None)
+            try:
+                found.append(self._sample(row, position, confirmed))
+            except InputError as error:
+                self.problems.add(error, path, key=f"sample {position}", item=f"{self.name}/{position:04d}")
+        if empty:
+            self.notes.append(f"{self.name}: {empty} empty confirmations are left out; their questions have none.")
+        self._note_unanswerable(found)
+        return found
+
+    def _sample(self, row: object, position: int, confirms: int | None) -> AviSample:
+        if not isinstance(row, dict):
+            raise InputError(f"it is {kind(row)}", expected="an object with id, input and output")
+        if confirms == -1:
+            raise InputError(f"{shown(_id(row))} confirms nothing", expected="a question of that id without pre_")
+        task = row.get("task")
+        if task not in (None, self.name, TASK_OF[self.name]):
+            raise InputError(f"its task is {shown(str(task))}", expected=f"{self.name}, as its folder")
+        asked, told = _part(row, "input"), _part(row, "output")
+        question = _part(asked, "question")
+        said = text(question, "text")
+        options = self._options(question.get("options"))
+        images = tuple(map(self._file, _names(asked, "image_list")))
+        sounds = tuple(map(self._file, _names(asked, "audio_list")))
+        video = text(asked, "video")
+        if not said:
+            raise InputError("nothing is asked", expected="a question under input.question.text")
+        sample = AviSample(
+            folder=self.name,
+            position=position,
+            name=_id(row),
+            subtask=text(row, "subtask") or "",
+            clip=text(row, "clip") or "",
+            prompt=self._prompt(text(question, "prompt"), options),
+            text=said,
+            options=options,
+            images=images,
+            sounds=sounds,
+            video=None if video is None else self._file(video),
+            truth=_TRUTHS[TASK_OF[self.name]](told.get("question_answer")),
+            confirms=confirms,
+        )
+        if not sample.files:
+            raise InputError("it has neither picture, sound nor video", expected="media under input")
+        return sample
+
+    def _file(self, name: str) -> Path:
+        """A file of the folder; one that leads out of it or does not exist is refused."""
+        path = inside(self.home, name.removeprefix("./"))
+        if not path.is_file():
+            raise InputError("the file does not exist", path=path, expected="media that the sample names")
+        return path
+
+    def _options(self, given: object) -> tuple[str, ...]:
+        """The words behind a key, or those that are given; words that read alike are one."""
+        known = options_of(self.name, given) if isinstance(given, str) else None
+        if given is None:
+            known = unlisted(self.name)
+        words: Sequence[object] = (
+            known if known is not None else _LITERAL.split(given.strip("[](){} ")) if isinstance(given, str) else given  # type: ignore[assignment]
+        )
+        if not isinstance(words, list | tuple) or len(words) > _MOST_OPTIONS:
+            raise wrong("options", given, f"a key, null, or at most {_MOST_OPTIONS} words")
+        if not all(isinstance(word, str | int) and not isinstance(word, bool) for word in words):
+            raise wrong("options", given, "texts")
+        plain = [spelled(str(word).strip("'\" \t\n")) for word in words]
+        return tuple({_plain(word): word for word in reversed(plain) if _plain(word)}.values())[::-1]
+
+    def _prompt(self, given: str | None, options: tuple[str, ...]) -> str:
+        task = TASK_OF[self.name]
+        if given is None or not given.strip() or is_prompt(self.name, given):
+            return prompt_of(task, options)
+        return given
+
+    def _note_unanswerable(self, samples: Sequence[AviSample]) -> None:
+        lost = [one for one in samples if one.options and not _is_offered(one)]
+        if lost:
+            names = ", ".join(one.name[:40] for one in lost[:3])
+            self.notes.append(f"{self.name}: of {len(lost)} samples the truth is not among the options ({names}).")
+
+
+def _is_offered(sample: AviSample) -> bool:
+    """Whether the truth consists of words that are offered."""
+    truth, offered = sample.truth, set(map(_plain, sample.words))
+    if isinstance(truth, TrueBoxes):
+        words: Sequence[str] = [name for name, _ in truth.boxes]
+    elif isinstance(truth, TrueFrames) or (isinstance(truth, tuple) and TASK_OF[sample.folder] != "AVSQA"):
+        return True
+    else:
+        words = [truth] if isinstance(truth, str) else [str(word) for word in truth]
+    return all(_plain(word) in offered for word in words)
+
+
+def _plain(word: str) -> str:
+    return " ".join(word.casefold().replace("_", " ").split())
+
+
+def _id(row: object) -> str:
+    value = row.get("id") if isinstance(row, dict) else None
+    return str(value)[:200] if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _is_empty(row: Mapping[str, Any]) -> bool:
+    """Whether a confirmation asks nothing, or has no truth."""
+    asked, told = row.get("input"), row.get("output")
+    question = asked.get("question") if isinstance(asked, dict) else None
+    said = question.get("text") if isinstance(question, dict) else None
+    return not said or not isinstance(told, dict) or told.get("question_answer") is None
+
+
+def _confirmed(rows: Sequence[object]) -> dict[int, int]:
+    """Position of a confirmation to that of its question: the n-th of an id is of the n-th question with that id."""
+    places: dict[str, list[int]] = {}
+    for position, row in enumerate(rows):
+        places.setdefault(_id(row), []).append(position)
+    return {
+        confirmation: question
+        for name, mine in places.items()
+        if name.startswith(CONFIRMATION)
+        for confirmation, question in zip(mine, places.get(name.removeprefix(CONFIRMATION), ()), strict=False)
+    }
+
+
+def _part(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = mapping(row, key)
+    if found is None:
+        raise InputError(f"there is no {key!r}", expected=f"{key!r} is an object", hint="is it a file of the release?")
+    return found
+
+
+def _names(row: Mapping[str, Any], key: str) -> list[str]:
+    value = row.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > _MOST_FILES or not all(isinstance(name, str) for name in value):
+        raise wrong(key, value, f"a list of at most {_MOST_FILES} file names, or null")
+    return value
+
+
+# --- truths ---
+
+
+def _word(value: object) -> str:
+    if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+        return spelled(str(value).strip())
+    raise wrong("question_answer", value, "a word or a number")
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(map(_word, value))
+    return tuple(spelled(part.strip()) for part in _word(value).strip("#").split(";"))
+
+
+def _captions(value: object) -> tuple[str, ...]:
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list) or not found or not all(isinstance(one, str) and one.strip() for one in found):
+        raise wrong("question_answer", value, "a caption, or a list of them")
+    return tuple(" ".join(one.split()) for one in found)
+
+
+def _counts(value: object) -> dict[str, int]:
+    if not isinstance(value, dict) or not value:
+        raise wrong("question_answer", value, "an object of class to count")
+    return {str(name): _whole(count, least=1) for name, count in value.items()}
+
+
+def _indices(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise wrong("question_answer", value, "a list of indices from 0")
+    return tuple(_whole(one, least=0) for one in value)
+
+
+def _whole(value: object, *, least: int) -> int:
+    found = int(value) if isinstance(value, str) and value.isascii() and value.strip().isdigit() else value
+    if isinstance(found, bool) or not isinstance(found, int) or not least <= found <= _LARGEST:
+        raise wrong("question_answer", value, f"whole numbers from {least} to {_LARGEST:,}")
+    return found
+
+
+def _boxes(value: object) -> TrueBoxes:
+    size, boxes = _sized(value)
+    found = [(_class(name), _corners(box)) for name, box in boxes.items()]
+    if not found:
+        raise wrong("question_answer", value, "at least one box")
+    return TrueBoxes(width=size[0], height=size[1], boxes=tuple(found))
+
+
+def _class(name: str) -> str:
+    head, mark, digits = name.rpartition("_")
+    return head if mark and digits.isdigit() else name
+
+
+def _frames(value: object) -> TrueFrames:
+    size, boxes = _sized(value)
+    numbered = {name: _FRAME.fullmatch(name) for name in boxes}
+    if not boxes or any(found is None for found in numbered.values()):
+        raise wrong("question_answer", list(boxes), "frame_0, frame_1 and so on")
+    ordered = sorted(boxes, key=lambda name: int(name.removeprefix("frame_")))
+    if [int(name.removeprefix("frame_")) for name in ordered] != list(range(len(boxes))):
+        raise InputError("frames are missing from the truth", expected="frame_0, frame_1 and so on, without a gap")
+    return TrueFrames(
+        width=size[0],
+        height=size[1],
+        boxes=tuple(None if boxes[name] is None else _corners(boxes[name]) for name in ordered),
+    )
+
+
+def _sized(value: object) -> tuple[tuple[float, float], Mapping[str, Any]]:
+    """Size of the picture, (width, height), and its boxes."""
+    if not isinstance(value, dict):
+        raise wrong("question_answer", value, "an object with original_wh and bbox")
+    given, boxes = value.get("original_wh"), mapping(value, "bbox")
+    if boxes is None or not isinstance(given, list) or len(given) != 2:
+        raise wrong("question_answer", list(value), "original_wh [width, height] and bbox")
+    width, height = (number({"original_wh": one}, "original_wh", low=1, high=_LARGEST) for one in given)
+    if width is None or height is None:
+        raise wrong("original_wh", given, "[width, height]")
+    return (width, height), boxes
+
+
+def _corners(value: object) -> XyxyBox:
+    """Corner, width and height in pixels as two corners (Eqs. 21, 45)."""
+    if not isinstance(value, list) or len(value) != 4:
+        raise wrong("bbox", value, "[x, y, width, height] in pixels")
+    numbers = [number({"bbox": one}, "bbox", low=-_LARGEST, high=_LARGEST) for one in value]
+    x, y, width, height = (wrong_if_none(one, value) for one in numbers)
+    if width <= 0 or height <= 0:
+        raise wrong("bbox", str(value), "width and height above 0")
+    return x, y, x + width, y + height
+
+
+def wrong_if_none(value: float | None, given: object) -> float:
+    """The number; an error where there is none."""
+    if value is None:
+        raise wrong("bbox", given, "[x, y, width, height] in pixels")
+    return value
+
+
+_TRUTHS: Final[Mapping[str, Callable[[object], AviTruth]]] = {
+    **dict.fromkeys(("AVM", "AVH", "VAH", "AVQA", "ASQA", "VSQA"), _word),
+    "AVSQA": _words,
+    "AVC": _captions,
+    "AMIC": _counts,
+    "VMIC": _counts,
+    "VAR": _indices,
+    "AVR": _indices,
+    "AVL": _boxes,
+    "AVLG": _frames,
+}
