@@ -1,0 +1,263 @@
+"""A user's folder of real material: labelled recordings, labelled photographs, photographs with boxes.
+
+Which files count is a table of places, each with what names its label. Besides a plain layout (``sounds/<label>/``,
+``pictures/<label>/``, ``photographs/instances.json`` in COCO's form with ``photographs/images/``) it has those of some
+public collections, with the words that they have for one thing. Nothing is decoded before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from auscult.cases.walk import is_file, walk
+from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.media.frames import FRAME_SUFFIXES
+from auscult.media.paths import inside
+from auscult.media.sound import SOUND_SUFFIXES
+from auscult.record import codec
+from auscult.record.codec import Word
+from auscult.record.digest import digest_file, digest_json
+from auscult.scenes.sound.folder import FolderSounds
+
+_FOLDER, _STEM = "folder", "stem"
+_SOUNDS: Final = (
+    ("sounds", _FOLDER),
+    ("audio/esc10", _FOLDER),
+    ("audio/berklee", _FOLDER),
+    ("av/image_sound_pairs/gcompris_farm_animals", _STEM),
+    ("av/image_sound_pairs/gcompris_instruments", _STEM),
+    ("av/image_sound_pairs/imagebind_nc", _STEM),
+)
+_PICTURES: Final = (
+    ("pictures", _FOLDER),
+    ("av/image_sound_pairs/gcompris_farm_animals", _STEM),
+    ("av/image_sound_pairs/imagebind_nc", _STEM),
+)
+_PHOTOGRAPHS: Final = (("photographs", "images"), ("images/coco", "images"))
+_SAME: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "airplane": "plane",
+        "baby cry": "crying baby",
+        "bird audio": "bird",
+        "bird image": "bird",
+        "car audio": "car",
+        "car image": "car",
+        "chickens": "chicken",
+        "clock tick": "clock",
+        "dog audio": "dog",
+        "dog bark": "dog",
+        "dog image": "dog",
+        "femalevoice": "woman speaking",
+        "fire crackling": "fire",
+        "flute traversiere": "flute",
+        "malevoice": "man speaking",
+        "person sneeze": "sneeze",
+        "sax": "saxophone",
+        "snare": "snare drum",
+    }
+)
+"""Labels of one thing in several collections, as one word."""
+_VAGUE: Final = frozenset({"animal", "can", "crowd", "paper", "water", "glass", "bottle"})
+"""Labels of collections that say too little of what is heard to be told from others."""
+_GENERAL: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {"bird": frozenset({"chicken", "crow", "duck", "goose", "owl", "rooster", "turkey"})}
+)
+"""Labels that are true of what others name as well; they are not used beside one of those."""
+
+LEAST_SHARE: Final = 0.004
+"""A class counts in a photograph if each of its things takes up at least this share of it."""
+MOST_THINGS: Final = 9
+_MOST_BYTES: Final = 1_073_741_824
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Photograph:
+    """A photograph whose things are all known.
+
+    Attributes:
+        path: The file.
+        size: (width, height) in pixels.
+        boxes: Class to the boxes of its things, (left, top, width, height) in pixels, from left to right. Classes with
+            a thing that is small or a crowd are left out.
+        shown: All classes that it shows, those as well.
+    """
+
+    path: Path
+    size: tuple[int, int]
+    boxes: Mapping[str, tuple[tuple[int, int, int, int], ...]]
+    shown: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What a user's folder holds; nothing by default.
+
+    Attributes:
+        sounds: Recordings by label.
+        pictures: Label to the names of its photographs, each with the file.
+        photographs: Photographs with boxes.
+    """
+
+    sounds: FolderSounds = field(default_factory=lambda: FolderSounds(name="none", files={}, words={}))
+    pictures: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
+    photographs: tuple[Photograph, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels with a recording, none of which is true of another's."""
+        return tuple(
+            label for label in self.sounds.files if self.sounds.files.keys().isdisjoint(_GENERAL.get(label, ()))
+        )
+
+    @property
+    def paired(self) -> tuple[str, ...]:
+        """Those of them with a photograph."""
+        return tuple(label for label in self.labels if label in self.pictures)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Classes of the photographs with boxes."""
+        return tuple(sorted({name for one in self.photographs for name in one.shown}))
+
+    @property
+    def sounding(self) -> tuple[Photograph, ...]:
+        """Photographs with boxes of something of which there is a recording."""
+        return tuple(one for one in self.photographs if any(name in self.sounds.files for name in one.boxes))
+
+    def digest(self) -> str:
+        """Hash of all files, so that samples of two states of a folder are not mixed."""
+        files = [path for found in (*self.sounds.files.values(), *self.pictures.values()) for path in found.values()]
+        files += [one.path for one in self.photographs]
+        boxes = [
+            [one.path.name, sorted((name, list(found)) for name, found in one.boxes.items())]
+            for one in self.photographs
+        ]
+        return digest_json([[digest_file(path) for path in files], boxes])
+
+
+def open_material(root: Path) -> tuple[Material, tuple[ErrorRecord, ...]]:
+    """List what a folder holds, with the errors of what cannot be listed.
+
+    Raises:
+        UsageError: There is no such folder, or it holds nothing that can be used.
+    """
+    if not root.is_dir():
+        raise UsageError("there is no such folder" if not root.exists() else "this is a file", path=root, hint=_LAYOUT)
+    errors: list[ErrorRecord] = []
+    sounds = _labelled(root, _SOUNDS, suffixes=SOUND_SUFFIXES, errors=errors)
+    pictures = _labelled(root, _PICTURES, suffixes=FRAME_SUFFIXES, errors=errors)
+    photographs = [one for place in _PHOTOGRAPHS for one in _photographs(root, place, errors)]
+    if not sounds and not photographs:
+        raise UsageError("the folder holds no labelled recording and no photograph with boxes", path=root, hint=_LAYOUT)
+    files = FolderSounds(name=root.resolve().name, files=sounds, words={})
+    return Material(sounds=files, pictures=pictures, photographs=tuple(photographs)), tuple(errors)
+
+
+_LAYOUT: Final = (
+    "a folder with sounds/<label>/, pictures/<label>/ and photographs/ (instances.json of COCO, images/), any of them"
+)
+
+
+def _labelled(
+    root: Path, places: Sequence[tuple[str, str]], *, suffixes: frozenset[str], errors: list[ErrorRecord]
+) -> dict[str, dict[str, Path]]:
+    """Label to names to files, both sorted."""
+    found: dict[str, dict[str, Path]] = {}
+    for place, named_by in places:
+        if not (root / place).is_dir():
+            continue
+        tree = walk(root / place, root=root)
+        errors += tree.errors
+        for name, path in tree.with_suffix(suffixes).items():
+            parts = name.split("/")
+            if named_by == _FOLDER and len(parts) < 2:
+                continue
+            given = (parts[0] if named_by == _FOLDER else path.stem).replace("_", " ").lower()
+            label = _SAME.get(given, given)
+            if place == "sounds" or label not in _VAGUE:
+                found.setdefault(label, {})[f"{place}/{name}"] = path
+    return {label: dict(sorted(files.items())) for label, files in sorted(found.items())}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Image:
+    id: int
+    file_name: Word
+    width: Annotated[int, Meta(ge=1, le=65_536)]
+    height: Annotated[int, Meta(ge=1, le=65_536)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Category:
+    id: int
+    name: Word
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Annotation:
+    image_id: int
+    category_id: int
+    bbox: tuple[float, float, float, float]
+    iscrowd: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Instances:
+    images: tuple[_Image, ...]
+    annotations: tuple[_Annotation, ...]
+    categories: tuple[_Category, ...]
+
+
+def _photographs(root: Path, place: tuple[str, str], errors: list[ErrorRecord]) -> Iterator[Photograph]:
+    """The photographs of a file of COCO's form that show at least one class of which all things are large enough."""
+    home = root / place[0]
+    if not is_file(home / "instances.json"):
+        return
+    expected = "instances in COCO's form: images, annotations, categories"
+    read = codec.read_file(
+        _Instances, home / "instances.json", what="the instances", expected=expected, most_bytes=_MOST_BYTES
+    )
+    names = {one.id: _SAME.get(one.name, one.name) for one in read.categories}
+    by_image: dict[int, list[_Annotation]] = {}
+    for annotation in read.annotations:
+        by_image.setdefault(annotation.image_id, []).append(annotation)
+    for image in sorted(read.images, key=lambda one: one.file_name):
+        there = [one for one in by_image.get(image.id, ()) if one.category_id in names]
+        shown = frozenset(names[one.category_id] for one in there)
+        boxes = {
+            name: _boxes([one for one in there if names[one.category_id] == name], image) for name in sorted(shown)
+        }
+        kept = {name: found for name, found in boxes.items() if 0 < len(found) <= MOST_THINGS}
+        try:
+            path = _there(home / place[1], image.file_name)
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+            continue
+        if kept:
+            yield Photograph(path=path, size=(image.width, image.height), boxes=kept, shown=shown)
+
+
+def _there(folder: Path, name: str) -> Path:
+    path = inside(folder, name)
+    if not is_file(path):
+        raise InputError("the photograph is not there", expected="the file that instances.json names", path=path)
+    return path
+
+
+def _boxes(there: Sequence[_Annotation], image: _Image) -> tuple[tuple[int, int, int, int], ...]:
+    """Boxes of a class from left to right, none where one is small or a crowd."""
+    found = []
+    for one in there:
+        left, top, wide, high = one.bbox
+        x, y = round(left), round(top)
+        box = x, y, min(image.width, round(left + wide)) - x, min(image.height, round(top + high)) - y
+        if one.iscrowd or min(box) < 0 or box[2] * box[3] < LEAST_SHARE * image.width * image.height:
+            return ()
+        found.append(box)
+    return tuple(sorted(found))

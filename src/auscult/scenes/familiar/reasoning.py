@@ -1,0 +1,269 @@
+"""Samples of AVH and VAH, of AVQA and of AVLG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from auscult.cases.layouts.avi_prompts import NOT_SURE, YES_NO
+from auscult.cases.layouts.avibench import AviBoxes
+from auscult.language.forms import Expression
+from auscult.language.morphology import indefinite
+from auscult.media.frames import encode_jpeg
+from auscult.scenes.appearance.sprite import Look
+from auscult.scenes.draw import RenderedScene, Stage, hear
+from auscult.scenes.facts import SHOWS, facts_of, say, targets_of
+from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, Drawn
+from auscult.scenes.familiar.perception import heard_once, xywh
+from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, filmed, in_columns, stage, track
+from auscult.scenes.familiar.worlds import RATE_HZ, World, some_of
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import ScenePlan, choose
+from auscult.scenes.primitives.sounds import spread_s
+from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
+from auscult.scenes.splits import Shelf
+from auscult.types import Frame, Mask
+
+SIDES: Final = ("left", "middle", "right")
+MORE_OFTEN: Final = ("left", "right", "equally often")
+NUMBERS: Final = ("0", "1", "2", "3", "4")
+COLOURS: Final = ("red", "orange", "yellow", "green", "blue", "purple")
+DESCRIBED: Final = ("seen", "seen", "seen", "seen", "not there")
+"""Of five descriptions one names nothing, so that no box is right in any frame."""
+
+_TRIES: Final = 400
+_COLUMNS_SHOWN: Final = 4
+_EVENT_S: Final = 0.7
+_APART_S: Final = 0.5
+_FIRST_LATER_S: Final = 0.6
+_GREYS: Final = (70, 200)
+_EXPRESSIONS: Final = 8
+_AVLG: Final = SceneOptions(size=VIDEO, seconds=10.0, rate_hz=RATE_HZ, objects=(3, 5))
+
+
+# --- AVH and VAH: the other sense suggests an answer, half of the time the wrong one, whatever is true ---
+
+
+def seen_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """AVH: whether a thing is seen, which is heard in half of the samples; one even colour where it cannot be told."""
+    asked = some_of(rng, world.things, 1)[0]
+    others = some_of(rng, world.things, 5, but=frozenset({asked}))
+    shown = [*others[:2], *([asked] if answer == "yes" else others[2:3])]
+    heard = [others[3], asked if rng.random() < 0.5 else others[4]]
+    plan = _suggestion(rng, world, shown=shown, heard=heard)
+    blank = answer == NOT_SURE
+    return Drawn(
+        text=f"Is {indefinite(asked)} seen in the video? If one even colour is all that is seen, it cannot be told.",
+        truth=answer,
+        options=YES_NO,
+        sounds=(hear(plan, world.voices).samples,),
+        frames=_even(rng) if blank else filmed(plan, world),
+        proof={"plan": plan.as_json(), "asked": asked, "blank": blank},
+    )
+
+
+def heard_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """VAH: whether a thing is heard, which is seen in half of the samples; silence where it cannot be told."""
+    asked = some_of(rng, world.things, 1)[0]
+    others = some_of(rng, world.things, 5, but=frozenset({asked}))
+    shown = [*others[:2], asked if rng.random() < 0.5 else others[2]]
+    heard = {"yes": [others[3], asked], "no": others[3:], NOT_SURE: []}[answer]
+    plan = _suggestion(rng, world, shown=shown, heard=heard)
+    what = f"Is {indefinite(asked)} heard in the video? If nothing at all is heard, it cannot be told."
+    return Drawn(
+        text=f"{what} {world.legend}",
+        truth=answer,
+        options=YES_NO,
+        sounds=(hear(plan, world.voices).samples,),
+        frames=filmed(plan, world),
+        proof={"plan": plan.as_json(), "asked": asked},
+    )
+
+
+def _suggestion(rng: np.random.Generator, world: World, *, shown: Sequence[str], heard: Sequence[str]) -> ScenePlan:
+    looks = [world.look(rng, shown[int(at)]) for at in rng.permutation(len(shown))]
+    tracks = heard_once(rng, [world.voice(rng, name) for name in heard], seconds=SECONDS)
+    cast = Cast(looks=looks, paths=in_columns(rng, looks), elsewhere=tracks)
+    return stage(rng, world, cast, size=VIDEO, seconds=SECONDS)
+
+
+def _even(rng: np.random.Generator) -> Iterator[Frame]:
+    frame = np.full((*VIDEO, 3), int(rng.integers(*_GREYS)), np.uint8)
+    for _ in range(round(SECONDS * FPS)):
+        yield frame
+
+
+# --- AVQA: things in columns, each of another kind; what is heard tells which of them is meant ---
+
+
+def how_many_sound(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """Four things, of which so many are heard, and up to two sounds of things that are not shown."""
+    names = some_of(rng, world.things, 6)
+    sounding = set(rng.permutation(_COLUMNS_SHOWN)[: int(answer)].tolist())
+    voices = {at: _once(rng, world.voice(rng, names[at])) for at in sounding}
+    away = names[4 : 4 + int(rng.integers(0 if sounding else 1, 3))]
+    looks = [world.look(rng, name) for name in names[:_COLUMNS_SHOWN]]
+    far = [_once(rng, world.voice(rng, name)) for name in away]
+    question = _Question(text="How many of the things that are shown are heard?", answer=answer, options=NUMBERS)
+    cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices, elsewhere=far)
+    return _asked(rng, world, question, cast=cast)
+
+
+def where_first(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """Three things, of which two or three are heard; the one at a place is heard first."""
+    looks = [world.look(rng, name) for name in some_of(rng, world.things, len(SIDES))]
+    first = SIDES.index(answer)
+    later = [at for at in rng.permutation(len(SIDES)).tolist() if at != first][: int(rng.integers(1, 3))]
+    start_s = float(rng.uniform(0.2, 2.0))
+    voices = {first: _at(rng, world.voice(rng, looks[first].category), start_s)}
+    for at in later:
+        after_s = float(rng.uniform(start_s + _FIRST_LATER_S, SECONDS - 2.0))
+        voices[at] = _at(rng, world.voice(rng, looks[at].category), after_s)
+    text = "Three things are shown. Where in the picture is the one that is heard first?"
+    cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
+    return _asked(rng, world, _Question(text=text, answer=answer, options=SIDES), cast=cast)
+
+
+def moving_sounds(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """Three things, of which one moves and one or two are heard, the one that moves among them or not."""
+    looks = [world.look(rng, name) for name in some_of(rng, world.things, len(SIDES))]
+    mover, *others = (int(at) for at in rng.permutation(len(SIDES)))
+    heard = ([mover] * (answer == "yes") + others)[: int(rng.integers(1, 3))]
+    voices = {at: _once(rng, world.voice(rng, looks[at].category)) for at in heard}
+    paths = in_columns(rng, looks, moving=[at == mover for at in range(len(SIDES))])
+    question = _Question(text="Is the thing that moves heard?", answer=answer, options=("yes", "no"))
+    return _asked(rng, world, question, cast=Cast(looks=looks, paths=paths, tracks=voices))
+
+
+def more_often(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """Two things, each heard one to four times."""
+    looks = [world.look(rng, name) for name in some_of(rng, world.things, 2)]
+    few, many = sorted(int(count) for count in rng.choice(np.arange(1, 5), 2, replace=False))
+    counts = {"left": (many, few), "right": (few, many), "equally often": (few, few)}[answer]
+    voices = {at: _times(rng, world.voice(rng, looks[at].category), count) for at, count in enumerate(counts)}
+    text = "Two things are shown, one on the left and one on the right. Which of them is heard more often?"
+    cast = Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices)
+    return _asked(rng, world, _Question(text=text, answer=answer, options=MORE_OFTEN), cast=cast)
+
+
+def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """Three plain things of different colours, of which one is heard."""
+    names = some_of(rng, world.things, len(SIDES))
+    others = [str(colour) for colour in rng.permutation([colour for colour in COLOURS if colour != answer])]
+    meant = int(rng.integers(len(SIDES)))
+    wanted = [*others[:2]]
+    wanted.insert(meant, answer)
+    looks = [_coloured(rng, world, name, colour=colour) for name, colour in zip(names, wanted, strict=True)]
+    voices = {meant: _once(rng, world.voice(rng, names[meant]))}
+    question = _Question(text="Which colour has the thing that is heard?", answer=answer, options=COLOURS)
+    return _asked(rng, world, question, cast=Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices))
+
+
+def _coloured(rng: np.random.Generator, world: World, category: str, *, colour: str) -> Look:
+    """A plain thing of a colour."""
+    for _ in range(_TRIES):
+        look = world.look(rng, category)
+        if (look.colour, look.texture) == (colour, "plain"):
+            return look
+    raise ValueError(f"no look of {category} is plain and {colour}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What is asked of a scene, and what may be answered."""
+
+    text: str
+    answer: str
+    options: tuple[str, ...]
+
+
+def _asked(rng: np.random.Generator, world: World, question: _Question, *, cast: Cast) -> Drawn:
+    """The sample of a question about a scene."""
+    plan = stage(rng, world, cast, size=VIDEO, seconds=SECONDS)
+    return Drawn(
+        text=f"{question.text} {world.legend}",
+        truth=question.answer,
+        options=question.options,
+        sounds=(hear(plan, world.voices).samples,),
+        frames=filmed(plan, world),
+        proof={"plan": plan.as_json()},
+    )
+
+
+def _once(rng: np.random.Generator, source: SoundSource) -> SoundTrack:
+    return heard_once(rng, [source], seconds=SECONDS)[0]
+
+
+def _at(rng: np.random.Generator, source: SoundSource, start_s: float) -> SoundTrack:
+    return track(rng, source, [(round(start_s, 3), round(start_s + float(rng.uniform(1.0, 1.8)), 3))])
+
+
+def _times(rng: np.random.Generator, source: SoundSource, count: int) -> SoundTrack:
+    starts_s = spread_s(rng, count, least_s=_EVENT_S + _APART_S, within=(0.2, SECONDS - 0.2 - _EVENT_S))
+    spans: list[Span] = [(round(at, 3), round(at + _EVENT_S, 3)) for at in starts_s]
+    return track(rng, source, spans)
+
+
+# --- AVLG: scenes of `make scenes` in which each thing has its own sound, with a proven expression ---
+
+
+def described(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """A scene's key frames and what an expression names in them, which may be nothing."""
+    for _ in range(_TRIES):
+        plan = clear_scene(rng, world, _AVLG)
+        shots = Stage(plan, world.looks).key_shots()
+        heard = hear(plan, world.voices)
+        facts = facts_of(plan, shots, gain_db=heard.gain_db)
+        seen = targets_of(plan, shots)
+        said = say(rng, facts, targets=seen, most=_EXPRESSIONS, nulls=_EXPRESSIONS // 2)
+        expression = _one_of_both_senses(rng, [one for one in said if (one.target is None) == (answer == "not there")])
+        if expression is None:
+            continue
+        masks: Sequence[Mask | None] = [None] * len(shots)
+        if expression.target is not None:
+            masks = _shown([shot.visible[int(expression.target) - 1] for shot in shots])
+        boxes = {f"frame_{at}": None if mask is None else xywh(mask) for at, mask in enumerate(masks)}
+        return Drawn(
+            text=f"Where is {expression.text}? {world.legend}",
+            truth=AviBoxes(size=VIDEO[::-1], boxes=boxes),
+            images=tuple(_picture(shot) for shot in shots),
+            sounds=(heard.samples,),
+            proof={"plan": plan.as_json(), "form": dict(expression.form), "target": expression.target},
+        )
+    raise ValueError("no scene allows such an expression")
+
+
+def clear_scene(rng: np.random.Generator, world: World, options: SceneOptions) -> ScenePlan:
+    """A scene of ``make scenes`` in which no thing that sounds has another of its kind beside it."""
+    names = world.looks.instances()
+    shelf = Shelf(
+        categories={name: names[name] for name in world.things},
+        targets=world.things,
+        sounds=world.voices.instances(),
+        backgrounds=world.backgrounds,
+    )
+    for number in range(_TRIES):
+        seed = int(rng.integers(2**62))
+        plan = choose(seed, number, assets=world.assets, shelves={"train": shelf}, options=options)
+        categories = [one.look.category for one in plan.objects]
+        sounding = [one.look.category for one in plan.objects if one.track is not None]
+        if sounding and all(categories.count(name) == 1 for name in sounding):
+            return plan
+    raise ValueError("no scene has sounds that tell things apart")
+
+
+def _one_of_both_senses(rng: np.random.Generator, said: Sequence[Expression]) -> Expression | None:
+    """One of some expressions, of those that need both senses where there are any."""
+    wanted = [one for one in said if len(one.needs) > 1] or list(said)
+    return wanted[int(rng.integers(len(wanted)))] if wanted else None
+
+
+def _shown(masks: Sequence[Mask]) -> list[Mask | None]:
+    return [mask if np.count_nonzero(mask) >= SHOWS * mask.size else None for mask in masks]
+
+
+def _picture(shot: RenderedScene) -> tuple[str, bytes]:
+    return ".jpg", encode_jpeg(shot.frame, quality=PICTURE_QUALITY)
