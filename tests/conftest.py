@@ -22,6 +22,7 @@ ALLOWED_SKIPS = (
     "the extra `docs` is not installed",
     "the extra `video` is not installed",
     "the extra `clip` is not installed",
+    "the extra `chat` is not installed",
     "vos-benchmark is not installed",
     "there is no browser",
     "the environment .venvs/perturb is not there",

@@ -1,0 +1,28 @@
+"""Asking an OpenAI-compatible endpoint: HTTP, retries, time limits, tokens and cost, and nothing of tasks.
+
+========  ==================================================================
+client    one request to an endpoint until it is completed or has failed
+wire      what goes over the connection: bounded, in time, without the key
+replies   the answer of an endpoint: whole, as events, or an error
+spending  tokens and cost, and the budget that no request may pass
+========  ==================================================================
+
+The package ``openai`` (extra `chat`) and its HTTP client are imported when the first client is made, and nowhere else.
+"""
+
+from auscult.work.chat.client import ChatCall, ChatClient, Endpoint, EndpointError, Secret
+from auscult.work.chat.replies import ChatReply
+from auscult.work.chat.spending import BudgetSpent, Price, Spending, Tokens
+
+__all__ = [
+    "BudgetSpent",
+    "ChatCall",
+    "ChatClient",
+    "ChatReply",
+    "Endpoint",
+    "EndpointError",
+    "Price",
+    "Secret",
+    "Spending",
+    "Tokens",
+]

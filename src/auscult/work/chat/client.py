@@ -1,0 +1,356 @@
+"""One request to an OpenAI-compatible endpoint, tried until it is completed or has failed.
+
+=====================================  ================================================================
+what came                              what is done
+=====================================  ================================================================
+a completed chat                       the reply, also one that is empty, cut at its limit or refuses
+408, 409, 425, 429, 5xx                tried again, after what Retry-After says, or twice as long as before
+nothing, half an answer, no chat       the same
+429 for want of quota                  ends the run: no later request can do better
+401; 403, 404 before the first reply   ends the run
+any other 4xx                          a failed request
+ten failed requests in a row           ends the run: the endpoint is down
+=====================================  ================================================================
+
+What ends a run is an ``EndpointError``; what is answered by then is kept, and the same command goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, NoReturn
+from urllib.parse import urlsplit
+from zlib import crc32
+
+from auscult.errors import AuscultError, InputError, UsageError
+from auscult.rng import generator
+from auscult.work.chat.replies import ChatReply, Malformed, code_of, read_events, read_whole, told
+from auscult.work.chat.spending import Price, Spending, Tokens
+from auscult.work.chat.wire import TooMuch, http_client
+
+_AGAIN: Final = frozenset({408, 409, 425, 429})
+_UNPAID: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_NO_KEY: Final = "no-key"
+_FIRST_WAIT_S: Final = 0.5
+_MOST_IN_A_ROW: Final = 10
+_MOST_TOLD: Final = 200
+_KEPT: Final = "what was answered is kept: the same command goes on from there"
+
+
+class EndpointError(UsageError):
+    """The endpoint can answer no request, neither this one nor a later one."""
+
+
+class Secret:
+    """A key: never shown, only revealed to the client that sends it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key goes to no other process and into no file")
+
+    def reveal(self) -> str:
+        """The key itself."""
+        return self._text
+
+
+def key_of(variable: str) -> Secret | None:
+    """The key in an environment variable; None where it is not set. One that no header can hold is refused."""
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return None
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise UsageError(f"the environment variable {variable} holds no key", expected="printable ASCII without blanks")
+    return Secret(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where and how to ask.
+
+    Attributes:
+        base_url: Up to and without ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``.
+        key: Sent as a bearer token; None where none is needed.
+        timeout_s: For one try.
+        tries: How often a request is sent at most.
+        most_wait_s: The longest wait before a try; an endpoint that asks for more has failed.
+        most_bytes: Of one answer.
+        connections: Requests under way at once.
+    """
+
+    base_url: str
+    key: Secret | None = None
+    timeout_s: float = 120.0
+    tries: int = 5
+    most_wait_s: float = 120.0
+    most_bytes: int = 8 << 20
+    connections: int = 8
+
+    def __post_init__(self) -> None:
+        """Refuse an address that is none, or that holds a key itself."""
+        parts = urlsplit(self.base_url)
+        expected = "an address such as http://127.0.0.1:8000/v1"
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise UsageError(f"the base URL is no http address: {self.base_url[:80]!r}", expected=expected)
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise UsageError(
+                f"the base URL of {parts.hostname} holds a login, a query or a fragment",
+                expected=expected,
+                hint="a key is read from the environment alone, since addresses stand in records",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatCall:
+    """A request.
+
+    Attributes:
+        body: The JSON of ``/chat/completions``; with ``"stream": true`` the answer is read as events.
+        most: Tokens that it takes at most, for the budget.
+    """
+
+    body: Mapping[str, Any]
+    most: Tokens
+
+
+@dataclass(slots=True)
+class _Health:
+    """What is known of an endpoint from all threads."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    replied: bool = False
+    failed_in_a_row: int = 0
+    over: EndpointError | None = None
+
+
+class ChatClient:
+    """Asks one endpoint, from any number of threads.
+
+    Args:
+        endpoint: Where and how.
+        price: What a million tokens cost; None where it is not known.
+        spending: What is spent, with a budget; shared among clients.
+    """
+
+    def __init__(self, endpoint: Endpoint, *, price: Price | None = None, spending: Spending | None = None) -> None:
+        self.endpoint, self._price, self._spending = endpoint, price, spending or Spending()
+        if price is None and self._spending.limited:
+            raise UsageError(
+                "a budget needs a price",
+                expected="[price] sent and received in the profile, in USD for a million tokens",
+            )
+        self._secret = "" if endpoint.key is None else endpoint.key.reveal()
+        self._api: Any = None
+        self._opening, self._closed, self._health = threading.Lock(), threading.Event(), _Health()
+
+    def ask(self, call: ChatCall) -> ChatReply:
+        """The completed reply.
+
+        Raises:
+            InputError: The request has failed; another may not.
+            EndpointError: No request can be answered.
+            BudgetSpent: The reply may cost more than is left.
+        """
+        if self._health.over is not None:
+            raise self._health.over
+        most = 0.0 if self._price is None else self._price.of(call.most)
+        begun = time.monotonic()
+        with self._spending.reserved(most):
+            reply, tries = self._tried(json.dumps(call.body).encode("ascii"), streamed=call.body.get("stream") is True)
+            cost = None if self._price is None else self._price.of(reply.tokens or call.most)
+            self._spending.add(cost or 0.0)
+        with self._health.lock:
+            self._health.replied, self._health.failed_in_a_row = True, 0
+        return replace(
+            reply,
+            text=self._without_key(reply.text),
+            seconds=time.monotonic() - begun,
+            tries=tries,
+            cost=cost,
+        )
+
+    def close(self) -> None:
+        """Wake who waits for a further try, and close the connections; a second call does nothing."""
+        self._closed.set()
+        with self._opening:
+            if self._api is not None:
+                self._api.close()
+                self._api = None
+
+    def _tried(self, content: bytes, *, streamed: bool) -> tuple[ChatReply, int]:
+        problem = ""
+        for number in range(1, self.endpoint.tries + 1):
+            try:
+                answer = self._send(content)
+                if answer.status_code == 200:
+                    return (read_events if streamed else read_whole)(answer.content), number
+                problem, asked_s = self._refused(answer)
+            except TooMuch as error:
+                raise InputError(f"the answer was not read: {error}", expected="a reply of text") from None
+            except Malformed as error:
+                problem, asked_s = f"the answer cannot be read: {self._without_key(str(error))[:_MOST_TOLD]}", None
+            except ConnectionError as error:
+                problem, asked_s = str(error), None
+            if number < self.endpoint.tries:
+                self._wait(_wait_s(content, number) if asked_s is None else asked_s, problem)
+        raise self._failure(f"{problem}; sent {self.endpoint.tries} times")
+
+    def _without_key(self, text: str) -> str:
+        """A text in which JSON may have spelled the key in a way that the bytes did not show."""
+        return text.replace(self._secret, "***") if self._secret else text
+
+    def _send(self, content: bytes) -> Any:
+        """The answer, read as a whole, whatever its status; ConnectionError where none came."""
+        import httpx2
+        import openai
+
+        try:
+            return self._client().post(
+                "/chat/completions",
+                cast_to=httpx2.Response,
+                content=content,
+                options={"headers": {"Content-Type": "application/json"}},
+            )
+        except openai.APIStatusError as error:
+            return error.response
+        except openai.APITimeoutError:
+            problem = f"there was no answer in {self.endpoint.timeout_s:g} s"
+        except openai.APIConnectionError as error:
+            problem = f"the connection failed: {_cause(error)}"
+        except RuntimeError:  # of a client that was closed meanwhile
+            if not self._closed.is_set():
+                raise
+            problem = "the model was closed while it was asked"
+        # Raised out here, so that no traceback goes on to show the request with its headers.
+        raise ConnectionError(problem)
+
+    def _client(self) -> Any:
+        with self._opening:
+            if self._closed.is_set():
+                raise EndpointError("the model was closed while it was asked", hint=_KEPT)
+            if self._api is None:
+                self._api = _api(self.endpoint, self._secret)
+            return self._api
+
+    def _refused(self, answer: Any) -> tuple[str, float | None]:
+        """What a status other than 200 says, and how long to wait before a further try; raises where none is left."""
+        status, said = answer.status_code, self._without_key(told(answer.content))[:_MOST_TOLD]
+        problem = f"the endpoint answered {status}" + (f": {said}" if said else "")
+        if status == 401 or (status in {403, 404} and not self._health.replied):
+            raise self._ended(problem, hint=_REFUSED[status])
+        if status == 429 and code_of(answer.content) in _UNPAID:
+            raise self._ended(problem, hint=f"its account has no credit left; {_KEPT}")
+        if status not in _AGAIN and status < 500:
+            raise InputError(
+                problem,
+                expected="a completed chat" if status >= 400 else "no redirection: it would send media elsewhere",
+                hint="look at what the profile says can be sent" if status in {400, 413, 415, 422} else "",
+            )
+        return problem, _asked_s(answer.headers)
+
+    def _wait(self, seconds: float, problem: str) -> None:
+        if seconds > self.endpoint.most_wait_s:
+            raise self._failure(
+                f"{problem}; it asks to wait {seconds:.0f} s, the most is {self.endpoint.most_wait_s:g}"
+            )
+        if self._closed.wait(seconds):
+            raise EndpointError(problem, hint=_KEPT)
+
+    def _failure(self, problem: str) -> AuscultError:
+        """The error of a request that was not answered; that of the endpoint where too many were not."""
+        with self._health.lock:
+            self._health.failed_in_a_row += 1
+            down = self._health.failed_in_a_row >= _MOST_IN_A_ROW
+        if down:
+            raise self._ended(
+                f"{_MOST_IN_A_ROW} requests in a row have failed, the last: {problem}",
+                hint=f"is the endpoint up? {_KEPT}",
+            )
+        raise InputError(problem, expected="a completed chat", hint="the same command asks again for what has failed")
+
+    def _ended(self, problem: str, *, hint: str) -> EndpointError:
+        """The error that ends the run, the same for all threads."""
+        with self._health.lock:
+            self._health.over = self._health.over or EndpointError(
+                problem, expected=f"an endpoint that answers at {self.endpoint.base_url}", hint=hint
+            )
+            return self._health.over
+
+
+_REFUSED: Final[Mapping[int, str]] = {
+    401: "is the key of this endpoint in the environment variable that the profile names?",
+    403: "the key may not use this model",
+    404: "is the model's name right, and does the base URL end where /chat/completions begins?",
+}
+
+
+def _api(endpoint: Endpoint, secret: str) -> Any:
+    try:
+        import openai
+    except ImportError as error:
+        raise UsageError(
+            "models behind an endpoint need the extra `chat`",
+            expected="the package openai",
+            hint="pip install 'auscult[chat]', or '.[chat]' in a clone",
+        ) from error
+    # What openai would read from the environment goes to whatever address was given: nothing of it is sent.
+    own = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+    return openai.OpenAI(
+        api_key=secret or _NO_KEY,
+        base_url=endpoint.base_url,
+        max_retries=0,
+        default_headers=own,
+        http_client=http_client(
+            endpoint.base_url,
+            secret=secret,
+            most_bytes=endpoint.most_bytes,
+            timeout_s=endpoint.timeout_s,
+            connections=endpoint.connections,
+        ),
+    )
+
+
+def _cause(error: Exception) -> str:
+    cause = error.__cause__
+    return type(cause).__name__ + (f" ({text[:100]})" if (text := " ".join(str(cause).split())) else "")
+
+
+def _wait_s(content: bytes, number: int) -> float:
+    """Half a second, then twice as long each time, drawn from the upper half: requests that failed at once spread."""
+    drawn = float(generator(0, "chat", crc32(content), number).random())
+    return _FIRST_WAIT_S * 2.0 ** (number - 1) * (0.5 + 0.5 * drawn)
+
+
+def _asked_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait that an answer asks for, as seconds or as a date; None where it does not."""
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        try:
+            seconds = float(text) * unit
+        except ValueError:
+            seconds = _until(text)
+        if 0 <= seconds < float("inf"):
+            return seconds
+    return None
+
+
+def _until(text: str) -> float:
+    """Seconds to a date of HTTP; -1 where it is none."""
+    try:
+        at = parsedate_to_datetime(text)
+    except ValueError:
+        return -1.0
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,148 @@
+"""The answer of an endpoint, as a whole or as events: a stranger's text, bounded and read by type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from auscult.work.chat.spending import Tokens
+
+MOST_CHARACTERS: Final = 100_000
+"""Of a reply; what comes after is cut off. `score.replies` reads 20,000."""
+_MOST_COUNTED: Final = 10**9
+_SHOWN: Final = 200
+_MOST_TOLD: Final = 4000
+_DONE: Final = "[DONE]"
+
+
+class Malformed(Exception):
+    """The answer is no completed chat of the protocol; says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply:
+    """A completed reply.
+
+    Attributes:
+        text: What the model said, or why it refused; may be empty.
+        finish: Why it ended, as the endpoint says: ``stop``, ``length``, ``content_filter``; empty where it does not.
+        tokens: As the endpoint counted them; None where it does not.
+        model: Which model answered, as the endpoint says; it may be more precise than what was asked.
+        seconds: From the first try to the end of the reply.
+        tries: How often it was sent, those that failed among them.
+        cost: USD; None without a price.
+    """
+
+    text: str
+    finish: str = ""
+    tokens: Tokens | None = None
+    model: str = ""
+    seconds: float = 0.0
+    tries: int = 1
+    cost: float | None = None
+
+
+def read_whole(body: bytes) -> ChatReply:
+    """The reply in a JSON body; ``Malformed`` where it holds none."""
+    found = _json(body)
+    choices = found.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        raise Malformed(told(found) or "it has no choice")
+    message = choices[0].get("message")
+    if not isinstance(message, Mapping):
+        raise Malformed("its choice has no message")
+    return ChatReply(
+        text=_text(message), finish=_word(choices[0].get("finish_reason")), tokens=_tokens(found.get("usage")),
+        model=_word(found.get("model")),
+    )  # fmt: skip
+
+
+def read_events(body: bytes) -> ChatReply:
+    """The reply in server-sent events, each a piece of it; ``Malformed`` where its end is missing."""
+    text: list[str] = []
+    finish, model, tokens, ended = "", "", None, False
+    for event in _events(body):
+        if event == _DONE:
+            ended = True
+            break
+        found = _json(event.encode("utf-8", "surrogatepass"))
+        if "error" in found:
+            raise Malformed(told(found) or "it ends with an error")
+        model, tokens = model or _word(found.get("model")), _tokens(found.get("usage")) or tokens
+        choices = found.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+            delta = choices[0].get("delta")
+            text.append(_text(delta) if isinstance(delta, Mapping) else "")
+            finish = _word(choices[0].get("finish_reason")) or finish
+    if not ended and not finish:
+        raise Malformed("it was cut off")
+    return ChatReply(text="".join(text)[:MOST_CHARACTERS], finish=finish, tokens=tokens, model=model)
+
+
+def told(found: object) -> str:
+    """What an error says of itself, on one line; empty where it says nothing."""
+    if isinstance(found, bytes):
+        try:
+            found = _json(found)
+        except Malformed:
+            return ""
+    error = found.get("error") if isinstance(found, Mapping) else None
+    message = error.get("message") if isinstance(error, Mapping) else error
+    return " ".join(message[:_MOST_TOLD].split()) if isinstance(message, str) else ""
+
+
+def code_of(body: bytes) -> str:
+    """The code or type of an error, such as ``insufficient_quota``; empty where it has none."""
+    try:
+        error = _json(body).get("error")
+    except Malformed:
+        return ""
+    return (_word(error.get("code")) or _word(error.get("type"))) if isinstance(error, Mapping) else ""
+
+
+def _events(body: bytes) -> Iterator[str]:
+    data: list[str] = []
+    for line in body.decode("utf-8", "replace").splitlines():
+        if line.startswith("data:"):
+            data.append(line.removeprefix("data:").strip())
+        elif not line and data:
+            yield "\n".join(data)
+            data = []
+    if data:
+        yield "\n".join(data)
+
+
+def _json(body: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Malformed("it is no JSON") from None
+    if not isinstance(found, Mapping):
+        raise Malformed("it is no object of JSON")
+    return found
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """The text of a message, as one piece or as parts; where there is none, its refusal."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    refusal = message.get("refusal")
+    found = content if isinstance(content, str) and content else refusal if isinstance(refusal, str) else ""
+    # Half a surrogate pair, which JSON can spell, could not be written to a record.
+    return found[:MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+
+
+def _tokens(usage: object) -> Tokens | None:
+    if not isinstance(usage, Mapping):
+        return None
+    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
+    sent, received = (n if type(n) is int and 0 <= n <= _MOST_COUNTED else None for n in counts)
+    return None if sent is None or received is None else Tokens(sent=sent, received=received)
+
+
+def _word(value: object) -> str:
+    return value[:_SHOWN] if isinstance(value, str) else ""

@@ -1,0 +1,309 @@
+"""The client against a real server that misbehaves: what is tried again, what fails, what ends a run, and no key."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from auscult.errors import AuscultError, InputError, UsageError
+from auscult.work.chat import (
+    BudgetSpent,
+    ChatCall,
+    ChatClient,
+    ChatReply,
+    Endpoint,
+    EndpointError,
+    Price,
+    Secret,
+    Spending,
+    Tokens,
+)
+from chat_server import Script, completed, events, http, refused, serving
+
+pytest.importorskip("openai", reason="the extra `chat` is not installed")
+pytestmark = pytest.mark.extra_chat
+
+KEY = "sk-test-7f3a9c-never-shown"
+SPELLED = "".join(f"\\u{ord(letter):04x}" for letter in KEY).encode()  # as JSON may have it too
+CALL = ChatCall(body={"model": "m", "messages": [{"role": "user", "content": "?"}]}, most=Tokens(sent=100, received=50))
+STREAMED = ChatCall(body={**CALL.body, "stream": True}, most=CALL.most)
+
+
+def after(first: bytes, *more: bytes, then: str = "yes") -> Script:
+    """Answer badly so often, then well."""
+    bad = (first, *more)
+    return lambda number, _: bad[number] if number < len(bad) else completed(then)
+
+
+def ask(script: Script, *, call: ChatCall = CALL, **how: object) -> tuple[ChatReply | AuscultError, int]:
+    """What became of one request, and how often it was sent."""
+    with serving(script) as served:
+        client = ChatClient(Endpoint(**{"base_url": served.url, "key": Secret(KEY), "timeout_s": 5.0, **how}))
+        try:
+            found: ChatReply | AuscultError = client.ask(call)
+        except AuscultError as error:
+            found = error
+        finally:
+            client.close()
+        return found, len(served.bodies)
+
+
+def test_a_reply_has_text_tokens_and_model() -> None:
+    found, sent = ask(lambda *_: completed("a dog"))
+    assert isinstance(found, ChatReply)
+    assert (found.text, found.finish, found.model, found.tries, sent) == ("a dog", "stop", "served-1", 1, 1)
+    assert found.tokens == Tokens(sent=12, received=3)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        refused(500, "overloaded"),
+        refused(503),
+        http(b"<html>busy</html>", status=502),
+        http(b"not json"),
+        http(b"[1, 2]"),
+        http(b'{"choices": []}'),
+        http(b'{"choices": [{"message": 3}]}'),
+        http(b'{"error": {"message": "queue full"}}'),
+        http(completed("cut")[-60:-20], length=500),
+        http(b"", length=10),
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Le",
+        http(b"\x1f\x8b", Content_Encoding="gzip"),
+        http(b"[" * 100_000),
+    ],
+)
+def test_what_is_no_completed_chat_is_tried_again(bad: bytes) -> None:
+    found, sent = ask(after(bad))
+    assert isinstance(found, ChatReply), found
+    assert (found.text, found.tries, sent) == ("yes", 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (completed(""), ""),
+        (completed(None), ""),
+        (completed(None, message={"refusal": "I cannot help with that."}), "I cannot help with that."),
+        (completed("", finish="content_filter"), ""),
+        (completed("long...", finish="length"), "long..."),
+        (completed(None, message={"content": [{"type": "text", "text": "in "}, {"text": "parts"}, 3]}), "in parts"),
+        (completed("half \ud83d"), "half ?"),
+        (completed("no count", usage=None), "no count"),
+        (completed("bad count", usage={"prompt_tokens": -1, "completion_tokens": "9"}), "bad count"),
+    ],
+)
+def test_a_completed_reply_is_one_even_without_an_answer(answer: bytes, text: str) -> None:
+    found, sent = ask(lambda *_: answer)
+    assert isinstance(found, ChatReply), found
+    assert (found.text, sent) == (text, 1)
+
+
+@pytest.mark.parametrize("named", ["seconds", "milliseconds", "date"])
+def test_retry_after_is_honoured(named: str) -> None:
+    headers = {
+        "seconds": {"Retry_After": "1"},
+        "milliseconds": {"Retry_After_Ms": "900"},
+        "date": {"Retry_After": format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)},
+    }[named]
+    with serving(after(refused(429, "slow down", **headers))) as served:
+        client = ChatClient(Endpoint(base_url=served.url))
+        assert client.ask(CALL).tries == 2
+        client.close()
+    assert served.times[1] - served.times[0] >= 0.85
+
+
+def test_a_wait_beyond_the_limit_fails_at_once() -> None:
+    begun = time.monotonic()
+    found, sent = ask(lambda *_: refused(429, "come back tomorrow", Retry_After="86400"))
+    assert isinstance(found, InputError)
+    assert sent == 1
+    assert "86400 s" in found.message
+    assert time.monotonic() - begun < 5
+
+
+def test_slow_answers_fail_in_time() -> None:
+    hold = threading.Event()
+
+    def script(*_: object) -> bytes:
+        hold.wait(10)
+        return completed("late")
+
+    begun = time.monotonic()
+    found, sent = ask(script, timeout_s=0.3, tries=2)
+    hold.set()
+    assert isinstance(found, InputError)
+    assert (sent, "no answer in 0.3 s" in found.message) == (2, True)
+    assert time.monotonic() - begun < 5
+
+
+def test_ten_megabytes_are_not_read() -> None:
+    found, sent = ask(lambda *_: completed("x" * 10_000_000))
+    assert isinstance(found, InputError)
+    assert (sent, "more than 8,388,608 bytes" in found.message) == (1, True)
+
+
+def test_a_long_reply_is_cut() -> None:
+    found, _ = ask(lambda *_: completed("x" * 2_000_000))
+    assert isinstance(found, ChatReply)
+    assert len(found.text) == 100_000
+
+
+def test_a_streamed_reply_is_put_together() -> None:
+    found, _ = ask(lambda *_: events("a ", "dog ", "barks"), call=STREAMED)
+    assert isinstance(found, ChatReply)
+    assert (found.text, found.finish, found.tokens) == ("a dog barks", "stop", Tokens(sent=12, received=3))
+
+
+@pytest.mark.parametrize("bad", [events("a do", end=False), http(b'data: {"error": {"message": "x"}}\n\n'), http(b"")])
+def test_a_stream_without_its_end_is_tried_again(bad: bytes) -> None:
+    found, sent = ask(lambda number, _: events("whole") if number else bad, call=STREAMED)
+    assert isinstance(found, ChatReply)
+    assert (found.text, sent) == ("whole", 2)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_request_that_is_wrong_is_not_sent_again(status: int) -> None:
+    found, sent = ask(lambda *_: refused(status, "no audio here"))
+    assert type(found) is InputError
+    assert (sent, "no audio here" in found.message) == (1, True)
+
+
+def test_no_redirection_is_followed() -> None:
+    with serving(lambda *_: completed("elsewhere")) as other:
+        found, _ = ask(lambda *_: http(b"", status=307, Location=f"{other.url}/chat/completions"))
+        assert isinstance(found, InputError)
+        assert other.bodies == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [refused(401, "wrong key"), refused(403), refused(404, "no such model"), refused(429, code="insufficient_quota")],
+)
+def test_what_no_request_can_pass_ends_the_run(answer: bytes) -> None:
+    found, sent = ask(lambda *_: answer)
+    assert isinstance(found, EndpointError)
+    assert sent == 1
+
+
+def test_a_model_that_replied_survives_a_403() -> None:
+    with serving(lambda number, _: refused(403, "moderated") if number == 1 else completed("yes")) as served:
+        client = ChatClient(Endpoint(base_url=served.url))
+        client.ask(CALL)
+        with pytest.raises(InputError):
+            client.ask(CALL)
+        assert client.ask(CALL).text == "yes"
+        client.close()
+
+
+def test_a_dead_endpoint_ends_the_run_for_all_threads() -> None:
+    client = ChatClient(Endpoint(base_url="http://127.0.0.1:9/v1", tries=1, connections=4))
+
+    def one(_: int) -> str:
+        try:
+            return client.ask(CALL).text
+        except AuscultError as error:
+            return type(error).__name__
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(one, range(30)))
+    assert found.count("InputError") <= 9
+    assert found[-1] == "EndpointError"
+    client.close()
+
+
+def test_closing_wakes_who_waits() -> None:
+    with serving(lambda *_: refused(429, Retry_After="60")) as served:
+        client = ChatClient(Endpoint(base_url=served.url))
+        threading.Timer(0.3, client.close).start()
+        begun = time.monotonic()
+        with pytest.raises(EndpointError):
+            client.ask(CALL)
+        assert time.monotonic() - begun < 10
+
+
+def test_a_budget_is_never_passed_by_parallel_requests() -> None:
+    price = Price(sent=1e4, received=1e4)  # a request costs at most 1.5 USD, and then .15
+    spending = Spending(budget=3.0)
+    with serving(lambda *_: completed("yes")) as served:
+        client = ChatClient(Endpoint(base_url=served.url, connections=8), price=price, spending=spending)
+
+        def one(_: int) -> float:
+            try:
+                return client.ask(CALL).cost or 0.0
+            except BudgetSpent:
+                return -1.0
+
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(one, range(60)))
+        client.close()
+    paid = [cost for cost in found if cost >= 0]
+    assert sum(paid) == pytest.approx(spending.spent)
+    assert 1.0 < spending.spent <= 3.0
+    assert len(served.bodies) == len(paid)
+    assert -1.0 in found
+
+
+def test_a_budget_needs_a_price() -> None:
+    with pytest.raises(UsageError, match="needs a price"):
+        ChatClient(Endpoint(base_url="http://127.0.0.1:9/v1"), spending=Spending(budget=1.0))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://me:secret@host/v1", "https://host/v1?key=abc", "file:///etc/passwd", "host:80/v1", "http:///v1"]
+)
+def test_an_address_that_holds_a_key_or_is_none_is_refused(url: str) -> None:
+    with pytest.raises(UsageError) as found:
+        Endpoint(base_url=url)
+    assert "secret" not in str(found.value)
+
+
+def test_the_key_is_sent_and_shown_nowhere(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+    caplog.set_level(logging.DEBUG)
+    echo = [
+        completed(f"your key is {KEY}"),
+        refused(400, f"bad key {KEY}"),
+        refused(401, f"Incorrect API key provided: {KEY}"),
+        http(b'{"error": {"message": "%s"}}' % SPELLED, status=400),
+        http(b'{"choices": [{"message": {"content": "%s"}}]}' % SPELLED),
+        http(KEY.encode()),
+        b"",
+    ]  # fmt: skip
+    shown: list[str] = []
+    for answer in echo:
+        with serving(lambda *_, answer=answer: answer) as served:
+            client = ChatClient(Endpoint(base_url=served.url, key=Secret(KEY), tries=1))
+            try:
+                shown.append(repr(client.ask(CALL)))
+            except AuscultError as error:
+                shown += [str(error), repr(error), *traceback.format_exception(error)]
+            shown += [
+                repr(client),
+                repr(client.endpoint),
+            ]
+            client.close()
+            assert served.headers[0]["authorization"] == f"Bearer {KEY}"
+            assert KEY not in json.dumps(served.bodies)
+    out, err = capfd.readouterr()
+    everything = "\n".join([*shown, caplog.text, out, err])
+    assert KEY not in everything
+    assert "***" in everything
+
+
+def test_nothing_of_the_environment_is_sent_beside_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(name, "from-the-environment")
+    with serving(lambda *_: completed("yes")) as served:
+        client = ChatClient(Endpoint(base_url=served.url))
+        client.ask(CALL)
+        client.close()
+    assert "from-the-environment" not in json.dumps(served.headers)
