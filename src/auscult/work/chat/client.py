@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -214,11 +215,12 @@ class ChatClient:
 
     def _send(self, content: bytes) -> Any:
         """The answer, read as a whole, whatever its status; ConnectionError where none came."""
+        api = self._client()
         import httpx2
         import openai
 
         try:
-            return self._client().post(
+            return api.post(
                 "/chat/completions",
                 cast_to=httpx2.Response,
                 content=content,
@@ -297,15 +299,20 @@ _REFUSED: Final[Mapping[int, str]] = {
 }
 
 
-def _api(endpoint: Endpoint, secret: str) -> Any:
-    try:
-        import openai
-    except ImportError as error:
+def require_extra() -> None:
+    """Raise a UsageError where the package ``openai`` is missing."""
+    if find_spec("openai") is None:
         raise UsageError(
             "models behind an endpoint need the extra `chat`",
             expected="the package openai",
             hint="pip install 'auscult[chat]', or '.[chat]' in a clone",
-        ) from error
+        )
+
+
+def _api(endpoint: Endpoint, secret: str) -> Any:
+    require_extra()
+    import openai
+
     # What openai would read from the environment goes to whatever address was given: nothing of it is sent.
     own = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     return openai.OpenAI(

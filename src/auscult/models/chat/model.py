@@ -1,0 +1,189 @@
+"""A model behind an endpoint: a question and its media become a request, its reply the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.errors import UsageError
+from auscult.media.paths import safe_name
+from auscult.models.chat.encoding import Media, Part, parts_of
+from auscult.models.chat.profile import OTHER_KEY, ChatProfile, named_profile
+from auscult.models.omni import CountedText, Unreachable
+from auscult.work.chat import (
+    BudgetSpent,
+    ChatCall,
+    ChatClient,
+    ChatReply,
+    Endpoint,
+    EndpointError,
+    Price,
+    Spending,
+    Tokens,
+)
+from auscult.work.chat.client import key_of, require_extra
+
+_CHARACTERS_A_TOKEN: Final = 3  # of English text more; so that the estimate is an upper one
+_TOKENS_A_MESSAGE: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What requests may take at most; ``cost`` is None without a price."""
+
+    requests: int
+    tokens: Tokens
+    cost: float | None
+
+    def __add__(self, other: Estimate) -> Estimate:
+        """Of all these requests; without a price where one has none."""
+        tokens = Tokens(
+            sent=self.tokens.sent + other.tokens.sent, received=self.tokens.received + other.tokens.received
+        )
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Estimate(requests=self.requests + other.requests, tokens=tokens, cost=cost)
+
+
+NOTHING: Final = Estimate(requests=0, tokens=Tokens(sent=0, received=0), cost=0.0)
+
+
+class ChatModel:
+    """A model behind an OpenAI-compatible endpoint; safe to ask from ``connections`` threads.
+
+    Attributes:
+        name: ``chat.NAME``.
+        revision: A hash of what an answer depends on beside the question: the profile, where it is asked, the seed.
+        connections: Requests under way at once.
+        boxes: How it gives boxes, ``ORDER UNIT``.
+    """
+
+    def __init__(
+        self, profile: ChatProfile, *, endpoint: Endpoint, seed: int = 42, spending: Spending | None = None
+    ) -> None:
+        price = None if profile.price is None else Price(sent=profile.price.sent, received=profile.price.received)
+        self.profile, self.seed, self._price = profile, seed, price
+        self._client = ChatClient(endpoint, price=price, spending=spending)
+        self.name = f"chat.{safe_name(profile.model)}"
+        self.revision = profile.digest(base_url=endpoint.base_url, seed=seed)
+        self.connections = endpoint.connections
+        self.boxes = profile.boxes
+
+    def answer(
+        self, question: str, *, images: Sequence[Path] = (), sounds: Sequence[Path] = (), video: Path | None = None
+    ) -> CountedText:
+        """The reply as it came, with what it cost.
+
+        Raises:
+            InputError: The request has failed, or a file cannot be sent.
+            Unreachable: Neither this nor a later request can be answered.
+        """
+        call = self.call(question, Media(images=images, sounds=sounds, video=video))
+        try:
+            reply = self._client.ask(call)
+        except (EndpointError, BudgetSpent) as error:
+            raise Unreachable(error.message, expected=error.expected, hint=error.hint) from error
+        return CountedText(reply.text, _usage(reply))
+
+    def call(self, question: str, media: Media) -> ChatCall:
+        """The request of a question, as it is sent."""
+        parts, profile = parts_of(media, self.profile), self.profile
+        system = [{"role": "system", "content": profile.system}] if profile.system else []
+        content: Any = [*(part.body for part in parts), {"type": "text", "text": question}] if parts else question
+        body = {
+            **profile.extra,
+            "model": profile.model,
+            "messages": [*system, {"role": "user", "content": content}],
+            profile.limit_name: profile.max_tokens,
+            **({} if profile.temperature is None else {"temperature": profile.temperature}),
+            **({"seed": self.seed} if profile.seeded else {}),
+            **({"stream": True, "stream_options": {"include_usage": True}} if profile.stream else {}),
+        }
+        return ChatCall(body=body, most=self._most(question, parts))
+
+    def estimate(
+        self, question: str, *, images: Sequence[Path] = (), sounds: Sequence[Path] = (), video: Path | None = None
+    ) -> Estimate:
+        """What asking would take at most; nothing is sent, but all media are read."""
+        most = self.call(question, Media(images=images, sounds=sounds, video=video)).most
+        return Estimate(requests=1, tokens=most, cost=None if self._price is None else self._price.of(most))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _most(self, question: str, parts: Sequence[Part]) -> Tokens:
+        text = len(question.encode()) + len(self.profile.system.encode()) + len(json.dumps(self.profile.extra))
+        sent = text // _CHARACTERS_A_TOKEN + 2 * _TOKENS_A_MESSAGE + sum(part.tokens for part in parts)
+        return Tokens(sent=sent, received=self.profile.max_tokens)
+
+
+def _usage(reply: ChatReply) -> dict[str, float]:
+    """What is summed over a run: only what is known, so that a sum is never of guesses."""
+    found: dict[str, float] = {"requests": 1, "tries": reply.tries}
+    if reply.tokens is not None:
+        found |= {"tokens_in": reply.tokens.sent, "tokens_out": reply.tokens.received}
+    if reply.cost is not None:
+        found["cost"] = reply.cost
+    if reply.finish == "length":
+        found["cut_off"] = 1
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How the models of a run are asked, as the command says.
+
+    Attributes:
+        base_url: Goes before the profile's.
+        connections: Requests under way at once.
+        seed: Sent with each request.
+        spending: What is spent, with a budget; one for all models.
+        sends: False where requests are only counted, so that no key is needed.
+    """
+
+    base_url: str = ""
+    connections: int = 8
+    seed: int = 42
+    spending: Spending | None = None
+    sends: bool = True
+
+
+def chat_model(name: str, *, profile: ChatProfile | None = None, asking: Asking) -> ChatModel:
+    """A model by its name and profile; without a profile, the one that comes with auscult for that name, if any.
+
+    The key of a profile goes to the profile's own base URL and nowhere else; with another, the key is that in the
+    environment variable ``AUSCULT_CHAT_KEY``.
+
+    Raises:
+        UsageError: The profile is of another model, no base URL is known, or a key is missing.
+    """
+    own = profile or named_profile(name)
+    if name and own.model != name:
+        raise UsageError(
+            f"the profile is of {own.model[:80]!r}, not of {name[:80]!r}",
+            expected=f"model = {name[:80]!r} in the profile",
+            hint=f"or ask for chat:{own.model[:80]}",
+        )
+    base_url = asking.base_url or own.base_url
+    if not base_url:
+        raise UsageError(
+            f"it is not known where {own.model[:80]} answers",
+            expected="--base-url, or base_url in the profile, such as http://127.0.0.1:8000/v1",
+        )
+    if asking.sends:
+        require_extra()
+    at_home = base_url.rstrip("/") == own.base_url.rstrip("/")
+    variable = own.key if at_home else OTHER_KEY
+    key = key_of(variable) if variable else None
+    if key is None and at_home and variable and asking.sends:
+        raise UsageError(
+            f"the environment variable {variable} is not set", expected=f"the key of {base_url}",
+            hint="keys are read from the environment alone",
+        )  # fmt: skip
+    endpoint = Endpoint(
+        base_url=base_url, key=key, timeout_s=own.timeout_s, tries=own.tries, connections=asking.connections
+    )
+    return ChatModel(own, endpoint=endpoint, seed=asking.seed, spending=asking.spending)

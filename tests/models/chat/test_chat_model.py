@@ -1,0 +1,245 @@
+"""Models, cascades and the formatter against a real server, and what is kept of their replies."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_material import model, picture, sound
+
+from auscult.errors import InputError
+from auscult.models.chat.cascade import Cascade, Describer
+from auscult.models.chat.formatter import ChatFormatter
+from auscult.models.chat.kept import KeptReplies
+from auscult.models.chat.loading import cascade_of
+from auscult.models.chat.model import Asking
+from auscult.models.chat.profile import PriceOf
+from auscult.models.omni import Unreachable
+from auscult.score.replies import Read, read_reply
+from auscult.work.chat import Spending
+from chat_server import completed, refused, serving
+
+pytest.importorskip("openai", reason="the extra `chat` is not installed")
+pytestmark = pytest.mark.extra_chat
+
+PRICE = PriceOf(sent=100.0, received=1000.0)
+
+
+def text_of(body: Mapping[str, Any]) -> str:
+    content = body["messages"][-1]["content"]
+    return content if isinstance(content, str) else content[-1]["text"]
+
+
+def kinds_of(body: Mapping[str, Any]) -> list[str]:
+    content = body["messages"][-1]["content"]
+    return [] if isinstance(content, str) else [part["type"] for part in content[:-1]]
+
+
+def test_an_answer_says_what_it_cost(tmp_path: Path) -> None:
+    with serving(lambda number, _: completed("a dog") if number else refused(500)) as served:
+        asked = model(served.url, price=PRICE)
+        found = asked.answer("what?", images=[picture(tmp_path / "a.png")], sounds=[], video=None)
+        asked.close()
+    assert found == "a dog"
+    assert dict(found.usage) == {
+        "requests": 1, "tries": 2, "tokens_in": 12, "tokens_out": 3, "cost": pytest.approx(12e-4 + 3e-3),
+    }  # fmt: skip
+
+
+def test_what_no_request_can_pass_is_unreachable(tmp_path: Path) -> None:
+    with serving(lambda *_: refused(401)) as served:
+        asked = model(served.url)
+        with pytest.raises(Unreachable, match="401"):
+            asked.answer("what?")
+        asked.close()
+    with serving(lambda *_: completed("x")) as served:
+        poor = model(served.url, price=PRICE, asking={"spending": Spending(budget=0.001)})
+        with pytest.raises(Unreachable, match="budget"):
+            poor.answer("what?")
+        assert served.bodies == []
+
+
+def test_an_estimate_is_no_less_than_what_it_comes_to(tmp_path: Path) -> None:
+    with serving(lambda *_: completed("x")) as served:
+        asked = model(served.url, price=PRICE)
+        shown = {"images": [picture(tmp_path / "a.png")], "sounds": [sound(tmp_path / "a.wav", seconds=2.0)]}
+        most = asked.estimate("what is it? " * 10, **shown)
+        assert served.bodies == []
+    assert most.requests == 1
+    assert most.tokens.sent >= 1500 + 100 + 30
+    assert most.tokens.received == 1024
+    assert most.cost == pytest.approx((most.tokens.sent * 100 + 1024 * 1000) / 1e6)
+
+
+def by_model(number: int, body: Mapping[str, Any]) -> bytes:
+    """A server of several models: each says its name, what it was shown, and how long its text is."""
+    del number
+    return completed(f"{body['model']} was shown {'+'.join(kinds_of(body)) or 'words'}")
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def no_other(name: str) -> Any:
+    raise AssertionError(name)
+
+
+F1 = """
+name = "with-ears"
+[[describe]]
+of = ["sound"]
+model = "chat:ears"
+profile = "ears.toml"
+[answer]
+model = "chat:eyes"
+"""
+D3 = """
+[[describe]]
+of = ["picture"]
+model = "chat:eyes"
+[[describe]]
+of = ["sound"]
+model = "chat:ears"
+asks = { sound = "What barks?" }
+[answer]
+model = "chat:words"
+"""
+
+
+def test_f1_describes_sound_and_shows_pictures(tmp_path: Path) -> None:
+    written(tmp_path / "ears.toml", 'model = "ears"\nimages = "none"\nvideo = "none"')
+    file = written(tmp_path / "f1.toml", F1)
+    media = {
+        "images": [picture(tmp_path / "a.png")],
+        "sounds": [sound(tmp_path / "a.wav"), sound(tmp_path / "b.wav", hz=99)],
+    }
+    with serving(by_model) as served:
+        made = cascade_of(file, asking=Asking(base_url=served.url, connections=4), other=no_other)
+        found = made.answer("which?", **media)
+        again = made.answer("and now?", **media)
+        made.close()
+    assert (made.name, made.connections) == ("cascade.with-ears", 4)
+    assert found == again == "eyes was shown image_url"
+    assert [body["model"] for body in served.bodies] == ["ears", "ears", "eyes", "eyes"]
+    last = text_of(served.bodies[-1])
+    assert last.endswith("and now?")
+    assert "Sound 0: ears was shown input_audio\nSound 1: ears was shown input_audio" in last
+    assert (found.usage["requests"], again.usage["requests"]) == (3, 1)
+
+
+def test_d3_answers_from_words_alone(tmp_path: Path) -> None:
+    file = written(tmp_path / "d3.toml", D3)
+    with serving(by_model) as served:
+        made = cascade_of(file, asking=Asking(base_url=served.url), other=no_other)
+        shown = {"images": [picture(tmp_path / "a.png")], "sounds": [sound(tmp_path / "a.wav")]}
+        assert made.answer("which?", **shown) == "words was shown words"
+        most = made.estimate("which?", **shown)
+        made.close()
+    assert [body["model"] for body in served.bodies] == ["eyes", "ears", "words"]
+    assert text_of(served.bodies[1]) == "What barks?"
+    assert most.requests == 1  # the descriptions are there
+    assert most.tokens.sent > 2 * 1024  # as long as they might have been
+
+
+class Own:
+    """A model of one's own, which must not be asked by two threads at once."""
+
+    name, revision = "own", "1"
+
+    def __init__(self) -> None:
+        self.turn = threading.Lock()
+
+    def answer(self, question: str, *, images: Any, sounds: Any, video: Any) -> str:
+        assert video is None
+        assert self.turn.acquire(blocking=False)
+        try:
+            return f"own saw {len(images)}, heard {len(sounds)}: {question.splitlines()[1][:40]}"
+        finally:
+            self.turn.release()
+
+
+def test_any_models_make_a_cascade(tmp_path: Path) -> None:
+    with serving(by_model) as served:
+        ears = model(served.url)
+        made = Cascade("mixed", [Describer(model=ears, of=("sound",))], Own())
+        paths = [sound(tmp_path / f"{hz}.wav", hz=hz) for hz in range(100, 180, 10)]
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda path: made.answer("?", images=[], sounds=[path], video=None), paths * 3))
+        made.close()
+    assert set(found) == {"own saw 0, heard 0: Sound 0: tested was shown input_audio"}
+    assert len(served.bodies) == 8  # each sound once, however many threads ask for it at once
+
+
+def test_a_description_that_fails_costs_the_question_and_is_asked_again(tmp_path: Path) -> None:
+    with serving(lambda number, _: completed("woof") if number else refused(400)) as served:
+        made = Cascade("mixed", [Describer(model=model(served.url), of=("sound",))], Own())
+        with pytest.raises(InputError):
+            made.answer("?", sounds=[sound(tmp_path / "a.wav")])
+        assert "woof" in made.answer("?", sounds=[sound(tmp_path / "a.wav")])
+        made.close()
+
+
+def test_a_cascade_has_the_revision_of_its_parts() -> None:
+    def revision(**profile: Any) -> str:
+        return Cascade("c", [Describer(model=model(**profile), of=("sound",))], Own()).revision
+
+    assert revision() == revision()
+    assert revision(temperature=1.0) != revision()
+    other = Cascade("c", [Describer(model=model(), of=("sound",), asks={"sound": "?"})], Own()).revision
+    assert other != revision()
+
+
+def test_kept_replies_survive_a_kill_and_failures_are_not_kept(tmp_path: Path) -> None:
+    file = tmp_path / "kept.jsonl"
+    kept = KeptReplies(file)
+    assert kept.reply("a", lambda: "one", sent="what?") == "one"
+
+    def fails() -> str:
+        raise InputError("no")
+
+    with pytest.raises(InputError):
+        kept.reply("b", fails)
+    with file.open("ab") as torn:
+        torn.write(b'{"key": "c", "reply": "ha')
+    again = KeptReplies(file)
+    assert "a" in again
+    assert "b" not in again
+    assert "c" not in again
+    assert again.reply("a", fails) == "one"
+    assert again.reply("c", lambda: "three") == "three"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(row["key"], row["reply"]) for row in rows] == [("a", "one"), ("c", "three")]
+    assert rows[0]["sent"] == "what?"
+
+
+def test_the_formatter_writes_an_answer_where_none_could_be_read() -> None:
+    reply = "Going by the bark, I would go for the animal that is man's best friend."
+    with serving(lambda *_: completed("dog")) as served:
+        formatter = ChatFormatter(model(served.url))
+        wording = formatter.wording("option", words=("dog", "cat"))
+        for _ in range(2):
+            assert read_reply(reply, "option", words=("dog", "cat"), formatter=wording) == Read("dog", "formatter")
+        assert read_reply("cat", "option", words=("dog", "cat"), formatter=wording) == Read("cat", "strict")
+        formatter.close()
+    assert len(served.bodies) == 1
+    sent = text_of(served.bodies[0])
+    assert reply in sent
+    assert "dog, cat" in sent
+
+
+@pytest.mark.parametrize("said", ["UNANSWERED", "unanswered.", "**UNANSWERED**", ""])
+def test_a_formatter_may_find_no_answer(said: str) -> None:
+    with serving(lambda *_: completed(said)) as served:
+        formatter = ChatFormatter(model(served.url))
+        found = read_reply(
+            "hmm", "option", words=("yes", "no"), formatter=formatter.wording("option", words=("yes", "no"))
+        )
+        formatter.close()
+    assert not isinstance(found, Read)

@@ -1,0 +1,155 @@
+"""Profiles and cascades as files: what is read, what is refused, what an answer depends on, where a key goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auscult.errors import UsageError
+from auscult.models.chat.loading import cascade_of, named_chat
+from auscult.models.chat.model import Asking, chat_model
+from auscult.models.chat.profile import ChatProfile, named_profile, read_profile, shipped_profiles
+
+TABLE_13 = {
+    "gemini-1.5-flash",
+    "gemini-1.5-pro",
+    "gemini-2.0-flash",
+    "gemini-2.5-flash-preview-04-17",
+    "gemini-2.5-pro-preview-05-06",
+    "gpt-4o-2024-08-06",
+    "gpt-4o-audio-preview-2024-12-17",
+    "gpt-4o-mini-2024-07-18",
+    "gpt-4o-mini-audio-preview-2024-12-17",
+    "qwen-omni-turbo-2025-03-26",
+}
+
+
+def test_the_versions_of_table_13_have_a_profile() -> None:
+    found = shipped_profiles()
+    assert found.keys() == TABLE_13
+    assert all(profile.base_url.startswith("https://") and profile.key for profile in found.values())
+
+
+def test_toml_and_json_are_read_alike(tmp_path: Path) -> None:
+    toml, plain = tmp_path / "p.toml", tmp_path / "p.json"
+    toml.write_text(
+        'model = "m"\nboxes = "yxyx thousandths"\nextra = { top_k = 1 }\n[price]\nsent = 2\nreceived = 8.5\n'
+    )
+    plain.write_text(
+        json.dumps(
+            {"model": "m", "boxes": "yxyx thousandths", "extra": {"top_k": 1}, "price": {"sent": 2, "received": 8.5}}
+        )
+    )
+    assert read_profile(toml) == read_profile(plain)
+    assert read_profile(toml).price is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('modle = "m"', "modle"),
+        ("# nothing", "model"),
+        ("", "empty"),
+        ('model = "m"\nboxes = "guess"', "boxes"),
+        ('model = "m"\nframes = 0', "frames"),
+        ('model = "m"\nsounds = "file"', "sounds"),
+        ('model = "m"\nkey = "sk-123"', "environment variable"),
+        ('model = "m"\nkey = "AIzaSy123"', "environment variable"),
+        ('model = "m"\nextra = { messages = [] }', "messages"),
+        ('model = "m"\n[price]\nsent = -1\nreceived = 1', "price"),
+        ("model = ", "no TOML"),
+        ("\x00", "no TOML"),
+    ],
+)
+def test_a_wrong_profile_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as found:
+        read_profile(path)
+    assert message in str(found.value)
+    assert str(path) in str(found.value)
+    assert "123" not in str(found.value)
+
+
+def digest(**more: Any) -> str:
+    at = more.pop("base_url", "http://a/v1")
+    return ChatProfile(**{"model": "m", **more}).digest(base_url=at, seed=more.pop("seed", 42))
+
+
+def test_a_revision_changes_with_what_changes_answers() -> None:
+    same = [{}, {"timeout_s": 3.0}, {"tries": 2}, {"key": "OTHER"}, {"base_url": "http://a/v1/"}]
+    other = [{"temperature": 1.0}, {"frames": 8}, {"system": "x"}, {"extra": {"k": 1}}, {"base_url": "http://b/v1"}]
+    assert len({digest(**one) for one in same}) == 1
+    assert len({digest(**one) for one in (*other, {})}) == len(other) + 1
+    # Where the profile says what is served, the address may change.
+    assert digest(revision="r1") == digest(revision="r1", base_url="http://b/v1") != digest(revision="r2")
+
+
+def test_the_key_of_a_profile_goes_to_its_own_address_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+    monkeypatch.setenv("AUSCULT_CHAT_KEY", "sk-of-elsewhere")
+
+    def key(base_url: str) -> str | None:
+        made = chat_model("gpt-4o-2024-08-06", asking=Asking(base_url=base_url, sends=False))
+        found = made._client.endpoint.key
+        return None if found is None else found.reveal()
+
+    assert key("") == key("https://api.openai.com/v1/") == "sk-of-openai"
+    assert key("https://api.openai.com.example/v1") == "sk-of-elsewhere"
+    monkeypatch.delenv("AUSCULT_CHAT_KEY")
+    assert key("http://127.0.0.1:8000/v1") is None
+
+
+def test_a_missing_key_is_said_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    monkeypatch.setattr("auscult.models.chat.model.require_extra", lambda: None)
+    with pytest.raises(UsageError, match="GEMINI_API_KEY is not set"):
+        named_chat("chat:gemini-2.0-flash", profile=None, asking=Asking())
+    assert named_chat("chat:gemini-2.0-flash", profile=None, asking=Asking(sends=False)).name == "chat.gemini-2.0-flash"
+
+
+def test_an_address_is_needed_and_a_profile_must_fit(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not known where mine answers"):
+        named_chat("chat:mine", profile=None, asking=Asking())
+    (tmp_path / "p.toml").write_text('model = "other"\nbase_url = "http://127.0.0.1:9/v1"')
+    with pytest.raises(UsageError, match="the profile is of 'other'"):
+        named_chat("chat:mine", profile=tmp_path / "p.toml", asking=Asking(sends=False))
+    assert named_chat("chat:", profile=tmp_path / "p.toml", asking=Asking(sends=False)).name == "chat.other"
+
+
+def test_a_name_without_a_profile_has_the_usual_one() -> None:
+    assert named_profile("mine") == ChatProfile(model="mine")
+
+
+def nothing(name: str) -> Any:
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[answer]\nmodel = "chat:a"', "describe"),
+        ('[[describe]]\nof = ["sound"]\nmodel = "chat:a"', "answer"),
+        ('[[describe]]\nof = ["smell"]\nmodel = "chat:a"\n[answer]\nmodel = "chat:b"', "of"),
+        ('[[describe]]\nof = []\nmodel = "chat:a"\n[answer]\nmodel = "chat:b"', "of"),
+        ('[[describe]]\nof = ["sound"]\nmodel = "chat:a"\n' * 2 + '[answer]\nmodel = "chat:b"', "described twice"),
+        ('[[describe]]\nof = ["sound"]\nmodel = "chat:a"\nasks = { smell = "?" }\n[answer]\nmodel = "chat:b"', "smell"),
+        ('[answer]\nmodel = "chat:b"\nprofil = "x"', "profil"),
+    ],
+)
+def test_a_wrong_cascade_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as found:
+        cascade_of(path, asking=Asking(base_url="http://127.0.0.1:9/v1", sends=False), other=nothing)
+    assert message in str(found.value)
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("auscult.work.chat.client.find_spec", lambda _: None)
+    with pytest.raises(UsageError, match="extra `chat`"):
+        named_chat("chat:mine", profile=None, asking=Asking(base_url="http://127.0.0.1:9/v1"))
+    assert named_chat("chat:mine", profile=None, asking=Asking(base_url="http://127.0.0.1:9/v1", sends=False))
