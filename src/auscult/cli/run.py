@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from auscult.cli import show
 from auscult.cli.command import Shown, command
 from auscult.jobs.options import Flag, specs_of
+from auscult.suites.avi import AviOptions
 from auscult.suites.mqa.options import MqaOptions
 from auscult.suites.r2 import R2Options
 from auscult.suites.rris import RrisOptions
@@ -21,7 +22,7 @@ _OF_THE_COMMAND = frozenset({"suite", "max_failed", "json", "quiet"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunCommand(R2Options, RrisOptions, MqaOptions):
+class RunCommand(R2Options, RrisOptions, AviOptions, MqaOptions):
     """The options of ``auscult run``: those of all suites; a suite refuses those that it does not have.
 
     Attributes:

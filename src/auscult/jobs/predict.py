@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from auscult.outcome import Failed
 from auscult.types import Frames, Mask
 
 _MOST_BYTES = 4 << 30
+
+Asked_co = TypeVar("Asked_co", covariant=True)
 
 
 class Reader:
@@ -93,19 +95,26 @@ class ModelWorker:
         counts = [_stored(mask) for mask in answer.masks]
         whole = time.perf_counter() - begun
         return {
-            "key": queued.key,
-            "id": queued.id,
-            "condition": queued.condition,
-            "model": self._spec.name,
-            "revision": self._spec.revision,
+            **named_row(queued, self._spec),
             "size": list(request.size),
             "counts": counts,
             "threshold": answer.threshold,
             "seconds": round(answer.seconds, 6),
             "preparing_s": round(clock.preparing_s, 6),
             "overhead_s": round(max(0.0, whole - clock.preparing_s - answer.seconds), 6),
-            "peak_mb": _peak_mb(),
+            "peak_mb": peak_mb(),
         }
+
+
+def named_row(queued: QueuedRequest, model: ModelSpec) -> dict[str, Any]:
+    """How the row of every reply begins."""
+    return {
+        "key": queued.key,
+        "id": queued.id,
+        "condition": queued.condition,
+        "model": model.name,
+        "revision": model.revision,
+    }
 
 
 def _stored(mask: NDArray[Any]) -> Any:
@@ -149,7 +158,7 @@ class _Clock:
         return made
 
 
-def _peak_mb() -> int | None:
+def peak_mb() -> int | None:
     """Peak memory of this process with the model, in MB; None where the system does not report it."""
     try:
         import resource
@@ -165,10 +174,14 @@ DEFAULT_MEMORY_MB: Final = 8192
 LEAST_SETUP_S: Final = 60.0
 
 
-class Askable(Protocol):
+class Stopped(AuscultError):
+    """A model was left before all was asked: what has neither row nor failure is still to be asked."""
+
+
+class Askable(Protocol[Asked_co]):
     """A case under a condition; builds the request in the worker process that sends it."""
 
-    def ask(self, reader: Reader) -> Request:
+    def ask(self, reader: Reader) -> Asked_co:
         """The request."""
         ...
 
@@ -181,7 +194,7 @@ class QueuedRequest(Indivisible):
     id: str
     condition: str
     source: Path  # a file of the case, for error messages
-    prepared: Askable
+    prepared: Askable[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

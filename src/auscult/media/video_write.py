@@ -20,8 +20,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.errors import OutputError
-from auscult.media.containers import audio_frame, load_av
+from auscult.errors import InputError, OutputError
+from auscult.media.containers import audio_frame, best_stream, damaged, decoder_errors, load_av, opened_video
+from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.wav import Depth, Sound, whole_samples
 from auscult.types import Frame, Samples
 
@@ -148,6 +149,30 @@ def encode_video(
     except (av.error.FFmpegError, MemoryError) as error:
         raise OutputError(f"the video cannot be coded: {error}", hint="use another size or rate") from error
     return file.getvalue()
+
+
+def without_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """A video as MP4 without its sound: the pictures as they are coded, with their times.
+
+    Raises:
+        InputError: The file is no video, has no pictures, or has a coding that MP4 cannot hold.
+        UsageError: The extra is not installed.
+    """
+    held = io.BytesIO()
+    with opened_video(path, limits=limits) as source:
+        pictures = best_stream(source, "video")
+        if pictures is None:
+            raise InputError("the video has no pictures", expected="a video", path=path)
+        try:
+            with load_av().open(held, "w", format="mp4") as made:
+                stream = made.add_stream_from_template(pictures)
+                for packet in source.demux(pictures):
+                    if packet.dts is not None:
+                        packet.stream = stream
+                        made.mux(packet)
+        except decoder_errors() as error:
+            raise damaged(path, error) from error
+    return held.getvalue()
 
 
 def write_video(path: Path, frames: Iterable[Frame], *, fps: float | Fraction) -> None:

@@ -22,6 +22,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol, runtime_checkable
 
+from auscult.errors import InputError
+
 BOXES: Final = "xyxy share"
 """How boxes are given where a model says nothing of it: as the prompt asks for."""
 
@@ -47,6 +49,14 @@ class OmniModel(Protocol):
             request, which is no answer and enters no score.
         """
         ...
+
+
+class Unreachable(InputError):
+    """Nothing can be asked at all: an endpoint that does not answer, a key that is refused, a budget that is spent.
+
+    A model raises it instead of any other error of one request. After several in a row, without a reply between them,
+    the run ends and is resumed by the same command.
+    """
 
 
 class CountedText(str):

@@ -28,8 +28,8 @@ _BY_NAME: Final = frozenset({inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.P
 _EXPECTED: Final = "predict(frames, query, *, sound, rate_hz, first_mask) -> masks; all but frames may be left out"
 
 
-def function_of(target: str, name: str) -> Callable[..., Any]:
-    """Load what answers from ``FILE.py`` or an installed module: a function, or ``predict`` of an object or class.
+def function_of(target: str, name: str, *, method: str = "predict") -> Callable[..., Any]:
+    """Load what answers from ``FILE.py`` or an installed module: a function, or a method of an object or class.
 
     A file is run as a module of a name of its own; a class is made without arguments.
     """
@@ -49,7 +49,7 @@ def function_of(target: str, name: str) -> Callable[..., Any]:
             expected=f"one of: {', '.join(sorted(public)[:20])}" if public else _EXPECTED,
             path=file,
         )
-    return _callable(getattr(module, name), f"{target}:{name}")
+    return _callable(getattr(module, name), f"{target}:{name}", method)
 
 
 def _module_of(file: Path) -> ModuleType:
@@ -72,7 +72,7 @@ def _module_of(file: Path) -> ModuleType:
     return module
 
 
-def _callable(found: Any, where: str) -> Callable[..., Any]:
+def _callable(found: Any, where: str, method: str) -> Callable[..., Any]:
     if isinstance(found, type):
         try:
             inspect.signature(found).bind()
@@ -85,8 +85,8 @@ def _callable(found: Any, where: str) -> Callable[..., Any]:
         except ValueError:  # a class written in C, without a signature
             pass
         found = found()
-    predict = getattr(found, "predict", None)
-    chosen = predict if callable(predict) else found
+    bound = getattr(found, method, None)
+    chosen = bound if callable(bound) else found
     if not callable(chosen):
         raise UsageError(f"{where} is of type {type(found).__name__}", expected=_EXPECTED)
     return chosen  # type: ignore[no-any-return]

@@ -14,6 +14,7 @@ FramePart = Literal["all", "first", "rest"]
 
 CLEAN: Final = "clean"
 DYNAMIC: Final = "dynamic"
+REMOVED: Final = "removed"
 PARTS: Final[tuple[FramePart, ...]] = ("all", "first", "rest")
 _WORDS: Final = MappingProxyType({1.0: "low", 3.0: "medium", 5.0: "high"})
 
@@ -24,7 +25,7 @@ class Condition:
 
     name: str  # fit for a folder's name
     group: str  # ``clean``, what is drawn for each case, or the full name of a kind
-    level: str  # ``clean``, ``low``, ``medium``, ``high``, a strength as text, or ``dynamic``
+    level: str  # ``clean``, ``low``, ``medium``, ``high``, a strength as text, ``dynamic``, or ``removed``
     part: FramePart = "all"  # which frames are perturbed, of a clip whose first frame carries the reference
 
     @property
@@ -34,8 +35,8 @@ class Condition:
 
     @property
     def strength(self) -> float | None:
-        """0..5; None where it changes from frame to frame."""
-        if self.level == DYNAMIC:
+        """0..5; None where it changes from frame to frame, and where something is taken away."""
+        if self.level in {DYNAMIC, REMOVED}:
             return None
         return 0.0 if self.level == CLEAN else strength_of(self.level)
 
@@ -98,7 +99,7 @@ def unique_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     keys = {condition.key for condition in each}
 
     def is_other(condition: Condition) -> bool:
-        plain = condition.level if condition.level in {CLEAN, DYNAMIC} else level_word(condition.level)
+        plain = condition.level if condition.level in {CLEAN, DYNAMIC, REMOVED} else level_word(condition.level)
         return plain != condition.level and (condition.group, plain, condition.part) in keys
 
     return tuple(condition for condition in each if not is_other(condition))

@@ -88,6 +88,8 @@ class Grid:
     pixels: Mapping[tuple[str, str], Mapping[str, tuple[int, int]]]
     # the same to what the metrics of ``class_wise`` are made of: class to their sums over frames, then the frames
     classes: Mapping[tuple[str, str], Mapping[str, Mapping[str, Sequence[float]]]] = field(default_factory=dict)
+    # the same to case id to the answer that was read, as JSON, of models that answer in text
+    answers: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     signatures: Mapping[str, Mapping[str, Any]]  # metric to the signature of its scores, as JSON has it
     # the same by (model, metric): what was soft has a threshold in it
     by_model: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
@@ -153,6 +155,7 @@ def grid_of(
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
     classes: dict[tuple[str, str], dict[str, Mapping[str, Sequence[float]]]] = {}
+    answers: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["outcome"] == "failed" or not is_valid(row, valid, truths):
@@ -170,6 +173,8 @@ def grid_of(
             pixels.setdefault((model, condition), {})[case] = (int(row["both_px"]), int(row["either_px"]))
         if "classes" in row:
             classes.setdefault((model, condition), {})[case] = row["classes"]
+        if "answer" in row:
+            answers.setdefault((model, condition), {})[case] = row["answer"]
     left: dict[tuple[str, str], set[str]] = {}
     for model, condition, case in waiting:
         left.setdefault((model, condition), set()).add(case)
@@ -186,6 +191,7 @@ def grid_of(
         cells=cells,
         pixels=pixels,
         classes=classes,
+        answers=answers,
         failed=frozenset((model, condition) for model, condition, _ in failed),
         waiting={pair: frozenset(ids) for pair, ids in left.items()},
         signatures={metric: joined_signature(signatures) for metric, signatures in by_metric.items()},

@@ -110,7 +110,7 @@ class Number(SuiteNumber):
     """One number of a run."""
 
     NAMED: ClassVar = ("measure", "model", "metric", "group", "level", "part", "split")
-    COUNTED: ClassVar = ("beyond", "n", "failed", "undefined", "missing")
+    COUNTED: ClassVar[tuple[str, ...]] = ("beyond", "n", "failed", "undefined", "missing")
 
     measure: str  # see ``suites.core.measures``
     model: str  # of which model; for a difference ``first - second``

@@ -157,7 +157,7 @@ def answers_of(
         if key not in valid or key in seen:
             continue
         seen.add(key)
-        model, count = valid[key][0], max(1, len(row["counts"]))
+        model, count = valid[key][0], max(1, len(row.get("counts", ())))
         times[model].append([1000 * float(row[name]) / count for name in ("seconds", "preparing_s", "overhead_s")])
         frames[model] += count
         if row.get("peak_mb") is not None:

@@ -191,7 +191,7 @@ def _is_score(row: Mapping[str, Any]) -> bool:
         return False
     pixels = [row[name] for name in ("both_px", "either_px") if name in row]
     counted = len(pixels) != 1 and all(type(count) is int and count >= 0 for count in pixels)
-    if not counted or not _are_sums(row.get("classes", {})):
+    if not counted or not _are_sums(row.get("classes", {})) or not isinstance(row.get("answer", {}), Mapping):
         return False
     if row.get("outcome") != "scored":
         return row.get("outcome") == "undefined"
@@ -237,13 +237,13 @@ def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
         optional = [row.get(name) for name in ("peak_mb", "threshold")]
         sound = (
             isinstance(row.get("key"), str)
-            and isinstance(row.get("counts"), list)
+            and (isinstance(row.get("counts"), list) or isinstance(row.get("reply"), str))
             and all(_is_number(seconds) for seconds in times)
             and all(one is None or _is_number(one) for one in optional)
         )
         if not sound:
             raise RecordError(
-                "the line is no answer", path=path, line=number, expected="key, counts and times", hint=_AGAIN
+                "the line is no answer", path=path, line=number, expected="key, counts or reply, and times", hint=_AGAIN
             )
         yield row
 

@@ -50,7 +50,7 @@ CASES: Final = "cases.jsonl"
 ERRORS: Final = "errors.jsonl"
 
 CaseKind = TypeVar("CaseKind", bound=SuiteCase)
-AskableKind = TypeVar("AskableKind", bound=job.Askable)
+AskableKind = TypeVar("AskableKind", bound=job.Askable[Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +102,8 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     # called in a worker process, makes a function from one prediction to its rows; must be picklable
     scorer: Callable[[], Callable[[ToScore[AskableKind]], list[dict[str, Any]] | Failed]]
     progress: Progress  # optional callback
+    # sends requests to a model, as ``jobs.predict.predict`` does for masks and ``jobs.ask.ask`` for text
+    send: Callable[..., None] = job.predict
     # rows of ``errors.jsonl`` that belong to no single request
     errors: list[dict[str, Any]] = field(default_factory=list)
     # models that could not be loaded, and why
@@ -171,7 +173,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         self.progress.stage(f"ask {model.name}", len(requests))
         replied: set[str] = set()
         try:
-            job.predict(
+            self.send(
                 requests,
                 model,
                 options=self.how,
@@ -181,6 +183,8 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             )
         except (RecordError, OutputError):
             raise
+        except job.Stopped as error:  # what is left is asked by the same command
+            self._remark(model, error)
         except AuscultError as error:  # this model cannot be loaded: the others go on
             self._not_loaded(model, error, [one for one in requests if one.key not in replied], known=bool(replied))
 
@@ -188,14 +192,19 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         self, model: ModelSpec, error: AuscultError, left: Sequence[job.QueuedRequest], *, known: bool
     ) -> None:
         """Record why a model got no requests, or no more; one that never replied is withdrawn from the folder."""
-        recorded = ErrorRecord.of(error, job.STAGE)
-        self.errors.append(error_to_json(None, replace(recorded, error=f"{model.name}: {recorded.error}")))
+        recorded = self._remark(model, error)
         if not known:
             self.unloaded[model.name] = error
             self.lost += [(model.name, request.condition, request.id) for request in left]
             return
         for request in left:
             self._keep_failure(request.key, (model.name, request.condition, request.id), recorded, stage=job.STAGE)
+
+    def _remark(self, model: ModelSpec, error: AuscultError) -> ErrorRecord:
+        """Write down an error of a model, and give it."""
+        recorded = ErrorRecord.of(error, job.STAGE)
+        self.errors.append(error_to_json(None, replace(recorded, error=f"{model.name}: {recorded.error}")))
+        return recorded
 
     def _score(self, requests: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
         """Score every stored answer that is not scored yet; no model is asked again."""

@@ -14,7 +14,7 @@ from auscult.score.stats.correlation import Correlation
 from auscult.score.stats.few import FEW, LEAST_FOR_STAR
 from auscult.stress.recipe_parts import room_of
 from auscult.stress.strength import strength_of
-from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_kind, is_mix, words_of
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, REMOVED, Condition, is_kind, is_mix, words_of
 from auscult.suites.core.grid import Grid, Task
 from auscult.suites.core.measures import NOT_ALL_LEVELS, PERFORMANCE, Ranks, static_of, unranked
 from auscult.suites.core.numbers import (
@@ -414,6 +414,12 @@ def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def _again(conditions: Iterable[Condition]) -> str:
+    """What to repeat: what was asked as it is, the command."""
+    perturbed = [one for one in conditions if one.level not in {CLEAN, REMOVED}]
+    return f"it: {words_of(perturbed)}" if perturbed else "the command"
+
+
 def waiting_notes(grid: Grid) -> list[str]:
     """A sentence for each model with requests that were never made, with the options that repeat them."""
     found = []
@@ -429,7 +435,7 @@ def waiting_notes(grid: Grid) -> list[str]:
         found.append(
             f"{model}: {counted(number, 'question')} of an earlier command about {about} "
             f"{'was' if number == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
-            f"they are no failures and in no number; repeat it: {words_of(mine)}.{kept_out}"
+            f"they are no failures and in no number; repeat {_again(mine)}.{kept_out}"
         )
     return found
 

@@ -1,0 +1,170 @@
+"""Ask an omni model, from worker processes or threads; a reply is stored once and never requested again.
+
+The counterpart of ``predict`` for models that answer in text: the same requests, keys, options and rows, with the reply
+in place of masks. A model that waits for others (``connections``) is asked from threads of this process. Where nothing
+can be reached any more the model is left, with what is still to be asked unasked.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.errors import AuscultError, ErrorRecord
+from auscult.jobs.predict import READ, STAGE, PredictOptions, QueuedRequest, Reader, Stopped, named_row, peak_mb
+from auscult.jobs.runner import Progress, Workers
+from auscult.models.adapters.omni import Answering
+from auscult.models.omni import OmniPredictor, Unreachable
+from auscult.models.omni_spec import OmniSpec
+from auscult.outcome import Failed
+from auscult.work.pool import Task, run_tasks
+from auscult.work.threads import run_threads
+
+_SAID: Final = re.compile(rb"\b(?:connections|boxes)\b")
+PATIENCE: Final = 3
+"""So many times as it has connections, a model may be unreachable in a row before it is left."""
+
+
+class ReplyWorker:
+    """An omni model in this process."""
+
+    def __init__(self, spec: OmniSpec) -> None:
+        self._spec = spec
+        self._model: OmniPredictor = spec.open()
+        self._reader = Reader()
+
+    def __call__(self, queued: QueuedRequest) -> dict[str, Any] | Failed:
+        """Ask, and give the row to store; of an unreachable model why it is, under ``unreachable``."""
+        begun = time.perf_counter()
+        try:
+            request = queued.prepared.ask(self._reader)
+        except AuscultError as error:
+            return Failed(ErrorRecord.of(error, READ))
+        preparing_s = time.perf_counter() - begun
+        try:
+            reply = self._model(request)
+        except Unreachable as error:
+            return {"unreachable": ErrorRecord.of(error, STAGE)}
+        whole = time.perf_counter() - begun
+        return {
+            **named_row(queued, self._spec),
+            "reply": reply.text,
+            **({"usage": dict(reply.usage)} if reply.usage else {}),
+            "seconds": round(reply.seconds, 6),
+            "preparing_s": round(preparing_s, 6),
+            "overhead_s": round(max(0.0, whole - preparing_s - reply.seconds), 6),
+            "peak_mb": peak_mb(),
+        }
+
+    def close(self) -> None:
+        """Release the model."""
+        self._model.close()
+
+
+def ask(
+    requests: Iterable[QueuedRequest],
+    model: OmniSpec,
+    *,
+    options: PredictOptions,
+    keep: Callable[[Mapping[str, Any]], None],
+    fail: Callable[[QueuedRequest, ErrorRecord], None],
+    progress: Progress,
+) -> None:
+    """Send ``requests`` to one model; arguments as of ``predict``.
+
+    Raises:
+        Stopped: Nothing could be reached several times in a row; what was not asked yet has neither row nor failure.
+    """
+    waiting = list(requests)
+    if not waiting:
+        return
+    in_a_row, patience = 0, PATIENCE * max(1, model.connections)
+    results = _by_threads if model.connections else _by_workers
+    for request, outcome in results(waiting, model, options):
+        progress.step()
+        if isinstance(outcome, Failed):
+            fail(request, outcome.error)
+            in_a_row = 0
+        elif "unreachable" not in outcome:
+            keep(outcome)
+            in_a_row = 0
+        else:
+            error: ErrorRecord = outcome["unreachable"]
+            fail(request, error)
+            in_a_row += 1
+            if in_a_row >= patience:
+                raise Stopped(
+                    f"left after {in_a_row} requests in a row reached nothing: {error.error}",
+                    expected=error.expected,
+                    hint="repeat the command once it answers: what has a reply is not asked again",
+                )
+
+
+def declared(model: OmniSpec, options: PredictOptions) -> OmniSpec:
+    """The model with what one of a Python file says of itself once it is loaded, which a worker process does."""
+    file = Path(model.target)
+    if model.kind != "callable" or (file.suffix == ".py" and not _SAID.search(file.read_bytes())):
+        return model
+    try:
+        (found,) = run_tasks(
+            partial(_Told, model),
+            [Task("told", None)],
+            workers=min(1, options.workers),
+            setup_s=options.setup_s,
+            memory_mb=options.memory_mb,
+            stage=STAGE,
+        )
+    except AuscultError:  # it is told when it is asked
+        return model
+    return model if isinstance(found.outcome, Failed) else replace(model, **found.outcome)
+
+
+class _Told:
+    """Loads a model to see how it is to be asked, and how it gives boxes."""
+
+    def __init__(self, model: OmniSpec) -> None:
+        loaded = model.open()
+        self._told = {"connections": loaded.connections, "boxes": loaded.boxes} if isinstance(loaded, Answering) else {}
+        loaded.close()
+
+    def __call__(self, _: None) -> dict[str, Any]:
+        return self._told
+
+
+def _by_workers(
+    requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions
+) -> Iterator[tuple[QueuedRequest, dict[str, Any] | Failed]]:
+    workers: Workers[QueuedRequest, dict[str, Any] | Failed] = Workers(
+        make=partial(ReplyWorker, model),
+        count=options.workers,
+        stage=STAGE,
+        timeout_s=options.timeout_s,
+        setup_s=options.setup_s,
+        memory_mb=options.memory_mb,
+    )
+    yield from workers.results(requests)
+
+
+def _by_threads(
+    requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions
+) -> Iterator[tuple[QueuedRequest, dict[str, Any] | Failed]]:
+    del options
+    named = {request.key: request for request in requests}
+    held: list[ReplyWorker] = []
+
+    def make() -> ReplyWorker:
+        held.append(ReplyWorker(model))
+        return held[0]
+
+    tasks = (Task(request.key, request) for request in requests)
+    try:
+        for result in run_threads(make, tasks, threads=model.connections, stage=STAGE):
+            yield named[result.key], result.outcome
+    finally:
+        for worker in held:
+            worker.close()

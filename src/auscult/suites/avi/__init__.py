@@ -1,0 +1,87 @@
+"""The benchmark of omni models, AVI-Bench: fourteen tasks in four stages, and four levels.
+
+==========  =====================================================================================
+cases       samples of a tree as cases; what takes a sense away
+references  answerers that know the truth, draw, say one thing, or read the text alone
+scoring     replies to answers, and answers to scores of samples
+results     scores to tasks, stages and levels with intervals, by condition; differences
+tables      their tables
+worst       samples with their media: the worst, and those that tell models apart
+run         the whole: data, replies, scores, tables, report
+==========  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from auscult.jobs.options import Flag, names
+from auscult.suites.options import ModelOptions
+from auscult.types import Metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from auscult.jobs.runner import Progress
+    from auscult.suites.core.grid import Task
+    from auscult.suites.registered import SuiteRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class AviOptions(ModelOptions):
+    """Which omni models are asked, and how their replies are scored.
+
+    Attributes:
+        tasks: Comma-separated tasks of AVI-Bench, such as AMIC,VSQA.
+        without: Comma-separated: sound, picture. All is asked again without it.
+        unparsed: A reply without an answer is wrong, or is left out: skip. Both are printed.
+        variant: Rules of the released scorer: paper for none, AVI-Bench for all, or some joined by +.
+        reading: Level 1 is the mean of three stages (table) or of eleven tasks (equation).
+        boxes: How boxes are given, ORDER UNIT, by models that do not say it themselves.
+        sentence_model: Folder of the sentence encoder that scores captions (AVC).
+        fluency_model: Folder of the fluency model that scores captions (AVC).
+    """
+
+    tasks: Annotated[tuple[str, ...], Flag(read=names, shown="all")] = ()
+    without: Annotated[tuple[str, ...], Flag(read=names, shown="none")] = ()
+    unparsed: str = "wrong"
+    variant: str = "paper"
+    reading: str = "table"
+    boxes: str = "xyxy share"
+    sentence_model: Path | None = None
+    fluency_model: Path | None = None
+
+
+class AviSuite:
+    """Omni models: perception, understanding, reasoning, primitive sensation."""
+
+    name = "avi.v1"
+    meta = Metadata(
+        summary="omni models that answer questions about pictures, sounds and videos: 14 tasks, 4 levels",
+        goal="measures whether a model hears as well as it sees, and stands stimuli nobody trained on",
+        modality="video",
+        source="AVI-Bench, Sec. 3 to 5, Tables 3, 5, 7, 8",
+        truth="needs AVI-Bench's tree; `auscult make avi` and `auscult make prise` write one",
+    )
+
+    def options(self) -> type[AviOptions]:
+        """Its options."""
+        return AviOptions
+
+    def run(self, options: AviOptions, progress: Progress | None = None) -> SuiteRun:
+        """Ask every model every question, score its replies, and write tables, figures and report."""
+        from auscult.suites.avi.run import run_avi
+
+        return run_avi(options, progress)
+
+    def task(self, manifest: Mapping[str, Any]) -> Task:
+        """The task of a record."""
+        from auscult.record.manifest import argument
+        from auscult.suites.avi.results import task_of
+
+        return task_of(*(str(argument(manifest, name) or "") for name in ("unparsed", "variant", "reading")))
+
+
+SUITE = AviSuite()

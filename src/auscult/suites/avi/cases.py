@@ -1,0 +1,227 @@
+"""Samples of a tree as cases of the engine, and as a model is asked about them, with a sense taken away or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.cases.avi_samples import AviSample, AviTruth
+from auscult.cases.avi_tree import TASK_OF
+from auscult.cases.problems import ListError
+from auscult.errors import AuscultError, ErrorRecord, RecordError
+from auscult.jobs.predict import Reader
+from auscult.models.omni import OmniRequest
+from auscult.record import codec
+from auscult.record.digest import digest_file, digest_json
+from auscult.score.answers import normal
+from auscult.score.boxes import FourNumbers, FrameBoxes, SoundingBoxes
+from auscult.score.tasks import TASKS, AnswerForm, AviTask
+from auscult.suites.core.conditions import REMOVED, Condition
+
+SENSES: Final = ("sound", "picture")
+WITHOUT: Final[Mapping[str, Condition]] = {
+    sense: Condition(name=f"without_{sense}", group=f"without {sense}", level=REMOVED) for sense in SENSES
+}
+"""What may be taken away: all sounds and the sound of videos, or all pictures and the pictures of videos."""
+_STAGE: Final = "case"
+_SHARED: Final = 10  # samples of one text, from which its truths say what the text gives away
+_KINDS: Final[Mapping[AnswerForm, Any]] = {
+    "counts": dict[str, int],
+    "boxes": tuple[tuple[str, FourNumbers], ...],
+    "frame boxes": tuple[FourNumbers | None, ...],
+    "indices": tuple[int, ...],
+    "caption": str,
+    "option": str,
+    "option list": tuple[str, ...],
+}
+_TRUTHS: Final[Mapping[AnswerForm, Any]] = {
+    **_KINDS, "boxes": SoundingBoxes, "frame boxes": FrameBoxes, "caption": tuple[str, ...],
+}  # fmt: skip
+
+
+def answer_of(form: AnswerForm, value: object) -> Any:
+    """An answer from its JSON; a RecordError where it is none of that form."""
+    return codec.from_json(_KINDS[form], value, error=RecordError)
+
+
+def truth_of(form: AnswerForm, text: str) -> Any:
+    """A truth from the text in ``cases.jsonl``, as scores take it."""
+    return codec.from_json(_TRUTHS[form], codec.load(text.encode()), error=RecordError)
+
+
+def truth_text(truth: AviTruth) -> str:
+    """A truth as the text in ``cases.jsonl``."""
+    return codec.dump(codec.to_json(truth)).decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AviCase:
+    """A sample as a case."""
+
+    sample: AviSample
+    clip: str  # what intervals draw as a whole
+    digest: str  # hash of the text and of the content of all media
+    truth: str  # hash of the truth, and of how it is scored
+    confirms: str = ""  # id of the question that it confirms; empty for a question of its own
+    guess: str = ""  # what the text alone suggests: see ``references``
+    split: str = ""
+    released: bool = False  # whether it is of the released set
+
+    @property
+    def id(self) -> str:
+        """Its id, unique in the tree."""
+        return self.sample.id
+
+    @property
+    def frames(self) -> tuple[Path, ...]:
+        """Its media."""
+        return self.sample.files
+
+    @property
+    def task(self) -> AviTask:
+        """Its task."""
+        return TASKS[TASK_OF[self.sample.folder]]
+
+    @property
+    def about(self) -> dict[str, str | int]:
+        """What results need besides answers."""
+        return {
+            "task": self.task.name,
+            "subtask": self.sample.subtask,
+            "truth": truth_text(self.sample.truth),
+            "confirms": self.confirms,
+            "released": int(self.released),
+        }
+
+    def row(self) -> dict[str, Any]:
+        """Its line in ``cases.jsonl``, with the whole text that is sent."""
+        return {
+            "id": self.id, "clip": self.clip, "split": self.split, "question": self.sample.question,
+            "images": len(self.sample.images), "sounds": len(self.sample.sounds),
+            "video": self.sample.video is not None, "digest": self.digest, "truth": self.truth, "about": self.about,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AviRequest(OmniRequest):
+    """A request that also holds what reference answerers know; no model under test is given it."""
+
+    sample: AviSample
+    task: AviTask
+    guess: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A case as a model is asked about it; goes to a worker process."""
+
+    case: AviCase
+    condition: Condition
+    seed: int
+    silent: Path | None = None  # the video without its sound, where that is taken away
+
+    def ask(self, reader: Reader) -> AviRequest:
+        """The request."""
+        del reader
+        sample, removed = self.case.sample, self.condition.name.removeprefix("without_")
+        heard, seen = removed != "sound", removed != "picture"
+        return AviRequest(
+            id=sample.id,
+            condition=self.condition.name,
+            folder=sample.folder,
+            position=sample.position,
+            question=sample.question,
+            images=sample.images if seen else (),
+            sounds=sample.sounds if heard else (),
+            video=None if not seen else sample.video if heard else self.silent,
+            seed=self.seed,
+            sample=sample,
+            task=self.case.task,
+            guess=self.case.guess,
+        )
+
+
+@dataclass(slots=True)
+class CaseList:
+    """The cases of a listing."""
+
+    cases: list[AviCase] = field(default_factory=list)
+    errors: list[ListError] = field(default_factory=list)
+
+
+def cases_of(
+    samples: Iterable[AviSample],
+    *,
+    tasks: Collection[str],
+    scored: Mapping[str, str],
+    released: bool,
+    step: Callable[[], None],
+) -> CaseList:
+    """Make cases of the samples of some tasks, or of all; a sample whose media cannot be read costs itself.
+
+    ``scored`` says by task how replies are scored, so that they are scored anew where that changes.
+    """
+    found, hash_of, mine = CaseList(), cache(digest_file), [one for one in samples if _wanted(one, tasks)]
+    guesses = text_guesses(mine)
+    ids = {(one.folder, one.position): one.id for one in mine}
+    for sample in mine:
+        try:
+            hashes = [hash_of(file) for file in sample.files]
+        except AuscultError as error:
+            found.errors.append((sample.id, ErrorRecord.of(error, _STAGE)))
+        else:
+            confirms = "" if sample.confirms is None else ids.get((sample.folder, sample.confirms), "")
+            found.cases.append(
+                AviCase(
+                    sample=sample,
+                    clip=sample.clip or _leading(sample, hashes),
+                    digest=digest_json([sample.question, hashes, len(sample.images), len(sample.sounds)]),
+                    truth=digest_json([truth_text(sample.truth), list(sample.words), scored[TASK_OF[sample.folder]]]),
+                    confirms=confirms,
+                    guess=guesses[sample.id],
+                    released=released,
+                )
+            )
+        step()
+    return found
+
+
+def _wanted(sample: AviSample, tasks: Collection[str]) -> bool:
+    return not tasks or TASK_OF[sample.folder] in tasks
+
+
+def _leading(sample: AviSample, hashes: list[str]) -> str:
+    """The content of what a sample is about: its video; what asks in a retrieval; else its first picture or sound."""
+    by_file = dict(zip(sample.files, hashes, strict=True))
+    asks = sample.sounds if sample.folder == "AVR" else sample.images or sample.sounds
+    return by_file[sample.video or asks[0]]
+
+
+def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
+    """By sample, the best answer to its text without its media: the most frequent truth of that text.
+
+    Of a text that few samples share it would be their own truth: there it is the most frequent one of the folder's
+    other samples; empty where there are none.
+    """
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    truths = {sample.id: truth_text(sample.truth) for sample in samples}
+    for sample in samples:
+        for text in (sample.question, ""):
+            counts.setdefault((sample.folder, text), Counter())[truths[sample.id]] += 1
+    found = {}
+    for sample in samples:
+        known = counts[sample.folder, sample.question]
+        if known.total() < _SHARED:
+            known = counts[sample.folder, ""] - Counter([truths[sample.id]])
+        found[sample.id] = min(known, key=lambda text: (-known[text], text), default="")
+    return found
+
+
+def duplicates(samples: Iterable[AviSample]) -> list[str]:
+    """Options of different words that look alike once compared, as notes; such a sample cannot be answered."""
+    alike = [one.id for one in samples if len(set(map(normal, one.words))) < len(one.words)]
+    return [f"Of {len(alike)} samples two options read alike: {', '.join(alike[:3])}."] if alike else []

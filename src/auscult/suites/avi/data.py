@@ -1,0 +1,71 @@
+"""Where samples come from: a tree, several below one folder, or made by ``make avi`` and ``make prise``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from auscult.cases.avi_tree import TASK_OF, AviListing, read_tree
+from auscult.errors import NothingToDo
+from auscult.jobs.runner import Progress
+from auscult.record.folder import MANIFEST
+from auscult.score.tasks import TASKS
+from auscult.suites.avi import AviOptions
+from auscult.suites.options import SCENES
+
+_FOLDER: Final = "scenes"
+_SIZES: Final = {folder: size for task in TASKS.values() for folder, size in task.folders.items()}
+_MOST_TREES: Final = 32
+
+
+def listing_of(options: AviOptions, progress: Progress) -> AviListing:
+    """The samples of the data, which are made first where they are to be."""
+    sources = _made(options, progress) if options.data == SCENES else _trees(Path(options.data))
+    found = AviListing()
+    for source in sources:
+        listing = read_tree(source)
+        found.samples += listing.samples
+        found.errors += listing.errors
+        found.notes += [note for note in listing.notes if not note.startswith("Not in the data")]
+    missing = [
+        name for name in dict.fromkeys(TASK_OF.values()) if name not in {_task(one.folder) for one in found.samples}
+    ]
+    if missing:
+        found.notes.append(f"Not in the data: {', '.join(missing)}.")
+    return found
+
+
+def is_released(options: AviOptions, listing: AviListing) -> bool:
+    """Whether the data look like the release: not made by auscult, and of Table 2's size in every folder."""
+    if options.data == SCENES or (Path(options.data) / MANIFEST).is_file():
+        return False
+    return Counter(one.folder for one in listing.samples) == _SIZES
+
+
+def _task(folder: str) -> str:
+    return TASK_OF[folder]
+
+
+def _trees(source: Path) -> list[Path]:
+    """The folder itself, or those in it that hold a tree each."""
+    if (source / "levels").is_dir() or any((source / stage).is_dir() for stage in ("perception", "sensation")):
+        return [source]
+    below = sorted(one for one in source.iterdir() if (one / "levels").is_dir()) if source.is_dir() else []
+    return below[:_MOST_TREES] or [source]
+
+
+def _made(options: AviOptions, progress: Progress) -> list[Path]:
+    """Make the samples that are missing in the run's folder, of scenes and of stimuli; gives their folders."""
+    from auscult.jobs.options import PriseOptions
+    from auscult.jobs.prise import make_prise
+
+    home = options.out / _FOLDER
+    count = options.count if "count" in options.given else None
+    prise = PriseOptions(
+        out=home / "prise", count=count, seed=options.seed, workers=options.workers, overwrite=options.overwrite
+    )
+    summary, _ = make_prise(prise, progress)
+    if not summary.ok:
+        raise NothingToDo("no stimulus could be made", path=home / "prise", hint="see errors.jsonl there")
+    return [home / "prise"]

@@ -1,0 +1,421 @@
+"""Answers to tasks, stages and levels with intervals, by condition; what a sense is worth; differences of models.
+
+Scores are those of ``score.levels`` and of the modules of ``score`` that ``score.tasks`` names. Intervals draw whole
+clips, the same ones for every model; numbers in cells.csv are shares, as everywhere, in tables percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, ClassVar, Final, get_args
+
+from auscult.errors import RecordError, UsageError
+from auscult.outcome import Outcome, Scored, Signature, Undefined
+from auscult.score.answers import AnswerScore, Unparsed, double_confirmation
+from auscult.score.levels import (
+    NAMES,
+    LevelDifference,
+    Reading,
+    TaskRows,
+    answer_rows,
+    level_differences,
+    level_intervals,
+)
+from auscult.score.stats.intervals import Interval
+from auscult.score.stats.samples import Counts
+from auscult.score.tasks import TASKS, AviTask
+from auscult.suites.avi.cases import answer_of, truth_of
+from auscult.suites.avi.scoring import SCORE, UNREAD, check_variant, task_score
+from auscult.suites.core.conditions import CLEAN, REMOVED
+from auscult.suites.core.grid import Task
+from auscult.suites.core.numbers import NO_ANSWER, GridColumns, Number
+from auscult.suites.core.page import SuiteResults
+
+FLOOR: Final = ("reference.random.v1", "reference.constant.v1", "reference.blind.v1")
+"""What every run asks too."""
+GAPS: Final = ("modality_gap", "bottleneck")
+"""Fields of ``Levels`` that are no percent."""
+_HUNDRED: Final = 100.0
+_DAMAGED: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AviBenchTask(Task):
+    """AVI-Bench, and how it is scored."""
+
+    unparsed: Unparsed = "wrong"
+    variant: str = "paper"
+    reading: Reading = "table"
+
+    def results(self, view: GridColumns) -> SuiteResults:
+        """Numbers and tables from answers, not from means over samples."""
+        from auscult.suites.avi.tables import results_with_tables
+
+        return results_with_tables(view, AviResults.of(view, self))
+
+
+def task_of(unparsed: str, variant: str, reading: str) -> AviBenchTask:
+    """The task with its options, checked."""
+    for name, value, words in (("unparsed", unparsed, Unparsed), ("reading", reading, Reading)):
+        if value not in get_args(words):
+            raise UsageError(f"--{name} is {value[:40]!r}", expected=" or ".join(get_args(words)))
+    check_variant(variant)
+    return AviBenchTask(
+        suite="avi",
+        name="avi",
+        title="questions about what is seen and heard",
+        metrics=(SCORE,),
+        baselines=FLOOR,
+        unparsed=unparsed,  # type: ignore[arg-type] # as checked
+        variant=variant,
+        reading=reading,  # type: ignore[arg-type] # as checked
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AviNumber(Number):
+    """A number with what became of its samples."""
+
+    COUNTED: ClassVar[tuple[str, ...]] = (*Number.COUNTED, "unparsed")
+
+    tally: Counts | None = None
+    unparsed: int | None = None  # replies without an answer, whether they entered or not
+    exchange_p: float | None = None  # of a difference, by exchanging models within clips
+
+    @property
+    def p(self) -> float | None:
+        """Of a difference: its p value."""
+        return self.exchange_p
+
+    @property
+    def counts(self) -> Counts | None:
+        """The samples behind it."""
+        return self.tally
+
+    def beside(self) -> dict[str, Any]:
+        """The samples behind it."""
+        names = Number.COUNTED[1:]
+        return {
+            "beyond": None,
+            **{name: getattr(self.tally, name, None) for name in names},
+            "unparsed": self.unparsed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskScores:
+    """A task's samples of one model under one condition, scored in each way.
+
+    Attributes:
+        task: The task.
+        main: The score that enters stages and levels.
+        other: With the other answer to what becomes of a reply without an answer.
+        unconfirmed: Without the confirmations, of tasks that have some; else None.
+        clips: The clip of each sample, in the order of ``AnswerScore.kept``.
+        asked: Samples that were asked, confirmations not counted.
+    """
+
+    task: AviTask
+    main: AnswerScore | Undefined
+    other: AnswerScore | Undefined
+    unconfirmed: AnswerScore | Undefined | None
+    clips: tuple[str, ...]
+    asked: int
+
+    @property
+    def failed(self) -> int:
+        """Samples with a request that failed."""
+        return self._count("failed")
+
+    @property
+    def unparsed(self) -> int:
+        """Samples with a reply in which no answer was found."""
+        return self._count("unparsed")
+
+    def _count(self, name: str) -> int:
+        if isinstance(self.main, AnswerScore):
+            return int(getattr(self.main, name))
+        found = self.main.detail.get(name, 0)
+        return found if isinstance(found, int) else 0
+
+    @property
+    def rows(self) -> TaskRows | None:
+        """What intervals are drawn from; None without a score."""
+        return answer_rows(self.main, self.clips) if isinstance(self.main, AnswerScore) else None
+
+    @property
+    def tally(self) -> Counts:
+        """What became of the samples."""
+        n = self.main.n if isinstance(self.main, AnswerScore) else 0
+        return Counts(n=n, failed=self.failed, undefined=max(0, self.asked - n - self.failed), missing=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What a sample's prediction, truth and clip are."""
+
+    prediction: Any
+    truth: Any
+    clip: str
+    boxes: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AviResults:
+    """All scores of a record, by (model, condition) and task, and their numbers."""
+
+    scores: Mapping[tuple[str, str], Mapping[str, TaskScores]]
+    intervals: Mapping[tuple[str, str], Mapping[str, Outcome[float]]]  # 0..100 but gaps
+    # by pair of models, and by model and condition, to task, stage or level
+    differences: Mapping[tuple[str, str], Mapping[str, LevelDifference]]
+    costs: Mapping[tuple[str, str], Mapping[str, LevelDifference]] = field(default_factory=dict)
+    numbers: tuple[AviNumber, ...] = ()
+
+    @classmethod
+    def of(cls, view: GridColumns, task: AviBenchTask) -> AviResults:
+        """Everything that follows from the answers."""
+        grid = view.grid
+        asked = [(model, one.name) for model in grid.models for one in grid.conditions if grid.known(model, one.name)]
+        scores = {key: _scores_of(view, key, task) for key in asked}
+        rows = {key: _rows(found) for key, found in scores.items()}
+        reading = task.reading
+        intervals = {
+            key: level_intervals(mine, rng=view.rng("levels"), reading=reading) if mine else {}
+            for key, mine in rows.items()
+        }
+        models = sorted((model for model in grid.models if rows.get((model, CLEAN))), key=task.is_baseline)
+        pairs = [
+            pair for pair in combinations(models, 2) if not (task.is_baseline(pair[0]) and task.is_baseline(pair[1]))
+        ]
+        differences = {pair: _paired(view, [scores[model, CLEAN] for model in pair], reading=reading) for pair in pairs}
+        costs = {
+            key: _paired(view, [scores[key[0], CLEAN], scores[key]], reading=reading)
+            for key in asked
+            if key[1] != CLEAN and (key[0], CLEAN) in scores
+        }
+        found = cls(scores=scores, intervals=intervals, differences=differences, costs=costs)
+        return replace(found, numbers=tuple(_numbers(view, found)))
+
+
+def _rows(found: Mapping[str, TaskScores]) -> dict[str, TaskRows]:
+    return {name: rows for name, one in found.items() if (rows := one.rows) is not None}
+
+
+def _paired(
+    view: GridColumns, both: Sequence[Mapping[str, TaskScores]], *, reading: Reading
+) -> dict[str, LevelDifference]:
+    """The first less the second, on the samples that both have a score of."""
+    rows: tuple[dict[str, TaskRows], dict[str, TaskRows]] = ({}, {})
+    for name in both[0]:
+        first, second = both[0][name].main, both[1][name].main if name in both[1] else Undefined("not asked")
+        if isinstance(first, AnswerScore) and isinstance(second, AnswerScore):
+            common = sorted(set(first.kept) & set(second.kept))
+            if common:
+                clips = both[0][name].clips
+                for mine, score in zip(rows, (first, second), strict=True):
+                    mine[name] = answer_rows(_narrowed(score, common), clips)
+    return level_differences(*rows, rng=view.rng("differences"), reading=reading) if rows[0] else {}
+
+
+def _narrowed(score: AnswerScore, positions: Sequence[int]) -> AnswerScore:
+    """The score with the samples at these positions alone."""
+    places = {position: place for place, position in enumerate(score.kept)}
+    samples = score.samples[[places[position] for position in positions]]
+    return replace(score, kept=tuple(positions), samples=samples)
+
+
+# --- the samples of a task ---
+
+
+def _scores_of(view: GridColumns, key: tuple[str, str], task: AviBenchTask) -> dict[str, TaskScores]:
+    """Every task of a model under a condition, of what was asked."""
+    grid, (model, condition) = view.grid, key
+    waiting = grid.waiting.get(key, frozenset())
+    by_task: dict[str, list[str]] = {}
+    confirmations: dict[str, str] = {}
+    for case in view.cases:
+        about = _about(grid.about.get(case, {}), case)
+        if about["confirms"]:
+            confirmations[about["confirms"]] = case
+        elif case not in waiting:
+            by_task.setdefault(about["task"], []).append(case)
+    ordered = [name for name in TASKS if name in by_task]
+    answers, values = grid.answers.get(key, {}), grid.cell(model, condition, SCORE)
+    found = {}
+    for name in ordered:
+        cases = [case for case in by_task[name] if confirmations.get(case) not in waiting]
+        mine = _Reader(view, TASKS[name], answers=answers, undefined=values.undefined)
+        found[name] = _task_scores(mine, cases, confirmations, how=task)
+    return found
+
+
+def _about(about: Mapping[str, str | int], case: str) -> dict[str, str]:
+    found = {name: about.get(name) for name in ("task", "truth", "confirms")}
+    if not all(isinstance(value, str) for value in found.values()) or found["task"] not in TASKS:
+        raise RecordError(
+            f"the record does not say of which task {case:.60} is",
+            expected="task, truth and confirms under `about` in cases.jsonl",
+            hint=_DAMAGED,
+        )
+    return {name: str(value) for name, value in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the samples of a task from a grid."""
+
+    view: GridColumns
+    task: AviTask
+    answers: Mapping[str, Mapping[str, Any]]
+    undefined: set[str]
+
+    def sample(self, case: str) -> _Sample:
+        """What became of a case that was asked."""
+        grid = self.view.grid
+        truth = truth_of(self.task.answer, str(grid.about[case]["truth"]))
+        answer = self.answers.get(case)
+        boxes = "" if answer is None else str(answer.get("boxes", ""))
+        return _Sample(self._prediction(case, answer), truth, grid.cases[case], boxes)
+
+    def _prediction(self, case: str, answer: Mapping[str, Any] | None) -> Any:
+        if answer is None:
+            return NO_ANSWER
+        if answer.get("path") == UNREAD:
+            return Undefined(str(answer.get("reason", "")), {"skip": True} if answer.get("skip") is True else {})
+        if self.task.metric == "fense":
+            given = None if case in self.undefined else answer.get("fense")
+            return float(given) if isinstance(given, int | float) else None
+        return answer_of(self.task.answer, answer.get("value"))
+
+
+def _task_scores(
+    reader: _Reader, cases: Sequence[str], confirmations: Mapping[str, str], *, how: AviBenchTask
+) -> TaskScores:
+    task, samples = reader.task, [reader.sample(case) for case in cases]
+    ways: tuple[Unparsed, Unparsed] = ("wrong", "skip") if how.unparsed == "wrong" else ("skip", "wrong")
+    clips = tuple(sample.clip for sample in samples)
+    predictions, truths = [one.prediction for one in samples], [one.truth for one in samples]
+    if task.confirmed:
+        asked = [reader.sample(confirmations[case]) if case in confirmations else None for case in cases]
+        pairs = [
+            (given, Undefined("") if one is None else one.prediction)
+            for given, one in zip(predictions, asked, strict=True)
+        ]
+        true = [(truth, None if one is None else one.truth) for truth, one in zip(truths, asked, strict=True)]
+        made = [double_confirmation(pairs, true, unparsed=way) for way in ways]
+        return TaskScores(
+            task=task, main=made[0]["with"], other=made[1]["with"], unconfirmed=made[0]["without"], clips=clips,
+            asked=len(cases),
+        )  # fmt: skip
+    boxes = next((one.boxes for one in samples if one.boxes), "xyxy share")
+    score = task_score(task.metric, variant=how.variant, boxes=boxes)
+    main, other = (score(predictions, truths, unparsed=way) for way in ways)
+    return TaskScores(task=task, main=main, other=other, unconfirmed=None, clips=clips, asked=len(cases))
+
+
+# --- numbers ---
+
+
+def _numbers(view: GridColumns, found: AviResults) -> Iterator[AviNumber]:
+    for (model, condition), scores in found.scores.items():
+        intervals = found.intervals[model, condition]
+        for name in (*scores, *NAMES):
+            outcome = intervals.get(name, Undefined("a task that it needs has no score"))
+            yield _number(view, "level", (model, condition), name=name, outcome=outcome, scores=scores)
+        for name, one in scores.items():
+            if one.unconfirmed is not None:
+                outcome = _percent(one.unconfirmed)
+                metric = f"{name} unconfirmed"
+                yield _number(view, "level", (model, condition), name=metric, outcome=outcome, scores=scores)
+            way = "skip" if view.grid.task.unparsed == "wrong" else "wrong"  # type: ignore[attr-defined]
+            metric = f"{name} unparsed={way}"
+            yield _number(view, "level", (model, condition), name=metric, outcome=_percent(one.other), scores=scores)
+    for pair, rows in found.differences.items():
+        scores = found.scores[pair[0], CLEAN]
+        yield from _differences(view, rows, scores, measure="difference", model=" - ".join(pair), condition=CLEAN)
+    for (model, condition), rows in found.costs.items():
+        scores = found.scores[model, CLEAN]
+        yield from _differences(view, rows, scores, measure="cost", model=model, condition=condition)
+
+
+def _percent(score: AnswerScore | Undefined) -> Outcome[float]:
+    return score if isinstance(score, Undefined) else Scored(_HUNDRED * score.value, score.signature)
+
+
+def _number(
+    view: GridColumns,
+    measure: str,
+    key: tuple[str, str],
+    *,
+    name: str,
+    outcome: Outcome[float],
+    scores: Mapping[str, TaskScores],
+) -> AviNumber:
+    task = scores.get(name.partition(" ")[0])
+    return AviNumber(
+        measure=measure,
+        model=key[0],
+        metric=name,
+        group=key[1],
+        level=CLEAN if key[1] == CLEAN else REMOVED,
+        outcome=outcome if name in GAPS else _share(outcome),
+        signature=_signature(view, task),
+        tally=None if task is None else task.tally,
+        unparsed=None if task is None else task.unparsed,
+    )
+
+
+def _signature(view: GridColumns, task: TaskScores | None) -> dict[str, Any]:
+    """How the samples of a task were scored; of a stage or level, what all have in common."""
+    how: AviBenchTask = view.grid.task  # type: ignore[assignment]
+    base = {"benchmark": "AVI-Bench", "variant": how.variant, "unparsed": how.unparsed}
+    score = None if task is None else task.main
+    return base | (score.signature.as_dict() if isinstance(score, AnswerScore) else {})
+
+
+def _share(outcome: Outcome[float]) -> Outcome[float]:
+    """A number of 0..100 as a share."""
+    if isinstance(outcome, Interval):
+        ends = {name: getattr(outcome, name) / _HUNDRED for name in ("value", "low", "high")}
+        return replace(outcome, **ends)
+    return Scored(outcome.value / _HUNDRED, outcome.signature) if isinstance(outcome, Scored) else outcome
+
+
+def _differences(
+    view: GridColumns,
+    rows: Mapping[str, LevelDifference],
+    scores: Mapping[str, TaskScores],
+    *,
+    measure: str,
+    model: str,
+    condition: str,
+) -> Iterator[AviNumber]:
+    signature = Signature.of(statistic="difference", test="exchange within clips")
+    every = len({clip for one in scores.values() for clip in one.clips})
+    for name, one in rows.items():
+        by = 1.0 if name in GAPS else _HUNDRED
+        outcome: Outcome[float] = Scored(one.difference / by, signature)
+        if one.low is not None and one.high is not None:
+            clips = len(set(scores[name].clips)) if name in scores else every
+            outcome = Interval(
+                value=one.difference / by, signature=signature, low=one.low / by, high=one.high / by,
+                clusters=clips, replicates=1000, undefined=0,
+            )  # fmt: skip
+        yield AviNumber(
+            measure=measure, model=model, metric=name, group=condition,
+            level=CLEAN if condition == CLEAN else REMOVED, outcome=outcome,
+            signature=_signature(view, None), exchange_p=one.p,
+        )  # fmt: skip
+
+
+def tasks_there(found: AviResults) -> list[str]:
+    """The tasks that any model was asked, in the paper's order."""
+    there = {name for scores in found.scores.values() for name in scores}
+    return [name for name in TASKS if name in there]
+
+
+def clean_models(found: AviResults) -> list[str]:
+    """The models that were asked as it is, in the order of the run."""
+    return [model for model, condition in found.scores if condition == CLEAN]

@@ -1,0 +1,164 @@
+"""``auscult run avi``: ask omni models, read and score their replies, write tables, levels and a page.
+
+The files are those of ``core.runner`` and ``core.finish``; ``predictions.jsonl`` has replies, ``cases.jsonl`` the whole
+text of each question. With ``--data scenes`` the samples are made into ``scenes/``. The same command again asks only
+what has no reply; a model or a sense that is taken away is added to what is there, and how replies are scored may be
+changed without asking again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.cases.avi_tree import AviListing
+from auscult.cases.problems import ListError
+from auscult.errors import REMARKS, NothingToDo, UsageError
+from auscult.jobs import predict as job
+from auscult.jobs.ask import ask, declared
+from auscult.jobs.runner import Progress, Silent
+from auscult.models.omni_spec import OmniSpec, omni_models, omni_spec
+from auscult.record.folder import MANIFEST, RunFolder, open_run
+from auscult.record.manifest import IGNORED
+from auscult.record.schema import error_to_json
+from auscult.score.tasks import TASKS
+from auscult.suites.avi import AviOptions
+from auscult.suites.avi.cases import WITHOUT, AviCase, CaseList, Prepared, cases_of, duplicates
+from auscult.suites.avi.data import is_released, listing_of
+from auscult.suites.avi.results import FLOOR, task_of
+from auscult.suites.avi.scoring import ScoreHow, Scorer, convention_of
+from auscult.suites.avi.silence import silent_videos
+from auscult.suites.core.conditions import NOTHING, Condition
+from auscult.suites.core.page import write_results
+from auscult.suites.core.requests import assign_unique_names
+from auscult.suites.core.results import unmade_rows
+from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, write_errors
+from auscult.suites.registered import SuiteRun, refuse_idle
+
+_SCORED: Final = frozenset({"unparsed", "reading", "variant", "boxes", "sentence_model", "fluency_model"})
+"""Arguments that say how stored replies are scored."""
+_GROWING: Final = frozenset({"model", "memory_mb", "timeout", "without", "tasks"}) | _SCORED
+"""Arguments that may change between commands."""
+
+
+def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
+    """Run the benchmark; requests of earlier commands are not repeated."""
+    listener = progress or Silent()
+    task = task_of(options.unparsed, options.variant, options.reading)
+    conditions, named = _conditions(options), _models(options)
+    manifest = options.manifest(
+        "run avi",
+        spelled=frozenset({"model"}),
+        model=[model.name for model in named],
+        count=options.count if "count" in options.given else None,
+        timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
+    )
+    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
+        _keep_scoring(run, manifest)
+        log, how = earlier_log(run), _limits(options)
+        models = [declared(one, how) for one in assign_unique_names(log, named) if isinstance(one, OmniSpec)]
+        listing = listing_of(options, listener)
+        scored = _scored(options, models)
+        found = _cases(options, listing, scored, progress=listener)
+        errors = [*(error_to_json(name, error) for name, error in listing.errors), *unmade_rows(found.errors)]
+        if not found.cases:
+            write_errors(run, errors)
+            raise _nothing(options, (*listing.errors, *found.errors))
+        write_cases(run, (case.row() for case in found.cases))
+        silent = silent_videos(run, found.cases, conditions, progress=listener)
+        runner = SuiteRunner(
+            run=run,
+            task=task,
+            cases=found.cases,
+            seed=options.seed,
+            how=how,
+            prepare=partial(_prepared, seed=options.seed, silent=silent),
+            scorer=partial(Scorer, scored),
+            progress=listener,
+            send=ask,
+            errors=errors,
+        )
+        floor = [one for one in map(omni_spec, FLOOR) if one.name not in {model.name for model in models}]
+        done = runner.finish(runner.ask_all(log, models, conditions, floor=floor))
+        return write_results(
+            runner,
+            done,
+            unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
+            notes=(*listing.notes, *duplicates(listing.samples)),
+        )
+
+
+def _models(options: AviOptions) -> tuple[OmniSpec, ...]:
+    if not options.models:
+        raise UsageError(
+            "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
+        )
+    refuse_idle(options, {})
+    return omni_models(options.models)
+
+
+def _conditions(options: AviOptions) -> list[Condition]:
+    """As it is, and without each sense that is to be taken away."""
+    unknown = [sense for sense in options.without if sense not in WITHOUT]
+    if unknown:
+        raise UsageError(f"--without is {unknown[0][:40]!r}", expected=f"some of {', '.join(WITHOUT)}")
+    lost = [name for name in options.tasks if name not in TASKS]
+    if lost:
+        raise UsageError(f"there is no task {lost[0][:40]!r}", expected=f"some of {', '.join(TASKS)}")
+    convention_of(options.boxes)
+    return [NOTHING, *(WITHOUT[sense] for sense in dict.fromkeys(options.without))]
+
+
+def _limits(options: AviOptions) -> job.PredictOptions:
+    return job.PredictOptions(
+        workers=options.n_workers,
+        timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
+        memory_mb=options.memory_mb,
+    )
+
+
+def _scored(options: AviOptions, models: Sequence[OmniSpec]) -> ScoreHow:
+    return ScoreHow(
+        variant=options.variant,
+        boxes={model.name: model.boxes or options.boxes for model in models},
+        sentence_model=options.sentence_model,
+        fluency_model=options.fluency_model,
+    )
+
+
+def _cases(options: AviOptions, listing: AviListing, scored: ScoreHow, *, progress: Progress) -> CaseList:
+    progress.stage("cases", len(listing.samples))
+    return cases_of(
+        listing.samples,
+        tasks=options.tasks,
+        scored={name: scored.identity(task.metric) for name, task in TASKS.items()},
+        released=is_released(options, listing),
+        step=progress.step,
+    )
+
+
+def _prepared(case: AviCase, condition: Condition, *, seed: int, silent: Mapping[Path, Path]) -> Prepared:
+    video = case.sample.video
+    return Prepared(case=case, condition=condition, seed=seed, silent=None if video is None else silent.get(video))
+
+
+def _keep_scoring(run: RunFolder, manifest: Mapping[str, Any]) -> None:
+    """Note how this command scores in the manifest of a folder that is gone on with."""
+    known, now = run.manifest.get("arguments"), manifest["arguments"]
+    if isinstance(known, dict):
+        for part in ("given", "defaulted"):
+            kept = {name: value for name, value in dict(known.get(part) or {}).items() if name not in _SCORED}
+            known[part] = kept | {name: value for name, value in now[part].items() if name in _SCORED}
+        run.write_json(MANIFEST, run.manifest)
+
+
+def _nothing(options: AviOptions, errors: Sequence[ListError]) -> NothingToDo:
+    told = [error.error if error.path is None else f"{error.error}: {error.path}" for _, error in errors[:3]]
+    return NothingToDo(
+        "there is no sample to ask about",
+        path=options.data if isinstance(options.data, Path) else None,
+        expected="samples of the tasks that were asked for",
+        hint="; ".join(dict.fromkeys(told)),
+    )

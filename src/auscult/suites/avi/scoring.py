@@ -1,0 +1,194 @@
+"""Stored replies to answers, in worker processes, and answers to the scores of tasks.
+
+A reply is read once; its row in ``scores.jsonl`` has the score of the sample alone, and the answer with the path it was
+found on. The scores of tasks, which are no means over samples, are made of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from auscult.errors import InputError, UsageError
+from auscult.models.omni import BOXES
+from auscult.outcome import Failed, Scored, Signature, Undefined
+from auscult.record.codec import to_json
+from auscult.record.schema import score_to_json
+from auscult.score.answers import AnswerScore, Unparsed, chosen, equal_lists, full_match, score_of_rows
+from auscult.score.boxes import BoxConvention, avl, avlg
+from auscult.score.counts import amic, vmic
+from auscult.score.replies import Read, read_reply
+from auscult.score.retrieval import retrieval
+from auscult.score.tasks import TaskMetric
+from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, never_below_0
+from auscult.suites.avi.cases import AviCase, Prepared, truth_of, truth_text
+from auscult.suites.core.runner import ToScore
+
+SCORE: Final = "score"
+UNREAD: Final = "unread"
+"""The path of a reply in which no answer was found."""
+_PAPER: Final = "paper"
+_RELEASE: Final = "AVI-Bench"
+_RULES: Final[Mapping[TaskMetric | str, frozenset[str]]] = {
+    "f1 and count": frozenset({"cap", "true_count"}),
+    "recall and count": frozenset({"cap", "true_count", "lenient"}),
+    "boxes": frozenset({"divisor", "free_unparsed", "guessed_scale"}),
+    "video iou": frozenset({"null_list"}),
+    "retrieval": frozenset({"sorted"}),
+    "fense": frozenset({"mean", "flag"}),
+    "match": frozenset(),
+    "reply": frozenset({"first", "short"}),
+}
+"""What each score, and the reading of replies, knows of the release's rules."""
+_ORDERS: Final = ("xyxy", "yxyx", "xywh")
+_UNITS: Final = ("share", "thousandths", "pixels")
+NO_SENTENCES: Final = "captions are scored with --sentence-model DIR and --fluency-model DIR, folders of weights"
+
+
+class TaskScore(Protocol):
+    """The score of a task's samples."""
+
+    def __call__(
+        self, predictions: Sequence[Any], truths: Sequence[Any], *, unparsed: Unparsed
+    ) -> AnswerScore | Undefined:
+        """0..1, from an answer, an Undefined or a Failed a sample."""
+        ...
+
+
+def check_variant(variant: str) -> None:
+    """Refuse rules that no score knows."""
+    known = frozenset[str]().union(*_RULES.values())
+    unknown = set() if variant in (_PAPER, _RELEASE) else set(variant.split("+")) - known
+    if unknown:
+        raise UsageError(
+            f"--variant names {min(unknown)[:40]!r}",
+            expected=f"{_PAPER}, {_RELEASE}, or some of {', '.join(sorted(known))} joined by +",
+        )
+
+
+def variant_of(metric: str, variant: str) -> str:
+    """The part of a variant that a score knows."""
+    if variant in (_PAPER, _RELEASE):
+        return variant if _RULES[metric] else _PAPER
+    return "+".join(sorted(_RULES[metric] & set(variant.split("+")))) or _PAPER
+
+
+def convention_of(text: str) -> BoxConvention:
+    """How boxes are given, from ``ORDER UNIT``."""
+    order, _, unit = text.strip().partition(" ")
+    if order not in _ORDERS or unit not in _UNITS:
+        raise UsageError(
+            f"boxes are given as {text[:40]!r}",
+            expected=f"one of {', '.join(_ORDERS)}, a space, and one of {', '.join(_UNITS)}",
+        )
+    return BoxConvention(order, unit)  # type: ignore[arg-type] # as checked
+
+
+def task_score(metric: TaskMetric, *, variant: str, boxes: str = BOXES, lists: bool = False) -> TaskScore:
+    """The score of a task by its metric; captions are scored with networks, sample by sample."""
+    how: dict[str, Any] = {"variant": variant_of(metric, variant)}
+    located = how | {"convention": convention_of(boxes)}
+    scores: dict[TaskMetric, TaskScore] = {
+        "match": equal_lists if lists else full_match,
+        "fense": partial(caption_score, signature=Signature.of(metric="fense", **how)),
+        "boxes": partial(avl, **located),
+        "video iou": partial(avlg, **located),
+        "retrieval": partial(retrieval, **how),
+        "f1 and count": partial(amic, **how),
+        "recall and count": partial(vmic, **how),
+    }
+    return scores[metric]
+
+
+def caption_score(
+    predictions: Sequence[Any], truths: Sequence[Any], *, unparsed: Unparsed, signature: Signature
+) -> AnswerScore | Undefined:
+    """AVC from the scores of its samples: a number each, None where it has none, an Undefined or a Failed."""
+    if any(one is None for one in predictions):
+        return Undefined(NO_SENTENCES)
+    entered = chosen(predictions, truths, unparsed=unparsed)
+    rows = np.array([[0.0 if given is None else given] for _, given, _ in entered.samples], np.float64)
+    return score_of_rows(entered, rows.reshape(-1, 1), combine=never_below_0, signature=signature)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreHow:
+    """How replies are scored; goes to worker processes."""
+
+    variant: str = _PAPER
+    boxes: Mapping[str, str]  # model to how it gives boxes
+    sentence_model: Path | None = None
+    fluency_model: Path | None = None
+
+    def identity(self, metric: TaskMetric) -> str:
+        """What a task's scores depend on besides replies and truths."""
+        words = [variant_of(metric, self.variant), variant_of("reply", self.variant)]
+        if metric == "fense":
+            words += [str(self.sentence_model or ""), str(self.fluency_model or "")]
+        return "|".join(words)
+
+
+class Scorer:
+    """Reads and scores replies in one process."""
+
+    def __init__(self, how: ScoreHow) -> None:
+        self._how = how
+        self._networks = cache(partial(_networks, how))
+
+    def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
+        """The row of one reply."""
+        row, case = given.row, given.prepared.case
+        read = self._read(str(row["reply"]), case)
+        boxes = self._how.boxes.get(str(row["model"]), BOXES)
+        answer: dict[str, Any] = {"path": read.path, "value": to_json(read.answer)} if isinstance(read, Read) else {
+            "path": UNREAD, "reason": read.reason, **({"skip": True} if read.detail.get("skip") else {}),
+        }  # fmt: skip
+        if case.task.metric in ("boxes", "video iou"):
+            answer["boxes"] = boxes
+        outcome = self._outcome(read, case, boxes)
+        if isinstance(outcome, AnswerScore) and case.task.metric == "fense":
+            answer["fense"] = float(outcome.samples[0, 0])
+        about = {name: row[name] for name in ("key", "model", "condition")} | {"clip": case.clip, "truth": case.truth}
+        shown = Scored(outcome.value, outcome.signature) if isinstance(outcome, AnswerScore) else outcome
+        return [{**score_to_json(case.id, SCORE, shown), **about, "answer": answer}]
+
+    def _read(self, reply: str, case: AviCase) -> Read | Undefined:
+        truth = case.sample.truth
+        frames = len(getattr(truth, "boxes", ())) if case.task.answer == "frame boxes" else 0
+        variant = variant_of("reply", self._how.variant)
+        return read_reply(reply, case.task.answer, words=case.sample.words, frames=frames, variant=variant)
+
+    def _outcome(self, read: Read | Undefined, case: AviCase, boxes: str) -> AnswerScore | Undefined:
+        """The score of the sample alone; a reply without an answer has what nothing would have."""
+        task, answer = case.task, read.answer if isinstance(read, Read) else Undefined(read.reason)
+        truth = truth_of(task.answer, truth_text(case.sample.truth))
+        if task.metric == "fense":
+            return self._caption(answer, truth)
+        lists = task.answer == "option list"
+        score = task_score(task.metric, variant=self._how.variant, boxes=boxes, lists=lists)
+        return score([answer], [truth], unparsed="wrong")
+
+    def _caption(self, answer: Any, truth: Sequence[str]) -> AnswerScore | Undefined:
+        networks = self._networks()
+        if networks is None:
+            return Undefined(NO_SENTENCES)
+        sentences, fluency = networks
+        variant = variant_of("fense", self._how.variant)
+        return fense([answer], [truth], sentences=sentences, fluency=fluency, unparsed="wrong", variant=variant)
+
+
+def _networks(how: ScoreHow) -> tuple[SentenceEncoder, FluencyModel] | None:
+    """The sentence encoder and the fluency model; None where one is not given."""
+    if how.sentence_model is None or how.fluency_model is None:
+        return None
+    try:
+        nets = import_module("auscult.nets.hf_sentences")
+    except ImportError as error:
+        raise InputError(f"captions cannot be scored: {error}", expected="the extra hf") from error
+    return nets.sentence_encoder(how.sentence_model), nets.fluency_model(how.fluency_model)

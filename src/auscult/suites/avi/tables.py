@@ -1,0 +1,294 @@
+"""Numbers to tables and charts: stages and levels, tasks, both ways to count, confirmations, senses, people, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from auscult.cases.ids import counted
+from auscult.report.tables import Table
+from auscult.score.answers import AnswerScore
+from auscult.score.tasks import STAGES, TASKS, of_stage
+from auscult.suites.avi.charts import ladder_chart
+from auscult.suites.avi.results import AviBenchTask, AviNumber, AviResults, clean_models, tasks_there
+from auscult.suites.core.conditions import CLEAN
+from auscult.suites.core.numbers import GridColumns, Number, number_text, percent, significant
+from auscult.suites.core.page import PagePart, SuiteResults
+from auscult.suites.core.tables import signed
+
+LEVELS: Final = ("level_1", "level_2", "level_3", "level_4")
+_LEVEL_NAMES: Final = ("L1 task", "L2 modality", "L3 stage", "L4 domain")
+_HUMAN: Final = "human:"
+OWN: Final = "Own data: these numbers are not comparable with the paper's Table 3."
+RELEASED: Final = "The data have the released number of samples in every folder."
+_DROPPED: Final[Mapping[str, str]] = {
+    "AVL": "sound", "AVC": "sound", "AVH": "sound", "VAH": "picture", "AVQA": "sound", "AVLG": "sound",
+    "AVSQA": "sound",
+}  # fmt: skip
+"""The paper's unimodal ablation: which sense is taken from which task (Table 7)."""
+_PARTS: Final[tuple[PagePart, ...]] = (
+    ("general", "Stages and levels", "", ("general_levels",), ("ladder",)),
+    ("tasks", "Tasks", "", ("general_tasks", "confirmed", "unparsed"), ("ranks",)),
+    ("without", "Without a sense", "", ("without", "table_7"), ()),
+    ("models", "Which model", "", ("differences", "human"), ()),
+    ("answers", "What was asked", "", ("",), ()),
+)
+
+Numbers = Mapping[tuple[str, str, str], AviNumber]
+"""Numbers of one measure by model, condition and name."""
+
+
+def results_with_tables(view: GridColumns, found: AviResults) -> SuiteResults:
+    """Numbers, tables and charts of a record."""
+    level, tables = _by(found, "level"), dict[str, Table | None]()
+    tables["general_levels"] = _levels(view, found, level)
+    tables["general_tasks"] = _tasks(view, found, level)
+    tables["confirmed"] = _confirmed(found, level)
+    tables["unparsed"] = _unparsed(view, found, level)
+    tables["without"] = _without(found, level)
+    tables["table_7"] = _table_7(found, level)
+    tables["differences"] = _differences(found)
+    tables["human"] = _humans(found, level)
+    models = [name for name in clean_models(found) if not view.grid.task.is_baseline(name)] or clean_models(found)
+    charts = [chart for chart in (ladder_chart(models, level),) if chart]
+    return SuiteResults(
+        view=view,
+        numbers=found.numbers,
+        tables={name: table for name, table in tables.items() if table is not None and table.rows},
+        charts=tuple(charts),
+        ranks=(),
+        uninformative=(),
+        unscored=tuple(model for model in clean_models(found) if not _has_score(found, model)),
+        lead=_lead(view, found, level),
+        parts=_PARTS,
+    )
+
+
+def _by(found: AviResults, measure: str) -> dict[tuple[str, str, str], AviNumber]:
+    return {(one.model, one.group, one.metric): one for one in found.numbers if one.measure == measure}
+
+
+def _has_score(found: AviResults, model: str) -> bool:
+    return any(isinstance(one.main, AnswerScore) for one in found.scores[model, CLEAN].values())
+
+
+def origin_note(view: GridColumns) -> str:
+    """Whether numbers may be compared with the paper's."""
+    own = any(about.get("released") != 1 for about in view.grid.about.values())
+    return OWN if own else RELEASED
+
+
+def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
+    names = (*STAGES, *LEVELS)
+    rows = [
+        (model, *(number_text(level.get((model, CLEAN, name)), interval=True) for name in names))
+        for model in clean_models(found)
+    ]
+    how: AviBenchTask = view.grid.task  # type: ignore[assignment]
+    mean = "the three familiar stages" if how.reading == "table" else "the eleven familiar tasks"
+    return Table(
+        title="Stages and levels",
+        header=("model", *STAGES, *_LEVEL_NAMES),
+        rows=tuple(rows),
+        note=f"Percent, with 95 % intervals over clips; n/a: a task that it needs has no score. Level 1 is the mean of "
+        f"{mean}, level 4 needs all fourteen tasks. {origin_note(view)}",
+    )
+
+
+def _tasks(view: GridColumns, found: AviResults, level: Numbers) -> Table:
+    models, rows = clean_models(found), []
+    for name in tasks_there(found):
+        samples = max(one.asked for model in models if (one := found.scores[model, CLEAN].get(name)))
+        cells = [_cell(found, level.get((model, CLEAN, name)), model=model, name=name) for model in models]
+        rows.append((TASKS[name].stage, name, f"{samples:,}", *cells))
+    return Table(
+        title="Tasks",
+        header=("stage", "task", "samples", *models),
+        rows=tuple(rows),
+        note="Percent, with 95 % intervals over clips, and how many samples failed, since a request did, where any "
+        f"did: these are in no number. Samples of sensation count with their confirmation. {origin_note(view)}",
+    )
+
+
+def _cell(found: AviResults, number: Number | None, *, model: str, name: str) -> str:
+    scores = found.scores[model, CLEAN].get(name)
+    text = number_text(number, interval=True)
+    return f"{text} ({scores.failed:,} failed)" if scores is not None and scores.failed else text
+
+
+def _confirmed(found: AviResults, level: Numbers) -> Table:
+    """The form of Table 8."""
+    names = [name for name in tasks_there(found) if TASKS[name].confirmed]
+    rows = []
+    for model in clean_models(found):
+        pairs = [[level.get((model, CLEAN, key)) for key in (name, f"{name} unconfirmed")] for name in names]
+        means = [_mean([pair[side] for pair in pairs]) for side in (0, 1)]
+        cells = [number_text(one) for pair in pairs for one in pair]
+        rows.append((model, *cells, *means))
+    header = tuple(f"{name} {word}" for name in (*names, "mean") for word in ("w/", "w/o"))
+    return Table(
+        title="With and without confirmation",
+        header=("model", *header),
+        rows=tuple(rows) if names else (),
+        note="Percent. With it a right answer counts only where the second question, if anything is heard or seen at "
+        "all, is answered right too (w/); levels take this. Without it answers count alone (w/o).",
+    )
+
+
+def _mean(numbers: Sequence[Number | None]) -> str:
+    values = [one.value for one in numbers if one is not None and one.value is not None]
+    return percent(sum(values) / len(values)) if len(values) == len(numbers) and values else "n/a"
+
+
+def _unparsed(view: GridColumns, found: AviResults, level: Numbers) -> Table:
+    """What became of the samples, and both ways to count a reply without an answer."""
+    how: AviBenchTask = view.grid.task  # type: ignore[assignment]
+    other, rows = "skip" if how.unparsed == "wrong" else "wrong", []
+    for (model, condition), scores in found.scores.items():
+        for name, one in scores.items():
+            answered = one.asked - one.failed
+            share = "–" if not answered else percent(one.unparsed / answered)
+            ways = {
+                how.unparsed: number_text(level.get((model, condition, name))),
+                other: number_text(level.get((model, condition, f"{name} unparsed={other}"))),
+            }
+            under = model if condition == CLEAN else f"{model}, {condition.replace('_', ' ')}"
+            counts = (f"{one.asked:,}", f"{one.failed:,}", f"{one.unparsed:,}", share)
+            rows.append((under, name, *counts, ways["wrong"], ways["skip"]))
+    return Table(
+        title="Failed requests and replies without an answer",
+        header=("model", "task", "samples", "failed", "unparsed", "unparsed %", "as wrong", "left out"),
+        rows=tuple(rows),
+        note="A request that never completed is failed and in no score. A reply in which no answer is found is "
+        f"unparsed; all other tables take it as {'wrong' if how.unparsed == 'wrong' else 'left out'}, here both are.",
+    )
+
+
+def _without(found: AviResults, level: Numbers) -> Table | None:
+    """Each task without a sense, paired."""
+    cost = _by(found, "cost")
+    stars, rows = significant(list(cost.values())), []
+    for (model, condition), scores in found.scores.items():
+        if condition == CLEAN:
+            continue
+        for name in scores:
+            number = cost.get((model, condition, name))
+            rows.append(
+                (
+                    model,
+                    condition.removeprefix("without_"),
+                    name,
+                    number_text(level.get((model, condition, name)), interval=True),
+                    number_text(level.get((model, CLEAN, name)), interval=True),
+                    "n/a" if number is None else signed(number, stars),
+                )
+            )
+    return Table(
+        title="What a sense is worth",
+        header=("model", "taken away", "task", "without", "with", "with - without"),
+        rows=tuple(rows),
+        note="Percent; the last column in points, of the samples that have a score both times, drawn clip by clip. "
+        f"{_starred(len(cost))}",
+    )
+
+
+def _table_7(found: AviResults, level: Numbers) -> Table | None:
+    """The paper's unimodal ablation: one sense taken from each task."""
+    conditions = {name: f"without_{sense}" for name, sense in _DROPPED.items()}
+    rows = []
+    for model in clean_models(found):
+        there = [name for name, condition in conditions.items() if name in found.scores.get((model, condition), {})]
+        if there:
+            cells = [
+                number_text(level.get((model, condition, name)))
+                for name in conditions
+                for condition in (conditions[name], CLEAN)
+            ]
+            rows.append((model, *cells))
+    header = tuple(f"{name} {word}" for name in conditions for word in ("uni.", "mm."))
+    return Table(
+        title="One sense and both, in the form of Table 7",
+        header=("model", *header),
+        rows=tuple(rows),
+        note="Percent. Taken away is the picture of VAH, the sound of the other tasks. AVC is FENSE, not the mean of "
+        "four scores that the paper prints there.",
+    )
+
+
+def _differences(found: AviResults) -> Table | None:
+    numbers = _by(found, "difference")
+    if not numbers:
+        return None
+    stars, names = significant(list(numbers.values())), (*STAGES, *LEVELS)
+    pairs = list(dict.fromkeys(pair for pair, _, _ in numbers))
+    there = [name for name in (*TASKS, *names) if any((pair, CLEAN, name) in numbers for pair in pairs)]
+    rows = [(name, *(signed(numbers.get((pair, CLEAN, name)), stars) for pair in pairs)) for name in there]
+    return Table(
+        title="Differences of models on the same samples",
+        header=("task, stage, level", *pairs),
+        rows=tuple(rows),
+        note=f"Percentage points; above 0 the first is better. {_starred(len(numbers))}",
+    )
+
+
+def _starred(count: int) -> str:
+    return (
+        "A star: it differs from 0 at 5 %, by exchanging the two within whole clips, adjusted by Holm for the "
+        f"{count:,} of this table."
+    )
+
+
+def _humans(found: AviResults, level: Numbers) -> Table | None:
+    """People beside models, in the form of Table 4."""
+    models = [name for name in clean_models(found) if not name.startswith("reference.")]
+    if not any(name.startswith(_HUMAN) for name in models):
+        return None
+    ordered = sorted(models, key=lambda name: name.startswith(_HUMAN))
+    rows = [
+        (
+            task.stage,
+            task.name,
+            *(number_text(level.get((model, CLEAN, task.name)), interval=True) for model in ordered),
+        )
+        for stage in STAGES
+        for task in of_stage(stage)
+        if task.name in tasks_there(found)
+    ]
+    return Table(
+        title="People and models, in the form of Table 4",
+        header=("stage", "task", *ordered),
+        rows=tuple(rows),
+        note="Percent, with 95 % intervals over clips. A sample that a person left out is failed, and in no number.",
+    )
+
+
+def _lead(view: GridColumns, found: AviResults, level: Numbers) -> str:
+    """What came out, in one paragraph."""
+    grid = view.grid
+    own = [name for name in clean_models(found) if not grid.task.is_baseline(name)]
+    asked = sum(not about.get("confirms") for about in grid.about.values())
+    beside = counted(len(clean_models(found)) - len(own), "reference answerer")
+    asked_of = f"{counted(asked, 'question')} of {counted(len(tasks_there(found)), 'task')}"
+    sentences = [f"{counted(len(own), 'model')} {_was(own)} asked {asked_of}, beside {beside}."]
+    for model in own[:6]:
+        texts = [
+            f"{word} {number_text(number, interval=True)}"
+            for name, word in zip(LEVELS, _LEVEL_NAMES, strict=True)
+            if (number := level.get((model, CLEAN, name))) is not None and number.value is not None
+        ]
+        stages = [
+            f"{name} {number_text(level.get((model, CLEAN, name)), interval=True)}"
+            for name in STAGES
+            if _value(level, model, name) is not None
+        ]
+        sentences.append(f"{model}: {', '.join(texts or stages) or 'no stage is complete'}.")
+    return " ".join([*sentences, origin_note(view)])
+
+
+def _was(models: Sequence[str]) -> str:
+    return "was" if len(models) == 1 else "were"
+
+
+def _value(level: Numbers, model: str, name: str) -> float | None:
+    number = level.get((model, CLEAN, name))
+    return None if number is None else number.value
