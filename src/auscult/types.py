@@ -482,6 +482,7 @@ class IdentityCheck(Protocol):
 ScoreInput: TypeAlias = Literal[
     "masks", "mask lists", "clips", "soft clips", "null clips", "class maps", "sentences", "numbers", "marks", "labels",
     "words", "word lists", "confirmed words", "counts", "index lists", "sounding boxes", "frame boxes",
+    "captions",
 ]  # fmt: skip
 """What a score is given:
 
@@ -491,7 +492,8 @@ ScoreInput: TypeAlias = Literal[
 - ``sentences``: ``score.masks.SentenceAreas``, which hold prediction and truth.
 - ``numbers``: estimates and true values; ``marks``: estimates and bool; ``labels``: given, true, and all classes.
 - Answers of many samples, as ``score.replies`` reads them: ``words``, ``word lists``, ``confirmed words`` (answer and
-  confirmation), ``counts``, ``index lists``, ``sounding boxes``, ``frame boxes``.
+  confirmation), ``counts``, ``index lists``, ``sounding boxes``, ``frame boxes``, ``captions`` (truths are lists of
+  references).
 """
 
 

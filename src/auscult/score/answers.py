@@ -104,12 +104,19 @@ def rules_of(variant: str, known: Collection[str]) -> frozenset[str]:
 
 def score_of(entered: Chosen, *, row: Row, combine: Combine, signature: Signature) -> AnswerScore | Undefined:
     """The score of the samples that entered, each a row of numbers; Undefined where none did."""
+    rows = [row(prediction, truth) for _, prediction, truth in entered.samples]
+    return score_of_rows(entered, np.array(rows, np.float64), combine=combine, signature=signature)
+
+
+def score_of_rows(
+    entered: Chosen, samples: Columns, *, combine: Combine, signature: Signature
+) -> AnswerScore | Undefined:
+    """As ``score_of``, of rows that are there already: float64 (samples that entered, columns)."""
     if not entered.samples:
         return Undefined(
             "no sample has an answer" if entered.failed or entered.unparsed else "no items",
             {"failed": entered.failed, "unparsed": entered.unparsed},
         )
-    samples = np.array([row(prediction, truth) for _, prediction, truth in entered.samples], np.float64)
     parts = {name: float(value) for name, value in combine(samples.mean(axis=0)).items()}
     return AnswerScore(
         value=parts.pop("score"),

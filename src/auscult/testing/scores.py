@@ -10,9 +10,10 @@ Example::
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +23,7 @@ from auscult.outcome import Scored, Undefined
 from auscult.score.boxes import FrameBoxes, SoundingBoxes
 from auscult.score.masks import SentenceAreas
 from auscult.testing import ContractBroken, require
-from auscult.types import Mask, ScoreInput, ScoreSpec
+from auscult.types import Doubles, Mask, ScoreInput, ScoreSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,7 +138,26 @@ def _answers() -> dict[ScoreInput, ScoreExample]:
             unequal=([*usual, *usual], truth), nothing=([], []),
         )
         for kind, (usual, truth, worst, best) in kinds.items()
-    }  # fmt: skip
+    } | {"captions": _captions()}  # fmt: skip
+
+
+def _captions() -> ScoreExample:
+    """Captions of two samples, whose sentence vector counts their words and whose fluency is that none is repeated."""
+    truth = [["a dog barks at a red car"], ["two bells ring in the old tower"]]
+    usual = ["a dog barks barks at night", "bells ring in a tower"]
+    words = sorted({word for texts in (usual, *truth) for text in texts for word in text.split()})
+
+    def sentences(texts: Sequence[str]) -> Doubles:
+        return np.array([[float(text.split().count(word)) for word in words] for text in texts])
+
+    def fluency(texts: Sequence[str]) -> Doubles:
+        return np.array([float(any(one == two for one, two in pairwise(text.split()))) for text in texts])
+
+    return ScoreExample(
+        names=("prediction", "truth"), usual=(usual, truth), best=([one for one, in truth], truth),
+        worst=(["nothing", "nobody"], truth), unequal=([*usual, *usual], truth), nothing=([], []),
+        named={"sentences": sentences, "fluency": fluency},
+    )  # fmt: skip
 
 
 def _sentences(positive: tuple[Mask, ...], negative: tuple[Mask, ...]) -> list[SentenceAreas]:
@@ -204,7 +224,7 @@ def gives_no_number_for_nothing(spec: ScoreSpec) -> None:
     given = EXAMPLES[spec.takes].nothing
     if given is None:
         return
-    named = {name: value[:0] for name, value in _named(spec).items()}
+    named = {name: value if callable(value) else value[:0] for name, value in _named(spec).items()}
     try:
         outcomes = _mapped(spec.function(*given, **named))
     except InputError:

@@ -1,0 +1,371 @@
+"""Scores of captions by their words, without Java: METEOR, ROUGE-L, CIDEr-D, and the mean that Table 7 has of four.
+
+Words are in small letters and without punctuation, a contraction split from its word, as the captioning task of COCO
+tokenizes them. ``score.text.fense`` compares meaning.
+
+Source: AVI-Bench Table 7; the papers of each score stand with it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
+from itertools import pairwise
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.outcome import Signature, Undefined
+from auscult.score.answers import AnswerScore, Chosen, Unparsed, chosen, plain_mean, score_of_rows
+from auscult.score.text.fense import (
+    Captions,
+    References,
+    SentenceEncoder,
+    name_of,
+    require_references,
+    similarities,
+)
+from auscult.types import Doubles, ScoreSpec
+
+Synonyms: TypeAlias = Callable[[str], Collection[str]]
+"""From a word in small letters to words of the same meaning."""
+Ngrams: TypeAlias = Counter[tuple[str, ...]]
+_Words: TypeAlias = tuple[str, ...]
+
+_ROUGE_BETA: Final = 1.2
+_LONGEST: Final = 4
+_SIGMA: Final = 6.0
+
+_WORD: Final = re.compile(r"[^\W_]+(?:[-./&'’][^\W_]+)*")
+_SPLIT: Final = re.compile(r"(?<=.)(n't|'(?:s|m|d|re|ve|ll))\Z|(?<=\Acan)(not)\Z")
+
+
+def tokens(text: str) -> _Words:
+    """The words of a text as scores compare them.
+
+    Example:
+        >>> tokens("A man's well-lit dog doesn't bark.")
+        ('a', 'man', "'s", 'well-lit', 'dog', 'does', "n't", 'bark')
+    """
+    words = (found[0].replace("’", "'") for found in _WORD.finditer(text.lower()))
+    return tuple(part for word in words for part in _SPLIT.split(word) if part)
+
+
+# --- METEOR ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Meteor:
+    """What a version of METEOR weighs: recall, order, stages of matching, and words that carry meaning."""
+
+    alpha: float
+    beta: float
+    gamma: float
+    stages: tuple[float, float, float]  # equal words, equal stems, synonyms
+    content: float  # function words weigh the rest of 1
+    whole_is_1: bool
+
+
+_VERSIONS: Final = {
+    "1.5": _Meteor(alpha=0.85, beta=0.2, gamma=0.6, stages=(1.0, 0.6, 0.8), content=0.75, whole_is_1=True),
+    "2007": _Meteor(alpha=0.9, beta=3.0, gamma=0.5, stages=(1.0, 1.0, 1.0), content=0.5, whole_is_1=False),
+}
+
+_FUNCTION_WORDS: Final = frozenset(
+    tokens(
+        "a an the this that these those some any each every no not don't it's of to in on at by for with from into "
+        "onto over under up down out off about as than and or but nor so if while when where which who whose whom "
+        "what there here it its itself he him his she her hers they them their we us our you your i me my is am are "
+        "was were be been being do does did has have had will would can could may might must shall should one two "
+        "other another both all very"
+    )
+)
+
+
+def meteor(
+    predictions: Captions,
+    truths: References,
+    *,
+    version: Literal["1.5", "2007"] = "1.5",
+    synonyms: Synonyms | None = None,
+    unparsed: Unparsed = "wrong",
+) -> AnswerScore | Undefined:
+    """Mean METEOR of captions, each with the reference that suits it best.
+
+    Words are matched in stages: equal ones, then equal stems (Snowball's English), then those of which one is among the
+    ``synonyms`` of the other. The score is a mean of precision and recall in which recall weighs more, less for how
+    many pieces the order of the matches falls into. What is not here of Java's METEOR 1.5: its fourth stage,
+    paraphrases; its synonyms, which are WordNet's; its search for the fewest pieces (words are matched from the end);
+    and its list of function words, for which ours stands.
+
+    Args:
+        predictions: A caption a sample, or why there is none.
+        truths: The references of each sample, one at least.
+        version: Weights of METEOR ``1.5``, which papers on captions print, for English and ranking; or of ``2007``, as
+            nltk has them.
+        synonyms: Gives words of the same meaning, of a WordNet say; without it there is no such stage.
+        unparsed: Whether a reply without a caption scores 0 (``wrong``) or is left out (``skip``).
+
+    Returns:
+        0..1, higher is better; a caption like a reference is 1, by ``2007`` a little less. Undefined when no sample
+        enters.
+
+    Raises:
+        InputError: Unequal numbers, a sample without a reference, an unknown version.
+
+    Source: Lavie and Agarwal, WMT 2007; Denkowski and Lavie, "Meteor Universal", WMT 2014.
+    """
+    if version not in _VERSIONS:
+        raise InputError(f"version={version!r}", expected="1.5 or 2007", hint="1.5 is what papers on captions print")
+    entered = chosen(predictions, truths, unparsed=unparsed)
+    rows = _rows(entered, partial(_meteor, weights=_VERSIONS[version], synonyms=synonyms))
+    signature = Signature.of(
+        metric="meteor", weights=version, stems="snowball english", synonyms=name_of(synonyms) if synonyms else "none",
+        unparsed=unparsed,
+    )  # fmt: skip
+    return score_of_rows(entered, rows, combine=plain_mean, signature=signature)
+
+
+def _meteor(given: _Words, references: Sequence[_Words], *, weights: _Meteor, synonyms: Synonyms | None) -> float:
+    return max(_meteor_of_one(given, one, weights=weights, synonyms=synonyms) for one in references)
+
+
+def _meteor_of_one(given: _Words, true: _Words, *, weights: _Meteor, synonyms: Synonyms | None) -> float:
+    pairs = sorted(_aligned(given, true, synonyms))
+    if not pairs:
+        return 0.0
+
+    def weight(word: str) -> float:
+        return 1 - weights.content if word in _FUNCTION_WORDS else weights.content
+
+    found = [weights.stages[stage] for *_, stage in pairs]
+    matched = math.fsum(one * weight(given[mine]) for one, (mine, *_) in zip(found, pairs, strict=True))
+    precision = matched / math.fsum(map(weight, given))
+    matched = math.fsum(one * weight(true[theirs]) for one, (_, theirs, _) in zip(found, pairs, strict=True))
+    recall = matched / math.fsum(map(weight, true))
+    mean = precision * recall / (weights.alpha * precision + (1 - weights.alpha) * recall)
+    pieces = 1 + sum(later[:2] != (one[0] + 1, one[1] + 1) for one, later in pairwise(pairs))
+    if weights.whole_is_1 and given == true:
+        return 1.0
+    return float(mean * (1 - weights.gamma * (pieces / len(pairs)) ** weights.beta))
+
+
+def _aligned(given: _Words, true: _Words, synonyms: Synonyms | None) -> list[tuple[int, int, int]]:
+    """Places of matched words and the stage that matched them, the last free word of each first."""
+    pairs: list[tuple[int, int, int]] = []
+    mine, theirs = list(range(len(given))), list(range(len(true)))
+    stages: list[tuple[Callable[[str], str], Callable[[str], Collection[str]]]] = [
+        (str, lambda word: (word,)),
+        (_stem, lambda word: (word,)),
+    ]
+    if synonyms is not None:
+        stages.append((str, synonyms))
+    for stage, (form, near) in enumerate(stages):
+        for place in reversed(tuple(mine)):
+            wanted = near(form(given[place]))
+            at = next((one for one in reversed(theirs) if form(true[one]) in wanted), None)
+            if at is not None:
+                mine.remove(place)
+                theirs.remove(at)
+                pairs.append((place, at, stage))
+    return pairs
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
+    return str(_stemmer().stemWord(word))
+
+
+@cache
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
+
+# --- ROUGE-L ---
+
+
+def rouge_l(predictions: Captions, truths: References, *, unparsed: Unparsed = "wrong") -> AnswerScore | Undefined:
+    """Mean ROUGE-L of captions: the longest common subsequence of words, F with beta 1.2.
+
+    Of several references precision and recall are each the largest, as in the captioning task of COCO. Arguments and
+    errors as in ``meteor``; there is no variant.
+
+    Source: Lin, "ROUGE", ACL workshop 2004; pycocoevalcap.
+    """
+    entered = chosen(predictions, truths, unparsed=unparsed)
+    signature = Signature.of(metric="rouge_l", beta=_ROUGE_BETA, unparsed=unparsed)
+    return score_of_rows(entered, _rows(entered, _rouge), combine=plain_mean, signature=signature)
+
+
+def _rouge(given: _Words, true: Sequence[_Words]) -> float:
+    common = [(_common(given, one), len(one)) for one in true]
+    precision = max(length for length, _ in common) / len(given)
+    recall = max(length / size for length, size in common)
+    if not precision:
+        return 0.0
+    return (1 + _ROUGE_BETA**2) * precision * recall / (recall + _ROUGE_BETA**2 * precision)
+
+
+def _common(first: _Words, second: _Words) -> int:
+    """Length of the longest common subsequence."""
+    lengths = [0] * (len(second) + 1)
+    for word in first:
+        before = 0
+        for at, other in enumerate(second, start=1):
+            longer = before + 1 if word == other else max(lengths[at], lengths[at - 1])
+            before, lengths[at] = lengths[at], longer
+    return lengths[-1]
+
+
+# --- CIDEr-D ---
+
+
+def cider_d(predictions: Captions, truths: References, *, unparsed: Unparsed = "wrong") -> AnswerScore | Undefined:
+    """Mean CIDEr-D of captions, a tenth of what pycocoevalcap prints: 1 is a caption like its only reference.
+
+    Cosine of counts of 1 to 4 words, each weighed by how few samples have it in their references, less for a length
+    that differs (sigma 6), averaged over references. How few is counted over the samples that enter, so the score of a
+    sample depends on the others, and of one sample alone it is 0; a resampled score keeps the counts of all.
+    Arguments and errors as in ``meteor``; there is no variant.
+
+    Source: Vedantam et al., "CIDEr", CVPR 2015; pycocoevalcap.
+    """
+    entered = chosen(predictions, truths, unparsed=unparsed)
+    signature = Signature.of(metric="cider_d", n=_LONGEST, sigma=_SIGMA, scale="0..1", unparsed=unparsed)
+    return score_of_rows(entered, _cider(entered), combine=plain_mean, signature=signature)
+
+
+def _cider(entered: Chosen) -> Doubles:
+    """A row for each sample that enters, (n, 1)."""
+    require_references(entered)
+    references = [[_ngrams(tokens(one)) for one in true] for _, _, true in entered.samples]
+    seen: Ngrams = Counter()
+    for of_sample in references:
+        seen.update(set().union(*of_sample))
+    most = math.log(max(len(references), 1))
+
+    def weighed(counts: Ngrams) -> list[dict[tuple[str, ...], float]]:
+        found: list[dict[tuple[str, ...], float]] = [{} for _ in range(_LONGEST)]
+        for ngram, count in counts.items():
+            found[len(ngram) - 1][ngram] = count * (most - math.log(max(seen[ngram], 1)))
+        return found
+
+    rows = np.zeros((len(references), 1))
+    for number, (_, given, _) in enumerate(entered.samples):
+        if given:
+            mine = _ngrams(tokens(given))
+            alike = [_like(mine, other, weighed) for other in references[number]]
+            rows[number] = math.fsum(alike) / len(alike)
+    return rows
+
+
+def _like(given: Ngrams, true: Ngrams, weighed: Callable[[Ngrams], list[dict[tuple[str, ...], float]]]) -> float:
+    """CIDEr-D of a caption and one reference, 0..1."""
+    cosines = []
+    for mine, theirs in zip(weighed(given), weighed(true), strict=True):
+        shared = math.fsum(
+            min(weight, theirs.get(ngram, 0.0)) * theirs.get(ngram, 0.0) for ngram, weight in mine.items()
+        )
+        lengths = math.hypot(*mine.values()) * math.hypot(*theirs.values())
+        cosines.append(shared / lengths if lengths else 0.0)
+    longer = _pairs(given) - _pairs(true)  # pycocoevalcap's length: the number of pairs of words
+    return math.fsum(cosines) / _LONGEST * math.exp(-(longer**2) / (2 * _SIGMA**2))
+
+
+def _ngrams(words: _Words) -> Ngrams:
+    return Counter(
+        words[start : start + size] for size in range(1, _LONGEST + 1) for start in range(len(words) - size + 1)
+    )
+
+
+def _pairs(counts: Ngrams) -> int:
+    return sum(count for ngram, count in counts.items() if len(ngram) == 2)
+
+
+# --- the four together ---
+
+
+def caption_mean(
+    predictions: Captions,
+    truths: References,
+    *,
+    sentences: SentenceEncoder,
+    cider_scale: float = 1.0,
+    unparsed: Unparsed = "wrong",
+) -> AnswerScore | Undefined:
+    """Mean of METEOR, ROUGE-L, CIDEr-D and the similarity of sentence vectors: the AVC columns of Table 7.
+
+    The paper does not say how large its CIDEr is. Here all four are 0..1; METEOR has the weights of 1.5, no synonyms.
+
+    Args:
+        predictions: A caption a sample, or why there is none.
+        truths: The references of each sample, one at least.
+        sentences: The sentence encoder.
+        cider_scale: What CIDEr-D is multiplied by; packages print it times 10, by which the mean may exceed 1.
+        unparsed: Whether a reply without a caption scores 0 (``wrong``) or is left out (``skip``).
+
+    Returns:
+        Higher is better, with parts ``meteor``, ``rouge_l``, ``cider_d``, ``sbert``; Undefined when no sample enters.
+
+    Raises:
+        InputError: As the four raise.
+    """
+    entered = chosen(predictions, truths, unparsed=unparsed)
+    columns = [
+        _rows(entered, partial(_meteor, weights=_VERSIONS["1.5"], synonyms=None)),
+        _rows(entered, _rouge),
+        cider_scale * _cider(entered),
+        similarities(entered, sentences)[:, None],
+    ]
+    names = ("meteor", "rouge_l", "cider_d", "sbert")
+    return score_of_rows(
+        entered,
+        np.hstack(columns),
+        combine=lambda means: {
+            "score": np.maximum(means.mean(axis=-1), 0.0),
+            **{name: means[..., at] for at, name in enumerate(names)},
+        },
+        signature=Signature.of(
+            metric="mean of meteor rouge_l cider_d sbert", cider_scale=cider_scale, meteor="1.5",
+            synonyms="none", sentences=name_of(sentences), unparsed=unparsed,
+        ),
+    )  # fmt: skip
+
+
+def _rows(entered: Chosen, score: Callable[[_Words, Sequence[_Words]], float]) -> Doubles:
+    """The score of each sample that enters, (n, 1), by its words; 0 without a word."""
+    require_references(entered)
+    rows = np.zeros((len(entered.samples), 1))
+    for number, (_, given, true) in enumerate(entered.samples):
+        words = tokens(given) if given else ()
+        others = [found for found in map(tokens, true) if found]
+        if words and others:
+            rows[number] = score(words, others)
+    return rows
+
+
+def _spec(function: Callable[..., Any], summary: str, source: str) -> ScoreSpec:
+    return ScoreSpec.of(
+        function,
+        takes="captions",
+        summary=summary,
+        goal="describing what is seen and heard",
+        modality="text",
+        source=source,
+        truth="captions of people",
+    )
+
+
+METEOR: Final = _spec(meteor, "words and stems of a caption that its references have, and in their order", "WMT 2007")
+ROUGE_L: Final = _spec(rouge_l, "longest common subsequence of words with the references", "ACL workshop 2004")
+CIDER_D: Final = _spec(cider_d, "runs of words that few captions share, in common with the references", "CVPR 2015")
+CAPTION_MEAN: Final = _spec(
+    caption_mean, "mean of METEOR, ROUGE-L, CIDEr-D and similarity in meaning", "AVI-Bench Table 7"
+)
