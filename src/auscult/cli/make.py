@@ -7,7 +7,7 @@ import typer
 from auscult.cli import show
 from auscult.cli.audit import show_record
 from auscult.cli.command import Commands, Shown, command
-from auscult.jobs.options import DemoOptions, MakeOptions, PriseOptions
+from auscult.jobs.options import DemoOptions, FamiliarOptions, MakeOptions, PriseOptions
 
 app = typer.Typer(help="Make cases from nothing, with exact truth.", no_args_is_help=True, cls=Commands)
 
@@ -27,6 +27,17 @@ def make_scenes_command(options: MakeOptions, shown: Shown) -> None:
         summary, tables = make_scenes(options, progress)
     note = f"next: auscult run mqa --data {options.out} --out {options.out}-mqa"
     show.result(summary, tables, shown, record=options.out, notes=[note])
+
+
+@app.command("avi")
+@command(FamiliarOptions)
+def make_avi_command(options: FamiliarOptions, shown: Shown) -> None:
+    """Make samples of AVI-Bench's eleven familiar tasks, with exact truth, in its layout."""
+    from auscult.jobs.familiar import make_avi
+
+    with show.progress_bar(quiet=shown.quiet) as progress:
+        summary, tables = make_avi(options, progress)
+    show.result(summary, tables, shown, record=options.out)
 
 
 @app.command("prise")

@@ -445,6 +445,22 @@ class PriseOptions(RunOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FamiliarOptions(RunOptions):
+    """Which samples of the familiar tasks to make.
+
+    Attributes:
+        count: Samples of each task; more than before adds to what is there.
+        seed: The same seed makes the same material.
+        data: Folder with recordings, photographs and COCO instances; half of some tasks is then made of them.
+        timeout_s: Seconds for one sample.
+    """
+
+    count: Annotated[int, Flag(least=1, most=10_000)] = 20
+    seed: int = 0
+    data: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DemoOptions(RecordOptions):
     """Options of the demonstration.
 

@@ -14,7 +14,7 @@ from auscult.cases.layouts.avibench import AviBoxes
 from auscult.media.frames import read_frame
 from auscult.record import codec
 from auscult.scenes.appearance.sprite import Look
-from auscult.scenes.draw import RenderedScene, hear
+from auscult.scenes.draw import RenderedScene
 from auscult.scenes.familiar.base import Drawn
 from auscult.scenes.familiar.staging import PICTURE as PICTURE_SIZE
 from auscult.scenes.familiar.staging import (
@@ -165,7 +165,7 @@ def matching(rng: np.random.Generator, world: World, answer: str) -> Drawn:
         text=f"{_MATCHES} {world.legend}",
         truth=answer,
         options=YES_NO,
-        sounds=(hear(plan, world.voices).samples,),
+        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
         frames=filmed(plan, world),
         proof={"plan": plan.as_json()},
     )

@@ -18,7 +18,7 @@ from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import SHOWS, facts_of, say, targets_of
 from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, Drawn
 from auscult.scenes.familiar.perception import heard_once, xywh
-from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, filmed, in_columns, stage, track
+from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, filmed, in_columns, played, stage, track
 from auscult.scenes.familiar.worlds import RATE_HZ, World, some_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
@@ -59,7 +59,7 @@ def seen_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Dr
         text=f"Is {indefinite(asked)} seen in the video? If one even colour is all that is seen, it cannot be told.",
         truth=answer,
         options=YES_NO,
-        sounds=(hear(plan, world.voices).samples,),
+        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
         frames=_even(rng) if blank else filmed(plan, world),
         proof={"plan": plan.as_json(), "asked": asked, "blank": blank},
     )
@@ -77,7 +77,7 @@ def heard_or_suggested(rng: np.random.Generator, world: World, answer: str) -> D
         text=f"{what} {world.legend}",
         truth=answer,
         options=YES_NO,
-        sounds=(hear(plan, world.voices).samples,),
+        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
         frames=filmed(plan, world),
         proof={"plan": plan.as_json(), "asked": asked},
     )
@@ -187,7 +187,7 @@ def _asked(rng: np.random.Generator, world: World, question: _Question, *, cast:
         text=f"{question.text} {world.legend}",
         truth=question.answer,
         options=question.options,
-        sounds=(hear(plan, world.voices).samples,),
+        sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
         frames=filmed(plan, world),
         proof={"plan": plan.as_json()},
     )
