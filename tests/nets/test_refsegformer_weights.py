@@ -125,12 +125,23 @@ def test_the_papers_size() -> None:
     assert millions(paper(fused=(4,))) == pytest.approx(229.19, rel=0.01)
 
 
-def test_multiply_adds_as_documented() -> None:
-    """The paper's 132.86 is not met: docs/refsegformer.md says what each part takes, and this that it stays so."""
+@pytest.mark.parametrize(
+    ("side", "fused", "here", "printed"),
+    [
+        (480, (2, 3, 4), 119.31, None),
+        (512, (2, 3, 4), 131.85, 132.86),
+        (512, (3, 4), 129.51, 130.40),
+        (512, (4,), 127.21, 127.86),
+    ],
+)
+def test_multiply_adds_as_documented(side: int, fused: tuple[int, ...], here: float, printed: float | None) -> None:
+    """Table 5 trains at 480 x 480 and does not say where it counts; its numbers are met at 512 x 512."""
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
-        given = torch.empty(1, 3, 480, 480), torch.zeros(1, 20, dtype=torch.int64), torch.ones(1, 20, dtype=torch.bool)
+        given = torch.empty(1, 3, side, side), torch.zeros(1, 20, dtype=torch.int64), torch.ones(1, 20).bool()
     with FlopCounterMode(display=False) as counter:
-        paper()(*given)
-    assert counter.get_total_flops() / 2e9 == pytest.approx(119.31, rel=0.001)  # two operations a multiply-add
+        paper(fused=fused)(*given)
+    found = counter.get_total_flops() / 2e9  # two operations a multiply-add
+    assert found == pytest.approx(here, rel=0.001)
+    assert printed is None or found == pytest.approx(printed, rel=0.01)
