@@ -1,0 +1,202 @@
+"""The released tree is read as it is, and what cannot be used of it costs itself alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auscult.cases.avi_samples import TrueBoxes, TrueFrames
+from auscult.cases.avi_tree import STAGE_FOLDERS, TASK_OF, read_tree
+from auscult.cases.layouts.avi_prompts import prompt_of
+from auscult.cases.layouts.avibench import AviAnswer, AviBoxes, AviEntry, data_json, entry_json
+from auscult.errors import NothingToDo
+from auscult.score.tasks import TASKS
+from avi_release import SIZES, SMALL, make_release
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    return make_release(tmp_path / "release")
+
+
+def data(release: Path, folder: str) -> Path:
+    stage = next(stage for stage, folders in STAGE_FOLDERS.items() if folder in folders)
+    return release / "levels" / stage / folder / "data.json"
+
+
+def edited(release: Path, folder: str, change: Callable[[list[Any]], object]) -> Path:
+    path = data(release, folder)
+    rows = json.loads(path.read_text())
+    change(rows)
+    path.write_text(json.dumps(rows))
+    return release
+
+
+def test_the_folders_are_those_of_the_tasks() -> None:
+    assert {folder: TASKS[task].name for folder, task in TASK_OF.items()} == TASK_OF
+    assert {folder for task in TASKS.values() for folder in task.folders} == set(TASK_OF) == set(SIZES)
+
+
+@pytest.mark.slow
+def test_a_whole_release_is_read_with_its_empty_confirmations_left_out(tmp_path: Path) -> None:
+    found = read_tree(make_release(tmp_path, SIZES, empty=147))
+    assert (len(found.samples), found.errors) == (5864, [])
+    assert found.notes == ["VSQA_I: 147 empty confirmations are left out; their questions have none."]
+
+
+def test_positions_truths_and_keys_come_back(release: Path) -> None:
+    found = read_tree(release)
+    assert (found.errors, len(found.samples)) == ([], sum(SMALL.values()))
+    assert len({one.id for one in found.samples}) == len(found.samples)
+    by_folder = {folder: [one for one in found.samples if one.folder == folder] for folder in TASK_OF}
+    assert all([one.position for one in mine] == list(range(4)) for mine in by_folder.values())
+    amic, vmic, avl, avlg = (by_folder[name][1] for name in ("AMIC", "VMIC", "AVL", "AVLG"))
+    assert amic.truth == {"dog": 2, "cat": 2}
+    assert (len(amic.words), len(vmic.words), len(avl.words)) == (46, 91, 28), "with two words for none"
+    assert avl.truth == TrueBoxes(
+        width=640, height=480, boxes=(("dog", (10, 20, 111, 220)), ("dog", (300, 20, 400, 220)))
+    )
+    assert isinstance(avlg.truth, TrueFrames)
+    assert avlg.truth.boxes[:3] == ((0, 20, 100, 220), None, (20, 20, 120, 220))
+    assert [one.name for one in by_folder["AVQA"]] == ["00000", "00000", "00001", "00001"], "ids repeat"
+    assert by_folder["AVQA"][0].truth == "electric_bass"
+    assert by_folder["AVR"][1].truth == (1, 2)
+    assert by_folder["AVC"][1].truth == ("A dog barks.", "Dog number 1 barks.")
+    assert by_folder["VSQA_I"][0].truth == "purple", "the release misspells it, in truths and options"
+    assert "purple" in by_folder["VSQA_I"][0].options
+    assert by_folder["AVSQA"][1].truth == ("cone", "sphere")
+    assert by_folder["AVM"][0].prompt == prompt_of("AVM", ("yes", "no", "not sure"))
+    assert by_folder["AVQA"][2].options == ()
+
+
+def test_every_file_is_found_in_the_order_in_which_it_is_sent(release: Path) -> None:
+    for sample in read_tree(release).samples:
+        assert all(file.is_file() for file in sample.files)
+        if sample.folder == "AVLG":
+            assert [file.name for file in sample.images] == [f"{number}.jpg" for number in range(10)]
+
+
+def test_the_whole_text_is_prompt_options_question(release: Path) -> None:
+    sample = next(one for one in read_tree(release).samples if one.folder == "ASQA")
+    assert sample.question.splitlines()[1:] == ["Choose from: first, last, same, not sure.", "Which is clearer?"]
+
+
+def test_confirmations_belong_to_questions_of_their_id_in_order(release: Path) -> None:
+    mine = [one for one in read_tree(release).samples if one.folder == "VSQA_V"]
+    assert [one.name for one in mine] == ["00000", "00000", "pre_00000", "pre_00000"]
+    assert [one.confirms for one in mine] == [None, None, 0, 1]
+
+
+def _without_file(rows: list[Any]) -> None:
+    rows[1]["input"]["audio_list"] = ["./input/wavs/none.wav"]
+
+
+def _out_of_the_folder(rows: list[Any]) -> None:
+    rows[1]["input"]["audio_list"] = ["../../../secret.wav"]
+
+
+def _no_truth(rows: list[Any]) -> None:
+    rows[1]["output"]["question_answer"] = {"dog": "many"}
+
+
+def _another_task(rows: list[Any]) -> None:
+    rows[1]["task"] = "VMIC"
+
+
+def _no_question(rows: list[Any]) -> None:
+    del rows[1]["input"]["question"]
+
+
+def _a_list(rows: list[Any]) -> None:
+    rows[1] = ["not", "an", "object"]
+
+
+def _million(rows: list[Any]) -> None:
+    rows[1]["output"]["question_answer"] = {"dog": "10000000"}
+
+
+def _no_media(rows: list[Any]) -> None:
+    rows[1]["input"]["audio_list"] = None
+
+
+def _confirms_nothing(rows: list[Any]) -> None:
+    rows[1]["id"] = "pre_nobody"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_without_file, "the file does not exist"),
+        (_out_of_the_folder, "leaves the folder"),
+        (_no_truth, "'question_answer' is"),
+        (_another_task, "its task is 'VMIC'"),
+        (_no_question, "there is no 'question'"),
+        (_a_list, "it is a list"),
+        (_million, "whole numbers from 1 to 1,000,000"),
+        (_no_media, "neither picture, sound nor video"),
+        (_confirms_nothing, "confirms nothing"),
+    ],
+)
+def test_a_sample_that_cannot_be_used_costs_itself(
+    release: Path, change: Callable[[list[Any]], object], said: str
+) -> None:
+    found = read_tree(edited(release, "AMIC", change))
+    assert len([one for one in found.samples if one.folder == "AMIC"]) == 3
+    ((name, error),) = found.errors
+    assert name == "AMIC/0001"
+    assert said in f"{error.error} {error.expected}"
+    assert str(error.path).endswith(("AMIC/data.json", "none.wav"))
+
+
+def test_options_that_read_alike_are_one_and_foreign_truths_are_told(release: Path) -> None:
+    def change(rows: list[Any]) -> None:
+        rows[0]["input"]["question"]["options"] = ["Yes", "yes ", "no", "", "not sure"]
+        rows[0]["output"]["question_answer"] = "maybe"
+
+    found = read_tree(edited(release, "AVH", change))
+    sample = next(one for one in found.samples if one.folder == "AVH")
+    assert sample.options == ("Yes", "no", "not sure")
+    assert "AVH: of 1 samples the truth is not among the options (00000)." in found.notes
+
+
+def test_what_is_no_tree_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NothingToDo, match="there is no task of AVI-Bench"):
+        read_tree(tmp_path)
+    path = data(make_release(tmp_path, {"AMIC": 2}), "AMIC")
+    path.write_text('{"not": "a list"}')
+    with pytest.raises(NothingToDo, match="holds an object"):
+        read_tree(tmp_path)
+
+
+def test_what_we_write_is_read_as_it_was_meant(tmp_path: Path) -> None:
+    boxes = AviBoxes(size=(64, 48), boxes={"dog_1": (1, 2, 10, 20), "cat_1": (0, 0, 4, 4)})
+    frames = AviBoxes(size=(64, 48), boxes={"frame_0": None, "frame_1": (1, 2, 10, 20)})
+    answers: dict[str, tuple[AviAnswer, object]] = {
+        "AMIC": ({"dog": 2}, {"dog": 2}),
+        "AVL": (boxes, TrueBoxes(width=64, height=48, boxes=(("dog", (1, 2, 11, 22)), ("cat", (0, 0, 4, 4))))),
+        "AVR": ((3, 1), (3, 1)),
+        "AVC": (("one", "two"), ("one", "two")),
+        "AVH": ("yes", "yes"),
+        "AVLG": (frames, TrueFrames(width=64, height=48, boxes=(None, (1, 2, 11, 22)))),
+        "AVSQA": ("red;blue", ("red", "blue")),
+    }
+    for folder, (answer, _) in answers.items():
+        home = data(tmp_path, folder).parent
+        (home / "input/wavs").mkdir(parents=True)
+        (home / "input/wavs/a.wav").write_bytes(b"a")
+        options = ("#red#", "#blue#", "#red;blue#") if folder == "AVSQA" else ("yes", "no", "dog", "cat")
+        entry = AviEntry(
+            id="a", folder=folder, subtask="own", prompt="How.", text="What?", options=options, answer=answer,
+            sounds=("input/wavs/a.wav",),
+        )  # fmt: skip
+        (home / "data.json").write_bytes(data_json([entry_json(entry)]))
+    found = read_tree(tmp_path)
+    assert found.errors == []
+    assert {one.folder: one.truth for one in found.samples} == {folder: truth for folder, (_, truth) in answers.items()}
+    listed = next(one for one in found.samples if one.folder == "AVSQA")
+    assert (listed.options, listed.words) == (("#red#", "#blue#", "#red;blue#"), ("red", "blue"))
+    assert all((one.subtask, one.prompt, one.text, one.name) == ("own", "How.", "What?", "a") for one in found.samples)
