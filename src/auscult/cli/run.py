@@ -43,7 +43,8 @@ def run(options: RunCommand, shown: Shown) -> None:
         done = found.run(suite_options, progress)
     for remark in done.remarks:
         show.say(remark)
-    notes = [f"report: {options.out / 'report.html'}"]
+    report = options.out / "report.html"
+    notes = [f"report: {report}"] if report.is_file() else []  # a dry run has none
     show.result(done.summary, done.shown, shown, record=options.out, notes=notes)
 
 

@@ -7,26 +7,37 @@
 ``command:PROGRAM ...``        a program that reads and writes lines of JSON; ``cmd:`` for short
 ``predictions:DIR``            replies that were given elsewhere, in the release's form
 ``human:DIR``                  the same, of a person who is called like the folder
+``chat:NAME``                  a model behind an OpenAI-compatible endpoint
+``cascade:FILE``               models that describe what another answers about
 ============================== ======================================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final, Protocol, runtime_checkable
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from auscult import registry
 from auscult.errors import UnknownName, UsageError
+from auscult.media.paths import safe_name
 from auscult.models.omni import OmniModel, OmniPredictor, OmniRequest
-from auscult.models.spec import COMMAND, PREDICTIONS, ModelSpec, model_spec
+from auscult.models.spec import COMMAND, PREDICTIONS, WEIGHTED, ModelSpec, model_spec, revision_of
 from auscult.record.digest import digest_json
 from auscult.types import Metadata
 
+if TYPE_CHECKING:
+    from auscult.models.chat.loading import ChatHow
+
+ENDPOINTS: Final = ("chat:", "cascade:")
 CMD: Final = "cmd:"
 HUMAN: Final = "human:"
-_FORMS: Final = "a model of `auscult list model`, FILE.py:NAME, module:NAME, command:PROGRAM ..., predictions:DIR"
+_FORMS: Final = (
+    "a model of `auscult list model`, NAME@WEIGHTS, FILE.py:NAME, module:NAME, command:PROGRAM ..., predictions:DIR, "
+    "chat:NAME or cascade:FILE"
+)
 _DIGITS: Final = 12
 
 
@@ -51,6 +62,18 @@ class RequestAnswerer(Protocol):
         ...
 
 
+@runtime_checkable
+class WeightedOmniModel(Protocol):
+    """A registered omni model whose weights the user brings."""
+
+    name: str
+    meta: Metadata
+
+    def using(self, weights: Path) -> OmniModel:
+        """The model with the weights of a folder; a ``UsageError`` says what is missing or damaged."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OmniSpec(ModelSpec):
     """An omni model that was asked for, before anything of it is loaded; goes to worker processes."""
@@ -58,6 +81,7 @@ class OmniSpec(ModelSpec):
     argument: str = ""  # what stands behind a registered model's name
     boxes: str = ""  # how it gives boxes; empty where it does not say
     connections: int = 0  # threads of this process that ask it at once; 0 for worker processes
+    how: ChatHow | None = None  # how one behind an endpoint is asked
 
     def open(self) -> OmniPredictor:
         """Load it into this process."""
@@ -69,6 +93,8 @@ class OmniSpec(ModelSpec):
             return omni.AnsweringProgram(self.target)
         if self.kind == "callable":
             return omni.Answering.of_function(self.target, self.function)
+        if self.how is not None:
+            return omni.Answering(_behind_endpoint(self.target, self.how))
         return self._of_registry()
 
     def _of_registry(self) -> OmniPredictor:
@@ -77,12 +103,21 @@ class OmniSpec(ModelSpec):
         model = registry.find("model", self.target).load()
         if isinstance(model, RequestAnswerer):
             return omni.Referenced(model, self.argument)
+        if isinstance(model, WeightedOmniModel) and self.weights is not None:
+            return omni.Answering(model.using(self.weights))
         return omni.Answering(model)
 
 
-def omni_spec(given: str) -> OmniSpec:
-    """Parse the name of an omni model; nothing of the model is loaded but its registration."""
+def omni_spec(given: str, *, how: ChatHow | None = None) -> OmniSpec:
+    """Parse the name of an omni model; nothing of the model is loaded but its registration.
+
+    ``how`` says how models behind endpoints are asked.
+    """
     text = given.strip()
+    if text.startswith(ENDPOINTS):
+        return _endpoint(text, how)
+    if WEIGHTED.match(text):
+        return _weighted(text)
     if text.startswith(HUMAN):
         found = model_spec(PREDICTIONS + text.removeprefix(HUMAN))
         return _extended(replace(found, given=text, name=HUMAN + Path(found.target).name), connections=1)
@@ -97,13 +132,86 @@ def omni_spec(given: str) -> OmniSpec:
     return _extended(found, connections=1 if found.kind == "predictions" else 0)
 
 
-def omni_models(names: Iterable[str]) -> tuple[OmniSpec, ...]:
+def omni_models(names: Iterable[str], *, how: ChatHow | None = None) -> tuple[OmniSpec, ...]:
     """What ``--model`` names, each once."""
     found: dict[tuple[str, ...], OmniSpec] = {}
     for name in names:
-        spec = omni_spec(name)
+        spec = omni_spec(name, how=how)
         found.setdefault((spec.kind, spec.target, spec.function, spec.argument, spec.revision), spec)
     return tuple(found.values())
+
+
+class _OfCascade:
+    """A model of a cascade that is not behind an endpoint: loaded when it is asked."""
+
+    def __init__(self, name: str) -> None:
+        self._spec, self._opening = omni_spec(name), Lock()
+        self._opened: OmniPredictor | None = None
+        self.name, self.revision, self.connections = self._spec.name, self._spec.revision, self._spec.connections
+        if self._spec.boxes:
+            self.boxes = self._spec.boxes
+
+    def answer(self, question: str, *, images: Sequence[Path], sounds: Sequence[Path], video: Path | None) -> str:
+        """Answer one question; it stands for no sample."""
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._spec.open()
+        request = OmniRequest(
+            id="", condition="", folder="", position=0, question=question,
+            images=tuple(images), sounds=tuple(sounds), video=video,
+        )  # fmt: skip
+        return self._opened(request).text
+
+    def close(self) -> None:
+        """Release the model."""
+        if self._opened is not None:
+            self._opened.close()
+
+
+def _behind_endpoint(text: str, how: ChatHow) -> OmniModel:
+    from auscult.models.chat.loading import endpoint_model
+
+    return endpoint_model(text, how, other=_OfCascade)
+
+
+def _endpoint(text: str, how: ChatHow | None) -> OmniSpec:
+    from auscult.models.chat.loading import ChatHow, endpoint_model
+
+    given, how = text, how or ChatHow()
+    kind, _, file = text.partition(":")
+    if kind == "cascade":
+        text = f"{kind}:{Path(file).resolve()}"
+    model = endpoint_model(text, how, other=_OfCascade)
+    return OmniSpec(
+        given=given,
+        kind="endpoint",
+        name=model.name,
+        target=text,
+        revision=model.revision,
+        boxes=model.boxes,
+        connections=model.connections,
+        how=how,
+    )
+
+
+def _weighted(text: str) -> OmniSpec:
+    """A registered omni model on a folder of weights."""
+    name, _, weights = text.partition("@")
+    entry = registry.find("model", name)
+    if not isinstance(entry.load(), WeightedOmniModel):
+        raise UsageError(f"{entry.name} answers no questions in text", expected=_FORMS)
+    folder = Path(weights)
+    if not folder.is_dir():
+        raise UsageError("there is no such folder of weights", path=folder, expected=f"{name}@DIR")
+    folder = folder.resolve()
+    return OmniSpec(
+        given=text,
+        kind="registered",
+        name=f"{entry.name}@{safe_name(folder.name)}",
+        target=entry.name,
+        weights=folder,
+        revision=revision_of(entry, folder),
+    )
 
 
 def _extended(found: ModelSpec, **more: Any) -> OmniSpec:

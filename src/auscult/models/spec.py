@@ -98,7 +98,7 @@ def _files(folder: Path, suffixes: frozenset[str]) -> list[Path]:
 
 
 _DIGITS: Final = 12
-ModelKind = Literal["registered", "callable", "predictions", "command"]
+ModelKind = Literal["registered", "callable", "predictions", "command", "endpoint"]
 
 PREDICTIONS: Final = "predictions:"
 COMMAND: Final = "command:"
@@ -107,7 +107,7 @@ _FORMS: Final = (
 )
 BY_SENTENCE: Final = "segment a picture by a sentence"
 # What may stand before the @ of a folder of weights: no path and no module, which may hold an @ themselves.
-_WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.-]*@.")
+WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.-]*@.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +158,7 @@ def model_spec(given: str) -> ModelSpec:
         return _predictions(text)
     if text.startswith(COMMAND):
         return _command(text)
-    if ":" in text and not _WEIGHTED.match(text):
+    if ":" in text and not WEIGHTED.match(text):
         return _callable(text)
     if text.endswith(".py"):
         raise UsageError(f"{text[:80]!r} names no function", expected=_FORMS, hint="write FILE.py:predict")
@@ -329,13 +329,13 @@ def _of_registry(text: str) -> ModelSpec:
         name=entry.name if folder is None else f"{entry.name}@{safe_name(folder.resolve().name)}",
         target=entry.name,
         weights=None if folder is None else folder.resolve(),
-        revision=_revision(entry, folder or getattr(model, "shipped", None)),
+        revision=revision_of(entry, folder or getattr(model, "shipped", None)),
         tasks=tuple(model.tasks),
         attends=getattr(model, "attends", False) is True,
     )
 
 
-def _revision(entry: registry.Entry, weights: Path | None) -> str:
+def revision_of(entry: registry.Entry, weights: Path | None) -> str:
     """A built-in model changes with its name, a plug-in's with its package; weights with their files."""
     parts: list[Any] = [entry.name, entry.origin]
     if weights is not None:

@@ -131,7 +131,8 @@ def test_f1_describes_sound_and_shows_pictures(tmp_path: Path) -> None:
     last = text_of(served.bodies[-1])
     assert last.endswith("and now?")
     assert "Sound 0: ears was shown input_audio\nSound 1: ears was shown input_audio" in last
-    assert (found.usage["requests"], again.usage["requests"]) == (3, 1)
+    assert (found.usage["requests"], again.usage["requests"]) == (1, 1)
+    assert (found.usage["described_requests"], again.usage.get("described_requests")) == (2, None)
 
 
 def test_d3_answers_from_words_alone(tmp_path: Path) -> None:

@@ -56,6 +56,13 @@ class Answering:
         """How it gives boxes; empty where it does not say."""
         return str(getattr(self._model, "boxes", ""))
 
+    def estimate(self, request: OmniRequest) -> Any:
+        """What a request would take, of a model that says it (``models.chat.model.Estimate``); None of any other."""
+        known = getattr(self._model, "estimate", None)
+        if not callable(known):
+            return None
+        return known(request.question, images=request.images, sounds=request.sounds, video=request.video)
+
     def __call__(self, request: OmniRequest) -> OmniReply:
         """Call it; what it gives must be text."""
         begun = time.perf_counter()

@@ -93,7 +93,7 @@ class Cascade:
     def answer(
         self, question: str, *, images: Sequence[Path] = (), sounds: Sequence[Path] = (), video: Path | None = None
     ) -> CountedText:
-        """The answer, with what it cost and what the descriptions cost that were not known yet."""
+        """The answer, with what it cost; what descriptions took that were not known yet is under ``described_...``."""
         usage: Counter[str] = Counter()
         words: list[str] = []
         media = Media(images=images, sounds=sounds, video=video)
@@ -101,7 +101,7 @@ class Cascade:
             text = self._kept.reply(
                 part.key, partial(self._asked, part.model, part.ask, media=part.media), **part.about
             )
-            usage.update(text.usage)
+            usage.update({f"described_{name}": number for name, number in text.usage.items()})
             words.append(f"{part.label}: {' '.join(text.split()) or _NOTHING}")
         reply = self._asked(self._answerer, _composed(words, question), media=self._left(media))
         usage.update(reply.usage)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -14,18 +14,86 @@ from auscult.errors import AuscultError, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes, safe_name
 from auscult.models.chat.cascade import Cascade, Describer, NamedModel, Sense
+from auscult.models.chat.kept import FILE as KEPT
 from auscult.models.chat.kept import KeptReplies
 from auscult.models.chat.model import Asking, ChatModel, chat_model
 from auscult.models.chat.profile import read_profile
 from auscult.record.codec import Word, from_json, load
+from auscult.record.lines import read_lines
+from auscult.work.chat import Spending
 
 CHAT: Final = "chat:"
 CASCADE: Final = "cascade:"
+_REPLIES: Final = "predictions.jsonl"
 _LIMITS: Final = Limits(max_bytes=200_000)
 _EXPECTED: Final = "[[describe]] once or twice and [answer], each with a model; docs/chat.md has an example"
 
 OtherModel: TypeAlias = Callable[[str], NamedModel]
 """Loads a model that is neither ``chat:`` nor ``cascade:``, by its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatHow:
+    """How the models of a run that are behind endpoints are asked.
+
+    Attributes:
+        base_url: Goes before that of profiles.
+        profile: A file, for the model that it names.
+        connections: Requests under way at once.
+        seed: Sent with each request.
+        budget: USD for the whole run, what earlier commands spent included; None without a limit.
+        folder: Of the run: what was spent is read there, and descriptions are kept there.
+        sends: False for a dry run.
+    """
+
+    base_url: str = ""
+    profile: Path | None = None
+    connections: int = 8
+    seed: int = 42
+    budget: float | None = None
+    folder: Path | None = None
+    sends: bool = True
+
+    def asking(self) -> Asking:
+        """The same with what is spent by now."""
+        spent = 0.0 if self.folder is None else sum(_costs(self.folder))
+        return Asking(
+            base_url=self.base_url,
+            connections=self.connections,
+            seed=self.seed,
+            spending=Spending(budget=self.budget if self.sends else None, spent=spent),
+            sends=self.sends,
+        )
+
+    def kept(self) -> KeptReplies:
+        """What the run has asked before, beside its questions."""
+        return KeptReplies(None if self.folder is None else self.folder / KEPT)
+
+
+def _costs(folder: Path) -> Iterator[float]:
+    """What each reply of a run has cost."""
+    for name in (_REPLIES, KEPT):
+        for row in read_lines(folder / name):
+            usage = row.get("usage")
+            cost = usage.get("cost") if isinstance(usage, dict) else None
+            if isinstance(cost, int | float):
+                yield cost
+
+
+def is_endpoint(text: str) -> bool:
+    """Whether a model's name is that of one behind an endpoint, or of a cascade."""
+    return text.startswith((CHAT, CASCADE))
+
+
+def endpoint_model(text: str, how: ChatHow, *, other: OtherModel) -> ChatModel | Cascade:
+    """The model ``chat:NAME`` or ``cascade:FILE``.
+
+    Raises:
+        UsageError: It cannot be asked: no address, no key, a wrong profile, no budget for it.
+    """
+    if text.startswith(CASCADE):
+        return cascade_of(Path(text.removeprefix(CASCADE)), asking=how.asking(), kept=how.kept(), other=other)
+    return named_chat(text, profile=how.profile, asking=how.asking())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +133,9 @@ class CascadeFile:
 
 def named_chat(name: str, *, profile: Path | None, asking: Asking) -> ChatModel:
     """The model ``chat:NAME``; with a profile, NAME may be left out."""
+    wanted = name.removeprefix(CHAT)
     found = None if profile is None else read_profile(profile)
-    return chat_model(name.removeprefix(CHAT), profile=found, asking=asking)
+    return chat_model(wanted, profile=found, asking=asking)
 
 
 def cascade_of(path: Path, *, asking: Asking, kept: KeptReplies | None = None, other: OtherModel) -> Cascade:

@@ -42,6 +42,13 @@ class AviOptions(ModelOptions):
         boxes: How boxes are given, ORDER UNIT, by models that do not say it themselves.
         sentence_model: Folder of the sentence encoder that scores captions (AVC).
         fluency_model: Folder of the fluency model that scores captions (AVC).
+        base_url: Where models behind an endpoint answer, before what their profile says.
+        profile: What a chat:NAME takes and how, a file; without it, the shipped one of that name, if any.
+        max_connections: Requests under way at once, to a model behind an endpoint.
+        budget: Most USD that the run may spend, earlier commands included.
+        dry_run: Count requests, tokens and USD of what has no reply yet, and send nothing.
+        formatter: chat:NAME, asked for another wording of replies in which no answer is found.
+        formatter_profile: Its profile, as --profile.
     """
 
     tasks: Annotated[tuple[str, ...], Flag(read=names, shown="all")] = ()
@@ -52,6 +59,13 @@ class AviOptions(ModelOptions):
     boxes: str = "xyxy share"
     sentence_model: Path | None = None
     fluency_model: Path | None = None
+    base_url: str = ""
+    profile: Path | None = None
+    max_connections: Annotated[int, Flag(least=1, most=1024)] = 8
+    budget: Annotated[float | None, Flag(least=0.0)] = None
+    dry_run: bool = False
+    formatter: Annotated[str, Flag(shown="none")] = ""
+    formatter_profile: Path | None = None
 
 
 class AviSuite:

@@ -95,7 +95,20 @@ class AviCase:
             "truth": truth_text(self.sample.truth),
             "confirms": self.confirms,
             "released": int(self.released),
+            "unmet": ",".join(one.name for sense, one in WITHOUT.items() if not self.has(sense)),
         }
+
+    def has(self, sense: str) -> bool:
+        """Whether it shows or plays what a sense takes in: without that sense it would be another request."""
+        sample = self.sample
+        if sense == "picture":
+            return bool(sample.images) or sample.video is not None
+        return bool(sample.sounds) or self.sounds_by_video
+
+    @property
+    def sounds_by_video(self) -> bool:
+        """Whether its sound is that of its video alone."""
+        return not self.sample.sounds and self.sample.video is not None and "sound" in self.task.modality
 
     def row(self) -> dict[str, Any]:
         """Its line in ``cases.jsonl``, with the whole text that is sent."""
@@ -122,22 +135,26 @@ class Prepared:
     case: AviCase
     condition: Condition
     seed: int
-    silent: Path | None = None  # the video without its sound, where that is taken away
+    left: Path | None = None  # what stays of the video, where a sense is taken away: pictures without sound, or sound
 
     def ask(self, reader: Reader) -> AviRequest:
         """The request."""
         del reader
         sample, removed = self.case.sample, self.condition.name.removeprefix("without_")
-        heard, seen = removed != "sound", removed != "picture"
+        sounds, video = sample.sounds, sample.video
+        if removed == "sound":
+            sounds, video = (), self.left
+        elif removed == "picture":
+            sounds, video = (sounds if self.left is None else (self.left,)), None
         return AviRequest(
             id=sample.id,
             condition=self.condition.name,
             folder=sample.folder,
             position=sample.position,
             question=sample.question,
-            images=sample.images if seen else (),
-            sounds=sample.sounds if heard else (),
-            video=None if not seen else sample.video if heard else self.silent,
+            images=() if removed == "picture" else sample.images,
+            sounds=sounds,
+            video=video,
             seed=self.seed,
             sample=sample,
             task=self.case.task,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from auscult.cases.avi_tree import TASK_OF, AviListing, read_tree
-from auscult.errors import NothingToDo
 from auscult.jobs.runner import Progress
 from auscult.record.folder import MANIFEST
 from auscult.score.tasks import TASKS
@@ -57,15 +56,18 @@ def _trees(source: Path) -> list[Path]:
 
 def _made(options: AviOptions, progress: Progress) -> list[Path]:
     """Make the samples that are missing in the run's folder, of scenes and of stimuli; gives their folders."""
-    from auscult.jobs.options import PriseOptions
+    from auscult.jobs.familiar import make_avi
+    from auscult.jobs.options import FamiliarOptions, PriseOptions
     from auscult.jobs.prise import make_prise
 
-    home = options.out / _FOLDER
-    count = options.count if "count" in options.given else None
-    prise = PriseOptions(
-        out=home / "prise", count=count, seed=options.seed, workers=options.workers, overwrite=options.overwrite
-    )
-    summary, _ = make_prise(prise, progress)
-    if not summary.ok:
-        raise NothingToDo("no stimulus could be made", path=home / "prise", hint="see errors.jsonl there")
-    return [home / "prise"]
+    familiar = FamiliarOptions(out=options.out / _FOLDER / "familiar", data=options.assets, **_how(options))
+    stimuli = PriseOptions(out=options.out / _FOLDER / "stimuli", **_how(options))
+    make_avi(familiar, progress)
+    make_prise(stimuli, progress)
+    return [familiar.out, stimuli.out]
+
+
+def _how(options: AviOptions) -> dict[str, Any]:
+    """What both makers are told; without --count each makes as many samples as it usually does."""
+    how = {"seed": options.seed, "workers": options.workers, "overwrite": options.overwrite}
+    return how | ({"count": options.count} if "count" in options.given else {})

@@ -18,7 +18,11 @@ from auscult.cases.problems import ListError
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.ask import ask, declared
+from auscult.jobs.endpoints import WORDINGS
 from auscult.jobs.runner import Progress, Silent
+from auscult.models.chat.formatter import ChatFormatter
+from auscult.models.chat.kept import FILE as ASKED_BEFORE
+from auscult.models.chat.loading import ChatHow
 from auscult.models.omni_spec import OmniSpec, omni_models, omni_spec
 from auscult.record.folder import MANIFEST, RunFolder, open_run
 from auscult.record.manifest import IGNORED
@@ -27,9 +31,10 @@ from auscult.score.tasks import TASKS
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import WITHOUT, AviCase, CaseList, Prepared, cases_of, duplicates
 from auscult.suites.avi.data import is_released, listing_of
+from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, rewording
 from auscult.suites.avi.results import FLOOR, task_of
 from auscult.suites.avi.scoring import ScoreHow, Scorer, convention_of
-from auscult.suites.avi.silence import silent_videos
+from auscult.suites.avi.senses import Left, what_is_left
 from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.page import write_results
 from auscult.suites.core.requests import assign_unique_names
@@ -39,7 +44,7 @@ from auscult.suites.registered import SuiteRun, refuse_idle
 
 _SCORED: Final = frozenset({"unparsed", "reading", "variant", "boxes", "sentence_model", "fluency_model"})
 """Arguments that say how stored replies are scored."""
-_GROWING: Final = frozenset({"model", "memory_mb", "timeout", "without", "tasks"}) | _SCORED
+_GROWING: Final = frozenset({"model", "memory_mb", "timeout", "without", "tasks", "count"}) | _SCORED | ENDPOINT
 """Arguments that may change between commands."""
 
 
@@ -47,7 +52,8 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
     """Run the benchmark; requests of earlier commands are not repeated."""
     listener = progress or Silent()
     task = task_of(options.unparsed, options.variant, options.reading)
-    conditions, named = _conditions(options), _models(options)
+    conditions, how_asked = _conditions(options), how_of(options)
+    named, formatter = _models(options, how_asked), formatter_of(options, how_asked)
     manifest = options.manifest(
         "run avi",
         spelled=frozenset({"model"}),
@@ -60,26 +66,31 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         log, how = earlier_log(run), _limits(options)
         models = [declared(one, how) for one in assign_unique_names(log, named) if isinstance(one, OmniSpec)]
         listing = listing_of(options, listener)
-        scored = _scored(options, models)
+        run.claim(ASKED_BEFORE)
+        scored = _scored(options, models, formatter)
         found = _cases(options, listing, scored, progress=listener)
         errors = [*(error_to_json(name, error) for name, error in listing.errors), *unmade_rows(found.errors)]
         if not found.cases:
             write_errors(run, errors)
             raise _nothing(options, (*listing.errors, *found.errors))
         write_cases(run, (case.row() for case in found.cases))
-        silent = silent_videos(run, found.cases, conditions, progress=listener)
+        left, lost = what_is_left(run, found.cases, conditions, progress=listener)
         runner = SuiteRunner(
             run=run,
             task=task,
             cases=found.cases,
             seed=options.seed,
             how=how,
-            prepare=partial(_prepared, seed=options.seed, silent=silent),
+            prepare=partial(_prepared, seed=options.seed, left=left),
             scorer=partial(Scorer, scored),
             progress=listener,
             send=ask,
-            errors=errors,
+            errors=[*errors, *lost],
         )
+        if options.dry_run:
+            return dry_run(runner, models, conditions, log=log)
+        if formatter is not None:
+            runner.before_scoring = rewording(run, found.cases, formatter, variant=options.variant, progress=listener)
         floor = [one for one in map(omni_spec, FLOOR) if one.name not in {model.name for model in models}]
         done = runner.finish(runner.ask_all(log, models, conditions, floor=floor))
         return write_results(
@@ -90,13 +101,13 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         )
 
 
-def _models(options: AviOptions) -> tuple[OmniSpec, ...]:
+def _models(options: AviOptions, how: ChatHow) -> tuple[OmniSpec, ...]:
     if not options.models:
         raise UsageError(
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
     refuse_idle(options, {})
-    return omni_models(options.models)
+    return omni_models(options.models, how=how)
 
 
 def _conditions(options: AviOptions) -> list[Condition]:
@@ -119,8 +130,10 @@ def _limits(options: AviOptions) -> job.PredictOptions:
     )
 
 
-def _scored(options: AviOptions, models: Sequence[OmniSpec]) -> ScoreHow:
+def _scored(options: AviOptions, models: Sequence[OmniSpec], formatter: ChatFormatter | None) -> ScoreHow:
     return ScoreHow(
+        formatter="" if formatter is None else f"{formatter.name} {formatter.revision}",
+        wordings=None if formatter is None else options.out / WORDINGS,
         variant=options.variant,
         boxes={model.name: model.boxes or options.boxes for model in models},
         sentence_model=options.sentence_model,
@@ -139,9 +152,10 @@ def _cases(options: AviOptions, listing: AviListing, scored: ScoreHow, *, progre
     )
 
 
-def _prepared(case: AviCase, condition: Condition, *, seed: int, silent: Mapping[Path, Path]) -> Prepared:
+def _prepared(case: AviCase, condition: Condition, *, seed: int, left: Left) -> Prepared:
     video = case.sample.video
-    return Prepared(case=case, condition=condition, seed=seed, silent=None if video is None else silent.get(video))
+    stays = None if video is None else left.get((video, condition.name))
+    return Prepared(case=case, condition=condition, seed=seed, left=stays)
 
 
 def _keep_scoring(run: RunFolder, manifest: Mapping[str, Any]) -> None:

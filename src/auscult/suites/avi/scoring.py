@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from auscult.errors import InputError, UsageError
+from auscult.jobs.endpoints import wordings
 from auscult.models.omni import BOXES
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.record.codec import to_json
@@ -125,13 +126,21 @@ class ScoreHow:
     boxes: Mapping[str, str]  # model to how it gives boxes
     sentence_model: Path | None = None
     fluency_model: Path | None = None
+    formatter: str = ""  # what writes replies in another wording, by name and revision; empty for nothing
+    wordings: Path | None = None  # what it wrote
 
     def identity(self, metric: TaskMetric) -> str:
         """What a task's scores depend on besides replies and truths."""
         words = [variant_of(metric, self.variant), variant_of("reply", self.variant)]
+        words += [self.formatter] if self.formatter else []
         if metric == "fense":
             words += [str(self.sentence_model or ""), str(self.fluency_model or "")]
         return "|".join(words)
+
+
+def frames_of(case: AviCase) -> int:
+    """How many frames an answer is about; 0 where it is about none."""
+    return len(getattr(case.sample.truth, "boxes", ())) if case.task.answer == "frame boxes" else 0
 
 
 class Scorer:
@@ -140,11 +149,12 @@ class Scorer:
     def __init__(self, how: ScoreHow) -> None:
         self._how = how
         self._networks = cache(partial(_networks, how))
+        self._formatters = None if how.wordings is None else wordings(how.wordings)
 
     def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
         """The row of one reply."""
         row, case = given.row, given.prepared.case
-        read = self._read(str(row["reply"]), case)
+        read = self._read(row, case)
         boxes = self._how.boxes.get(str(row["model"]), BOXES)
         answer: dict[str, Any] = {"path": read.path, "value": to_json(read.answer)} if isinstance(read, Read) else {
             "path": UNREAD, "reason": read.reason, **({"skip": True} if read.detail.get("skip") else {}),
@@ -158,11 +168,16 @@ class Scorer:
         shown = Scored(outcome.value, outcome.signature) if isinstance(outcome, AnswerScore) else outcome
         return [{**score_to_json(case.id, SCORE, shown), **about, "answer": answer}]
 
-    def _read(self, reply: str, case: AviCase) -> Read | Undefined:
-        truth = case.sample.truth
-        frames = len(getattr(truth, "boxes", ())) if case.task.answer == "frame boxes" else 0
-        variant = variant_of("reply", self._how.variant)
-        return read_reply(reply, case.task.answer, words=case.sample.words, frames=frames, variant=variant)
+    def _read(self, row: Mapping[str, Any], case: AviCase) -> Read | Undefined:
+        formatter = None if self._formatters is None else self._formatters(str(row["key"]))
+        return read_reply(
+            str(row["reply"]),
+            case.task.answer,
+            words=case.sample.words,
+            frames=frames_of(case),
+            variant=variant_of("reply", self._how.variant),
+            formatter=formatter,
+        )
 
     def _outcome(self, read: Read | Undefined, case: AviCase, boxes: str) -> AnswerScore | Undefined:
         """The score of the sample alone; a reply without an answer has what nothing would have."""

@@ -66,6 +66,12 @@ class SuiteCase(Protocol):
         ...
 
 
+def is_met(case: SuiteCase, condition: Condition) -> bool:
+    """Whether a condition does anything to a case: ``unmet`` in its ``about`` names, by commas, those that do not."""
+    about: Mapping[str, object] = getattr(case, "about", {})
+    return condition.name not in str(about.get("unmet", "")).split(",")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLog:
     """Models and conditions of a folder."""
@@ -85,6 +91,7 @@ class RequestLog:
             for model, revision in self.models.items()
             for case in cases
             for condition in self.conditions
+            if is_met(case, condition)
         }
 
     def was_requested(self, request: ResultKey) -> bool:

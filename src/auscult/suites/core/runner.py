@@ -35,6 +35,7 @@ from auscult.suites.core.requests import (
     SuiteCase,
     command_rows,
     conditions_for,
+    is_met,
     key_of,
     load_log,
     log_of,
@@ -104,6 +105,8 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     progress: Progress  # optional callback
     # sends requests to a model, as ``jobs.predict.predict`` does for masks and ``jobs.ask.ask`` for text
     send: Callable[..., None] = job.predict
+    # called before replies are scored, with all valid requests
+    before_scoring: Callable[[Mapping[str, ResultKey]], None] | None = None
     # rows of ``errors.jsonl`` that belong to no single request
     errors: list[dict[str, Any]] = field(default_factory=list)
     # models that could not be loaded, and why
@@ -137,8 +140,16 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             raise next(iter(self.unloaded.values()))
         for model in floor:
             self._ask(model, [NOTHING])
-        self._score(extended.requests(self.cases, seed=self.seed), extended.conditions)
+        requests = extended.requests(self.cases, seed=self.seed)
+        if self.before_scoring is not None:
+            self.before_scoring(requests)
+        self._score(requests, extended.conditions)
         return extended
+
+    def unasked(self, model: ModelSpec, conditions: Sequence[Condition]) -> list[job.QueuedRequest]:
+        """The requests to a model that have no stored reply."""
+        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
+        return [request for request in self._requests(model, conditions) if request.key not in stored]
 
     def finish(self, log: RequestLog, *, reported: frozenset[str | None] = frozenset()) -> Finished:
         """Write the failures, except of the files in ``reported``, and collect the scores."""
@@ -168,8 +179,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
 
     def _ask(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
         """Make the requests whose answers are not stored yet."""
-        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        requests = [request for request in self._requests(model, conditions) if request.key not in stored]
+        requests = self.unasked(model, conditions)
         self.progress.stage(f"ask {model.name}", len(requests))
         replied: set[str] = set()
         try:
@@ -225,8 +235,9 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         return standing(rows, requests, metrics=self.task.metrics, truths=truths)
 
     def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.QueuedRequest]:
-        for case in self.cases:
-            for condition in conditions:
+        pairs = ((case, condition) for case in self.cases for condition in conditions)
+        for case, condition in pairs:
+            if is_met(case, condition):
                 yield job.QueuedRequest(
                     key=key_of(case, condition, model=model.name, revision=model.revision, seed=self.seed),
                     id=case.id,

@@ -1,0 +1,105 @@
+"""Models behind endpoints in a run of AVI-Bench: how they are asked, a dry run, and another wording of replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from auscult.errors import UsageError
+from auscult.jobs import predict as job
+from auscult.jobs.endpoints import DRY_RUN, ToRead, estimate_all, estimate_table, write_wordings
+from auscult.jobs.runner import Progress
+from auscult.models.chat.formatter import ChatFormatter
+from auscult.models.chat.loading import CHAT, ChatHow, named_chat
+from auscult.models.omni_spec import OmniSpec
+from auscult.record.folder import RunFolder
+from auscult.record.lines import read_lines
+from auscult.record.schema import Summary
+from auscult.suites.avi import AviOptions
+from auscult.suites.avi.cases import AviCase
+from auscult.suites.avi.scoring import frames_of, variant_of
+from auscult.suites.core.conditions import Condition
+from auscult.suites.core.requests import RequestLog, conditions_for
+from auscult.suites.core.results import ResultKey
+from auscult.suites.core.runner import SuiteRunner
+from auscult.suites.registered import SuiteRun
+
+ENDPOINT = frozenset({"base_url", "profile", "max_connections", "budget", "dry_run", "formatter", "formatter_profile"})
+"""Options of models behind endpoints; they may change between commands."""
+
+
+def how_of(options: AviOptions) -> ChatHow:
+    """How models behind endpoints are asked."""
+    return ChatHow(
+        base_url=options.base_url,
+        profile=options.profile,
+        connections=options.max_connections,
+        seed=options.seed,
+        budget=options.budget,
+        folder=options.out,
+        sends=not options.dry_run,
+    )
+
+
+def formatter_of(options: AviOptions, how: ChatHow) -> ChatFormatter | None:
+    """The model that writes replies in another wording; None where none is asked for."""
+    if not options.formatter:
+        return None
+    if not options.formatter.startswith(CHAT):
+        raise UsageError(f"--formatter is {options.formatter[:60]!r}", expected="chat:NAME")
+    model = named_chat(options.formatter, profile=options.formatter_profile, asking=how.asking())
+    return ChatFormatter(model, kept=how.kept())
+
+
+def dry_run(
+    runner: SuiteRunner[Any, Any], models: Sequence[OmniSpec], conditions: Sequence[Condition], *, log: RequestLog
+) -> SuiteRun:
+    """What asking would take; nothing is sent, and nothing of the models is written down."""
+    found = {}
+    for model in models:
+        requests = runner.unasked(model, conditions_for(model, conditions, log))
+        runner.progress.stage(f"count {model.name}", len(requests))
+        found[model.name] = estimate_all(requests, model, progress=runner.progress)
+    table = estimate_table(found)
+    n, failed = (sum(numbers) for numbers in zip(*map(_counts, found.values()), strict=True))
+    summary = Summary(command="run avi --dry-run", n=n + failed, ok=n, failed=failed, metrics=_metrics(found))
+    return SuiteRun(out=runner.run.path, summary=summary, tables={DRY_RUN: table}, shown=(table,))
+
+
+def _counts(found: tuple[Any, Mapping[str, int]]) -> tuple[int, int]:
+    estimate, problems = found
+    return estimate.requests, sum(problems.values())
+
+
+def _metrics(found: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, dict[str, Any]]:
+    """USD at most by model."""
+    return {f"usd {model}": {"value": one.cost, "n": one.requests} for model, (one, _) in found.items()}
+
+
+def rewording(
+    run: RunFolder, cases: Sequence[AviCase], formatter: ChatFormatter, *, variant: str, progress: Progress
+) -> Callable[[Mapping[str, ResultKey]], None]:
+    """What is done before replies are scored: those without an answer are written again by the formatter."""
+    known = {case.id: case for case in cases}
+
+    def replies(requests: Mapping[str, ResultKey]) -> Iterator[ToRead]:
+        for row in read_lines(run.path / job.FILE):
+            request = requests.get(str(row["key"]))
+            if request is not None:
+                case = known[request[2]]
+                yield ToRead(
+                    key=str(row["key"]),
+                    reply=str(row["reply"]),
+                    form=case.task.answer,
+                    words=case.sample.words,
+                    frames=frames_of(case),
+                    variant=variant_of("reply", variant),
+                )
+
+    def reword(requests: Mapping[str, ResultKey]) -> None:
+        try:
+            write_wordings(run, replies(requests), formatter, progress=progress)
+        finally:
+            formatter.close()
+
+    return reword

@@ -1,0 +1,62 @@
+"""What stays of a video where a sense is taken away: its pictures without sound, or its sound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.jobs.runner import Progress
+from auscult.media.sound import read_soundtrack
+from auscult.media.video_write import without_sound
+from auscult.media.wav import encode_wav
+from auscult.record.digest import digest_file
+from auscult.record.folder import RunFolder
+from auscult.record.schema import error_to_json
+from auscult.suites.avi.cases import WITHOUT, AviCase
+from auscult.suites.core.conditions import Condition
+
+_FOLDER: Final = "left"
+_STAGE: Final = "frames"
+
+Left: TypeAlias = Mapping[tuple[Path, str], Path]
+"""By video and condition, the file of what stays."""
+
+
+def what_is_left(
+    run: RunFolder, cases: Sequence[AviCase], conditions: Sequence[Condition], *, progress: Progress
+) -> tuple[Left, list[dict[str, object]]]:
+    """Write what stays of each video into the record, once; with the errors of videos of which nothing can stay."""
+    wanted: dict[tuple[Path, str], None] = {}
+    for case in cases:
+        video = case.sample.video
+        if video is not None and WITHOUT["sound"] in conditions and case.has("sound"):
+            wanted[video, WITHOUT["sound"].name] = None
+        if video is not None and WITHOUT["picture"] in conditions and case.sounds_by_video:
+            wanted[video, WITHOUT["picture"].name] = None
+    progress.stage("media without a sense", len(wanted))
+    found: dict[tuple[Path, str], Path] = {}
+    errors = []
+    for video, condition in wanted:
+        try:
+            found[video, condition] = _written(run, video, condition)
+        except AuscultError as error:
+            errors.append(error_to_json(None, ErrorRecord.of(error, _STAGE)))
+        progress.step()
+    return found, errors
+
+
+def _written(run: RunFolder, video: Path, condition: str) -> Path:
+    silent = condition == WITHOUT["sound"].name
+    name = f"{_FOLDER}/{digest_file(video)}.{'mp4' if silent else 'wav'}"
+    if not (run.path / name).is_file():
+        run.write_bytes(name, without_sound(video) if silent else _sound(video), durable=False)
+    return run.path / name
+
+
+def _sound(video: Path) -> bytes:
+    sound = read_soundtrack(video)
+    if sound is None:
+        raise InputError("the video has no sound", expected="a sound beside it, or in it", path=video)
+    return encode_wav(sound.samples, sound.rate_hz)
