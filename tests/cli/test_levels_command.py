@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from auscult.cli.main import app
@@ -37,6 +38,26 @@ def test_csv_json_and_leaderboard_give_the_same(tmp_path):
     assert "L4" in shown
     assert "Ranks of tasks" in shown
     assert "Eq. 1" in levels(table, "--reading", "equation").stdout
+
+
+def test_out_holds_the_leaderboard_and_the_figures(tmp_path):
+    table = csv_of(tmp_path / "scores.csv", [("one", *GOOD.values()), ("two", *[40] * 13, 70)])
+    made = levels(table, "--out", str(tmp_path / "out"))
+    assert made.exit_code == 0, made.output
+    assert levels(tmp_path / "out" / "leaderboard.json", "--json").stdout == levels(table, "--json").stdout
+    figures = tmp_path / "out" / "figures"
+    names = {"stage_ranks", "task_scores", "task_ranks", "why_relative", "why_harmonic"}
+    assert {path.name for path in figures.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
+    for name in names:
+        with Image.open(figures / f"{name}.png") as picture:
+            assert picture.size[0] > 400
+    assert "one, AVSQA: 2" in (figures / "task_ranks.svg").read_text()
+    assert "two, AVSQA: 70.0" in (figures / "task_scores.svg").read_text()
+    assert "E 0.20" in (figures / "why_relative.svg").read_text()
+    assert "E 1.00" in (figures / "why_relative.svg").read_text()
+    harmonic = (figures / "why_harmonic.svg").read_text()
+    assert "B 0.45" in harmonic
+    assert "E 0.15" in harmonic
 
 
 ROWS = {

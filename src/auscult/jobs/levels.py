@@ -18,10 +18,12 @@ from auscult.cases.fields import kind, load, table_rows
 from auscult.cases.ids import shown
 from auscult.cases.problems import Problems, required_file
 from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.jobs.levels_figures import figures, ranks
 from auscult.jobs.options import LevelsOptions
 from auscult.media.paths import write_bytes
 from auscult.record.codec import dump
 from auscult.record.schema import Summary
+from auscult.report.drawing import to_png, to_svg
 from auscult.report.tables import Table
 from auscult.score.levels import Levels, Reading, levels, require_scores
 from auscult.score.tasks import STAGES, TASKS
@@ -59,7 +61,7 @@ class LevelsRun:
 
 
 def run_levels(options: LevelsOptions) -> LevelsRun:
-    """Read a table of task scores and compute stages and levels, and write the leaderboard where one is asked for.
+    """Read a table of task scores and compute stages and levels, and write leaderboard and figures where asked for.
 
     Raises:
         NothingToDo: The file cannot be read, or has no model.
@@ -82,9 +84,14 @@ def run_levels(options: LevelsOptions) -> LevelsRun:
     if not count:
         raise NothingToDo("the file holds no model", expected=_FORM, path=options.file)
     models = tuple(sorted(found.values(), key=lambda one: (-one.levels.level_4, -one.levels.level_3, one.model)))
+    board = dump([leaderboard_entry(one, source=options.file.name) for one in models], indent=2)
     if options.leaderboard is not None:
-        entries = [leaderboard_entry(one, source=options.file.name) for one in models]
-        write_bytes(options.leaderboard, dump(entries, indent=2))
+        write_bytes(options.leaderboard, board)
+    if options.out is not None and models:
+        write_bytes(options.out / "leaderboard.json", board)
+        for name, drawing in figures([(one.model, one.scores, one.levels) for one in models]).items():
+            write_bytes(options.out / "figures" / f"{name}.svg", to_svg(drawing).encode())
+            write_bytes(options.out / "figures" / f"{name}.png", to_png(drawing))
     metrics = {one.model: {**asdict(one.levels), "reading": reading} for one in models}
     return LevelsRun(
         models=models,
@@ -152,10 +159,7 @@ def _of(name: str) -> Callable[[ModelLevels], float]:
 
 def _ranks(title: str, models: Sequence[ModelLevels], columns: Mapping[str, Callable[[ModelLevels], float]]) -> Table:
     """Ranks from 1, the highest; equal numbers share the better one."""
-    ranked = []
-    for number in columns.values():
-        values = [number(one) for one in models]
-        ranked.append([str(1 + sum(other > value for other in values)) for value in values])
+    ranked = [[str(rank) for rank in ranks([number(one) for one in models])] for number in columns.values()]
     rows = tuple((one.model, *row) for one, row in zip(models, zip(*ranked, strict=True), strict=True))
     return Table(
         title=title, header=("model", *columns), rows=rows, note="1 is the highest; equal numbers share a rank."

@@ -504,11 +504,13 @@ class LevelsOptions:
         file: CSV with the columns model and one for each of the 14 tasks of AVI-Bench, or JSON; in percent.
         reading: Level 1 is the mean of: table, the three familiar stages; equation, their eleven tasks.
         leaderboard: Also write a JSON in the form of the released leaderboard there.
+        out: Also write leaderboard.json and figures there: ranks and scores of stages and tasks, why the formulas.
     """
 
     file: Annotated[Path, Flag(metavar="FILE", positional=True, read=input_path)]
     reading: str = "table"
     leaderboard: Path | None = None
+    out: Annotated[Path | None, Flag(metavar="DIR")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,15 +131,17 @@ def level_columns(scores: Doubles, *, reading: Reading = "table") -> dict[str, D
     average = np.mean([columns[stage] for stage in STAGES], axis=0)
     familiar = [task for stage in FAMILIAR for task in of_stage(stage)]
     level_1 = np.mean([columns[s] for s in FAMILIAR], axis=0) if reading == "table" else _mean(scores, familiar)
-    gap = _gap(_mean(scores, leaning("sound")), _mean(scores, leaning("vision")))
+    gap = relative_gap(_mean(scores, leaning("sound")), _mean(scores, leaning("vision")))
     level_2 = (1 - ALPHA * gap) * level_1
     above = np.maximum(0.0, (scores - _CHANCE) / (100 - _CHANCE) * 100)
     perceived, understood, reasoned = (_mean(above, of_stage(stage)) for stage in FAMILIAR)
     bottleneck = np.maximum(0.0, _ratio(reasoned - np.minimum(perceived, understood), reasoned, none=0.0))
     level_3 = (1 - ALPHA * bottleneck) * level_2
-    own_gap = _gap(_mean(scores, leaning("sound", ("sensation",))), _mean(scores, leaning("vision", ("sensation",))))
+    own_gap = relative_gap(
+        _mean(scores, leaning("sound", ("sensation",))), _mean(scores, leaning("vision", ("sensation",)))
+    )
     unfamiliar = (1 - ALPHA * own_gap) * columns["sensation"]
-    level_4 = _ratio(2 * level_3 * unfamiliar, level_3 + unfamiliar, none=0.0)
+    level_4 = harmonic_mean(level_3, unfamiliar)
     numbers_ = (average, level_1, level_2, level_3, level_4, gap, bottleneck, unfamiliar)
     return dict(zip(NAMES, (*columns.values(), *numbers_), strict=True))
 
@@ -149,8 +151,14 @@ def _mean(scores: Doubles, tasks: Sequence[AviTask]) -> Doubles:
     return found
 
 
-def _gap(audio: Doubles, visual: Doubles) -> Doubles:
+def relative_gap(audio: Doubles, visual: Doubles) -> Doubles:
+    """How far two scores lie apart beside how high they are, 0..2; 2 where both are 0 (Eq. 2)."""
     return 2 * _ratio(np.abs(audio - visual), audio + visual, none=1.0)
+
+
+def harmonic_mean(first: Doubles, second: Doubles) -> Doubles:
+    """Harmonic mean of two scores, in their unit; 0 where both are 0 (Eq. 7)."""
+    return _ratio(2 * first * second, first + second, none=0.0)
 
 
 def _ratio(part: Doubles, whole: Doubles, *, none: float) -> Doubles:
