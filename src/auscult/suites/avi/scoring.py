@@ -206,4 +206,4 @@ def _networks(how: ScoreHow) -> tuple[SentenceEncoder, FluencyModel] | None:
         nets = import_module("auscult.nets.hf_sentences")
     except ImportError as error:
         raise InputError(f"captions cannot be scored: {error}", expected="the extra hf") from error
-    return nets.sentence_encoder(how.sentence_model), nets.fluency_model(how.fluency_model)
+    return nets.load_sentences(how.sentence_model), nets.load_fluency(how.fluency_model)
