@@ -182,7 +182,7 @@ def test_attention_is_the_librarys() -> None:
 def test_deformable_attention_reads_where_it_points() -> None:
     """With no offset and all weight on one level, a position at a cell's centre reads that cell."""
     torch.manual_seed(3)
-    layer = DeformableLayer()
+    layer = DeformableLayer(256)
     layer.offsets.bias.data.zero_()
     layer.weights.bias.data = torch.tensor([0.0, -1e4, -1e4])[None, :, None].expand(8, 3, 4).reshape(-1).clone()
     heard: list[Tensor] = []

@@ -14,11 +14,10 @@ from torch.nn import functional
 from auscult.nets.refsegformer.settings import LAST, Design
 from auscult.nets.refsegformer.vltf import Attention, Fused, added_norm, flat, unflat, up
 
-_WIDTH: Final = 256
 _HEADS: Final = 8
 _POINTS: Final = 4
 _LAYERS: Final = 6
-_FEED: Final = 1024
+_FED: Final = 4
 
 
 class Fpn(nn.Module):
@@ -64,22 +63,22 @@ class TokenRead(nn.Module):
 
 
 class Deformable(nn.Module):
-    """A deformable pixel decoder: six layers over strides 8, 16 and 32, 256 wide, 8 heads, 4 points; one mask.
+    """A deformable pixel decoder: six layers over strides 8, 16 and 32, 8 heads, 4 points; one mask.
 
     Zhu et al. 2021 ("Deformable DETR", Eq. 3) and Cheng et al. 2022 ("Mask2Former"), sampled with ``grid_sample``.
     """
 
     def __init__(self, design: Design) -> None:
         super().__init__()
-        self.width = _WIDTH
-        self.inputs = nn.ModuleList(_projected(width) for width in design.widths[1:])
-        self.levels = nn.Parameter(torch.empty(LAST - 1, _WIDTH).normal_())
-        self.layers = nn.ModuleList(DeformableLayer() for _ in range(_LAYERS))
-        self.lateral = _projected(design.widths[0])
+        self.width = width = design.decoder_width
+        self.inputs = nn.ModuleList(_projected(entering, width) for entering in design.widths[1:])
+        self.levels = nn.Parameter(torch.empty(LAST - 1, width).normal_())
+        self.layers = nn.ModuleList(DeformableLayer(width) for _ in range(_LAYERS))
+        self.lateral = _projected(design.widths[0], width)
         self.output = nn.Sequential(
-            nn.Conv2d(_WIDTH, _WIDTH, 3, padding=1, bias=False), nn.GroupNorm(32, _WIDTH), nn.ReLU()
+            nn.Conv2d(width, width, 3, padding=1, bias=False), nn.GroupNorm(32, width), nn.ReLU()
         )
-        self.mask = nn.Conv2d(_WIDTH, 2, 1)
+        self.mask = nn.Conv2d(width, 2, 1)
 
     def forward(self, maps: Sequence[Tensor], fused: Mapping[int, Fused]) -> tuple[Tensor, list[Tensor]]:  # noqa: ARG002 - as the FPN
         """Decode as ``Fpn`` does; there is M_1 alone."""
@@ -98,15 +97,15 @@ class Deformable(nn.Module):
 class DeformableLayer(nn.Module):
     """Each position reads four places a head and level, about itself, and is then transformed alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
         levels = LAST - 1
-        self.value = nn.Linear(_WIDTH, _WIDTH)
-        self.offsets = nn.Linear(_WIDTH, _HEADS * levels * _POINTS * 2)
-        self.weights = nn.Linear(_WIDTH, _HEADS * levels * _POINTS)
-        self.out = nn.Linear(_WIDTH, _WIDTH)
-        self.feed = nn.Sequential(nn.Linear(_WIDTH, _FEED), nn.ReLU(), nn.Linear(_FEED, _WIDTH))
-        self.norms = nn.ModuleList(nn.LayerNorm(_WIDTH) for _ in range(2))
+        self.value = nn.Linear(width, width)
+        self.offsets = nn.Linear(width, _HEADS * levels * _POINTS * 2)
+        self.weights = nn.Linear(width, _HEADS * levels * _POINTS)
+        self.out = nn.Linear(width, width)
+        self.feed = nn.Sequential(nn.Linear(width, _FED * width), nn.ReLU(), nn.Linear(_FED * width, width))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
         nn.init.zeros_(self.offsets.weight)
         turns = torch.arange(_HEADS) * (2 * math.pi / _HEADS)  # each head looks its own way, each point one step more
         ways = torch.stack([turns.cos(), turns.sin()], dim=1)
@@ -118,7 +117,7 @@ class DeformableLayer(nn.Module):
         nn.init.zeros_(self.weights.bias)
 
     def forward(self, given: Tensor, marks: Tensor, *, places: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
-        """Transform positions (n, p, 256) with marks (p, 256), at ``places`` (p, 2) in 0..1 as (x, y)."""
+        """Transform positions (n, p, c) with marks (p, c), at ``places`` (p, 2) in 0..1 as (x, y)."""
         n, count, _ = given.shape
         marked = given + marks
         shape = (n, count, _HEADS, len(sizes), _POINTS)
@@ -135,14 +134,15 @@ class DeformableLayer(nn.Module):
 
 
 def _sampled(value: Tensor, size: tuple[int, int], *, grid: Tensor, weights: Tensor) -> Tensor:
-    """Weighted sums of a level (n, h * w, 256) at points (n, p, heads, points, 2): (n, p, 256)."""
+    """Weighted sums of a level (n, h * w, c) at points (n, p, heads, points, 2): (n, p, c)."""
     n, count = grid.shape[:2]
-    each = _WIDTH // _HEADS
+    width = value.shape[2]
+    each = width // _HEADS
     pictures = value.transpose(1, 2).reshape(n * _HEADS, each, *size)
     points = grid.transpose(1, 2).reshape(n * _HEADS, count, _POINTS, 2).to(pictures.dtype)
     found = functional.grid_sample(pictures, points, align_corners=False)
     held = weights.transpose(1, 2).reshape(n * _HEADS, 1, count, _POINTS)
-    return (found * held).sum(dim=3).reshape(n, _WIDTH, count).transpose(1, 2)
+    return (found * held).sum(dim=3).reshape(n, width, count).transpose(1, 2)
 
 
 def _places(size: tuple[int, int], like: Tensor) -> Tensor:
@@ -153,15 +153,15 @@ def _places(size: tuple[int, int], like: Tensor) -> Tensor:
 
 
 def _sines(size: tuple[int, int], like: Tensor) -> Tensor:
-    """Sines and cosines of rows and columns, (h * w, 256), as in Carion et al. 2020."""
-    quarter = _WIDTH // 4
+    """Sines and cosines of rows and columns, (h * w, c), as in Carion et al. 2020."""
+    quarter = like.shape[2] // 4
     rates = 10_000 ** (-torch.arange(quarter, dtype=torch.float32, device=like.device) / quarter)
     angles = 2 * math.pi * _places(size, like).float()[:, :, None] * rates
     return torch.cat([angles.sin(), angles.cos()], dim=2).flatten(1).to(like.dtype)
 
 
-def _projected(width: int) -> nn.Sequential:
-    return nn.Sequential(nn.Conv2d(width, _WIDTH, 1), nn.GroupNorm(32, _WIDTH))
+def _projected(entering: int, width: int) -> nn.Sequential:
+    return nn.Sequential(nn.Conv2d(entering, width, 1), nn.GroupNorm(32, width))
 
 
 def _twice(inputs: int, outputs: int) -> nn.Sequential:

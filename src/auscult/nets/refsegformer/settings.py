@@ -40,6 +40,7 @@ class Design:
             convolution knows hardly more than its borders.
         decoder: ``fpn`` (Eq. 4), or ``deformable``: six layers of deformable attention before one mask
             (Table 6); or ``none``: no masks, a classifier of existence alone, as the two-stage baseline has.
+        decoder_width: Channels of the deformable decoder, a multiple of 32.
         decoder_tokens: Whether the FPN attends to the tokens once more where a VLTF was; the paper is silent, the
             release does so, and only so the paper's size is met.
         decoder_input: ``fused``, F_i as in Eq. 4; or ``sum``, V_i + sigma(F_i), what the next stage sees too.
@@ -63,6 +64,7 @@ class Design:
     memory_reads: MemoryReads = "vision_text"
     places: bool = False
     decoder: Decoder = "fpn"
+    decoder_width: int = 256
     decoder_tokens: bool = True
     decoder_input: Literal["fused", "sum"] = "fused"
     existence: ExistenceQuery = "vision"
@@ -85,8 +87,9 @@ class Design:
             raise ValueError(
                 f"{self.memory} memory and {self.blank} blank tokens, {self.tokens} of text: out of bounds"
             )
-        if not all(1 <= size <= _WIDEST for size in (*self.widths, self.text_width, *self.depths)):
-            raise ValueError(f"a width or depth is not from 1 to {_WIDEST}")
+        sizes = (*self.widths, self.text_width, *self.depths, self.decoder_width)
+        if self.decoder_width % 32 or not all(1 <= size <= _WIDEST for size in sizes):
+            raise ValueError(f"a width or depth is not from 1 to {_WIDEST}, or decoder_width no multiple of 32")
         if self.existence == self.decoder == "none":
             raise ValueError("a network has a decoder, an existence head, or both")
         if self.existence != "none" and self.existence_stage not in self.fused:
