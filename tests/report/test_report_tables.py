@@ -36,7 +36,7 @@ def test_the_cross_table_adds_up_and_says_percent(verdict: Make, a_run: Make) ->
         verdict("d"),
     ]
     summary = {"n": 5, "ok": 4, "failed": 1, "undefined": 0}
-    cross, worst = console_tables(a_run(verdicts, summary=summary))
+    cross, worst = console_tables(a_run(verdicts, summary=summary)).values()
     assert cross.header == ("defect", "accept", "minor revision", "major revision", "reject", "all")
     assert cross.rows == (
         ("perfect", "1", "0", "0", "0", "1"),
@@ -51,7 +51,7 @@ def test_the_cross_table_adds_up_and_says_percent(verdict: Make, a_run: Make) ->
 
 def test_only_the_worst_ten_are_listed_with_short_sentences(verdict: Make, a_run: Make) -> None:
     verdicts = [verdict(f"{index:02}", rationale="word " * 60) for index in range(12)]
-    worst = console_tables(a_run(verdicts))[1]
+    worst = console_tables(a_run(verdicts))["printed_worst"]
     assert len(worst.rows) == 10
     assert worst.title == "The worst 10 of 12"
     assert all(len(row[4]) <= 90 and row[4].endswith("…") for row in worst.rows)
@@ -59,10 +59,9 @@ def test_only_the_worst_ten_are_listed_with_short_sentences(verdict: Make, a_run
 
 def test_a_record_of_failures_only_still_has_its_counts(a_run: Make) -> None:
     errors = [{"id": "a", "stage": "read", "error": "truncated"}]
-    tables = console_tables(a_run(errors=errors))
-    assert len(tables) == 1
-    assert "1 items, 0 judged, 1 failed" in tables[0].note
-    assert tables[0].rows[-1][1] == "–"
+    (table,) = console_tables(a_run(errors=errors)).values()
+    assert "1 items, 0 judged, 1 failed" in table.note
+    assert table.rows[-1][1] == "–"
 
 
 def test_a_table_of_a_record_is_read_as_it_stands() -> None:

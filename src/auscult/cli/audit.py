@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from auscult.cases.listing import INPUTS
 from auscult.cli import show
 from auscult.cli.command import Shown, command
-from auscult.errors import UsageError
+from auscult.errors import RecordError, UsageError
 from auscult.jobs.options import AuditOptions
+from auscult.record.codec import read_file
+from auscult.record.schema import PRINTED
 
 if TYPE_CHECKING:
     from auscult.record.reader import Run
     from auscult.report.tables import Table
+
+_MOST_TABLE_BYTES: Final = 1 << 20
 
 
 @command(AuditOptions)
@@ -33,20 +37,33 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
     """Print a finished record: the summary as JSON, or its tables, with another table of the worst masks first."""
     from auscult.record.manifest import notes_of
     from auscult.record.reader import read_run
+    from auscult.report.tables import read_table
 
-    run = read_run(folder)
+    run = read_run(folder, verdicts=())  # what is printed of them stands in the tables
     if json:
         show.as_json(summary)
         _say_remarks(run)
         return
-    from auscult.report.tables import console_tables
-
-    show.tables(console_tables(run) if worst is None else [worst, *console_tables(run, worst=0)])
+    paths = {name: folder / "tables" / f"{name}.json" for name in PRINTED[: None if worst is None else -1]}
+    tables = [read_table(name, _content(path)) for name, path in paths.items() if path.is_file()]
+    show.tables(tables if worst is None else [worst, *tables])
     for note in notes_of(run.manifest):
         show.say(f"note: {note}")
     _say_remarks(run)
     _say_unlike(run)
     show.say(f"report: {folder / 'report.html'}")
+
+
+def _content(path: Path) -> dict[str, Any]:
+    return read_file(
+        dict[str, Any],
+        path,
+        what="the table",
+        expected="the JSON object that the command wrote",
+        most_bytes=_MOST_TABLE_BYTES,
+        error=RecordError,
+        hint="`auscult report DIR` writes it anew",
+    )
 
 
 def _say_unlike(run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -29,6 +30,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "score": ("records:score", "Score a record from what it holds, or masks against ground truth."),
         "compare": ("records:compare", "Compare judges, or models under test, from their records."),
         "levels": ("records:levels", "Turn task scores of AVI-Bench into stages and levels."),
+        "effects": ("records:effects", "Say what parts of composed models are worth, and what seeds change."),
         "report": ("records:report", "Write the report of a record again, and the hand-over of an audit."),
         "act": ("act:app", "Turn verdicts into decisions."),
         "train": ("registered:train", "Train a judge, calibrate it, and measure its card."),
@@ -107,6 +109,7 @@ def main() -> None:
     SIGTERM, and SIGHUP from a closing terminal, end it as Ctrl-C does: its worker processes end with it, and its
     temporary files are removed.
     """
+    gc.set_threshold(10_000)  # listings and records are many small objects that stay: a seventh of the time of a resume
     os.environ.setdefault("AUSCULT_STANDSTILL_S", "300")  # see ``work.standstill``
     with _signals_as_interrupts() as received:
         try:

@@ -23,7 +23,7 @@ from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder
 from auscult.record.reader import HEADER, SUMMARY, Verdicts, read_summary, read_verdicts
-from auscult.record.schema import HANDOVERS, REPORT, TABLE, Summary
+from auscult.record.schema import HANDOVERS, PRINTED, REPORT, TABLE, Summary
 
 if TYPE_CHECKING:
     from auscult.cases.video import VideoMasks
@@ -140,7 +140,7 @@ class Audit(FrameVerb[Summary]):
             return False
         if found.errors or found.lost or found.bare or found.unmasked or any(item.truth for item in found.items):
             return False
-        made = [run.path / name for name in (SUMMARY, TABLE, *HANDOVERS, REPORT)]
+        made = [run.path / name for name in (SUMMARY, f"tables/{PRINTED[0]}.json", TABLE, *HANDOVERS, REPORT)]
         if not all(path.is_file() for path in made):
             return False
         newest = max(path.stat().st_mtime_ns for path in run.path.glob("*.jsonl"))

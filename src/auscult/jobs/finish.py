@@ -28,12 +28,12 @@ from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import DAMAGED, Run, Verdicts, column, read_run, require_whole
-from auscult.record.schema import HANDOVERS, REPORT, TABLE, Summary, counted_by, metric_row
+from auscult.record.schema import HANDOVERS, PRINTED, REPORT, TABLE, Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
 from auscult.report.page import LARGE, PICTURED, render
-from auscult.report.tables import Table
+from auscult.report.tables import Table, console_tables
 from auscult.types import DECISIONS, DEFECTS, Item, Verdict
 from auscult.work.pool import Task, run_tasks
 
@@ -188,7 +188,10 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
     compared, beside = _measured(read, read.truths())
     summary = summarise(read, command=command, metrics={**beside.metrics, **compared.metrics})
     tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables}.items()}
-    for name, table in tables.items():
+    printed = console_tables(replace(read, summary=summary.as_json()))
+    for name in PRINTED:
+        run.remove(f"tables/{name}.json")
+    for name, table in (tables | {name: asdict(table) for name, table in printed.items()}).items():
         run.write_json(f"tables/{name}.json", table)
     run.remove(ORDER_FILE)
     run.append_many(ORDER_FILE, beside.order)

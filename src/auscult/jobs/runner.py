@@ -294,7 +294,8 @@ def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: i
 
 def frames_root(items: Sequence[Item]) -> Path:
     """The deepest folder that holds all frames: names of frames on record are relative to it."""
-    return Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()
+    folders = {os.path.dirname(item.frame) for item in items}  # noqa: PTH120 - Path's parent takes ten times as long
+    return Path(os.path.commonpath(folders)) if folders else Path()
 
 
 def recorded_root(folder: Path) -> Path | None:

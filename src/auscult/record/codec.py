@@ -19,8 +19,9 @@ A format is a frozen dataclass, and its annotations are its rules: no converter 
   raise ValueError.
 - What is wrong becomes one of our errors: key and value, what was expected, hint, path and line.
 
-msgspec does the checking. Text is written and read by the standard library: its bytes are what records hold, and it
-handles lone surrogates, as in file names that are not UTF-8.
+msgspec does the checking. Text is written by the standard library, whose bytes are what records hold. It is read by
+msgspec, and by the standard library where that refuses it: lone surrogates, as in file names that are not UTF-8, and
+numbers beyond a float.
 
 ``record`` and every room above it may import this; ``work`` and ``nets`` beside it, and the rooms below, may not.
 """
@@ -32,6 +33,7 @@ import json
 import re
 import types
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -168,6 +170,10 @@ def load(text: bytes) -> Any:
     A number that no float can hold, such as 1e400 or one of 400 digits, is infinite, so that no arithmetic raises;
     ``from_json`` refuses it.
     """
+    # of more than 300 digits in sequence, every 50th byte is six digits in sequence: such a text is not for msgspec
+    if not _LONG_NUMBER.search(text[::50]):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return _QUICK.decode(text)
     try:
         return _DECODER.decode(text.decode("utf-8"))
     except RecursionError as error:
@@ -336,13 +342,19 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 def _sound(value: object) -> bool:
     """Whether all numbers are finite and none too large; called for every line, so kept quick."""
-    if value is None or isinstance(value, str):
-        return True
     if isinstance(value, (int, float)):
         return abs(value) <= LARGEST
+    if value is None or isinstance(value, str):
+        return True
     # a dict before any other mapping, which takes ten times as long to tell
     parts = value.values() if isinstance(value, (dict, Mapping)) else value if isinstance(value, (list, tuple)) else ()
-    return all(map(_sound, parts))
+    for part in parts:
+        if isinstance(part, float):
+            if not abs(part) <= LARGEST:
+                return False
+        elif not (part is None or isinstance(part, str) or _sound(part)):
+            return False
+    return True
 
 
 def _unsound(value: object, label: str) -> str:
@@ -418,8 +430,10 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def _whole(text: str) -> int | float:
-    return int(text) if len(text) <= _MOST_DIGITS else float(text)
+    return int(text) if len(text.removeprefix("-")) <= _MOST_DIGITS else float(text)
 
 
 _MOST_DIGITS = 300
+_LONG_NUMBER = re.compile(rb"[0-9]{6}")
+_QUICK = msgspec.json.Decoder()
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_constant=_refuse_constant)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from auscult.errors import InputError
 from auscult.record.cells import disarmed
 from auscult.record.reader import Run
+from auscult.record.schema import PRINTED
 from auscult.report.facts import (
     ACTION_WORDS,
     UNDECIDED,
@@ -32,6 +33,7 @@ from auscult.types import ACTIONS, DEFECTS, Verdict
 ESTIMATES = "What the estimates come to"
 
 _MOST_CELLS = 100_000
+_WORST = 10
 COUNTED = {"n": "items", "ok": "judged", "failed": "failed", "undefined": "undefined"}
 
 
@@ -45,16 +47,20 @@ class Table:
     note: str = ""  # what a reader must know to read it right; may be empty
 
 
-def console_tables(run: Run, *, worst: int = 10) -> list[Table]:
-    """The tables that `auscult audit` prints: actions by defects, what the estimates come to, the ``worst`` items."""
+def console_tables(run: Run) -> dict[str, Table]:
+    """What `auscult audit` prints, by name: actions by defects, what the estimates come to, the worst items.
+
+    Names are of ``PRINTED``, in its order; a table that would be empty is left out.
+    """
     verdicts = [verdict for verdict, _ in run.verdicts]
-    tables = [_cross_table(counts_of(run), verdicts)]
+    actions, sums, items = PRINTED
+    tables = {actions: _cross_table(counts_of(run), verdicts)}
     estimates = estimates_of(run.summary or {})
     if estimates:
-        tables.append(Table(title=ESTIMATES, header=("", "estimate"), rows=estimates, note=estimates_note(estimates)))
+        tables[sums] = Table(title=ESTIMATES, header=("", "estimate"), rows=estimates, note=estimates_note(estimates))
     listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
-    if listed and worst > 0:
-        tables.append(_worst_table(worst_first(listed)[:worst], len(listed), empty=len(verdicts) - len(listed)))
+    if listed:
+        tables[items] = _worst_table(worst_first(listed)[:_WORST], len(listed), empty=len(verdicts) - len(listed))
     return tables
 
 
