@@ -48,8 +48,11 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def changed(audited: Path, to: Path, change, *, judge: str = "masks.second.v1") -> Path:
     """A copy of the record in which another judge said something else; ``change`` gives a row or None."""
     shutil.copytree(audited, to)
-    told = [change({**row, "judge": judge}) for row in rows(to / "verdicts.jsonl")]
-    write_lines(to / "verdicts.jsonl", *(row for row in told if row is not None))
+    changes = [change({**row, "judge": judge}) for row in rows(to / "verdicts.jsonl")]
+    kept = [row for row in changes if row is not None]
+    write_lines(to / "verdicts.jsonl", *kept)
+    summary = json.loads((to / "summary.json").read_bytes())
+    (to / "summary.json").write_text(json.dumps({**summary, "ok": len(kept)}))
     return to
 
 
@@ -171,6 +174,13 @@ def test_without_truth_the_largest_disagreements_are_listed_with_pictures(audite
     assert page.index("b/2") < page.index("a/0")
     with pytest.raises(UsageError, match="are one, or one lies in the other"):
         write_comparison([first, second], first)
+
+
+def test_a_record_that_was_cut_is_not_taken_for_a_shorter_one(audited: Path, tmp_path: Path) -> None:
+    other = changed(audited, tmp_path / "other", lambda row: row)
+    write_lines(other / "verdicts.jsonl", *rows(other / "verdicts.jsonl")[:9])
+    with pytest.raises(RecordError, match="3 of 12 verdicts of the finished run are missing"):
+        compare_folders([audited, other])
 
 
 def test_what_a_judge_failed_on_is_failed_and_not_undefined(audited: Path, tmp_path: Path) -> None:

@@ -104,6 +104,28 @@ def test_a_clip_without_a_scored_frame_is_undefined(tmp_path: Path) -> None:
     assert summary.metrics["J"]["n"] == 1
 
 
+def test_missing_predictions_are_counted_and_those_of_frames_left_out_are_not_asked_for(tmp_path: Path) -> None:
+    _clips(tmp_path / "truth", clips=("cat", "dog"))
+    _clips(tmp_path / "pred", clips=("cat", "dog"))
+    whole, _ = _score(tmp_path, protocol="davis2017")
+    for name in ("cat/0.png", "cat/3.png", "dog/1.png", "dog/2.png"):
+        (tmp_path / "pred" / name).unlink()
+    summary, cells = _score(tmp_path, protocol="davis2017")
+    assert (summary.ok, summary.failed) == (1, 1)
+    assert summary.metrics["J&F"]["value"] == whole.metrics["J&F"]["value"]
+    assert "1.png: the file does not exist; missing are 2 of the clip's 4 predictions" in cells["dog"][-1]
+    assert _score(tmp_path)[0].failed == 2  # davis2016 scores every frame
+
+
+def test_predictions_without_a_true_mask_are_told(tmp_path: Path) -> None:
+    _clips(tmp_path / "truth", clips=("cat",), frames=3)
+    _clips(tmp_path / "pred", clips=("cat", "dog"), frames=4)
+    (tmp_path / "pred" / "notes.txt").write_text("no mask")
+    options = ScoreOptions(prediction=tmp_path / "pred", truth=tmp_path / "truth", workers=0)
+    _, (table,), _ = score_folders(options)
+    assert "5 predictions without a true mask, such as 'cat/3.png', not scored" in table.note
+
+
 def test_a_record_of_scores_follows_the_files(tmp_path: Path) -> None:
     _clips(tmp_path / "truth", clips=("cat", "dog"))
     _clips(tmp_path / "pred", clips=("cat", "dog"))

@@ -23,7 +23,7 @@ from auscult.record.digest import digest_file
 from auscult.record.folder import MANIFEST, open_run, read_manifest
 from auscult.record.lines import read_lines
 from auscult.record.manifest import build
-from auscult.record.reader import failed_rows, read_run, require_record
+from auscult.record.reader import failed_rows, read_run, require_record, require_whole
 from auscult.record.schema import Summary, metric_row
 from auscult.report.facts import ACTION_WORDS, action_key, ends_text, interval, number
 from auscult.report.page import Example, Page, Section, render
@@ -599,6 +599,7 @@ def _read_side(folder: Path, home: Path) -> JudgeRecord:
             expected="verdicts of a judge",
             hint=f"{folder / 'errors.jsonl'} says why" if failed else _HINT,
         )
+    require_whole(folder, run.verdicts)
     truths = {str(row["id"]): row for row in run.truths()}
     return JudgeRecord(
         name=", ".join(sorted({verdict.judge for verdict, _ in run.verdicts})),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.ids import natural_key
+from auscult.cases.ids import counted, natural_key, shown
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import ScoreOptions, arguments_of
 from auscult.jobs.runner import SAME_RESULT, Progress, Silent, finish_tables
@@ -50,7 +50,7 @@ def score_folders(
     if options.protocol not in PROTOCOLS:
         raise UsageError(f"there is no protocol {options.protocol!r}", expected=f"one of: {', '.join(PROTOCOLS)}")
     protocol: DavisProtocol = options.protocol
-    clips = _clips(options.prediction, options.truth)
+    clips, without_truth = _clips(options.prediction, options.truth)
     listener = progress or Silent()
     listener.stage("scoring", len(clips))
     results: ScoresByName = {}
@@ -60,7 +60,7 @@ def score_folders(
         results[result.key] = result.outcome
         listener.step()
     ordered = _signed_alike({clip.name: results[clip.name] for clip in clips})
-    summary, tables = _summary_and_tables(ordered, protocol)
+    summary, tables = _summary_and_tables(ordered, protocol, without_truth)
     errors = [error_to_json(name, result.error) for name, result in ordered.items() if isinstance(result, Failed)]
     if options.out is not None:
         manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs={"clips": len(ordered)})
@@ -70,7 +70,8 @@ def score_folders(
     return summary, tables, errors
 
 
-def _clips(prediction: Path, truth: Path) -> list[ClipPairs]:
+def _clips(prediction: Path, truth: Path) -> tuple[list[ClipPairs], list[Path]]:
+    """The clips of the truth, and predictions that no true mask asks for."""
     for folder in (prediction, truth):
         if not folder.is_dir():
             raise UsageError(
@@ -80,10 +81,7 @@ def _clips(prediction: Path, truth: Path) -> list[ClipPairs]:
     own = truth.name if all(folder.name != truth.name for folder in folders[1:]) else f"{truth.name} (itself)"
     clips = []
     for folder in folders:
-        files = sorted(
-            (path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in MASK_SUFFIXES),
-            key=lambda path: natural_key(path.name),
-        )
+        files = _mask_files(folder)
         if files:
             predicted = prediction / folder.relative_to(truth)
             pairs = tuple((_partner(predicted, path), path) for path in files)
@@ -92,7 +90,16 @@ def _clips(prediction: Path, truth: Path) -> list[ClipPairs]:
         raise NothingToDo(
             "the truth holds no mask", path=truth, expected=f"files of {', '.join(sorted(MASK_SUFFIXES))}"
         )
-    return clips
+    used = {path for clip in clips for path, _ in clip.pairs}
+    there = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
+    return clips, [path for folder in there for path in _mask_files(folder) if path not in used]
+
+
+def _mask_files(folder: Path) -> list[Path]:
+    return sorted(
+        (path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in MASK_SUFFIXES),
+        key=lambda path: natural_key(path.name),
+    )
 
 
 def _partner(folder: Path, truth: Path) -> Path:
@@ -109,28 +116,46 @@ class _Scorer:
         self._labels = labels
 
     def __call__(self, clip: ClipPairs) -> JAndF | Undefined:
-        (prediction, reading), (truth, true_reading) = (_stack(clip, which, labels=self._labels) for which in (0, 1))
+        predicted, true = ([pair[which] for pair in clip.pairs] for which in (0, 1))
+        prediction, reading = _stack(clip.name, self._present(predicted), labels=self._labels)
+        truth, true_reading = _stack(clip.name, true, labels=self._labels)
         result = j_and_f(prediction, truth, protocol=self._protocol)
         if isinstance(result, Undefined):
             return result
         read = (("prediction", reading), ("truth", true_reading))
         return replace(result, signature=Signature((*read, *result.signature.fields)))
 
+    def _present(self, files: Sequence[Path]) -> list[Path | None]:
+        """The predictions, None for one that is missing where the protocol leaves its frame out."""
+        given = {0, len(files) - 1} if self._protocol == "davis2017" and len(files) > 2 else set()
+        missing = [number for number, path in enumerate(files) if not path.exists()]
+        lost = [files[number] for number in missing if number not in given]
+        if lost:
+            raise InputError(
+                f"the file does not exist; missing are {len(lost)} of the clip's {len(files)} predictions",
+                expected="a prediction of each frame that is scored",
+                hint="where the model found nothing, write an empty mask",
+                path=lost[0],
+            )
+        return [None if number in missing else path for number, path in enumerate(files)]
 
-def _stack(clip: ClipPairs, which: int, *, labels: bool) -> tuple[NDArray[np.uint8], str]:
-    """The label maps of a clip, (T, H, W), and how its files were read."""
-    files = [pair[which] for pair in clip.pairs]
-    first = read_labels(files[0], labels=labels).labels
+
+def _stack(name: str, files: Sequence[Path | None], *, labels: bool) -> tuple[NDArray[np.uint8], str]:
+    """The label maps of a clip, (T, H, W), empty where there is no file, and how the files were read."""
+    there = [path for path in files if path is not None]
+    first = read_labels(there[0], labels=labels).labels
     if first.size * len(files) > MAX_CLIP_PIXELS:
         raise InputError(
-            f"clip {clip.name} has {len(files)} frames of {first.shape[0]} x {first.shape[1]}",
+            f"clip {name} has {len(files)} frames of {first.shape[0]} x {first.shape[1]}",
             expected=f"at most {MAX_CLIP_PIXELS} pixels in a clip",
             hint="split it",
-            path=files[0].parent,
+            path=there[0].parent,
         )
-    frames = np.empty((len(files), *first.shape), np.uint8)
+    frames = np.zeros((len(files), *first.shape), np.uint8)
     readings = set()
     for index, path in enumerate(files):
+        if path is None:
+            continue
         loaded = read_labels(path, labels=labels)
         if loaded.labels.shape != first.shape:
             raise InputError(
@@ -159,7 +184,9 @@ def _signed_alike(results: ScoresByName) -> ScoresByName:
     }
 
 
-def _summary_and_tables(results: ScoresByName, protocol: DavisProtocol) -> tuple[Summary, list[Table]]:
+def _summary_and_tables(
+    results: ScoresByName, protocol: DavisProtocol, without_truth: Sequence[Path]
+) -> tuple[Summary, list[Table]]:
     whole = aggregate(list(results.values()))
     counts = [sum(isinstance(result, kind) for result in results.values()) for kind in (Scored, Undefined, Failed)]
     metrics = {}
@@ -174,6 +201,9 @@ def _summary_and_tables(results: ScoresByName, protocol: DavisProtocol) -> tuple
         rows += (("all", str(whole.objects), *_percent(whole.j, whole.f, whole.j_and_f), ""),)
     signature = whole.signature if isinstance(whole, Scored) else protocol
     note = f"percent; {signature}; failed and undefined clips are in no mean"
+    if without_truth:
+        first = "/".join(without_truth[0].parts[-2:])
+        note += f"; {counted(len(without_truth), 'prediction')} without a true mask, such as {shown(first)}, not scored"
     return summary, [
         Table(
             title=f"J&F, {counts[0]} scored, {counts[1]} undefined, {counts[2]} failed",
