@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from queue import SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Semaphore, Thread
 from typing import Generic, TypeVar
 
 from auscult.outcome import Failed
@@ -20,14 +20,16 @@ def run_threads(
 ) -> Iterator[TaskResult[R]]:
     """Run a function, which ``make`` makes once, from ``threads`` threads; yields each result as it comes.
 
-    Tasks are taken one by one as threads become free. An exception becomes ``Failed``, one of ``make`` is raised as
-    ``run_tasks`` does. Whoever stops to iterate gets no new task begun; what was begun runs to its end, unseen.
+    Tasks are taken one by one as threads become free, at most twice as many as threads ahead of who iterates. An
+    exception becomes ``Failed``, one of ``make`` is raised as ``run_tasks`` does. Whoever stops to iterate gets no new
+    task begun; what was begun runs to its end, unseen.
     """
     try:
         function = make()
     except Exception as error:
         raise failures.of_setup(error, stage) from error
     shared = _Asking(function, iter(tasks), stage)
+    shared.room.release(2 * threads)
     all_threads = [Thread(target=shared.work, daemon=True) for _ in range(threads)]
     for thread in all_threads:
         thread.start()
@@ -41,8 +43,10 @@ def run_threads(
                 running -= 1
             else:
                 yield result
+                shared.room.release()
     finally:
         shared.stopped.set()
+        shared.room.release(threads)
 
 
 class _Asking(Generic[P, R]):
@@ -51,6 +55,7 @@ class _Asking(Generic[P, R]):
     def __init__(self, function: Callable[[P], R], source: Iterator[Task[P]], stage: str) -> None:
         self._function, self._source, self._stage = function, source, stage
         self._lock, self.stopped = Lock(), Event()
+        self.room = Semaphore(0)  # for tasks that are under way, or done and not yet taken
         self.results: SimpleQueue[TaskResult[R] | BaseException | None] = SimpleQueue()
 
     def work(self) -> None:
@@ -64,6 +69,7 @@ class _Asking(Generic[P, R]):
             self.results.put(None)
 
     def _next(self) -> Task[P] | None:
+        self.room.acquire()
         with self._lock:
             return None if self.stopped.is_set() else next(self._source, None)
 

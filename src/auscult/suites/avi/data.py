@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,7 +68,13 @@ def _made(options: AviOptions, progress: Progress) -> list[Path]:
     return [familiar.out, stimuli.out]
 
 
+def count_of(options: AviOptions) -> int | None:
+    """How many samples of each task and type are to be made; None for as many as usual."""
+    usual = next(one.default for one in fields(AviOptions) if one.name == "count")
+    return options.count if "count" in options.given or options.count != usual else None
+
+
 def _how(options: AviOptions) -> dict[str, Any]:
     """What both makers are told; without --count each makes as many samples as it usually does."""
     how = {"seed": options.seed, "workers": options.workers, "overwrite": options.overwrite}
-    return how | ({"count": options.count} if "count" in options.given else {})
+    return how | ({} if count_of(options) is None else {"count": options.count})

@@ -237,6 +237,8 @@ def _scores_of(view: GridColumns, key: tuple[str, str], task: AviBenchTask) -> d
     confirmations: dict[str, str] = {}
     for case in view.cases:
         about = _about(grid.about.get(case, {}), case)
+        if condition in str(grid.about[case].get("unmet", "")).split(","):
+            continue
         if about["confirms"]:
             confirmations[about["confirms"]] = case
         elif case not in waiting:

@@ -30,7 +30,7 @@ from auscult.record.schema import error_to_json
 from auscult.score.tasks import TASKS
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import WITHOUT, AviCase, CaseList, Prepared, cases_of, duplicates
-from auscult.suites.avi.data import is_released, listing_of
+from auscult.suites.avi.data import count_of, is_released, listing_of
 from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, rewording
 from auscult.suites.avi.results import FLOOR, task_of
 from auscult.suites.avi.scoring import ScoreHow, Scorer, convention_of
@@ -58,7 +58,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         "run avi",
         spelled=frozenset({"model"}),
         model=[model.name for model in named],
-        count=options.count if "count" in options.given else None,
+        count=count_of(options),
         timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
     )
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:

@@ -27,7 +27,7 @@ from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import Condition, is_kind, is_mix
 from auscult.suites.core.data_sets import ALL, DataSet, Overall, data_sets, kind_means, models_over
 from auscult.suites.core.finish import write_run
-from auscult.suites.core.grid import Task, questions
+from auscult.suites.core.grid import Task, request_counts
 from auscult.suites.core.measures import Ranks, correlations_over, unranked
 from auscult.suites.core.numbers import Number, metric_json, number_text
 from auscult.suites.core.page import FAILED, SuiteResults, results_of, sections_of
@@ -177,7 +177,7 @@ def records_table(sets: Sequence[DataSet]) -> Table:
     rows = []
     for data in sets:
         for record in data.records:
-            requested, failed, undefined = questions(record.grid)
+            requested, failed, undefined = request_counts(record.grid)
             rows.append(
                 (
                     record.label,
@@ -196,7 +196,7 @@ def records_table(sets: Sequence[DataSet]) -> Table:
         title="What was compared",
         header=("record", "data", "models", "cases", "compared", "asked", "failed", "undefined", "seed", "finished"),
         rows=tuple(rows),
-        note="Asked: questions of the record, a case under a condition. A failed one is in no mean. Compared: cases "
+        note="Asked: requests of the record, a case under a condition. A failed one is in no mean. Compared: cases "
         "that all records of the data have.",
     )
 
@@ -369,7 +369,7 @@ class SuiteComparison:
     """The results of a comparison."""
 
     sets: tuple[DataSet, ...]
-    summary: Summary  # the content of ``--json``: counts are questions on the cases and conditions that are compared
+    summary: Summary  # the content of ``--json``: counts are requests on the cases and conditions that are compared
     notes: tuple[str, ...]  # what is unfinished, left out, or not comparable
     numbers: tuple[Number, ...]  # every number; of several data sets the name of the data goes before the model's
     tables: Mapping[str, Table]  # by file name, the most important first
@@ -389,7 +389,7 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
     own = {key: table for results in named.values() for key, table in results.tables.items()}
     last = records_table(sets)
     tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
-    counts = [questions(data.grid) for data in sets]
+    counts = [request_counts(data.grid) for data in sets]
     requested, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
     return SuiteComparison(
         sets=sets,

@@ -165,8 +165,9 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
     """One grid of a group's records, and the number of scores that differ between records."""
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
-    pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
-    classes: dict[tuple[str, str], dict[str, Mapping[str, Sequence[float]]]] = {}
+    pixels: dict[tuple[str, str], dict[str, Any]] = {}
+    classes: dict[tuple[str, str], dict[str, Any]] = {}
+    answers: dict[tuple[str, str], dict[str, Any]] = {}
     signatures: dict[str, list[Mapping[str, Any]]] = {}
     by_model: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     failed: set[tuple[str, str]] = set()
@@ -177,12 +178,14 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         for (model, condition, metric), cell in record.grid.cells.items():
             key = (named[record.label, model], spelled[condition], metric)
             differing += _fill(cells.setdefault(key, Cell()), cell, group.common)
-        for (model, condition), counted in record.grid.pixels.items():
-            mine = pixels.setdefault((named[record.label, model], spelled[condition]), {})
-            mine.update({case: count for case, count in counted.items() if case in group.common and case not in mine})
-        for (model, condition), summed in record.grid.classes.items():
-            sums = classes.setdefault((named[record.label, model], spelled[condition]), {})
-            sums.update({case: one for case, one in summed.items() if case in group.common and case not in sums})
+        for mine, theirs in (
+            (pixels, record.grid.pixels),
+            (classes, record.grid.classes),
+            (answers, record.grid.answers),
+        ):
+            for (model, condition), rows in theirs.items():
+                own = mine.setdefault((named[record.label, model], spelled[condition]), {})
+                own.update({case: row for case, row in rows.items() if case in group.common and case not in own})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
         for model, condition in _pairs_requested(record.grid):
             here = (named[record.label, model], spelled[condition])
@@ -204,6 +207,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         cells=cells,
         pixels=pixels,
         classes=classes,
+        answers=answers,
         signatures={metric: joined_signature(many) for metric, many in signatures.items()},
         by_model={key: joined_signature(many) for key, many in by_model.items()},
         failed=frozenset(failed),

@@ -93,7 +93,7 @@ class Grid:
     signatures: Mapping[str, Mapping[str, Any]]  # metric to the signature of its scores, as JSON has it
     # the same by (model, metric): what was soft has a threshold in it
     by_model: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    failed: frozenset[tuple[str, str]] = frozenset()  # (model, condition's name) under which a question failed
+    failed: frozenset[tuple[str, str]] = frozenset()  # (model, condition's name) under which a request failed
     # (model, condition's name) to the ids of the cases whose requests were never made
     waiting: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
@@ -210,7 +210,7 @@ def joined_signature(many: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def questions(grid: Grid) -> tuple[int, int, int]:
+def request_counts(grid: Grid) -> tuple[int, int, int]:
     """How many requests were made, failed, and have no defined score."""
     requested = failed = undefined = 0
     for model in grid.models:

@@ -22,7 +22,7 @@ from auscult.suites.core import tables as shown
 from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import part_name
 from auscult.suites.core.finish import write_run
-from auscult.suites.core.grid import Grid, questions
+from auscult.suites.core.grid import Grid, request_counts
 from auscult.suites.core.measures import Ranks, correlations_over, numbers_of, rankings_of, unranked
 from auscult.suites.core.numbers import GridColumns, Number, number_text, percent
 from auscult.suites.core.results import FILE as SCORES
@@ -31,7 +31,7 @@ from auscult.suites.core.tables import Index
 from auscult.suites.registered import SuiteRun
 
 SPLITS: Final = ("seen", "unseen")
-FAILED: Final = "Failed questions are in no number; cells.csv counts them, and the cases, for every number."
+FAILED: Final = "Failed requests are in no number; cells.csv counts them, and the cases, for every number."
 _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 
@@ -197,10 +197,10 @@ def answers_table(
         for model, answer in answers.items()
     ]
     return Table(
-        title="What became of the questions",
+        title="Requests",
         header=("model", "asked", "answered", "failed", *(("not yet asked",) if more else ()), *_OF_TIME),
         rows=tuple(rows),
-        note="A question is a case under a condition; a failed one is in no mean. Times are medians per frame on this "
+        note="A request is a case under a condition; a failed one is in no mean. Times are medians per frame on this "
         "machine: the model alone, reading and perturbing its input, and what adapter and storing add.",
     )
 
@@ -265,7 +265,7 @@ def summary_of(
     requested = sum(answer.requested for answer in answers.values())
     failed = sum(answer.failed for answer in answers.values())
     lost = unlisted * len(answers)
-    _, _, undefined = questions(grid)
+    _, _, undefined = request_counts(grid)
     return Summary(
         command=command,
         n=requested + lost,

@@ -112,7 +112,7 @@ def unasked_remarks(model: ModelSpec, requests: Iterable[Request]) -> Iterator[d
         names = ", ".join(extra[:3]) + (", ..." if len(extra) > 3 else "")
         remark = ErrorRecord(
             stage="frames",
-            error=f"{model.name}: {counted(len(extra), 'file')} that no question asks for: {names}",
+            error=f"{model.name}: {counted(len(extra), 'file')} that no request asks for: {names}",
             expected="<condition>/<case>/<frame>.png, as in cases.jsonl and requests.jsonl",
             path=model.target,
         )

@@ -147,7 +147,7 @@ def _cost(requests: Sequence[ResultKey]) -> str:
         for model, under in by_model.items()
     )
     cases = list(dict.fromkeys(case for _, _, case in requests))
-    return f"{counted(len(requests), 'question')} about {few(cases)}: {whom}"
+    return f"{counted(len(requests), 'request')} about {few(cases)}: {whom}"
 
 
 def few(names: Sequence[str]) -> str:

@@ -433,7 +433,7 @@ def waiting_notes(grid: Grid) -> list[str]:
         named = few([f"{condition.label} {condition.level}" for condition in out])
         kept_out = f" Until then its answers under {named} are in no table." if out else ""
         found.append(
-            f"{model}: {counted(number, 'question')} of an earlier command about {about} "
+            f"{model}: {counted(number, 'request')} of an earlier command about {about} "
             f"{'was' if number == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
             f"they are no failures and in no number; repeat {_again(mine)}.{kept_out}"
         )

@@ -370,7 +370,7 @@ def _unreadable(why: ErrorRecord) -> InputError:
     return InputError(
         f"the first mask, which says which object is meant, cannot be read: {why.error}",
         expected=why.expected,
-        hint="put the mask in its place; a later one would be another question",
+        hint="put the mask in its place; a later one would be another request",
         path=why.path,
     )
 

@@ -1,0 +1,291 @@
+"""A run of AVI-Bench from end to end, on a tree in the release's form whose media have no content."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auscult.errors import UsageError
+from auscult.record.folder import read_manifest
+from auscult.record.manifest import argument
+from auscult.report.tables import Table
+from auscult.score.tasks import TASKS
+from auscult.suites.avi import SUITE
+from auscult.suites.core.compare import write_comparison
+from auscult.suites.core.records import ModelSuite, score_record, suite_of
+from auscult.suites.registered import Suite, SuiteRun, options_of
+from avi_release import SMALL, make_release
+
+MODELS = '''
+import json
+from pathlib import Path
+
+from auscult.models.omni import CountedText, Unreachable
+
+
+def note(question, sounds, images, video):
+    with open(__file__ + ".calls", "a") as file:
+        row = [question, len(images), len(sounds), video is not None, Path(sounds[0]).parts[-3:] if sounds else None]
+        file.write(json.dumps(row) + "\\n")
+
+
+def second(question, *, images, sounds, video):
+    """The second option; no answer where the text is long; an error about one file."""
+    note(question, sounds, images, video)
+    if sounds and Path(sounds[0]).match("*/AMIC/input/wavs/00001.wav"):
+        raise RuntimeError("I heard enough")
+    for line in question.splitlines():
+        if line.startswith("Choose from: "):
+            words = line.removeprefix("Choose from: ").rstrip(".").split(", ")
+            return words[1] if "colour" not in question else "I could not say."
+    return "one"
+
+
+class Boxes:
+    """Gives the true boxes of AVL in another convention."""
+
+    boxes = "yxyx thousandths"
+
+    def answer(self, question, *, images, sounds, video):
+        number = int(Path(images[0]).stem)
+        return json.dumps({"dog_1": [20 / .48, 10 / .64, 220 / .48, (110 + number % 50) / .64],
+                           "dog_2": [20 / .48, 300 / .64, 220 / .48, 400 / .64]})
+
+
+class Waits:
+    """Asked from threads; unreachable where a file says so."""
+
+    connections = 4
+
+    def answer(self, question, *, images, sounds, video):
+        note(question, sounds, images, video)
+        if Path(__file__ + ".down").exists():
+            raise Unreachable("nobody answers", hint="start it")
+        return CountedText("yes", {"tokens_out": 1})
+
+
+def number(question, *, images, sounds, video):
+    return 3
+'''
+PROGRAM = """
+import json, sys
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["video"] is None:
+        print(json.dumps({"id": asked["id"], "error": "no video"}), flush=True)
+    else:
+        print(json.dumps({"id": asked["id"], "reply": "No, I think."}), flush=True)
+"""
+QUICK = ("AVM", "AVH")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    make_release(tmp_path / "release")
+    (tmp_path / "mine.py").write_text(MODELS)
+    return tmp_path
+
+
+def run(home: Path, *models: str, **more: Any) -> SuiteRun:
+    words = {"data": home / "release", "out": home / "out", "models": models, "workers": 0, **more}
+    return SUITE.run(options_of(SUITE, words))
+
+
+def mine(home: Path, name: str) -> str:
+    return f"{home / 'mine.py'}:{name}"
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+
+def cells(made: SuiteRun, **wanted: str) -> dict[str, dict[str, Any]]:
+    """Numbers by metric."""
+    rows = json.loads((made.out / "cells.json").read_text())
+    asked = {"measure": "level", "group": "clean", **wanted}
+    return {row["metric"]: row for row in rows if asked.items() <= row.items()}
+
+
+def column(table: Table, name: str, of: Mapping[str, str]) -> str:
+    at = {title: table.header.index(title) for title in (name, *of)}
+    (found,) = [row[at[name]] for row in table.rows if all(row[at[key]] == value for key, value in of.items())]
+    return found
+
+
+def test_reference_answerers_tell_what_a_score_means(home: Path) -> None:
+    assert isinstance(SUITE, Suite)
+    assert isinstance(SUITE, ModelSuite)
+    made = run(home, "ideal", "noisy:0.5")
+    assert (made.summary.failed, made.summary.n) == (0, 5 * sum(SMALL.values()))
+    ideal = cells(made, model="reference.ideal.v1")
+    for name in TASKS:
+        assert ideal[name]["value"] == (None if name == "AVC" else 1.0), name
+    assert ideal["perception"]["value"] == ideal["reasoning"]["value"] == ideal["sensation"]["value"] == 1.0
+    assert ideal["level_1"]["value"] is None, "AVC has no score without sentence models"
+    noisy, random = (cells(made, model=name) for name in ("reference.noisy.v1:0.5", "reference.random.v1"))
+    assert 0 < random["reasoning"]["value"] < noisy["reasoning"]["value"] < 1
+    names = {path.relative_to(made.out).as_posix() for path in made.out.rglob("*") if path.is_file()}
+    assert {"report.html", "cells.csv", "tables/general_levels.tex", "tables/confirmed.csv", "cases.jsonl"} <= names
+    assert [table.title for table in made.shown][:2] == ["Stages and levels", "Tasks"]
+    page = (made.out / "report.html").read_text()
+    assert "not comparable with the paper" in page
+    sent = {row["id"]: row["question"] for row in lines(made.out / "cases.jsonl")}
+    assert sent["AVM/0000/00000"].endswith("Choose from: yes, no, not sure.\nDoes what is heard match what is seen?")
+
+
+def test_failed_unparsed_and_wrong_are_three_things(home: Path) -> None:
+    made = run(home, mine(home, "second"), tasks=("AMIC", "VSQA", "AVQA"))
+    found = cells(made, model="mine.second")
+    assert {name: (found["AMIC"][name]) for name in ("n", "failed", "unparsed")} == {"n": 3, "failed": 1, "unparsed": 3}
+    table = made.tables["unparsed"]
+    colour = {"model": "mine.second", "task": "VSQA"}
+    assert [column(table, name, colour) for name in ("samples", "failed", "unparsed", "unparsed %")] == [
+        "4", "0", "2", "50.0"
+    ]  # fmt: skip
+    assert (column(table, "as wrong", colour), column(table, "left out", colour)) == ("0.0", "0.0")
+    (error,) = lines(made.out / "errors.jsonl")
+    assert "I heard enough" in error["error"]
+    skipped = run(home, mine(home, "second"), tasks=("AMIC", "VSQA", "AVQA"), unparsed="skip")
+    assert (cells(skipped, model="mine.second")["AMIC"]["value"], found["AMIC"]["value"]) == (None, 0.0)
+    asked = len(lines(home / "mine.py.calls"))
+    assert asked == len({row["id"] for row in lines(made.out / "cases.jsonl")}) + 1, "the failed one is tried again"
+
+
+def test_a_wrong_confirmation_makes_a_right_answer_wrong(home: Path) -> None:
+    made = run(home, "ideal", mine(home, "second"), tasks=("ASQA", "VSQA", "AVSQA"))
+    table = made.tables["confirmed"]
+    ideal, second = ({"model": name} for name in ("reference.ideal.v1", "mine.second"))
+    assert (column(table, "VSQA w/", ideal), column(table, "VSQA w/o", ideal)) == ("100.0", "100.0")
+    assert column(table, "ASQA w/o", second) == "50.0", "of two questions the second option is right once"
+    assert column(table, "ASQA w/", second) == "0.0", "it says no to the question if anything is heard"
+
+
+def test_nothing_is_asked_twice_and_a_record_is_scored_without_models(home: Path) -> None:
+    first = run(home, mine(home, "second"), tasks=QUICK)
+    asked = len(lines(home / "mine.py.calls"))
+    assert asked == 8
+    again = run(home, mine(home, "second"), tasks=QUICK, variant="AVI-Bench", reading="equation")
+    assert len(lines(home / "mine.py.calls")) == asked
+    assert argument(read_manifest(home / "out"), "variant") == "AVI-Bench"
+    (home / "mine.py").unlink()
+    scored = score_record(again.out, SUITE)
+    assert scored.tables["general_tasks"] == again.tables["general_tasks"]
+    assert scored.summary.metrics == again.summary.metrics
+    assert suite_of("run avi", again.out) is not None
+    assert first.summary.n == again.summary.n
+
+
+def test_without_a_sense_only_those_are_asked_that_lose_something(home: Path) -> None:
+    made = run(home, mine(home, "second"), tasks=("ASQA", "VSQA", "AVL"), without=("sound", "picture"))
+    calls = lines(home / "mine.py.calls")
+    clean = sum(SMALL[name] for name in ("ASQA", "VSQA_I", "VSQA_V", "AVL"))
+    assert len(calls) == clean + (SMALL["ASQA"] + SMALL["AVL"]) + (SMALL["VSQA_I"] + SMALL["VSQA_V"] + SMALL["AVL"])
+    assert sum(not images and not sounds and not video for _, images, sounds, video, _ in calls) == 12
+    table = made.tables["without"]
+    assert {row[:3] for row in table.rows} == {
+        ("mine.second", "sound", "ASQA"), ("mine.second", "sound", "AVL"),
+        ("mine.second", "picture", "VSQA"), ("mine.second", "picture", "AVL"),
+    }  # fmt: skip
+    assert made.tables["table_7"].rows[0][:3] == ("mine.second", "1.1", "1.1"), "a class that is no box finds nothing"
+    assert len(lines(home / "mine.py.calls")) == len(calls)
+
+
+def test_boxes_are_read_in_the_convention_that_the_model_declares(home: Path) -> None:
+    made = run(home, mine(home, "Boxes"), tasks=("AVL",))
+    assert cells(made, model="mine.Boxes")["AVL"]["value"] == pytest.approx(1.0)
+    assert "boxes:yxyx thousandths" in cells(made, model="mine.Boxes")["AVL"]["signature"]
+    with pytest.raises(UsageError, match="boxes are given as"):
+        run(home, "ideal", boxes="corners")
+
+
+def stored(home: Path, name: str, replies: list[Any], *, folder: str = "AVM") -> Path:
+    path = home / name / "tasks" / f"{folder}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(replies))
+    return home / name
+
+
+def reply(number: int, said: object) -> dict[str, Any]:
+    return {"task": "AVM", "subtask": None, "id": f"{number:05d}", "predict": said}
+
+
+def test_replies_in_the_releases_form_are_scored_as_they_are(home: Path) -> None:
+    replies = [reply(0, "**Yes**"), reply(1, None), None, reply(7, "no")]
+    folder = stored(home, "gemini", replies)
+    person = stored(home, "anna", [reply(number, ("yes", "no")[number % 2]) for number in range(4)])
+    made = run(home, f"predictions:{folder}", f"human:{person}", tasks=("AVM",))
+    found = cells(made, model="predictions.gemini")["AVM"]
+    assert (found["value"], found["n"], found["failed"]) == (1.0, 1, 3), "null, missing and another sample's are failed"
+    said = " ".join(row["error"] for row in lines(made.out / "errors.jsonl"))
+    assert "there is no reply at position 1" in said
+    assert "position 3 holds the reply to '00007', not to '00003'" in said
+    table = made.tables["human"]
+    assert table.header == ("stage", "task", "predictions.gemini", "human:anna")
+    assert column(table, "human:anna", {"task": "AVM"}).startswith("100.0")
+
+
+def test_a_program_and_a_function_that_gives_no_text(home: Path) -> None:
+    (home / "program.py").write_text(PROGRAM)
+    program = f"cmd:{sys.executable} {home / 'program.py'}"
+    made = run(home, program, mine(home, "number"), tasks=("AVM", "ASQA"))
+    found = cells(made, model="command.program")
+    assert (found["AVM"]["value"], found["AVM"]["failed"], found["ASQA"]["failed"]) == (0.5, 0, 2)
+    assert cells(made, model="mine.number")["AVM"]["failed"] == 4
+    assert any("the model gave int" in row["error"] for row in lines(made.out / "errors.jsonl"))
+
+
+def test_a_model_that_nobody_reaches_ends_the_run_which_goes_on_later(home: Path) -> None:
+    (home / "mine.py.down").touch()
+    made = run(home, mine(home, "Waits"))
+    calls = len(lines(home / "mine.py.calls"))
+    assert 12 <= calls <= 20, "three times its connections, and what was under way"
+    assert made.summary.failed >= 12
+    assert any("left after 12 requests in a row reached nothing: nobody answers" in row["error"]
+               for row in lines(made.out / "errors.jsonl"))  # fmt: skip
+    (home / "mine.py.down").unlink()
+    again = run(home, mine(home, "Waits"))
+    assert again.summary.failed == 0
+    assert len(lines(home / "mine.py.calls")) == calls + sum(SMALL.values())
+    rows = [row for row in lines(again.out / "predictions.jsonl") if row["model"] == "mine.Waits"]
+    assert len(rows) == len({row["key"] for row in rows}) == sum(SMALL.values())
+    assert all(row["usage"] == {"tokens_out": 1} for row in rows)
+
+
+def test_two_records_are_compared_as_one_run_of_both(home: Path) -> None:
+    both = run(home, "noisy:0.9", mine(home, "second"), tasks=QUICK)
+    parts = [run(home, name, tasks=QUICK, out=home / at).out
+             for at, name in (("a", "noisy:0.9"), ("b", mine(home, "second")))]  # fmt: skip
+    found = write_comparison(parts, SUITE, home / "compared")
+    pair = "reference.noisy.v1:0.9 - mine.second"
+    table = both.tables["differences"]
+    row = {"task, stage, level": "AVM"}
+    assert column(found.tables["differences"], pair, row).rstrip(" *") == column(table, pair, row).rstrip(" *")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"unparsed": "guess"}, "--unparsed is 'guess'"),
+        ({"variant": "paper+best"}, "--variant names"),
+        ({"reading": "mean"}, "--reading is 'mean'"),
+        ({"without": ("smell",)}, "--without is 'smell'"),
+        ({"tasks": ("AMICS",)}, "there is no task 'AMICS'"),
+        ({"models": ()}, "no model was named"),
+        ({"models": ("noisy",)}, "'noisy' is written otherwise"),
+        ({"models": ("noisy:2",)}, "the accuracy '2' is none"),
+        ({"models": ("ideal:2",)}, "'ideal:2' is written otherwise"),
+        ({"models": ("flow",)}, "answers no questions in text"),
+        ({"models": ("nobody",)}, "there is no model 'nobody'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_written(home: Path, more: Any, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        run(home, **{"models": ("ideal",), **more})
+    assert said in str(refused.value)
+    assert not (home / "out").exists()
