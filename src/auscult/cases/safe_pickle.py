@@ -118,7 +118,9 @@ def parse_pickle(data: bytes, *, path: Path, limits: PickleLimits = DEFAULT_LIMI
             value = _PlainUnpickler(file, most=max(_LEAST_BYTES, limits.max_growth * len(data))).load()
             _check_shape(value, path, limits)
         except _BROKEN as error:
-            message = f"before byte {file.tell()}: {str(error) or 'out of memory'}"
+            ended = file.tell() == len(data) and not data.endswith(b".")
+            said = "the file ends in the middle of a value" if ended else str(error) or "out of memory"
+            message = f"before byte {file.tell()}: {said}"
             raise InputError(message, expected=_EXPECTED, hint=_HINT, path=path) from error
     return value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,15 @@ def test_one_bad_ref_costs_itself(tmp_path: Path, options: ListOptions) -> None:
     assert all(record.path and record.expected for _, record in listing.errors)
 
 
+def test_one_bad_sentence_costs_itself(tmp_path: Path, options: ListOptions) -> None:
+    said = [sentence(0, " "), "x", sentence(2, "good"), {**sentence(3, "odd id"), "sent_id": "3"}]
+    refs = [{**ref(1, 11, "train"), "sentences": said}]
+    listing = list_instances(release(tmp_path / "refcoco", refs), options)
+    assert [one.query.text for one in listing.instances] == ["good"]
+    told = [record.error.split(":")[0] for _, record in listing.errors]
+    assert told == ["ref 1, sentence 1", "ref 1, sentence 2", "ref 1, sentence 4"]
+
+
 def test_which_refs_of_several(tmp_path: Path, options: ListOptions) -> None:
     folder = release(tmp_path / "refcocog", name="refs(google).p")
     release(folder, REFS[1:], name="refs(umd).p")
@@ -180,7 +190,15 @@ def test_what_cannot_be_read_at_all(tmp_path: Path, options: ListOptions) -> Non
     (folder / "refs(unc).p").write_bytes(pickle.dumps({"refs": 1}))
     with pytest.raises(NothingToDo, match="an object"):
         list_instances(folder, options)
+    (folder / "refs(unc).p").write_bytes(pickle.dumps(REFS, protocol=2)[:200])
+    with pytest.raises(NothingToDo, match="in the middle"):
+        list_instances(folder, options)
     release(folder)
+    (folder / "instances.json").rename(tmp_path / "elsewhere.json")
+    assert list_instances(folder, replace(options, instances=tmp_path / "elsewhere.json")).instances
+    with pytest.raises(NothingToDo, match="does not exist") as caught:
+        list_instances(folder, options)
+    assert caught.value.path == str(folder / "instances.json")
     (folder / "instances.json").write_text("[]")
     with pytest.raises(NothingToDo, match="a list"):
         list_instances(folder, options)

@@ -137,12 +137,12 @@ class _RefCoco(ListedPart):
         seen: set[int] = set()
         for number, row in enumerate(rows, start=1):
             with self.problems.skipping(self.file, key=f"ref {number}"):
-                ref = _ref(row)
+                ref = self._ref(row, number)
                 if ref.id in seen:
                     raise InputError(
                         f"the ref_id {ref.id} is used twice", expected="ids that are unique", hint="drop one of the two"
                     )
-                if self._usable(ref.annotation):
+                if ref.sentences and self._usable(ref.annotation):
                     seen.add(ref.id)
                     self.refs.append(ref)
         for error in self._missing.values():
@@ -156,6 +156,20 @@ class _RefCoco(ListedPart):
         if self._crowds:
             left_out = f"{counted(self._crowds, 'ref')} to a crowd region left out"
             self.notes.append(f"{left_out}: a crowd is no single object")
+
+    def _ref(self, row: object, number: int) -> _Ref:
+        """A ref with the sentences that can be used; one that cannot costs itself."""
+        if not isinstance(row, dict):
+            raise InputError(f"it is {fields.kind(row)}", expected="an object with ref_id, ann_id and sentences")
+        given = row.get("sentences")
+        if not isinstance(given, list | tuple) or not given:
+            raise InputError("there are no 'sentences'", expected="a list of objects with sent_id and sent")
+        name, annotation, split = _whole(row, "ref_id"), _whole(row, "ann_id"), fields.text(row, "split") or ""
+        sentences = []
+        for at, one in enumerate(given, start=1):
+            with self.problems.skipping(self.file, key=f"ref {number}, sentence {at}"):
+                sentences.append(_sentence(one))
+        return _Ref(id=name, annotation=annotation, split=split, sentences=tuple(sentences))
 
     def _usable(self, annotation: int) -> bool:
         """Whether an annotation has a picture; False for crowds and missing pictures, each reported once."""
@@ -248,10 +262,10 @@ class RefCocoDataset(ReferringLayout):
     unused_options = ("frames", "masks")
 
     def matches(self, source: Path) -> bool:
-        """Whether it is a file ``refs(...).p``, or a folder with one and its instances."""
+        """Whether it is a file ``refs(...).p``, or a folder with one."""
         if _REFS.match(source.name) is not None and is_file(source):
             return True
-        return is_file(source / _INSTANCES) and bool(_refs_files(source))
+        return bool(_refs_files(source))
 
     def references(self, source: Path, options: ListOptions, *, split: str = "") -> ReferenceListing:
         """Every ref with all its sentences; the pictures may be missing where --images is not given."""
@@ -285,20 +299,6 @@ def _refs_files(folder: Path) -> list[Path]:
     found = {match[1]: folder / name for name in file_names(folder) if (match := _REFS.match(name))}
     order = [*(name for name in _FIRST if name in found), *sorted(found.keys() - set(_FIRST))]
     return [found[name] for name in order]
-
-
-def _ref(row: object) -> _Ref:
-    if not isinstance(row, dict):
-        raise InputError(f"it is {fields.kind(row)}", expected="an object with ref_id, ann_id and sentences")
-    sentences = row.get("sentences")
-    if not isinstance(sentences, list | tuple) or not sentences:
-        raise InputError("there are no 'sentences'", expected="a list of objects with sent_id and sent")
-    return _Ref(
-        id=_whole(row, "ref_id"),
-        annotation=_whole(row, "ann_id"),
-        split=fields.text(row, "split") or "",
-        sentences=tuple(map(_sentence, sentences)),
-    )
 
 
 def _sentence(row: object) -> _Sentence:
