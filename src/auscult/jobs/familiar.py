@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from auscult.cases.layouts.avibench import DATA, data_json, task_folder
 from auscult.errors import ErrorRecord, Mismatch
-from auscult.jobs.familiar_chance import chance_of
+from auscult.jobs.familiar_chance import Networks, captions_table, chance_of
 from auscult.jobs.options import FamiliarOptions
 from auscult.jobs.runner import (
     ERRORS,
@@ -80,7 +80,7 @@ class MakeAvi(Verb[SampleTask, tuple[Summary, list[Table]]]):
 
     doing = "making samples"
     stage = "make"
-    growing = frozenset({"count"})
+    growing = frozenset({"count", "sentences", "fluency"})
     once = (SAMPLES,)
     options: FamiliarOptions
 
@@ -90,6 +90,7 @@ class MakeAvi(Verb[SampleTask, tuple[Summary, list[Table]]]):
 
         load_av()  # videos need it; without it nothing is begun
         self._material, self._left_out = (Material(), ()) if options.data is None else open_material(options.data)
+        self._networks = _networks(options)
         self._kinds = {folder: kinds_of(folder, self._material) for folder in FOLDERS}
 
     def manifest(self) -> dict[str, Any]:
@@ -132,7 +133,8 @@ class MakeAvi(Verb[SampleTask, tuple[Summary, list[Table]]]):
             run.write_bytes(f"{task_folder(FOLDERS[folder], folder)}/{DATA}", data_json(entries))
         failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
         summary = Summary(command="make avi", n=len(list(self._wanted())), ok=len(made), failed=len(failed))
-        return finish_tables(run, summary, {"tasks": tasks_table(tasks)})
+        captions = captions_table(tasks["AVC"], self._networks)
+        return finish_tables(run, summary, {"tasks": tasks_table(tasks), "captions": captions})
 
     def _wanted(self) -> Iterator[SampleTask]:
         """A task's types take turns, so that a larger count adds samples and changes none."""
@@ -140,6 +142,16 @@ class MakeAvi(Verb[SampleTask, tuple[Summary, list[Table]]]):
             for number in range(self.options.count):
                 turn, at = divmod(number, len(kinds))
                 yield SampleTask(kinds[at].name, turn)
+
+
+def _networks(options: FamiliarOptions) -> Networks:
+    """What compares captions; loaded before anything is made, so that a wrong folder is known at once."""
+    if options.sentences is None and options.fluency is None:
+        return Networks()
+    from auscult.nets.hf_sentences import load_fluency, load_sentences
+
+    sentences = None if options.sentences is None else load_sentences(options.sentences)
+    return Networks(sentences, None if options.fluency is None else load_fluency(options.fluency))
 
 
 def tasks_table(tasks: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
@@ -154,5 +166,5 @@ def tasks_table(tasks: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
         header=("task", "samples", "types", "random", "constant"),
         rows=tuple(rows),
         note="random, constant: what answers without a look score on these samples, in percent; "
-        "the constant answer is the best for each type. AVC needs a sentence encoder",
+        "the constant answer is the best for each type",
     )

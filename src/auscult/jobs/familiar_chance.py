@@ -9,17 +9,22 @@ true, with its commonest count; the whole picture for every class; the middle of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
 from auscult.outcome import Undefined
+from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.answers import AnswerScore
 from auscult.score.boxes import FourNumbers, FrameBoxes, NamedBox, SoundingBoxes, avl, avlg, from_xywh
 from auscult.score.counts import amic, vmic
 from auscult.score.retrieval import retrieval
+from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, sbert
+from auscult.score.text.words import cider_d, meteor, rouge_l
 
 Entries: TypeAlias = Sequence[Mapping[str, Any]]
 
@@ -33,6 +38,47 @@ _WHOLE: Final[FourNumbers] = (0.0, 0.0, 1.0, 1.0)
 _MIDDLE: Final[FourNumbers] = (0.3, 0.25, 0.7, 0.75)
 _MOST_CLASSES: Final = 4
 _MOST_TIMES: Final = 5
+
+
+def captions_table(entries: Entries, networks: Networks) -> Table:
+    """What captions score beside each other: one of a clip's references against its others, and against another clip's.
+
+    The second is the floor: a caption that is well formed and has nothing to do with the clip.
+    """
+    truths = [tuple(_truth(entry)) for entry in entries]
+    shifted = [*truths[1:], *truths[:1]]
+    pairs = ([one[0] for one in truths], [one[1:] for one in truths]), ([one[0] for one in truths], shifted)
+    rows = []
+    for name, score in _caption_scores(networks).items():
+        own, other = (_value(score(*pair)) for pair in pairs)
+        rows.append((name, f"{100 * own:.1f}", f"{100 * other:.1f}"))
+    return Table(
+        title="AVC: references as captions",
+        header=("score", "of the clip", "of another clip"),
+        rows=tuple(rows),
+        note="in percent; the second is the floor that chance gives. FENSE needs --sentences and --fluency",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Networks:
+    """Loaded networks that compare captions; None where there is none."""
+
+    sentences: SentenceEncoder | None = None
+    fluency: FluencyModel | None = None
+
+
+def _caption_scores(networks: Networks) -> dict[str, Callable[..., AnswerScore | Undefined]]:
+    scores: dict[str, Callable[..., AnswerScore | Undefined]] = {
+        "METEOR": meteor,
+        "ROUGE-L": rouge_l,
+        "CIDEr-D": cider_d,
+    }
+    if networks.sentences is not None:
+        scores["SBERT"] = partial(sbert, sentences=networks.sentences)
+        if networks.fluency is not None:
+            scores["FENSE"] = partial(fense, sentences=networks.sentences, fluency=networks.fluency)
+    return scores
 
 
 def chance_of(folder: str, entries: Entries) -> tuple[str, str]:

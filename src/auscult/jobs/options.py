@@ -452,12 +452,16 @@ class FamiliarOptions(RunOptions):
         count: Samples of each task; more than before adds to what is there.
         seed: The same seed makes the same material.
         data: Folder with recordings, photographs and COCO instances; half of some tasks is then made of them.
+        sentences: Folder of a sentence encoder, for the chance of captions (extra `clip`).
+        fluency: Folder of a fluency model, likewise.
         timeout_s: Seconds for one sample.
     """
 
     count: Annotated[int, Flag(least=1, most=10_000)] = 20
     seed: int = 0
     data: Path | None = None
+    sentences: Path | None = None
+    fluency: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
