@@ -87,10 +87,14 @@ def test_what_adds_up_has_no_interaction(order, step):
 
 
 @pytest.mark.parametrize(
-    "names", [[], ["a"], ["a1_b1", "a1_b2", "a2_b1"], ["a1_b1", "a2"], ["a1", "a2", "a3"], ["a1", "a1", "a2"]]
+    "names", [[], ["a"], ["a1_b1", "a1_b2", "a2_b1"], ["a1_b1", "a2"], ["a1", "a2"], ["a1_b1"] * 4]
 )
 def test_names_that_form_no_grid(names):
     with pytest.raises(InputError, match="form no grid"):
         grid_of(names)
-    with pytest.raises(InputError, match="runs of"):
-        rank_stability([dict.fromkeys(names, 1.0)])
+
+
+def test_runs_of_other_models_or_one_alone_are_no_runs():
+    for runs in ([], [{"a": 1.0, "b": 2.0}], [{"a": 1.0}] * 2, [{"a": 1.0, "b": 2.0}, {"a": 1.0, "c": 2.0}]):
+        with pytest.raises(InputError, match="runs of"):
+            rank_stability(runs)

@@ -8,7 +8,7 @@ from auscult.cli import show
 from auscult.cli.audit import show_record
 from auscult.cli.command import Shown, command
 from auscult.errors import UsageError
-from auscult.jobs.options import CompareOptions, LevelsOptions, ReportOptions, ScoreOptions
+from auscult.jobs.options import CompareOptions, EffectsOptions, LevelsOptions, ReportOptions, ScoreOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,6 +74,18 @@ def levels(options: LevelsOptions, shown: Shown) -> None:
 
     made = run_levels(options)
     show.result(made.summary, made.tables, shown, record=None, errors=made.errors, kept="")
+
+
+@command(EffectsOptions, shown=("json",))
+def effects(options: EffectsOptions, shown: Shown) -> None:
+    """Say what each part of composed models is worth, and whether other seeds change who is better."""
+    from auscult.jobs.effects import run_effects
+
+    made = run_effects(options)
+    if shown.json:
+        show.as_json(made.summary.as_json())
+    else:
+        show.tables(made.tables)
 
 
 @command(ReportOptions, shown=("json",))

@@ -518,6 +518,18 @@ class LevelsOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EffectsOptions:
+    """Whose parts and seeds to compare.
+
+    Attributes:
+        sources: Records of `auscult run avi`, or CSVs with a column model and columns of numbers; several are runs of
+            the same models with other seeds. Models named such as q1_a1_v1 form a grid.
+    """
+
+    sources: Annotated[tuple[Path, ...], Flag(metavar="DIR|FILE...", positional=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilterOptions:
     """What to pick.
 

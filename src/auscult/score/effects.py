@@ -53,7 +53,7 @@ def grid_of(names: Sequence[str]) -> Grid:
     """
     split = [name.split("_") for name in names]
     parts = len(split[0]) if split else 0
-    if not 1 <= parts <= _MOST_PARTS or any(len(one) != parts for one in split):
+    if not 2 <= parts <= _MOST_PARTS or any(len(one) != parts for one in split):
         raise InputError(f"the models {_listed(names)} form no grid", expected=_FORM)
     versions = [tuple(sorted({one[at] for one in split})) for at in range(parts)]
     wanted = ["_".join(one) for one in product(*versions)]

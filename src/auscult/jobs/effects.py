@@ -1,0 +1,195 @@
+"""``auscult effects``: what each part of composed models is worth, and whether other seeds change who is better.
+
+A source is a record of ``auscult run avi``, of which stages, levels and tasks are read from its cells, or a CSV with a
+column ``model`` and columns of numbers. Models whose names are all combinations of parts in two versions, such as
+``q1_a1_v1``, form a grid (AVI-Bench D.3). Several sources are runs of the same models with other seeds (E.3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from auscult.cases.fields import load, table_rows
+from auscult.cases.problems import required_file
+from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.jobs.options import EffectsOptions
+from auscult.record.reader import require_record
+from auscult.record.schema import Summary
+from auscult.report.tables import Table
+from auscult.score.effects import Grid, RankStability, effects, grid_of, rank_stability
+from auscult.score.levels import NAMES
+from auscult.score.tasks import TASKS
+
+CELLS: Final = "cells.json"
+_MAX_BYTES: Final = 64 << 20
+_FORM: Final = "a record of `auscult run avi`, or a CSV with the column model and columns of numbers"
+_REFERENCE: Final = "reference."
+_SHARES: Final = frozenset(NAMES) - {"modality_gap", "bottleneck"} | TASKS.keys()
+"""Numbers of a record that are shares and are shown as percent."""
+
+_Numbers: TypeAlias = dict[str, dict[str, float]]
+"""Metric to model to number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectsRun:
+    """Effects and stability as a summary and tables."""
+
+    summary: Summary
+    tables: tuple[Table, ...]
+
+
+def run_effects(options: EffectsOptions) -> EffectsRun:
+    """Read the sources, and compute effects where models form a grid, and stability where there are several sources.
+
+    Raises:
+        NothingToDo: A source cannot be read or has no number.
+        UsageError: The models of one source form no grid, or several sources have no two models in common.
+    """
+    sources = {label: _read(path) for label, path in zip(_labels(options.sources), options.sources, strict=True)}
+    grids = {label: grid for label, numbers in sources.items() if (grid := _grid(numbers)) is not None}
+    if not grids and len(sources) < 2:
+        models = sorted({model for row in next(iter(sources.values())).values() for model in row})
+        raise UsageError(
+            f"the models {', '.join(models)[:120]} form no grid", path=options.sources[0],
+            expected="all combinations of parts in two versions, named such as q1_a1_v1, or several sources",
+        )  # fmt: skip
+    worth = {label: _effects(sources[label], grid) for label, grid in grids.items()}
+    stable = _stability(list(sources.values())) if len(sources) > 1 else {}
+    if len(sources) > 1 and not stable:
+        raise UsageError("the sources have no two models and no number in common", expected="runs of the same models")
+    metrics = {
+        **{f"{label} {metric}": row for label, rows in worth.items() for metric, row in rows.items()},
+        **{f"stability {metric}": asdict(found) for metric, found in stable.items()},
+    }
+    found = sum(len(rows) for rows in worth.values()) + len(stable)
+    return EffectsRun(
+        summary=Summary(command="effects", n=found, ok=found, failed=0, metrics=metrics),
+        tables=(
+            *(_effects_table(label, grids[label], rows, many=len(sources) > 1) for label, rows in worth.items()),
+            *([_stability_table(stable, list(sources))] if stable else []),
+        ),
+    )
+
+
+def _grid(numbers: _Numbers) -> Grid | None:
+    """The grid of the models that every number is there for; None where they form none."""
+    try:
+        return grid_of(sorted(set.intersection(*({*row} for row in numbers.values()))))
+    except InputError:
+        return None
+
+
+def _effects(numbers: _Numbers, grid: Grid) -> dict[str, dict[str, float]]:
+    return {
+        metric: {name: float(value) for name, value in effects(grid, row).items()} for metric, row in numbers.items()
+    }
+
+
+def _stability(sources: Sequence[_Numbers]) -> dict[str, RankStability]:
+    """By metric, of the models that every source has."""
+    found = {}
+    for metric in sources[0]:
+        rows = [one[metric] for one in sources if metric in one]
+        models = sorted(set.intersection(*({*row} for row in rows)))
+        if len(rows) == len(sources) and len(models) > 1:
+            found[metric] = rank_stability([{model: row[model] for model in models} for row in rows])
+    return found
+
+
+# --- reading ---
+
+
+def _labels(paths: Sequence[Path]) -> list[str]:
+    names = [path.resolve().name for path in paths]
+    return [name if names.count(name) == 1 else f"{name} {number}" for number, name in enumerate(names, start=1)]
+
+
+def _read(path: Path) -> _Numbers:
+    found = _of_record(path) if path.is_dir() else _of_csv(path)
+    if not found:
+        raise NothingToDo("it has no number of two models", path=path, expected=_FORM)
+    return found
+
+
+def _of_record(folder: Path) -> _Numbers:
+    """Tasks, stages and levels of the models of a record, as it was asked with both senses; references left out."""
+    require_record(folder)
+    path = folder / CELLS
+    if not path.is_file():
+        raise NothingToDo(f"there is no {CELLS}", path=folder, expected=_FORM, hint="let the run come to its end")
+    rows = load(path, max_bytes=_MAX_BYTES)
+    wanted = {*NAMES, *TASKS}
+    found: _Numbers = {}
+    for row in rows if isinstance(rows, list) else []:
+        if not isinstance(row, dict) or (row.get("measure"), row.get("level")) != ("level", "clean"):
+            continue
+        model, metric, value = str(row.get("model")), row.get("metric"), row.get("value")
+        if metric in wanted and isinstance(value, int | float) and not model.startswith(_REFERENCE):
+            found.setdefault(str(metric), {})[model] = (100.0 if metric in _SHARES else 1.0) * value
+    begin = {model.rpartition(".")[0] for models in found.values() for model in models}
+    if len(begin) == 1:  # of one file, or all cascades
+        found = {metric: {model.rpartition(".")[2]: one for model, one in row.items()} for metric, row in found.items()}
+    return {metric: row for metric, row in found.items() if len(row) > 1}
+
+
+def _of_csv(path: Path) -> _Numbers:
+    with required_file(path):
+        rows = list(table_rows(path, max_bytes=_MAX_BYTES, expected=_FORM))
+        header = [cell.strip() for cell in rows[0][1]] if rows else []
+        if "model" not in header or len(set(header)) < len(header):
+            raise InputError("there is no column model, or a column is there twice", expected=_FORM)
+        found: _Numbers = {name: {} for name in header if name != "model"}
+        for line, cells in rows[1:]:
+            if len(cells) != len(header):
+                raise InputError(f"the row has {len(cells)} cells", expected=f"{len(header)}, as the header", line=line)
+            row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+            model = row.pop("model")
+            for name, cell in row.items():
+                if model in found[name]:
+                    raise InputError(f"the model {model[:40]!r} is there twice", expected="each once", line=line)
+                found[name][model] = _number(name, cell, line)
+    return {name: row for name, row in found.items() if len(row) > 1}
+
+
+def _number(name: str, cell: str, line: int) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{name[:40]} is {cell[:40]!r}", expected="a finite number", line=line)
+    return value
+
+
+# --- tables ---
+
+
+def _effects_table(label: str, grid: Grid, rows: Mapping[str, Mapping[str, Any]], *, many: bool) -> Table:
+    versions = "; ".join(
+        f"{part}: {second} less {first}" for part, (first, second) in zip(grid.parts, grid.versions, strict=True)
+    )
+    names = list(next(iter(rows.values())))
+    return Table(
+        title="What each part is worth" + (f", {label}" if many else ""),
+        header=("of", *names),
+        rows=tuple((metric, *(f"{row[name]:+.2f}" for name in names)) for metric, row in rows.items()),
+        note=f"{versions}, over {len(grid.models)} models. A column of several parts is their interaction: half of by "
+        "how much the effect of one differs with the version of the other.",
+    )
+
+
+def _stability_table(found: Mapping[str, RankStability], labels: Sequence[str]) -> Table:
+    return Table(
+        title="Do other seeds change who is better?",
+        header=("of", "pairs of models", "in the same order", "most ranks moved", "largest change", "closest pair"),
+        rows=tuple(
+            (metric, str(one.pairs), str(one.kept), str(one.moved), f"{one.changed:.2f}", f"{one.closest:.2f}")
+            for metric, one in found.items()
+        ),
+        note=f"Runs: {', '.join(labels)}. Orders are safe where the largest change is well below the closest pair.",
+    )
