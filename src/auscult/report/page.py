@@ -70,6 +70,8 @@ class Example:
     shows: str = ""  # what is on the picture, for those who do not see it; empty for tint and true outline
     broad: bool = False  # whether the picture is a strip, which takes the whole width of the page
     file: str = ""  # the picture's name in the record; empty where it does not lie there yet
+    sound: bytes = b""  # WAV bytes of what is heard; empty for none
+    sound_file: str = ""  # the sound's name in the record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +190,7 @@ def render(page: Page) -> str:
     It has under 12 MB for 1,000 items with the pictures that ``page_of_audit`` keeps.
     """
     scripts = (_BOOT, _asset("report.js")) if page.overview else ()
+    heard = "media-src data:; " if any(one.sound for part in page.sections for one in part.examples) else ""
     allowed = "script-src " + " ".join(f"'sha256-{_digest(text)}'" for text in scripts) + "; " if scripts else ""
     return (
         _environment()
@@ -196,7 +199,7 @@ def render(page: Page) -> str:
             page=page,
             scripts=[Markup(text) for text in scripts],  # noqa: S704 - our own files
             style=Markup(_asset("report.css")),  # noqa: S704 - our own file
-            csp=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; {allowed}"
+            csp=f"default-src 'none'; img-src data:; {heard}style-src 'unsafe-inline'; {allowed}"
             "base-uri 'none'; form-action 'none'",
         )
     )
@@ -229,6 +232,7 @@ def _environment() -> Environment:
     environment.filters.update(
         drawn=_drawn,
         jpeg=_jpeg_link,
+        wav=_wav_link,
         address=_address,
         coded=_coded,
         counted="{:,}".format,
@@ -251,6 +255,10 @@ def _drawn(figure: Figure) -> Markup:
 
 def _jpeg_link(picture: bytes) -> Markup:
     return Markup("data:image/jpeg;base64,") + Markup(b64encode(picture).decode("ascii"))  # noqa: S704 - base64
+
+
+def _wav_link(sound: bytes) -> Markup:
+    return Markup("data:audio/wav;base64,") + Markup(b64encode(sound).decode("ascii"))  # noqa: S704 - base64
 
 
 def _address(path: str) -> str:

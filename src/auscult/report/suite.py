@@ -147,6 +147,7 @@ _MOST_LOST: Final = 20
 _MOST_ENTRIES: Final = 10_000
 _CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
 _JPEG: Final = b"\xff\xd8\xff"
+_WAV: Final = b"RIFF"
 _AGAIN: Final = "repeat the `auscult run` command that made the record: it asks nothing again and writes its page"
 
 _Read = TypeVar("_Read")
@@ -173,6 +174,7 @@ class _ExampleFile:
     id: str
     facts: _Pairs
     broad: bool
+    sound: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,6 +275,8 @@ class _Reader:
             facts=entry.facts,
             broad=entry.broad,
             file=entry.file,
+            sound=(self._of(entry.sound, _wav) if entry.sound else None) or b"",
+            sound_file=entry.sound,
         )
 
     def _links(self, pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -316,6 +320,12 @@ def _safe_texts(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _safe_texts(item) for key, item in value.items()}
     return [_safe_texts(item) for item in value] if isinstance(value, list) else value
+
+
+def _wav(data: bytes) -> bytes:
+    if not data.startswith(_WAV):
+        raise InputError("it is no WAV sound")
+    return data
 
 
 def _jpeg(data: bytes) -> bytes:
@@ -378,5 +388,6 @@ def _example_file(item: Example) -> _ExampleFile:
     if not item.file:
         raise OutputError(f"the page shows a picture that is not in the record: {item.title[:100]}")
     return _ExampleFile(
-        title=item.title, file=item.file, text=item.text, id=item.id, facts=item.facts, broad=item.broad
-    )
+        title=item.title, file=item.file, text=item.text, id=item.id, facts=item.facts, broad=item.broad,
+        sound=item.sound_file,
+    )  # fmt: skip

@@ -287,7 +287,7 @@ class _Reader:
         if answer.get("path") == UNREAD:
             return Undefined(str(answer.get("reason", "")), {"skip": True} if answer.get("skip") is True else {})
         if self.task.metric == "fense":
-            given = None if case in self.undefined else answer.get("fense")
+            given = None if case in self.undefined else answer.get("caption")
             return float(given) if isinstance(given, int | float) else None
         return answer_of(self.task.answer, answer.get("value"))
 
@@ -312,7 +312,9 @@ def _task_scores(
             asked=len(cases),
         )  # fmt: skip
     boxes = next((one.boxes for one in samples if one.boxes), "xyxy share")
-    score = task_score(task.metric, variant=how.variant, boxes=boxes)
+    captions = dict.fromkeys(str(answer["metric"]) for answer in reader.answers.values() if "metric" in answer)
+    caption = " and ".join(captions) or "fense"
+    score = task_score(task.metric, variant=how.variant, boxes=boxes, caption=caption)
     main, other = (score(predictions, truths, unparsed=way) for way in ways)
     return TaskScores(task=task, main=main, other=other, unconfirmed=None, clips=clips, asked=len(cases))
 

@@ -35,6 +35,7 @@ from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of
 from auscult.suites.avi.results import FLOOR, task_of
 from auscult.suites.avi.scoring import ScoreHow, Scorer, convention_of
 from auscult.suites.avi.senses import Left, what_is_left
+from auscult.suites.avi.worst import sample_sections
 from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.page import write_results
 from auscult.suites.core.requests import assign_unique_names
@@ -98,6 +99,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
             done,
             unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
             notes=(*listing.notes, *duplicates(listing.samples)),
+            pictures=sample_sections(runner, done),
         )
 
 
@@ -119,7 +121,19 @@ def _conditions(options: AviOptions) -> list[Condition]:
     if lost:
         raise UsageError(f"there is no task {lost[0][:40]!r}", expected=f"some of {', '.join(TASKS)}")
     convention_of(options.boxes)
+    _check_folders(options)
     return [NOTHING, *(WITHOUT[sense] for sense in dict.fromkeys(options.without))]
+
+
+def _check_folders(options: AviOptions) -> None:
+    """Refuse one of the two networks of captions without the other, and one that is not there."""
+    folders = {"--sentence-model": options.sentence_model, "--fluency-model": options.fluency_model}
+    given = {name: folder for name, folder in folders.items() if folder is not None}
+    for name, folder in given.items():
+        if not folder.is_dir():
+            raise UsageError(f"{name}: there is no such folder", path=folder, expected="a folder of weights")
+    if len(given) == 1:
+        raise UsageError(f"{next(iter(given))} alone scores no caption", expected=" and ".join(folders))
 
 
 def _limits(options: AviOptions) -> job.PredictOptions:

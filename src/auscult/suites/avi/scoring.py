@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
 
-from auscult.errors import InputError, UsageError
+from auscult.errors import UsageError
 from auscult.jobs.endpoints import wordings
 from auscult.models.omni import BOXES
 from auscult.outcome import Failed, Scored, Signature, Undefined
@@ -28,6 +27,7 @@ from auscult.score.replies import Read, read_reply
 from auscult.score.retrieval import retrieval
 from auscult.score.tasks import TaskMetric
 from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, never_below_0
+from auscult.score.text.words import meteor
 from auscult.suites.avi.cases import AviCase, Prepared, truth_of, truth_text
 from auscult.suites.core.runner import ToScore
 
@@ -50,6 +50,7 @@ _RULES: Final[Mapping[TaskMetric | str, frozenset[str]]] = {
 _ORDERS: Final = ("xyxy", "yxyx", "xywh")
 _UNITS: Final = ("share", "thousandths", "pixels")
 NO_SENTENCES: Final = "captions are scored with --sentence-model DIR and --fluency-model DIR, folders of weights"
+METEOR: Final = "meteor"
 
 
 class TaskScore(Protocol):
@@ -91,13 +92,15 @@ def convention_of(text: str) -> BoxConvention:
     return BoxConvention(order, unit)  # type: ignore[arg-type] # as checked
 
 
-def task_score(metric: TaskMetric, *, variant: str, boxes: str = BOXES, lists: bool = False) -> TaskScore:
-    """The score of a task by its metric; captions are scored with networks, sample by sample."""
+def task_score(
+    metric: TaskMetric, *, variant: str, boxes: str = BOXES, lists: bool = False, caption: str = "fense"
+) -> TaskScore:
+    """The score of a task by its metric; captions are scored sample by sample, by ``caption``."""
     how: dict[str, Any] = {"variant": variant_of(metric, variant)}
     located = how | {"convention": convention_of(boxes)}
     scores: dict[TaskMetric, TaskScore] = {
         "match": equal_lists if lists else full_match,
-        "fense": partial(caption_score, signature=Signature.of(metric="fense", **how)),
+        "fense": partial(caption_score, signature=Signature.of(metric=caption, **how)),
         "boxes": partial(avl, **located),
         "video iou": partial(avlg, **located),
         "retrieval": partial(retrieval, **how),
@@ -163,7 +166,7 @@ class Scorer:
             answer["boxes"] = boxes
         outcome = self._outcome(read, case, boxes)
         if isinstance(outcome, AnswerScore) and case.task.metric == "fense":
-            answer["fense"] = float(outcome.samples[0, 0])
+            answer |= {"caption": float(outcome.samples[0, 0]), "metric": outcome.signature.as_dict()["metric"]}
         about = {name: row[name] for name in ("key", "model", "condition")} | {"clip": case.clip, "truth": case.truth}
         shown = Scored(outcome.value, outcome.signature) if isinstance(outcome, AnswerScore) else outcome
         return [{**score_to_json(case.id, SCORE, shown), **about, "answer": answer}]
@@ -184,26 +187,25 @@ class Scorer:
         task, answer = case.task, read.answer if isinstance(read, Read) else Undefined(read.reason)
         truth = truth_of(task.answer, truth_text(case.sample.truth))
         if task.metric == "fense":
-            return self._caption(answer, truth)
+            return self._caption(answer, case, truth)
         lists = task.answer == "option list"
         score = task_score(task.metric, variant=self._how.variant, boxes=boxes, lists=lists)
         return score([answer], [truth], unparsed="wrong")
 
-    def _caption(self, answer: Any, truth: Sequence[str]) -> AnswerScore | Undefined:
+    def _caption(self, answer: Any, case: AviCase, truth: Sequence[str]) -> AnswerScore | Undefined:
+        """FENSE; on own data METEOR where its networks are not given, so that no task is without a score."""
         networks = self._networks()
-        if networks is None:
-            return Undefined(NO_SENTENCES)
-        sentences, fluency = networks
-        variant = variant_of("fense", self._how.variant)
-        return fense([answer], [truth], sentences=sentences, fluency=fluency, unparsed="wrong", variant=variant)
+        if networks is not None:
+            sentences, fluency = networks
+            variant = variant_of("fense", self._how.variant)
+            return fense([answer], [truth], sentences=sentences, fluency=fluency, unparsed="wrong", variant=variant)
+        return Undefined(NO_SENTENCES) if case.released else meteor([answer], [truth], unparsed="wrong")
 
 
 def _networks(how: ScoreHow) -> tuple[SentenceEncoder, FluencyModel] | None:
     """The sentence encoder and the fluency model; None where one is not given."""
     if how.sentence_model is None or how.fluency_model is None:
         return None
-    try:
-        nets = import_module("auscult.nets.hf_sentences")
-    except ImportError as error:
-        raise InputError(f"captions cannot be scored: {error}", expected="the extra hf") from error
-    return nets.load_sentences(how.sentence_model), nets.load_fluency(how.fluency_model)
+    from auscult.nets.hf_sentences import load_fluency, load_sentences  # torch, where it is asked for
+
+    return load_sentences(how.sentence_model), load_fluency(how.fluency_model)

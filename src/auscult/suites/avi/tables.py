@@ -9,8 +9,9 @@ from auscult.cases.ids import counted
 from auscult.report.tables import Table
 from auscult.score.answers import AnswerScore
 from auscult.score.tasks import STAGES, TASKS, of_stage
-from auscult.suites.avi.charts import ladder_chart
+from auscult.suites.avi.charts import ladder_chart, rank_map
 from auscult.suites.avi.results import AviBenchTask, AviNumber, AviResults, clean_models, tasks_there
+from auscult.suites.avi.scoring import METEOR
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.numbers import GridColumns, Number, number_text, percent, significant
 from auscult.suites.core.page import PagePart, SuiteResults
@@ -50,7 +51,8 @@ def results_with_tables(view: GridColumns, found: AviResults) -> SuiteResults:
     tables["differences"] = _differences(found)
     tables["human"] = _humans(found, level)
     models = [name for name in clean_models(found) if not view.grid.task.is_baseline(name)] or clean_models(found)
-    charts = [chart for chart in (ladder_chart(models, level),) if chart]
+    ranked = (*tasks_there(found), *STAGES, *LEVELS)
+    charts = [chart for chart in (ladder_chart(models, level), rank_map(clean_models(found), ranked, level)) if chart]
     return SuiteResults(
         view=view,
         numbers=found.numbers,
@@ -78,6 +80,14 @@ def origin_note(view: GridColumns) -> str:
     return OWN if own else RELEASED
 
 
+def caption_note(view: GridColumns) -> str:
+    """What AVC is scored by, where that is not FENSE; empty where it is."""
+    found = {str(one["metric"]) for rows in view.grid.answers.values() for one in rows.values() if "metric" in one}
+    if METEOR not in found:
+        return ""
+    return " AVC is METEOR: FENSE needs --sentence-model and --fluency-model; level 3 takes FENSE's chance from it."
+
+
 def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
     names = (*STAGES, *LEVELS)
     rows = [
@@ -91,7 +101,7 @@ def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
         header=("model", *STAGES, *_LEVEL_NAMES),
         rows=tuple(rows),
         note=f"Percent, with 95 % intervals over clips; n/a: a task that it needs has no score. Level 1 is the mean of "
-        f"{mean}, level 4 needs all fourteen tasks. {origin_note(view)}",
+        f"{mean}, level 4 needs all fourteen tasks.{caption_note(view)} {origin_note(view)}",
     )
 
 
@@ -106,7 +116,8 @@ def _tasks(view: GridColumns, found: AviResults, level: Numbers) -> Table:
         header=("stage", "task", "samples", *models),
         rows=tuple(rows),
         note="Percent, with 95 % intervals over clips, and how many samples failed, since a request did, where any "
-        f"did: these are in no number. Samples of sensation count with their confirmation. {origin_note(view)}",
+        f"did: these are in no number. Samples of sensation count with their confirmation.{caption_note(view)} "
+        f"{origin_note(view)}",
     )
 
 

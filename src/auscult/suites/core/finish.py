@@ -51,7 +51,8 @@ def write_run(
     write_page(run, page, tables)
     written = {f"tables/{name}{end}" for name in tables for end in _TABLE}
     written |= {f"figures/{figure.name}{end}" for figure in figures for end in _CHART}
-    remove_stale(run, written | {example.file for section in page.sections for example in section.examples})
+    shown = [example for section in page.sections for example in section.examples]
+    remove_stale(run, written | {example.file for example in shown} | {example.sound_file for example in shown})
     run.finish()
     return SuiteRun(out=run.path, summary=summary, tables=tables, shown=page.shown, remarks=remarks)
 

@@ -1,0 +1,201 @@
+"""Samples with their media: the worst answer to each task, and those that tell models apart.
+
+A picture is made of what was shown: the pictures, four frames of the video, or the spectrogram of the sound; the first
+sound can be heard on the page. Both are bounded, so that a page stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+
+from auscult.jobs.predict import FILE
+from auscult.media.frames import encode_jpeg, read_frame
+from auscult.media.sound import read_sound
+from auscult.media.video import count_frames, frames_numbered
+from auscult.media.wav import Sound, encode_wav
+from auscult.outcome import Failed
+from auscult.record.lines import read_lines
+from auscult.report.overlay import heated, shrunk
+from auscult.report.page import Example, Section
+from auscult.report.strip import evenly
+from auscult.score.tasks import TASKS
+from auscult.suites.avi.cases import AviCase, Prepared
+from auscult.suites.avi.scoring import SCORE
+from auscult.suites.core.conditions import CLEAN
+from auscult.suites.core.grid import Grid
+from auscult.suites.core.runner import Finished, SuiteRunner
+from auscult.types import Frame
+from auscult.work.pool import Task, run_tasks
+
+MOST_TELLING: Final = 8
+_PICTURES: Final = 4
+_TILE_PX: Final = 220
+_MOST_SOUND_S: Final = 6.0
+_MOST_RATE_HZ: Final = 16_000
+_MOST_CHARACTERS: Final = 240
+_BAND: Final = 512
+_FAR: Final = 0.3  # scores of two models that differ less do not tell them apart
+_FOLDER: Final = "figures/samples"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """A sample as it stands on the page."""
+
+    jpeg: bytes
+    wav: bytes
+
+
+def sample_sections(runner: SuiteRunner[AviCase, Prepared], done: Finished) -> list[Section]:
+    """Of the first model the worst sample of each task; of several the samples whose scores differ most."""
+    grid = done.grid
+    models = [name for name in grid.models if grid.known(name, CLEAN) and not grid.task.is_baseline(name)]
+    if not models:
+        return []
+    cases = {case.id: case for case in runner.cases if not case.confirms}
+    parts = [
+        ("worst", "Worst answers", f"The lowest score of {models[0]} in each task.", _worst(grid, models[0], cases))
+    ]
+    if len(models) > 1:
+        lead = "Where the scores of the models differ most, one sample a clip."
+        parts.append(("telling", "Samples that tell models apart", lead, _telling(grid, models, cases)))
+    wanted = {case.id: case for *_, chosen in parts for case in chosen}
+    shown, replies = _drawn(runner, wanted), _replies(runner, done, wanted=wanted, models=models)
+    found = []
+    for name, title, lead, chosen in parts:
+        there = [case for case in chosen if case.id in shown]
+        examples = [_example(case, shown[case.id], grid=grid, replies=replies.get(case.id, {})) for case in there]
+        if examples:
+            found.append(Section(name=name, title=title, lead=lead, examples=tuple(examples)))
+    return found
+
+
+def _worst(grid: Grid, model: str, cases: Mapping[str, AviCase]) -> list[AviCase]:
+    values = grid.cell(model, CLEAN, SCORE).values
+    found: dict[str, AviCase] = {}
+    for case in sorted((one for one in cases.values() if one.id in values), key=lambda one: (values[one.id], one.id)):
+        if values[case.id] < 1:
+            found.setdefault(case.task.name, case)
+    return [found[name] for name in TASKS if name in found]
+
+
+def _telling(grid: Grid, models: Sequence[str], cases: Mapping[str, AviCase]) -> list[AviCase]:
+    columns = [grid.cell(model, CLEAN, SCORE).values for model in models]
+    far = {
+        name: max(values) - min(values)
+        for name in cases
+        if len(values := [column[name] for column in columns if name in column]) > 1
+    }
+    by_clip: dict[str, AviCase] = {}
+    for name in sorted(far, key=lambda name: (-far[name], name)):
+        if far[name] >= _FAR:
+            by_clip.setdefault(cases[name].clip, cases[name])
+    return list(by_clip.values())[:MOST_TELLING]
+
+
+def _replies(
+    runner: SuiteRunner[AviCase, Prepared], done: Finished, *, models: Sequence[str], wanted: Mapping[str, AviCase]
+) -> dict[str, dict[str, str]]:
+    """What each model replied to the samples, by sample."""
+    found: dict[str, dict[str, str]] = {}
+    for row in read_lines(runner.run.path / FILE):
+        model, condition, case = done.requests.get(str(row["key"]), ("", "", ""))
+        if case in wanted and condition == CLEAN and model in models:
+            found.setdefault(case, {})[model] = str(row["reply"])[:_MOST_CHARACTERS]
+    return found
+
+
+def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: Grid) -> Example:
+    truth = str(case.about["truth"])[:_MOST_CHARACTERS]
+    said = []
+    for model, reply in replies.items():
+        score = grid.cell(model, CLEAN, SCORE).values.get(case.id)
+        said.append((model, f"{reply or 'nothing'} ({'no score' if score is None else f'{100 * score:.0f} %'})"))
+    file = f"{_FOLDER}/{case.digest[:16]}"
+    return Example(
+        title=f"{case.task.name} {case.sample.subtask}".strip(),
+        jpeg=shown.jpeg,
+        text=case.sample.text[:_MOST_CHARACTERS],
+        id=case.id,
+        facts=(("truth", truth), *said),
+        shows="what the sample shows or, of sounds alone, their spectrogram",
+        broad=True,
+        file=f"{file}.jpg",
+        sound=shown.wav,
+        sound_file=f"{file}.wav" if shown.wav else "",
+    )
+
+
+def _drawn(runner: SuiteRunner[AviCase, Prepared], wanted: Mapping[str, AviCase]) -> dict[str, _Shown]:
+    """Draw samples into the record; one whose media cannot be opened is left out, it is no failure of the run."""
+    found: dict[str, _Shown] = {}
+    tasks = [Task(name, case) for name, case in wanted.items()]
+    for result in run_tasks(_Drawer, tasks, workers=min(1, runner.how.workers), stage="figure"):
+        if isinstance(result.outcome, Failed):
+            continue
+        file = f"{_FOLDER}/{wanted[result.key].digest[:16]}"
+        runner.run.write_bytes(f"{file}.jpg", result.outcome.jpeg, durable=False)
+        if result.outcome.wav:
+            runner.run.write_bytes(f"{file}.wav", result.outcome.wav, durable=False)
+        found[result.key] = result.outcome
+    return found
+
+
+class _Drawer:
+    """Opens media in one process."""
+
+    def __call__(self, case: AviCase) -> _Shown:
+        """Its picture and the first of its sounds."""
+        sample = case.sample
+        sound = _sound(sample.sounds[0]) if sample.sounds else None
+        tiles = [_tile(frame) for frame in _frames(sample.images, sample.video)]
+        if not tiles and sound is not None:
+            tiles = [_spectrogram(sound)]
+        return _Shown(
+            jpeg=encode_jpeg(np.hstack(tiles), quality=80),
+            wav=b"" if sound is None else encode_wav(sound.samples, sound.rate_hz),
+        )
+
+
+def _frames(images: Sequence[Path], video: Path | None) -> Iterator[Frame]:
+    for number in evenly(len(images), _PICTURES):
+        yield read_frame(images[number])
+    if video is not None and not images:
+        for _, frame in frames_numbered(video, evenly(count_frames(video), _PICTURES)):
+            yield frame.frame
+
+
+def _tile(frame: Frame) -> Frame:
+    """A picture in a square."""
+    small = shrunk(frame, width_px=_TILE_PX) if frame.shape[1] > _TILE_PX else frame
+    side = min(1.0, _TILE_PX / small.shape[0])
+    if side < 1:
+        small = np.asarray(cv2.resize(small, None, fx=side, fy=side, interpolation=cv2.INTER_AREA), np.uint8)
+    tile = np.full((_TILE_PX, _TILE_PX, 3), 255, np.uint8)
+    top, left = ((_TILE_PX - length) // 2 for length in small.shape[:2])
+    tile[top : top + small.shape[0], left : left + small.shape[1]] = small
+    return tile
+
+
+def _sound(path: Path) -> Sound:
+    """The beginning of a sound, one channel, of few samples."""
+    sound = read_sound(path)
+    samples = sound.samples if sound.samples.ndim == 1 else sound.samples.mean(axis=0)
+    by = max(1, sound.rate_hz // _MOST_RATE_HZ)
+    short = samples[: round(_MOST_SOUND_S * sound.rate_hz)]
+    kept = short[: len(short) // by * by].reshape(-1, by).mean(axis=1)
+    return Sound(samples=kept.astype(np.float32), rate_hz=sound.rate_hz // by)
+
+
+def _spectrogram(sound: Sound) -> Frame:
+    samples = np.pad(sound.samples, (0, max(0, 2 * _BAND - len(sound.samples))))
+    windows = np.lib.stride_tricks.sliding_window_view(samples, _BAND)[:: _BAND // 4]
+    power = np.abs(np.fft.rfft(windows * np.hanning(_BAND), axis=1)) ** 2
+    levels = 10 * np.log10(power.T[::-1] + 1e-7)
+    return heated(np.zeros((_TILE_PX, 3 * _TILE_PX, 3), np.uint8), np.maximum(levels, levels.max() - 80))
