@@ -20,8 +20,7 @@ MODULES = (
     "negatives_speed",
     "vision_speed",
     "sound_speed",
-    "vision_parity",
-    "sound_parity",
+    "chat",
 )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from mqa_results import placed
+from marked_sections import placed
 
 from auscult.judge import DEFAULT_JUDGE
 from auscult.judge.cards import markdown

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mqa_results import placed
+from marked_sections import placed
 from stress_pages_text import contents, negative_page, page, picture_of
 
 from auscult import registry

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 import pytest
-from docs_pages import DOCS, ROOT
+from docs_pages import DOCS
 
 from auscult.media.frames import read_frame
 
@@ -14,14 +14,13 @@ MOST_BYTES = 75_000
 
 
 @pytest.fixture
-def tool(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+def tool() -> Any:
     return importlib.import_module("prise_sheets")
 
 
 def test_the_page_has_the_types_as_they_are(tool: Any) -> None:
     page = (DOCS / "prise.md").read_text(encoding="utf-8")
-    assert tool.with_table(page) == page, "run: python tools/prise_sheets.py"
+    assert tool.with_table(page) == page, "run: python tests/docs/prise_sheets.py"
 
 
 def test_contact_sheets_are_there_and_small() -> None:

@@ -1,6 +1,6 @@
 """Perturbations of sound agree with audiomentations where the same numbers are drawn, level by level.
 
-``bench.sound_parity`` says how each is compared, and what differs by choice.
+``sound_parity`` says how each is compared, and what differs by choice.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("soundfile", reason="the extra `video` is not installed")
 
 from bench.peers import PYTHON, Peers
-from bench.sound_parity import CLIPS, LEVELS, TYPES, Both, clips
+from sound_parity import CLIPS, LEVELS, TYPES, Both, clips
 
 pytestmark = pytest.mark.peer
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bench.peers import PYTHON, Peers
-from bench.vision_parity import FIXED, LEVELS, OTHERWISE, PHOTOGRAPHS, RANDOM, Picture, measured, photographs
+from vision_parity import FIXED, LEVELS, OTHERWISE, PHOTOGRAPHS, RANDOM, Picture, measured, photographs
 
 pytestmark = pytest.mark.peer
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from importlib import util
 from pathlib import Path
-from types import ModuleType
 
+import judge_parts
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -15,18 +14,6 @@ from auscult.cli.main import app as auscult
 from auscult.cli.run import run
 from auscult.suites.mqa.build import read_parts
 from auscult.train.split import FILE, PARTS, committed
-
-ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    spec = util.spec_from_file_location("judge_parts", ROOT / "tools" / "judge_parts.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def parsed(line: str) -> dict[str, object]:
@@ -37,10 +24,8 @@ def parsed(line: str) -> dict[str, object]:
     return dict(command.make_context("run", shlex.split(line)[2:]).params)
 
 
-def test_the_commands_ask_for_one_part_and_every_object(
-    tool: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert tool.main(["--data", str(tmp_path), "--part", "calibration", "--judge", "masks.compact.v1"]) == 0
+def test_the_commands_ask_for_one_part_and_every_object(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert judge_parts.main(["--data", str(tmp_path), "--part", "calibration", "--judge", "masks.compact.v1"]) == 0
     coco, davis = (parsed(line) for line in capsys.readouterr().out.splitlines())
     for given in (coco, davis):
         assert given["splits_file"] == FILE
@@ -58,10 +43,8 @@ def test_the_committed_split_is_read_as_it_stands() -> None:
     assert parts == {name: part for source in committed().values() for part in PARTS for name in source[part]}
 
 
-def test_the_data_has_every_name_of_the_test_part(
-    tool: ModuleType, data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert tool.main(["--data", str(data), "--check"]) == 0
+def test_the_data_has_every_name_of_the_test_part(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert judge_parts.main(["--data", str(data), "--check"]) == 0
     assert "crowd regions left out" in capsys.readouterr().out
 
 

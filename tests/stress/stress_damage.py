@@ -1,8 +1,8 @@
 """Measure how much each perturbation damages real photographs, sounds, sentences: the tables of docs/stress-damage.md.
 
-    AUSCULT_DATA=DIR python tools/stress_damage.py               every room, onto the page
-    AUSCULT_DATA=DIR python tools/stress_damage.py vision        one room
-    AUSCULT_DATA=DIR python tools/stress_damage.py --check       whether the page is as measured; exit 1 if not
+    AUSCULT_DATA=DIR PYTHONPATH=tools python tests/stress/stress_damage.py            every room, onto the page
+    AUSCULT_DATA=DIR PYTHONPATH=tools python tests/stress/stress_damage.py vision     one room
+    AUSCULT_DATA=DIR PYTHONPATH=tools python tests/stress/stress_damage.py --check    exit 1 if the page is stale
 
 Medians over the same items, with the same draws at every level. The page holds numbers only, nothing of the data.
 """
@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 
 import cv2
 import numpy as np
-from mqa_results import placed
+from marked_sections import placed
 from numpy.typing import NDArray
 
 from auscult import registry
@@ -30,7 +30,7 @@ from auscult.media.sound import read_sound
 from auscult.stress import sentences, sound, timing, vision
 from auscult.stress.sentences.rewriting import edit_distance
 
-PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "stress-damage.md"
+PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "stress-damage.md"
 LEVELS: Final = (1, 2, 3, 4, 5)
 COUNT: Final = 48
 PIECE: Final = (240, 320)

@@ -1,6 +1,6 @@
 """Write the contact sheets and the table of docs/prise.md: questions of each type, as `auscult make prise` draws them.
 
-`python tools/prise_sheets.py` writes docs/images/prise/; sounds are spectrograms, of videos some frames are shown.
+`python tests/docs/prise_sheets.py` writes docs/images/prise/; sounds are spectrograms, of videos some frames are shown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from auscult.scenes.primitives.base import NOT_SURE, Stimulus, StimulusKind
 from auscult.scenes.primitives.kinds import KINDS
 from auscult.scenes.primitives.questions import stimulus, true_answer
 
-DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
+DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 FOLDER: Final = DOCS / "images" / "prise"
 PAGE: Final = DOCS / "prise.md"
 BEGIN, END = "<!-- types -->", "<!-- /types -->"

@@ -1,8 +1,8 @@
 """Print the commands that measure a mask judge on one part of the committed split, COCO and DAVIS.
 
-    python tools/judge_parts.py --judge masks.compact.v1        the test part of the data in AUSCULT_DATA
-    python tools/judge_parts.py --part calibration --generator standard
-    python tools/judge_parts.py --check              also count what the part holds; exit 1 where it lacks a name
+    python tests/suites/mqa/judge_parts.py --judge masks.compact.v1        the test part of the data in AUSCULT_DATA
+    python tests/suites/mqa/judge_parts.py --part calibration --generator standard
+    python tests/suites/mqa/judge_parts.py --check              also counts the part; exit 1 where it lacks a name
 
 COCO: every object of at least 32 x 32 pixels, crowd regions left out, so that clusters are photographs. DAVIS: every
 frame that shows the object, so that clusters are sequences; one object a sequence, so no merge and no wrong object.

@@ -1,8 +1,8 @@
 """Measure the parser of referring expressions on 450 real ones labelled by hand: the numbers of docs/referring.md.
 
-    python tools/referring_numbers.py --data DIR                 all halves, onto the page
-    python tools/referring_numbers.py --data DIR --half dev      one half, printed, with what it got wrong
-    python tools/referring_numbers.py --data DIR --check         whether the page is as measured; exit 1 if not
+    PYTHONPATH=tools python tests/language/referring_numbers.py --data DIR               all halves, onto the page
+    PYTHONPATH=tools python tests/language/referring_numbers.py --data DIR --half dev    printed, with its mistakes
+    PYTHONPATH=tools python tests/language/referring_numbers.py --data DIR --check       exit 1 if the page is stale
 
 The labels hold identifiers and word indices; the sentences are in DIR. Nothing of them comes onto the page.
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from mqa_results import placed
+from marked_sections import placed
 
 from auscult.language.lexicon import lexicon
 from auscult.language.noun_phrases import noun_like
@@ -30,7 +30,7 @@ from auscult.rng import generator
 from auscult.score.stats import Interval, bootstrap_interval
 from auscult.score.stats.few import SHARE, Range
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+ROOT: Final = Path(__file__).resolve().parents[2]
 PAGE: Final = ROOT / "docs" / "referring.md"
 LABELS: Final = ROOT / "tests" / "language" / "data" / "referring_labels.jsonl"
 SECOND_LABELS: Final = LABELS.with_name("referring_labels_second.jsonl")

@@ -1,7 +1,7 @@
 """Write the tables of docs/mqa-results.md from records of `auscult run mqa`.
 
-    python tools/mqa_results.py --check NAME=DIR ...     say whether the page is as the records say; exit 1 if not
-    python tools/mqa_results.py NAME=DIR ...             write the page's tables anew
+    PYTHONPATH=tools python studies/mqa_results.py --check NAME=DIR ...     say whether the page is as the records say; exit 1 if not
+    PYTHONPATH=tools python studies/mqa_results.py NAME=DIR ...             write the page's tables anew
 
 Each NAME=DIR stands between the marks `<!-- NAME -->` and `<!-- end NAME -->` of the page. Nothing is computed here:
 the tables are those of the records.
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from marked_sections import placed
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "mqa-results.md"
 KINDS = ("overall", "rmse", "f2_m", "f2_a", "size", "reliability", "consistency", "answers")
@@ -38,18 +39,6 @@ def main(arguments: Sequence[str]) -> int:
         return 0 if text == before else 1
     options.page.write_text(text, encoding="utf-8")
     return 0
-
-
-def placed(page: str, name: str, text: str) -> str:
-    """The page with a section's text between its marks.
-
-    Raises:
-        SystemExit: The page has no such marks.
-    """
-    marks = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end {re.escape(name)} -->)", re.DOTALL)
-    if not marks.search(page):
-        raise SystemExit(f"the page has no place <!-- {name} -->")
-    return marks.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", page)
 
 
 def section(folder: Path) -> str:

@@ -1,6 +1,6 @@
 """Do the perturbations of pictures agree with imagecorruptions? On real photographs, level by level.
 
-    AUSCULT_DATA=DIR python -m bench vision_parity
+    AUSCULT_DATA=DIR PYTHONPATH=. python tests/parity/vision_parity.py
 
 What is deterministic is compared pixel by pixel. What is random is compared in distribution: PSNR against the clean
 photograph, the histogram of grey values, and the power spectrum in rings of equal frequency.
@@ -17,11 +17,11 @@ from typing import Final
 
 import cv2
 import numpy as np
+from bench.peers import Peers
+from bench.table import Table, text
 from numpy.typing import NDArray
 
 from auscult.stress import vision
-from bench.peers import Peers
-from bench.table import Table
 
 Picture = NDArray[np.uint8]
 
@@ -152,3 +152,7 @@ def _spectrum(pictures: Sequence[Picture]) -> NDArray[np.float64]:
         total = np.bincount(ring.reshape(-1), power.reshape(-1), RINGS)
         found.append(total / np.bincount(ring.reshape(-1), minlength=RINGS))
     return np.asarray(10 * np.log10(np.mean(found, axis=0) + 1.0))
+
+
+if __name__ == "__main__":
+    print(text(run()))

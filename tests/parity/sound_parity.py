@@ -1,6 +1,6 @@
 """Do the perturbations of sound agree with audiomentations? The same numbers drawn, level by level.
 
-    AUSCULT_DATA=DIR python -m bench sound_parity
+    AUSCULT_DATA=DIR PYTHONPATH=. python tests/parity/sound_parity.py
 
 Where audiomentations lets one fix what it draws (least = most), it is fixed to what ours draws at both ends of the
 level's range. Filters are compared by what they do to the frequencies of a click or of noise, the rest on real sounds.
@@ -17,6 +17,9 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import sound_shapes as shapes
+from bench.peers import Peers
+from bench.table import Table, text
 from numpy.typing import NDArray
 
 from auscult.media.sound import read_sound
@@ -25,9 +28,6 @@ from auscult.stress import sound as stress
 from auscult.stress.perturbation import loaded
 from auscult.stress.sound.filters import mel_between
 from auscult.types import Samples
-from bench import sound_shapes as shapes
-from bench.peers import Peers
-from bench.table import Table
 
 RATE_HZ: Final = 44_100
 LEVELS: Final = (1, 2, 3, 4, 5)
@@ -316,3 +316,7 @@ def _worst(names: tuple[str, ...], found: list[Any], *, signed: bool = False) ->
     columns = list(zip(*found, strict=True))
     pick = max if signed else (lambda column: max(map(abs, column)))
     return {name: float(pick(column)) for name, column in zip(names, columns, strict=True)}
+
+
+if __name__ == "__main__":
+    print(text(run()))
