@@ -1,9 +1,9 @@
-"""Programs that answer questions: a line of JSON in, a line of JSON out.
+"""Programs that answer requests: a line of JSON in, a line of JSON out.
 
-Models under test and judges may be such programs (``command:PROGRAM ARGUMENTS``). A question is an object with an id
+Models under test and judges may be such programs (``command:PROGRAM ARGUMENTS``). A request is an object with an id
 that is never the same twice; the answer is an object with the same id, and ``"error": "why"`` where it has none. Its
-standard output is for answers alone: any other line, such as a library's banner, fails the question at once, and so
-does a line longer than an answer may be. It goes on from question to question, and ends when its standard input does.
+standard output is for answers alone: any other line, such as a library's banner, fails the request at once, and so
+does a line longer than an answer may be. It goes on from request to request, and ends when its standard input does.
 Linux and macOS.
 """
 
@@ -35,7 +35,7 @@ _MOST_WORDS: Final = 300
 
 
 class ProgramEnded(InputError):
-    """The program ended before it had answered a question."""
+    """The program ended before it had answered a request."""
 
 
 class Conversation:
@@ -68,21 +68,21 @@ class Conversation:
         self._stderr_end = b""
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
-        self.answered: object = None  # the id of the last question that it answered
+        self.answered: object = None  # the id of the last request that it answered
 
-    def exchange(self, question: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
-        """Send a question, and wait for its answer of at most so many bytes; ``ProgramEnded`` if it ended instead."""
-        line = json.dumps(question).encode("ascii") + b"\n"
+    def exchange(self, request: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
+        """Send a request, and wait for its answer of at most so many bytes; ``ProgramEnded`` if it ended instead."""
+        line = json.dumps(request).encode("ascii") + b"\n"
         threading.Thread(target=self._send, args=(memoryview(line),), daemon=True).start()
         reply = self._object(self._line(most_bytes))
         while self.answered is not None and reply.get("id") == self.answered:  # it wrote that one twice
             reply = self._object(self._line(most_bytes))
-        if reply.get("id") != question["id"]:
+        if reply.get("id") != request["id"]:
             raise InputError(
                 f"it answered with the id {shown(reply.get('id'))}",
-                expected=f"the question's own id, {shown(question['id'])}: one line for each question, in order",
+                expected=f"the request's own id, {shown(request['id'])}: one line for each request, in order",
             )
-        self.answered = question["id"]
+        self.answered = request["id"]
         return reply
 
     def _send(self, line: memoryview) -> None:
@@ -156,7 +156,7 @@ class Conversation:
         with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(_GRACE_S / 4)
             how = f"it ended without an answer ({f'signal {-code}' if code < 0 else f'exit status {code}'})"
-        return ProgramEnded(how, expected=self._answers, hint="run it by hand with one question to see why")
+        return ProgramEnded(how, expected=self._answers, hint="run it by hand with one request to see why")
 
     def end(self, *, at_once: bool = False) -> str:
         """End it, by closing its input first or at once; gives its last words on one line of printable ASCII."""
@@ -209,17 +209,17 @@ class LineProgram:
         self._count = 0
 
     def key(self, name: str) -> str:
-        """An id for a question about ``name``: never the same twice, so that a late answer is refused."""
+        """An id for a request about ``name``: never the same twice, so that a late answer is refused."""
         self._count += 1
         return f"{name}#{self._count}"
 
-    def ask(self, question: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
-        """The answer to a question, of at most so many bytes; ``InputError`` where there is none.
+    def ask(self, request: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
+        """The answer to a request, of at most so many bytes; ``InputError`` where there is none.
 
-        After a line that is no answer the program is started again for the next question, unless it only said that it
+        After a line that is no answer the program is started again for the next request, unless it only said that it
         has none for this.
         """
-        reply = self._exchange(question, most_bytes=most_bytes)
+        reply = self._exchange(request, most_bytes=most_bytes)
         if reply.get("error") is not None:
             raise InputError(f"the program says: {shown(reply['error'])}")
         return reply
@@ -230,16 +230,16 @@ class LineProgram:
             self._running.end()
             self._running = None
 
-    def _exchange(self, question: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
+    def _exchange(self, request: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
         running = self._running = self._running or Conversation(self._words, answers=self._answers)
         try:
-            return running.exchange(question, most_bytes=most_bytes)
+            return running.exchange(request, most_bytes=most_bytes)
         except InputError as error:
             words = running.end(at_once=True)
             self._running = None
-            # One that answers and ends has ended since the question before: this one is put to a new one.
+            # One that answers and ends has ended since the request before: this one is put to a new one.
             if isinstance(error, ProgramEnded) and running.answered is not None:
-                return self._exchange(question, most_bytes=most_bytes)
+                return self._exchange(request, most_bytes=most_bytes)
             raise InputError(
                 f"the program {self._name[-80:]!r}: {error.message}" + (f"; its last words: {words}" if words else ""),
                 expected=error.expected,

@@ -151,7 +151,7 @@ class TestRuns:
             made = asked(data, out, "vos", f"{file}:colour", mixes=())
             (row,) = rows(out, "errors.jsonl")
             assert row["path"].endswith("00001.png")
-            assert "it costs 5 questions about one#1" in row["error"]
+            assert "it costs 5 requests about one#1" in row["error"]
             assert made.summary.failed == 5
         assert {row["outcome"] for row in rows(out, "scores.jsonl")} == {"failed"}
 

@@ -73,7 +73,7 @@ def test_a_changed_picture_and_one_of_two_models(tmp_path: Path) -> None:
     assert (made.summary.failed, rows(out, "errors.jsonl")) == (0, [])
     assert column(made, "not yet asked") == {name: "2" if "nothing" in name else "0" for name in column(made, "failed")}
     (note,) = made.remarks
-    assert note.startswith("mine.nothing: 2 questions of an earlier command about one#1 were never asked")
+    assert note.startswith("mine.nothing: 2 requests of an earlier command about one#1 were never asked")
     cases = {row[0]: row[-1] for row in made.tables["general_mix"].rows}
     assert cases == {"mine.colour": "2", "mine.nothing": "1"}
     assert made.summary.n == made.summary.ok + made.summary.failed + made.summary.undefined

@@ -42,7 +42,7 @@ def test_a_broken_frame_is_one_row_with_all_that_it_cost() -> None:
     (row,) = once(unread(places), places)
     assert (row["id"], row["stage"], row["path"], row["hint"]) == (None, "read", "/clip/00002.jpg", "restore it")
     assert row["error"] == (
-        "it is truncated; it costs 16 questions about a#1, a#2: flow (4 conditions), lexicon (4 conditions)"
+        "it is truncated; it costs 16 requests about a#1, a#2: flow (4 conditions), lexicon (4 conditions)"
     )
     assert row["questions"] == [
         {"model": model, "conditions": list(CONDITIONS), "cases": ["a#1", "a#2"]} for model in MODELS
@@ -53,7 +53,7 @@ def test_a_broken_frame_is_one_row_with_all_that_it_cost() -> None:
 def test_few_conditions_are_named() -> None:
     places: list[ResultKey] = [("flow", "clean", "a"), ("flow", "fog_low", "a")]
     (row,) = once(unread(places), places)
-    assert row["error"] == "it is truncated; it costs 2 questions about a: flow (clean, fog_low)"
+    assert row["error"] == "it is truncated; it costs 2 requests about a: flow (clean, fog_low)"
 
 
 def test_the_order_in_which_workers_tell_does_not_matter() -> None:
@@ -96,7 +96,7 @@ def test_two_models_and_two_cases_are_not_joined() -> None:
 def test_what_has_an_answer_by_now_is_not_told() -> None:
     places = every("a")
     (row,) = once(unread(places), [place for place in places if place[0] == "lexicon"])
-    assert row["error"].endswith("it costs 4 questions about a: lexicon (4 conditions)")
+    assert row["error"].endswith("it costs 4 requests about a: lexicon (4 conditions)")
     assert once(unread(places), []) == []
 
 
@@ -163,7 +163,7 @@ def test_again_and_another_model_and_mended(tmp_path: Path) -> None:
     made = asked(data, out, "vos", f"{file}:nothing")
     assert (made.summary.failed, rows(out, "errors.jsonl")) == (0, []), "of the mended frame colour was never asked"
     (told,) = made.remarks
-    assert told.startswith("mine.colour: 2 questions of an earlier command about bad#1 were never asked")
+    assert told.startswith("mine.colour: 2 requests of an earlier command about bad#1 were never asked")
     assert told.endswith("repeat it: --perturb mix --severity low.")
     made = asked(data, out, "vos", f"{file}:colour")
     assert (made.summary.failed, made.remarks) == (0, ())

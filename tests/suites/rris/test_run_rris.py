@@ -229,7 +229,7 @@ def test_a_folder_of_predictions_is_looked_up_and_stray_files_are_named(home: Pa
     out = SUITE.run(options_of(SUITE, {**asked, "out": home / "out"})).out
     (cell,) = cells(home, model="predictions.mine", metric="rIoU", group="clean", measure="level", split="")
     assert (cell["value"], cell["n"]) == (1.0, 6)
-    assert "1 file that no question asks for: clean/zebra.png" in (out / "errors.jsonl").read_text()
+    assert "1 file that no request asks for: clean/zebra.png" in (out / "errors.jsonl").read_text()
 
 
 def test_a_failure_costs_its_reference_and_is_counted(home: Path) -> None:

@@ -1,13 +1,13 @@
-"""A program as a model: it reads questions as lines of JSON and writes answers as lines of JSON.
+"""A program as a model: it reads requests as lines of JSON and writes answers as lines of JSON.
 
-A question, one line on its standard input::
+A request, one line on its standard input::
 
     {"id": "v1/f3#1", "frames": ["/tmp/.../00000.png", ...], "text": "the red car", "audio": "/tmp/.../sound.wav",
      "rate_hz": 16000, "first_mask": {"size": [H, W], "counts": "..."}}
 
 ``text``, ``audio``, ``rate_hz`` and ``first_mask`` are null where the reference is another. The answer, one line on its
-standard output, with the question's id, which is never the same twice, and one COCO RLE for each frame; where classes
-are asked for (``"classes": 71`` in the question), for each frame an object of class to RLE, ``{"41": {...}}``::
+standard output, with the request's id, which is never the same twice, and one COCO RLE for each frame; where classes
+are asked for (``"classes": 71`` in the request), for each frame an object of class to RLE, ``{"41": {...}}``::
 
     {"id": "v1/f3#1", "masks": [{"size": [H, W], "counts": "..."}, ...]}      or    {"id": "v1/f3#1", "error": "why"}
 
@@ -39,7 +39,7 @@ from auscult.models.spec import SCRIPTS
 from auscult.types import Mask
 from auscult.work.line_program import LineProgram, shown, words_of
 
-_ANSWERS: Final = 'for each question one line: {"id": ..., "masks": [...]} or {"id": ..., "error": "why"}'
+_ANSWERS: Final = 'for each request one line: {"id": ..., "masks": [...]} or {"id": ..., "error": "why"}'
 
 
 class Program:
@@ -54,9 +54,9 @@ class Program:
         """Write the files, ask, and read the answer."""
         key = self._program.key(request.id)
         with tempfile.TemporaryDirectory(prefix="auscult-ask-", ignore_cleanup_errors=True) as folder:
-            question = _question(request, key, Path(folder))
+            line = _line(request, key, Path(folder))
             begun = time.perf_counter()
-            reply = self._program.ask(question, most_bytes=4 * math.prod(request.shape) + (1 << 20))
+            reply = self._program.ask(line, most_bytes=4 * math.prod(request.shape) + (1 << 20))
             seconds = time.perf_counter() - begun
         frames = _replied(reply, request.shape)
         if request.classes:
@@ -68,8 +68,8 @@ class Program:
         self._program.close()
 
 
-def _question(request: Request, key: str, folder: Path) -> dict[str, Any]:
-    """Write what the question names, and make its line."""
+def _line(request: Request, key: str, folder: Path) -> dict[str, Any]:
+    """Write what the request names, and make its line."""
     paths = [folder / f"{number:05d}-{safe_name(name)[:80]}.png" for number, name in enumerate(request.names)]
     for path, frame in zip(paths, request.frames(), strict=True):
         write_bytes(path, stored_png(frame))
