@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, Final, TypeAlias
 
@@ -44,6 +45,11 @@ _FIXED: Final[Mapping[str, Tone]] = MappingProxyType(
 )
 
 
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {category: tuple(f"{category}-{number:03d}" for number in range(INSTANCES)) for category in FIGURES}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Generated:
     """Things drawn from parts, of any colour and texture, and painted backgrounds."""
@@ -52,7 +58,7 @@ class Generated:
 
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         """Category to instance names, both in a fixed order."""
-        return {category: tuple(f"{category}-{number:03d}" for number in range(INSTANCES)) for category in FIGURES}
+        return _NAMES
 
     def backgrounds(self) -> tuple[str, ...]:
         """Names of the backgrounds, in a fixed order."""
@@ -101,6 +107,7 @@ class Generated:
         return scenery.paint(rng, name.partition("-")[0], size=size)
 
 
+@lru_cache(maxsize=128)
 def _shape(category: str, instance: str) -> tuple[tuple[PaintedOutline, ...], float]:
     figure = FIGURES.get(category)
     prefix, _, number = instance.rpartition("-")

@@ -19,7 +19,7 @@ from auscult.scenes.facts import SHOWS, facts_of, say, targets_of
 from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, Drawn
 from auscult.scenes.familiar.perception import heard_once, xywh
 from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, filmed, in_columns, played, stage, track
-from auscult.scenes.familiar.worlds import RATE_HZ, World, some_of
+from auscult.scenes.familiar.worlds import RATE_HZ, World, one_of, some_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.primitives.sounds import spread_s
@@ -164,8 +164,9 @@ def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> D
 
 def _coloured(rng: np.random.Generator, world: World, category: str, *, colour: str) -> Look:
     """A plain thing of a colour."""
+    instance = one_of(rng, world.looks.instances()[category])
     for _ in range(_TRIES):
-        look = world.look(rng, category)
+        look = world.looks.look(rng, category, instance=instance)
         if (look.colour, look.texture) == (colour, "plain"):
             return look
     raise ValueError(f"no look of {category} is plain and {colour}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -63,12 +63,20 @@ def photographs_wanted(rng: np.random.Generator, world: World, answer: str) -> D
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Picture:
+    """A coded picture, and what it was made of: a plan, or names of photographs."""
+
+    file: tuple[str, bytes]
+    made_of: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Pairs:
     """Labels with pictures and sounds, and what else the question says."""
 
     labels: tuple[str, ...]
     sounds: SoundSet
-    picture: Callable[[np.random.Generator, Sequence[str]], tuple[str, bytes]]  # of one to three of the labels
+    picture: Callable[[np.random.Generator, Sequence[str]], _Picture]  # of one to three of the labels
     legend: str = ""
 
 
@@ -83,13 +91,14 @@ def _real(world: World) -> _Pairs:
 
 def _sounds_wanted(rng: np.random.Generator, pairs: _Pairs, answer: str) -> Drawn:
     labels, fitting = _candidates(rng, pairs.labels, answer)
+    picture = pairs.picture(rng, [labels[at] for at in fitting])
     tracks = [track(rng, sound_of(rng, pairs.sounds, label), [(0.0, _ALONE_S)]) for label in labels]
     return Drawn(
         text=_PICTURE_ASKS + pairs.legend,
         truth=fitting,
-        images=(pairs.picture(rng, [labels[at] for at in fitting]),),
+        images=(picture.file,),
         sounds=tuple(played([one], pairs.sounds, seconds=_ALONE_S) for one in tracks),
-        proof={"tracks": codec.to_json(tracks), "labels": labels},
+        proof={"tracks": codec.to_json(tracks), "pictures": [picture.made_of]},
     )
 
 
@@ -100,12 +109,13 @@ def _pictures_wanted(rng: np.random.Generator, pairs: _Pairs, answer: str) -> Dr
         start_s = place * (_TURN_S + _PAUSE_S)
         span = (round(start_s, 3), round(start_s + _TURN_S, 3))
         tracks.append(track(rng, sound_of(rng, pairs.sounds, labels[int(at)]), [span]))
+    pictures = [pairs.picture(rng, [label]) for label in labels]
     return Drawn(
         text=_SOUND_ASKS + pairs.legend,
         truth=fitting,
-        images=tuple(pairs.picture(rng, [label]) for label in labels),
+        images=tuple(picture.file for picture in pictures),
         sounds=(played(tracks, pairs.sounds, seconds=len(tracks) * (_TURN_S + _PAUSE_S)),),
-        proof={"tracks": codec.to_json(tracks), "labels": labels},
+        proof={"tracks": codec.to_json(tracks), "pictures": [picture.made_of for picture in pictures]},
     )
 
 
@@ -117,18 +127,21 @@ def _candidates(rng: np.random.Generator, labels: tuple[str, ...], count: str) -
     return chosen, tuple(sorted(int(at) for at in rng.permutation(CANDIDATES)[: int(count)]))
 
 
-def _drawn(world: World, rng: np.random.Generator, categories: Sequence[str]) -> tuple[str, bytes]:
+def _drawn(world: World, rng: np.random.Generator, categories: Sequence[str]) -> _Picture:
     looks = [world.look(rng, str(category)) for category in rng.permutation(categories)]
     size = ALONE[0], ALONE[1] * len(looks)
-    paths = in_row(rng, looks, size=size)
-    return photographed(stage(rng, world, Cast(looks=looks, paths=paths), size=size, seconds=STILL_S), world)[1]
+    plan = stage(rng, world, Cast(looks=looks, paths=in_row(rng, looks, size=size)), size=size, seconds=STILL_S)
+    return _Picture(file=photographed(plan, world)[1], made_of=plan.as_json())
 
 
-def _photographs(world: World, rng: np.random.Generator, labels: Sequence[str]) -> tuple[str, bytes]:
+def _photographs(world: World, rng: np.random.Generator, labels: Sequence[str]) -> _Picture:
     """A photograph as it is; of several labels, one of each side by side."""
-    pictures = world.material.pictures
-    chosen = [pictures[str(label)][one_of(rng, tuple(pictures[str(label)]))] for label in rng.permutation(labels)]
-    if len(chosen) == 1:
-        return as_it_is(chosen[0])
-    row = np.concatenate([covering(read_frame(path), size=ALONE) for path in chosen], axis=1)
-    return ".jpg", encode_jpeg(row, quality=PICTURE_QUALITY)
+    pictures, chosen = world.material.pictures, list[str]()
+    paths = []
+    for label in rng.permutation(labels):
+        chosen.append(one_of(rng, tuple(pictures[str(label)])))
+        paths.append(pictures[str(label)][chosen[-1]])
+    if len(paths) == 1:
+        return _Picture(file=as_it_is(paths[0]), made_of=chosen)
+    row = np.concatenate([covering(read_frame(path), size=ALONE) for path in paths], axis=1)
+    return _Picture(file=(".jpg", encode_jpeg(row, quality=PICTURE_QUALITY)), made_of=chosen)

@@ -45,6 +45,11 @@ VOICES: Final[Mapping[str, str]] = MappingProxyType(
 """Things to the kind of their sound."""
 
 
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {thing: SOUNDS.instances()[kind] for thing, kind in VOICES.items()}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Voices:
     """The generated sounds by the things that make them."""
@@ -53,8 +58,7 @@ class Voices:
 
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         """Thing to the names of its sounds."""
-        known = SOUNDS.instances()
-        return {thing: known[kind] for thing, kind in VOICES.items()}
+        return _NAMES
 
     def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:
         """A sound of a thing."""

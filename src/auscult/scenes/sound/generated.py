@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -297,6 +298,11 @@ _MAX_SEED = 2**31
 _STROKES = frozenset({"beats_hz", "glide_hz"})  # numbers of a kind whose strokes can be counted within one span
 
 
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {label: tuple(f"{label}-{index:02d}" for index in range(INSTANCES)) for label in KINDS}
+)
+
+
 class GeneratedSounds:
     """Sounds made by arithmetic; nothing is read.
 
@@ -308,7 +314,7 @@ class GeneratedSounds:
 
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         """Label to the names of its instances, both in a fixed order."""
-        return {label: tuple(f"{label}-{index:02d}" for index in range(INSTANCES)) for label in KINDS}
+        return _NAMES
 
     def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:
         """Draw a source: the instance's own numbers, and a seed for its grain."""

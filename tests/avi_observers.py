@@ -1,0 +1,340 @@
+"""Ideal observers of `make avi`: what is true of a sample, read back from its decoded pictures and samples.
+
+An observer knows what may be there (sounds and looks of the sample's plan, and some that are not in it), not when or
+where: it finds sounds by correlation, things by what differs from the background.
+``python tests/avi_observers.py FOLDER`` prints how often each type's truth is found.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.cases.avi_samples import AviSample, TrueBoxes, TrueFrames
+from auscult.cases.avi_tree import read_tree
+from auscult.cases.layouts.avi_prompts import NOT_SURE
+from auscult.language.proof import Proof
+from auscult.media.frames import read_frame
+from auscult.media.sound import read_sound
+from auscult.media.video import read_frames
+from auscult.record import codec
+from auscult.rng import generator
+from auscult.scenes.appearance.colours import word_of
+from auscult.scenes.appearance.compose import put_together
+from auscult.scenes.appearance.stage import Stage as Backdrop
+from auscult.scenes.draw import Stage
+from auscult.scenes.facts import facts_from_json, facts_of
+from auscult.scenes.familiar.captions import prove, read_captions
+from auscult.scenes.familiar.material import Material, open_material
+from auscult.scenes.familiar.reasoning import SIDES
+from auscult.scenes.familiar.worlds import RATE_HZ, World, sound_of
+from auscult.scenes.plan import ScenePlan
+from auscult.scenes.sound.source import SoundSet, SoundSource, SoundTrack
+from auscult.score.boxes import iou_of_boxes
+
+Array = NDArray[Any]
+Row = Mapping[str, Any]
+Box = tuple[int, int, int, int]
+LEAST_GAIN = 0.2
+DECOYS = 4
+
+
+# --- what is heard ---
+
+
+def mono(path: Path) -> Array:
+    return read_sound(path).samples.mean(axis=0)
+
+
+def events(sound: Array, source: SoundSource, sounds: SoundSet, *, long_s: float) -> list[float]:
+    """When a source sounds for so long: peaks of its least-squares gain, none within the other's length."""
+    wanted = sounds.samples(source, seconds=round(long_s * RATE_HZ) / RATE_HZ, rate_hz=RATE_HZ).astype(np.float64)
+    size = 1 << (len(sound) + len(wanted)).bit_length()
+    spectrum = np.fft.rfft(sound, size) * np.conj(np.fft.rfft(wanted, size))
+    gain = np.fft.irfft(spectrum, size)[: len(sound)] / float(wanted @ wanted)
+    found = []
+    while gain.size and float(gain.max()) > LEAST_GAIN:
+        at = int(gain.argmax())
+        found.append(at / RATE_HZ)
+        gain[max(0, at - len(wanted)) : at + len(wanted)] = 0
+    return sorted(found)
+
+
+def heard(sound: Array, tracks: Sequence[SoundTrack], sounds: SoundSet) -> dict[str, list[float]]:
+    """Label to the times at which it is heard."""
+    found = {}
+    for track in tracks:
+        start, end = track.spans[0]
+        times = events(sound, track.source, sounds, long_s=end - start)
+        if times:
+            found[track.source.label] = times
+    return found
+
+
+def tracks_of(proof: Row) -> list[SoundTrack]:
+    if "plan" in proof and "tracks" not in proof:
+        return list(ScenePlan.from_json(proof["plan"]).tracks)
+    return [codec.from_json(SoundTrack, row, error=ValueError) for row in proof["tracks"]]  # type: ignore[type-var]
+
+
+def with_decoys(tracks: list[SoundTrack], sounds: SoundSet, labels: Sequence[str], key: str) -> list[SoundTrack]:
+    """The tracks, and some of labels that are not among them."""
+    rng, there = generator(0, "decoys", key), {track.source.label for track in tracks}
+    free = [label for label in labels if label not in there]
+    chosen = [free[int(at)] for at in rng.permutation(len(free))[:DECOYS]]
+    spans = tracks[0].spans[:1] if tracks else ((0.0, 2.0),)
+    flat: dict[str, Any] = {"spans": spans, "gain_db": (0.0,), "pan": (0.0,), "times_s": (0.0,)}
+    return [*tracks, *(SoundTrack(source=sound_of(rng, sounds, label), **flat) for label in chosen)]
+
+
+# --- what is seen ---
+
+
+def ground(plan: ScenePlan, world: World) -> Array:
+    """The scene without things."""
+    backdrop = Backdrop.of(world.looks.background(plan.background, size=plan.size), light=plan.light)
+    return put_together(backdrop, []).frame
+
+
+def seen(frame: Array, plan: ScenePlan, world: World, *, time_s: float = 0.0) -> dict[int, Box]:
+    """Things by their number to their boxes (xyxy): what differs from the empty scene, by the nearest planned place.
+
+    What differs and is at no planned place is under -1.
+    """
+    differs = np.abs(frame.astype(np.int16) - ground(plan, world).astype(np.int16)).max(axis=2) > 26
+    joined = cv2.morphologyEx(differs.astype(np.uint8), cv2.MORPH_OPEN, np.ones((2, 2), np.uint8))
+    count, labels, _, _ = cv2.connectedComponentsWithStats(cv2.dilate(joined, np.ones((5, 5), np.uint8)))
+    poses = [path.pose(time_s) for path in plan.layout.paths]
+    found: dict[int, Box] = {}
+    for number in range(1, count):
+        rows, columns = np.nonzero((labels == number) & (joined > 0))
+        if len(rows) < 25:
+            continue
+        box = int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1
+        away = [np.hypot(pose.x * plan.size[1] - columns.mean(), pose.y * plan.size[0] - rows.mean()) for pose in poses]
+        at = int(np.argmin(away))
+        reach = poses[at].height * plan.size[0] * max(1.0, plan.objects[at].look.aspect)
+        at = at if away[at] < reach else -1
+        old = found.get(at, box)
+        found[at] = min(old[0], box[0]), min(old[1], box[1]), max(old[2], box[2]), max(old[3], box[3])
+    return found
+
+
+def category(plan: ScenePlan, at: int) -> str:
+    return plan.objects[at].look.category if at >= 0 else "?"
+
+
+def labels_of(picture: Array, made_of: object, world: World) -> set[str]:
+    """The labels of a picture of VAR or AVR, which is that of its plan or photograph."""
+    if isinstance(made_of, dict):
+        plan = ScenePlan.from_json(made_of)
+        return {category(plan, at) for at in seen(picture, plan, world)}
+    files = {name: label for label, found in world.material.pictures.items() for name in found}
+    assert isinstance(made_of, list)
+    return {files[str(name)] for name in made_of}
+
+
+# --- what is true ---
+
+
+def first_frame(sample: AviSample) -> Array:
+    assert sample.video is not None
+    return next(iter(read_frames(sample.video))).frame
+
+
+def counted_sounds(sample: AviSample, proof: Row, world: World) -> object:
+    sounds: SoundSet = world.material.sounds if sample.subtask == "recordings" else world.sounds
+    tracks = with_decoys(tracks_of(proof), sounds, sample.options, sample.id)
+    return {label: len(times) for label, times in heard(mono(sample.sounds[0]), tracks, sounds).items()}
+
+
+def counted_things(sample: AviSample, proof: Row, world: World) -> object:
+    plan = ScenePlan.from_json(proof["plan"])
+    found = [category(plan, at) for at in seen(read_frame(sample.images[0]), plan, world)]
+    return {name: found.count(name) for name in found}
+
+
+def located(sample: AviSample, proof: Row, world: World) -> object:
+    """The true boxes, where each has what is seen of a heard class in its place, and no more is heard and seen."""
+    plan, truth = ScenePlan.from_json(proof["plan"]), sample.truth
+    assert isinstance(truth, TrueBoxes)
+    tracks = with_decoys(tracks_of(proof), world.voices, world.things, sample.id)
+    loud = heard(mono(sample.sounds[0]), tracks, world.voices)
+    there = seen(read_frame(sample.images[0]), plan, world)
+    boxes = [(category(plan, at), box) for at, box in there.items() if category(plan, at) in loud or at < 0]
+    best = [
+        max((iou_of_boxes(box, one) for name, one in boxes if name == true), default=0.0) for true, box in truth.boxes
+    ]
+    return truth if len(boxes) == len(truth.boxes) and min(best) > 0.75 and np.mean(best) > 0.85 else boxes
+
+
+def matched(sample: AviSample, proof: Row, world: World) -> object:
+    plan = ScenePlan.from_json(proof["plan"])
+    loud = _loud(sample, plan, world)
+    shown = {category(plan, at) for at in seen(first_frame(sample), plan, world)}
+    return NOT_SURE if not loud else "yes" if loud.keys() <= shown else "no"
+
+
+def fitting(sample: AviSample, proof: Row, world: World) -> object:
+    sounds: SoundSet = world.voices if sample.subtask.startswith("made") else world.material.sounds
+    tracks = tracks_of(proof)
+    pictures = [
+        labels_of(read_frame(file), made, world) for file, made in zip(sample.images, proof["pictures"], strict=True)
+    ]
+    if len(sample.images) == 1:
+        loud = [set(heard(mono(file), tracks, sounds)) for file in sample.sounds]
+        return tuple(at for at, names in enumerate(loud) if names and _only(names) in pictures[0])
+    asked = set(
+        heard(mono(sample.sounds[0]), with_decoys(tracks, sounds, tuple(sounds.instances()), sample.id), sounds)
+    )
+    return tuple(at for at, names in enumerate(pictures) if names <= asked)
+
+
+def captioned(sample: AviSample, proof: Row, world: World) -> object:
+    """The captions, where each is proven of the facts of its plan, which are those on record."""
+    plan, facts = ScenePlan.from_json(proof["plan"]), facts_from_json(proof["facts"])
+    assert facts_of(plan, Stage(plan, world.looks).key_shots()).things == facts.things
+    captions = read_captions(proof["captions"])
+    for caption in captions:
+        prove(caption, facts)
+    return tuple(caption.text for caption in captions)
+
+
+def asked_seen(sample: AviSample, proof: Row, world: World) -> object:
+    plan, frame = ScenePlan.from_json(proof["plan"]), first_frame(sample)
+    if float(np.ptp(frame.astype(int), axis=(0, 1)).max()) < 12:
+        return NOT_SURE
+    return "yes" if proof["asked"] in {category(plan, at) for at in seen(frame, plan, world)} else "no"
+
+
+def asked_heard(sample: AviSample, proof: Row, world: World) -> object:
+    loud = _loud(sample, ScenePlan.from_json(proof["plan"]), world)
+    return NOT_SURE if not loud else "yes" if proof["asked"] in loud else "no"
+
+
+def how_many(sample: AviSample, proof: Row, world: World) -> object:
+    plan = ScenePlan.from_json(proof["plan"])
+    shown = {category(plan, at) for at in seen(first_frame(sample), plan, world)}
+    return str(len(shown & _loud(sample, plan, world).keys()))
+
+
+def where_first(sample: AviSample, proof: Row, world: World) -> object:
+    plan = ScenePlan.from_json(proof["plan"])
+    loud = _loud(sample, plan, world)
+    first = min(loud, key=lambda name: loud[name][0])
+    places = _from_left(sample, plan, world)
+    return SIDES[places.index(first)]
+
+
+def moving(sample: AviSample, proof: Row, world: World) -> object:
+    """The thing whose box is elsewhere in the last frame."""
+    plan = ScenePlan.from_json(proof["plan"])
+    assert sample.video is not None
+    last = [one.frame for one in read_frames(sample.video)][-1]
+    begun, ended = seen(first_frame(sample), plan, world), seen(last, plan, world, time_s=plan.seconds)
+    mover = max(begun, key=lambda at: abs(begun[at][1] - ended[at][1]))
+    return "yes" if category(plan, mover) in _loud(sample, plan, world) else "no"
+
+
+def oftener(sample: AviSample, proof: Row, world: World) -> object:
+    plan = ScenePlan.from_json(proof["plan"])
+    loud = _loud(sample, plan, world)
+    left, right = (len(loud[name]) for name in _from_left(sample, plan, world))
+    return "equally often" if left == right else "left" if left > right else "right"
+
+
+def colour(sample: AviSample, proof: Row, world: World) -> object:
+    plan, frame = ScenePlan.from_json(proof["plan"]), first_frame(sample)
+    (name,) = _loud(sample, plan, world)
+    empty = ground(plan, world)
+    at, box = next((at, box) for at, box in seen(frame, plan, world).items() if category(plan, at) == name)
+    part = (slice(box[1], box[3]), slice(box[0], box[2]))
+    inside = np.abs(frame[part].astype(int) - empty[part].astype(int)).max(axis=2) > 26
+    return word_of(np.asarray(frame[part][inside]), least=0.0) if at >= 0 else "?"
+
+
+def described(sample: AviSample, proof: Row, world: World) -> object:
+    """The true boxes, where they are of what goes from each frame with the thing that the expression is proven of."""
+    plan, truth = ScenePlan.from_json(proof["plan"]), sample.truth
+    assert isinstance(truth, TrueFrames)
+    stage = Stage(plan, world.looks)
+    facts = facts_of(plan, stage.key_shots())
+    target = next(iter(Proof(facts).named(proof["form"]) or ()), None)
+    if target is None:
+        return truth if all(box is None for box in truth.boxes) else "not there"
+    best = []
+    for at, (file, box) in enumerate(zip(sample.images, truth.boxes, strict=True)):
+        shot = stage.at(float(at))
+        shown = shot.visible[int(target) - 1]
+        assert float(np.abs(read_frame(file).astype(float) - shot.frame).mean()) < 6
+        if box is None:
+            best.append(float(np.count_nonzero(shown) < 0.001 * shown.size))
+        else:
+            rows, columns = np.nonzero(shown)
+            best.append(iou_of_boxes(box, (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)))
+    return truth if min(best) > 0.99 else best
+
+
+def _loud(sample: AviSample, plan: ScenePlan, world: World) -> dict[str, list[float]]:
+    tracks = with_decoys(list(plan.tracks), world.voices, world.things, sample.id)
+    return heard(mono(sample.sounds[0]), tracks, world.voices)
+
+
+def _from_left(sample: AviSample, plan: ScenePlan, world: World) -> list[str]:
+    there = seen(first_frame(sample), plan, world)
+    return [category(plan, at) for at in sorted(there, key=lambda at: there[at][0])]
+
+
+def _only(names: set[str]) -> str:
+    (name,) = names
+    return name
+
+
+Observer = Callable[[AviSample, Row, World], object]
+OBSERVERS: Mapping[str, Observer] = {
+    "made_sounds": counted_sounds,
+    "recordings": counted_sounds,
+    "made_picture": counted_things,
+    "made_located": located,
+    "matching": matched,
+    "made_sounds_wanted": fitting,
+    "made_pictures_wanted": fitting,
+    "recordings_wanted": fitting,
+    "photographs_wanted": fitting,
+    "captioned": captioned,
+    "seen_or_suggested": asked_seen,
+    "heard_or_suggested": asked_heard,
+    "how_many_sound": how_many,
+    "where_first": where_first,
+    "moving_sounds": moving,
+    "more_often": oftener,
+    "colour_of_sounding": colour,
+    "described": described,
+}
+"""By type; of photographs with boxes people said what is true, and nothing can be read back."""
+
+
+def observed(root: Path, world: World) -> Iterator[tuple[AviSample, object]]:
+    """Every sample of a tree that an observer can look at, with what it finds true."""
+    proofs = {row["id"]: row["proof"] for row in map(json.loads, (root / "samples.jsonl").read_text().splitlines())}
+    for sample in read_tree(root).samples:
+        if sample.subtask in OBSERVERS:
+            yield sample, OBSERVERS[sample.subtask](sample, proofs[sample.name], world)
+
+
+if __name__ == "__main__":
+    material = open_material(Path(sys.argv[2]))[0] if len(sys.argv) > 2 else Material()
+    right: dict[str, list[bool]] = {}
+    for sample, found in observed(Path(sys.argv[1]), World(material=material)):
+        right.setdefault(f"{sample.folder} {sample.subtask}", []).append(found == sample.truth)
+        if found != sample.truth:
+            print(f"{sample.id}: {str(found)[:300]}, truth {str(sample.truth)[:300]}")
+    for kind, hits in right.items():
+        print(f"{kind}: {sum(hits)} of {len(hits)}")
