@@ -26,7 +26,7 @@ from auscult.types import Case, Prediction, Query
 
 NUMBERS = ("iou", "iou_low", "iou_high", "prob_iou_80", "defect_probs")
 LONG = frozenset({
-    "formats.md", "gate.md", "input.md", "mqa-results.md", "mqa.md", "plugins.md", "r2.md", "rris.md", "scenes.md",
+    "avi.md", "formats.md", "gate.md", "input.md", "mqa-results.md", "mqa.md", "plugins.md", "r2.md", "rris.md", "scenes.md",
     "scores.md", "stress-masks.md", "stress.md", "verdicts.md", "your-model.md",
 })  # fmt: skip
 """Pages whose commands take more than a few seconds together."""
@@ -81,7 +81,7 @@ def _plain(line: str) -> str:
     return re.sub(r"\d+(\.\d+)?", "#", " ".join(line.replace("─", " ").split()))
 
 
-VIDEO = frozenset({"prise.md"})
+VIDEO = frozenset({"avi-tasks.md", "prise.md"})
 """Pages whose commands need the extra `video`."""
 PAGES = [
     pytest.param(
