@@ -53,5 +53,17 @@ def test_cells_of_tables_10_and_11_that_do_not_follow():
     }
 
 
+def test_parts_of_table_9_and_seeds_of_table_12():
+    assert {part: sum(one > 0 for one in tool.part_changes(CELLS, part).values()) for part in "qav"} == {
+        "q": 15, "a": 16, "v": 7,
+    }  # fmt: skip
+    worth = tool.part_effects(CELLS)
+    assert max(abs(row["v"]) for row in worth.values()) < tool.seed_stability(CELLS)["L2"].changed
+    assert all(abs(worth[level]["a"]) == max(map(abs, worth[level].values())) for level in ("L1", "L2", "L3"))
+    assert max(worth["L4"], key=worth["L4"].__getitem__) == "q"
+    assert min(worth["L4"], key=worth["L4"].__getitem__) == "q x a"
+    assert all(found.kept == found.pairs == 1 for found in tool.seed_stability(CELLS).values())
+
+
 def test_the_page_is_computed():
     assert tool.PAGE.read_text(encoding="utf-8") == tool.page(CELLS)
