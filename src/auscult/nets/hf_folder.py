@@ -1,7 +1,8 @@
 """Folders of Hugging Face weights: checked first, within bounds, then loaded, offline. Nothing in them is executed.
 
 A folder is what ``save_pretrained`` writes: ``config.json``, ``model.safetensors`` and, for models that read, the
-tokenizer's files. Weights are read from ``model.safetensors`` only, since other formats can run code. Only
+tokenizer's files. Weights are read from ``model.safetensors``, or the parts that ``model.safetensors.index.json`` names
+in the folder, and from nothing else, since other formats can run code. Only
 settings that the library's class declares are read, whole numbers and lists within bounds; ways of loading, code,
 other files and downloads are refused or left out. What is still too much meets the limits of the worker that loads it.
 """
@@ -25,10 +26,12 @@ from auscult.media.paths import check_file, read_bytes
 
 CONFIG: Final = "config.json"
 WEIGHTS: Final = "model.safetensors"
+INDEX: Final = "model.safetensors.index.json"
 
 _TOKENS: Final = {  # files of a tokenizer, in either of two sets
     "CLIPTokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
     "BertTokenizer": (("tokenizer.json",), ("vocab.txt",)),
+    "Qwen2Tokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
 }
 _SMALL: Final = Limits(max_bytes=1_000_000)
 _MEDIUM: Final = Limits(max_bytes=32_000_000)
@@ -52,9 +55,11 @@ _DEEPEST: Final = 8
 _REFUSED: Final = frozenset(
     {"auto_map", "custom_pipelines", "quantization_config", "use_timm_backbone", "use_pretrained_backbone", "backbone"}
 )
-# What a class reads without declaring it: old names that the library turns into new ones, and which layers of a
-# backbone give features.
-_UNDECLARED: Final = frozenset({"rope_theta", "memory_attention_rope_theta", "out_features", "out_indices"})
+# What a class reads without declaring it: old names that the library turns into new ones, which layers of a backbone
+# give features, and the mark that stands before a picture.
+_UNDECLARED: Final = frozenset(
+    {"rope_theta", "memory_attention_rope_theta", "out_features", "out_indices", "vision_start_token_id"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,7 @@ class Family:
     inside: Mapping[str, str] = field(default_factory=dict)
     reader: str = ""
     extra: str = "hf"
+    dtype: str = "float32"  # auto for that of the weights
 
     @property
     def expected(self) -> str:
@@ -124,9 +130,13 @@ def check_folder(path: Path, family: Family) -> Folder:
     try:
         settings = own_settings(read_table(path / CONFIG), family)
         check_beside(path, family.reader)
-        numbers = count_weights(path / WEIGHTS)
+        numbers = sum(map(count_weights, weight_files(path)))
     except InputError as error:
-        pickled = not (path / WEIGHTS).exists() and any(file.suffix in _PICKLED for file in path.iterdir())
+        pickled = (
+            not (path / WEIGHTS).exists()
+            and not (path / INDEX).exists()
+            and any(file.suffix in _PICKLED for file in path.iterdir())
+        )
         hint = "pickled weights are not read: save the model again with safetensors" if pickled else error.hint
         where = error.path or str(path / CONFIG)
         raise UsageError(error.message, path=where, expected=family.expected, hint=hint) from error
@@ -194,6 +204,23 @@ def check_beside(path: Path, reader: str) -> None:
             check_file(path / name, limits=_MEDIUM)
 
 
+def weight_files(path: Path) -> list[Path]:
+    """The files of a folder's weights: one, or the parts that its index names."""
+    if (path / WEIGHTS).exists() or not (path / INDEX).exists():
+        return [path / WEIGHTS]
+    try:
+        found = json.loads(read_bytes(path / INDEX, limits=_MEDIUM))
+        names = sorted(set(found["weight_map"].values()))
+        files = [path / name for name in names if name.endswith(".safetensors") and Path(name).name == name]
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise InputError("the index of the weights is damaged", path=path / INDEX) from error
+    if not files or len(files) != len(names) or len(files) > _MOST_LISTED:
+        raise InputError(
+            f"the index names what is no part of the weights, or more than {_MOST_LISTED}", path=path / INDEX
+        )
+    return files
+
+
 def count_weights(path: Path) -> int:
     """How many numbers a safetensors file has, by its header, which the library checks; the weights are not read."""
     from safetensors import SafetensorError, safe_open
@@ -253,7 +280,7 @@ def _model(folder: Folder) -> tuple[Any, list[str]]:
         use_safetensors=True,
         output_loading_info=True,
         ignore_mismatched_sizes=True,  # they are reported, and refused by name
-        dtype="float32",
+        dtype=family.dtype,
     )
     wrong = (mismatch[0] if isinstance(mismatch, tuple) else mismatch for mismatch in report.get("mismatched_keys", ()))
     return model.eval(), sorted(map(str, (*report.get("missing_keys", ()), *wrong)))

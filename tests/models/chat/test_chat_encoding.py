@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chat_material import model, picture, sound
 
 from auscult.errors import InputError
 from auscult.media.frames import decode_frame
 from auscult.media.wav import decode_wav, encode_wav
 from auscult.models.chat.encoding import Media
+from chat_media import model, picture, sound
 
 
 def sent(media: Media, *, question: str = "what?", **profile: Any) -> list[dict[str, Any]]:

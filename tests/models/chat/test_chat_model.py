@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_material import model, picture, sound
 
 from auscult.errors import InputError
 from auscult.models.chat.cascade import Cascade, Describer
@@ -22,6 +21,7 @@ from auscult.models.chat.profile import PriceOf
 from auscult.models.omni import Unreachable
 from auscult.score.replies import Read, read_reply
 from auscult.work.chat import Spending
+from chat_media import model, picture, sound
 from chat_server import completed, refused, serving
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
