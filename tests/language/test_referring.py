@@ -138,11 +138,11 @@ def test_says_why_there_is_no_head(sentence: str, problem: str) -> None:
 
 
 def test_a_text_of_any_length_is_read_or_refused_at_once() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     for word in ("dog ", "of ", "red ", "and ", "x", "\u0301"):
         parse(word * (MOST_CHARACTERS // len(word)))
         parse("man " + word * 390)
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
     with pytest.raises(InputError, match=r"200,001 characters"):
         parse("a" * (MOST_CHARACTERS + 1))
 

@@ -293,7 +293,7 @@ class Counts:
                 header=("kind", "made", "proven by"),
                 rows=tuple((kind, str(count), ", ".join(f"{claim} {n}" for claim, n in self._claims(kind)))
                            for kind, count in sorted(self.kinds.items(), key=lambda one: _order(one[0]))),
-                note="given: the input had them, without a proof",
+                note="given, null: the input had them, without a proof",
             ),
         }  # fmt: skip
         if self.reasons:
