@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from scipy import stats
 
-from auscult.score.effects import RankStability, effects, grid_of, rank_stability
+from auscult.score.effects import RankStability, effects, parts_grid, rank_stability
 from auscult.score.levels import Levels, levels
 from auscult.score.tasks import STAGES, TASKS
 
@@ -134,7 +134,7 @@ def statistics(cells: Cells) -> list[tuple[str, str, str, str, float]]:
 
 def part_effects(cells: Cells) -> dict[str, dict[str, float]]:
     """Table 9: effects of parts and their interactions, by level."""
-    grid = grid_of([row for table, row, metric in cells if (table, metric) == ("9", "L1")])
+    grid = parts_grid([row for table, row, metric in cells if (table, metric) == ("9", "L1")])
     return {
         level: {name: float(value) for name, value in
                 effects(grid, {model: float(cells["9", model, level]) for model in grid.models}).items()}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auscult.errors import InputError
-from auscult.score.effects import contrasts, effects, grid_of, rank_stability
+from auscult.score.effects import contrasts, effects, parts_grid, rank_stability
 
 with (Path(__file__).parents[1] / "golden" / "avi_paper_tables.csv").open(encoding="utf-8") as file:
     CELLS = {(row["table"], row["row"], row["metric"]): float(row["printed"]) for row in csv.DictReader(file)}
@@ -18,11 +18,11 @@ LEVELS = ("L1", "L2", "L3", "L4")
 
 
 def of_table_9(level):
-    return effects(grid_of(NAMES), {name: CELLS["9", name, level] for name in NAMES})
+    return effects(parts_grid(NAMES), {name: CELLS["9", name, level] for name in NAMES})
 
 
 def test_the_grid_of_table_9():
-    grid = grid_of(NAMES[::-1])
+    grid = parts_grid(NAMES[::-1])
     assert (grid.parts, grid.versions[0], len(grid.models)) == (("q", "a", "v"), ("q1", "q2"), 8)
     assert grid.models[:2] == ("q1_a1_v1", "q1_a1_v2")
 
@@ -70,7 +70,7 @@ def test_rank_stability_of_table_12():
 
 @given(st.lists(st.floats(0, 100), min_size=8, max_size=8))
 def test_mean_and_effects_give_every_number_back(values):
-    grid = grid_of(NAMES)
+    grid = parts_grid(NAMES)
     found = effects(grid, dict(zip(grid.models, values, strict=True)))
     for place, model in enumerate(grid.models):
         back = np.mean(values) + sum(
@@ -81,7 +81,7 @@ def test_mean_and_effects_give_every_number_back(values):
 
 @given(st.permutations(range(4)), st.floats(0.1, 5))
 def test_what_adds_up_has_no_interaction(order, step):
-    grid = grid_of(["q1_a1", "q1_a2", "q2_a1", "q2_a2"])
+    grid = parts_grid(["q1_a1", "q1_a2", "q2_a1", "q2_a2"])
     found = effects(grid, dict(zip(grid.models, (10.0, 10 + step, 12.0, 12 + step), strict=True)))
     assert {name: float(value) for name, value in found.items()} == pytest.approx({"q": 2, "a": step, "q x a": 0})
 
@@ -91,7 +91,7 @@ def test_what_adds_up_has_no_interaction(order, step):
 )
 def test_names_that_form_no_grid(names):
     with pytest.raises(InputError, match="form no grid"):
-        grid_of(names)
+        parts_grid(names)
 
 
 def test_runs_of_other_models_or_one_alone_are_no_runs():

@@ -20,7 +20,7 @@ from auscult.jobs.options import EffectsOptions
 from auscult.record.reader import require_record
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
-from auscult.score.effects import Grid, RankStability, effects, grid_of, rank_stability
+from auscult.score.effects import PartsGrid, RankStability, effects, parts_grid, rank_stability
 from auscult.score.levels import NAMES
 from auscult.score.tasks import TASKS
 
@@ -76,15 +76,15 @@ def run_effects(options: EffectsOptions) -> EffectsRun:
     )
 
 
-def _grid(numbers: _Numbers) -> Grid | None:
+def _grid(numbers: _Numbers) -> PartsGrid | None:
     """The grid of the models that every number is there for; None where they form none."""
     try:
-        return grid_of(sorted(set.intersection(*({*row} for row in numbers.values()))))
+        return parts_grid(sorted(set.intersection(*({*row} for row in numbers.values()))))
     except InputError:
         return None
 
 
-def _effects(numbers: _Numbers, grid: Grid) -> dict[str, dict[str, float]]:
+def _effects(numbers: _Numbers, grid: PartsGrid) -> dict[str, dict[str, float]]:
     return {
         metric: {name: float(value) for name, value in effects(grid, row).items()} for metric, row in numbers.items()
     }
@@ -169,7 +169,7 @@ def _number(name: str, cell: str, line: int) -> float:
 # --- tables ---
 
 
-def _effects_table(label: str, grid: Grid, rows: Mapping[str, Mapping[str, Any]], *, many: bool) -> Table:
+def _effects_table(label: str, grid: PartsGrid, rows: Mapping[str, Mapping[str, Any]], *, many: bool) -> Table:
     versions = "; ".join(
         f"{part}: {second} less {first}" for part, (first, second) in zip(grid.parts, grid.versions, strict=True)
     )

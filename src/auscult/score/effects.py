@@ -27,7 +27,7 @@ _FORM: Final = "names such as q1_a1_v1 to q2_a2_v2: every combination of parts i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class PartsGrid:
     """A grid of models.
 
     Attributes:
@@ -41,14 +41,14 @@ class Grid:
     models: tuple[str, ...]
 
 
-def grid_of(names: Sequence[str]) -> Grid:
+def parts_grid(names: Sequence[str]) -> PartsGrid:
     """The grid that models form by their names.
 
     Raises:
         InputError: They form none.
 
     Example:
-        >>> grid_of(["q1_v1", "q1_v2", "q2_v1", "q2_v2"]).parts
+        >>> parts_grid(["q1_v1", "q1_v2", "q2_v1", "q2_v2"]).parts
         ('q', 'v')
     """
     split = [name.split("_") for name in names]
@@ -61,10 +61,10 @@ def grid_of(names: Sequence[str]) -> Grid:
         raise InputError(f"the models {_listed(names)} form no grid", expected=_FORM)
     pairs = tuple((one[0], one[1]) for one in versions)
     called = tuple(_begin(*pair) for pair in pairs)
-    return Grid(parts=called, versions=pairs, models=tuple(wanted))
+    return PartsGrid(parts=called, versions=pairs, models=tuple(wanted))
 
 
-def contrasts(grid: Grid) -> dict[str, dict[str, float]]:
+def contrasts(grid: PartsGrid) -> dict[str, dict[str, float]]:
     """Of each part and each set of parts: what each model's number is multiplied by before they are added up."""
     levels = list(product((-1, 1), repeat=len(grid.parts)))
     half = len(levels) / 2
@@ -78,7 +78,7 @@ def contrasts(grid: Grid) -> dict[str, dict[str, float]]:
     }
 
 
-def effects(grid: Grid, numbers: Mapping[str, Doubles | float]) -> dict[str, Doubles]:
+def effects(grid: PartsGrid, numbers: Mapping[str, Doubles | float]) -> dict[str, Doubles]:
     """Effects of parts and their interactions, in the unit of the numbers, of numbers (or arrays of them) by model."""
     return {
         name: np.sum([weight * np.asarray(numbers[model], np.float64) for model, weight in weights.items()], axis=0)
