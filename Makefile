@@ -38,8 +38,9 @@ $(VENV)/.demo: $(VENV)/.core Makefile
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.demo Makefile
-	$(PIP) -e '.[dev,demo,train,video,clip]' tqdm datasets==5.2.0
-	$(PIP) --no-deps vos-benchmark
+	$(PIP) -e '.[dev,demo,train,video,clip,chat]' fastapi uvicorn soxr tqdm datasets==5.2.0 requests
+	$(PIP) --no-deps vos-benchmark aac-metrics==0.6.0 pythonwrench==0.6.8 sentence-transformers==6.2.0 \
+	  torchmetrics==1.9.0 lightning-utilities==0.15.3 nltk==3.10.4
 	@touch $@
 
 # Packages that need another OpenCV than ours: compared with from outside, see bench/peers.py.

@@ -24,6 +24,8 @@ ALLOWED_SKIPS = (
     "the extra `clip` is not installed",
     "the extra `chat` is not installed",
     "vos-benchmark is not installed",
+    "the packages to compare captions with are not installed",
+    "what `transformers serve` needs is not installed",
     "there is no browser",
     "the environment .venvs/perturb is not there",
 )

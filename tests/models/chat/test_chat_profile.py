@@ -153,3 +153,14 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(UsageError, match="extra `chat`"):
         named_chat("chat:mine", profile=None, asking=Asking(base_url="http://127.0.0.1:9/v1"))
     assert named_chat("chat:mine", profile=None, asking=Asking(base_url="http://127.0.0.1:9/v1", sends=False))
+
+
+def test_the_examples_of_the_page_are_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "chat.md").read_text(encoding="utf-8")
+    first, second = (part.partition("```")[0] for part in page.split("```toml\n")[1:])
+    (tmp_path / "p.toml").write_text(first)
+    (tmp_path / "c.toml").write_text(second)
+    assert read_profile(tmp_path / "p.toml").revision
+    made = cascade_of(tmp_path / "c.toml", asking=Asking(sends=False), other=nothing)
+    assert made.name == "cascade.gpt-4o"
+    assert all(name in page for name in TABLE_13)

@@ -1,0 +1,107 @@
+"""`transformers serve` with tiny models of random weights: text, pictures and sounds through a whole run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
+from auscult.record.lines import read_lines
+from auscult.suites.avi import AviOptions
+from auscult.suites.avi.run import run_avi
+from chat_media import picture, sound
+
+for needed in ("openai", "fastapi", "uvicorn", "torch", "transformers", "soxr"):
+    if importlib.util.find_spec(needed) is None:
+        pytest.skip("what `transformers serve` needs is not installed", allow_module_level=True)
+pytestmark = [pytest.mark.peer, pytest.mark.slow, pytest.mark.timeout(900)]
+
+from tiny_served import profile, write_picture_model, write_sound_model, write_text_model  # noqa: E402 - torch
+
+N = 3
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of any model in a folder, on loopback, without a hub."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = Path(sys.executable).parent / "transformers"
+    log = tmp_path_factory.mktemp("serve") / "log"
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    with log.open("wb") as out:
+        command = [program, "serve", "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
+        process = subprocess.Popen(command, stdout=out, stderr=out, env=env)
+    try:
+        until = time.monotonic() + 600
+        while time.monotonic() < until:
+            assert process.poll() is None, log.read_text()[-2000:]
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.5)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def write_tree(root: Path, kind: str) -> Path:
+    """Questions with the media of one kind of model."""
+    home = root / task_folder("reasoning", "AVH")
+    home.mkdir(parents=True)
+    entries = []
+    for number in range(N):
+        name = f"input/{'images' if kind == 'picture' else 'wavs'}/{number}.{'png' if kind == 'picture' else 'wav'}"
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        if kind == "picture":
+            picture(home / name, colour=60 * number, size=(40, 40))
+        else:
+            sound(home / name, hz=300.0 + 100 * number)
+        entries.append(
+            AviEntry(
+                id=f"{number:05d}",
+                folder="AVH",
+                subtask="",
+                prompt="Answer with yes, no or not sure.",
+                text="Is it there?",
+                options=("yes", "no", "not sure"),
+                answer="yes",
+                images=(name,) if kind == "picture" else (),
+                sounds=(name,) if kind != "picture" else (),
+            )
+        )
+    (home / "data.json").write_bytes(data_json(map(entry_json, entries)))
+    return root
+
+
+MODELS = {"text": write_text_model, "picture": write_picture_model, "sound": write_sound_model}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_run_from_end_to_end(url: str, tmp_path: Path, kind: str) -> None:
+    folder = MODELS[kind](tmp_path / kind)
+    more = {"leaves_out": ["sounds"]} if kind == "text" else {}
+    file = profile(tmp_path / "p.json", folder, **more)
+    data, out = write_tree(tmp_path / "data", kind), tmp_path / "out"
+    done = run_avi(
+        AviOptions(
+            data=data, out=out, models=(f"chat:{folder}",), base_url=url, profile=file, workers=1, tasks=("AVH",)
+        )
+    )
+    errors = (out / "errors.jsonl").read_text() if (out / "errors.jsonl").exists() else ""
+    assert done.summary.failed == 0, errors
+    rows = [row for row in read_lines(out / "predictions.jsonl") if row["model"].startswith("chat.")]
+    assert len(rows) == N
+    assert all(row["usage"]["tokens_out"] > 0 and row["usage"]["tokens_in"] > 10 for row in rows)
+    assert (out / "report.html").is_file()
