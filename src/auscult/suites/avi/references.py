@@ -187,7 +187,7 @@ def _answerer(name: str, summary: str, give: Callable[[AviRequest, str], str], *
 IDEAL: Final = _answerer("ideal", "the truth", _ideal)
 RANDOM: Final = _answerer("random", "drawn from what may be answered", _random)
 CONSTANT: Final = _answerer("constant", "always the same", _constant)
-BLIND: Final = _answerer("blind", "from the text alone, by other samples' truths", _blind)
+BLIND: Final = _answerer("blind", "the most frequent truth of the same text", _blind)
 NOISY: Final = _answerer(
     "noisy", "noisy:ACC, the truth so often, else drawn", _noisy, takes_argument="an accuracy from 0 to 1"
 )
