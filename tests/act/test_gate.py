@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.act.gate import Bound, Clusters, Counts, KnownMask, Search, score_of, search
+from auscult.act.gate import Bound, Clusters, CountArray, KnownMask, Search, score_of, search
 from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.score.stats.bounds import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 
 
-def _binomial(accepted: Counts, bad: Counts) -> float:
+def _binomial(accepted: CountArray, bad: CountArray) -> float:
     return upper_bound(int(bad.sum()), int(accepted.sum()))
 
 

@@ -23,7 +23,7 @@ from auscult.errors import UsageError
 from auscult.rng import generator
 
 Clusters: TypeAlias = Literal["one", "bound"]
-Counts: TypeAlias = NDArray[np.int64]
+CountArray: TypeAlias = NDArray[np.int64]
 
 GRID: Final = tuple(step / 200 for step in range(200, -1, -1))
 # The search begins where this share of the photographs is left. At a handful of masks a single bad one would end it,
@@ -49,9 +49,9 @@ class Bound:
     """How sure a count is."""
 
     # from accepted and bad masks of each cluster, both (n,), to the highest credible share of bad ones
-    upper: Callable[[Counts, Counts], float]
+    upper: Callable[[CountArray, CountArray], float]
     # from the accepted masks of each cluster to how many clusters are needed where no mask is bad
-    fewest: Callable[[Counts], int]
+    fewest: Callable[[CountArray], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +134,8 @@ class _Counted:
     """The masks from a threshold up: those tested, by cluster, and how many there are in all."""
 
     threshold: float
-    accepted: Counts
-    bad: Counts
+    accepted: CountArray
+    bad: CountArray
     masks: int
     masks_bad: int
 
@@ -182,12 +182,12 @@ def _counted(known: Sequence[KnownMask], *, single: bool) -> list[_Counted]:
     return found
 
 
-def _drawn(cluster: str, size: int) -> Counts:
+def _drawn(cluster: str, size: int) -> CountArray:
     """A random order of the masks of a photograph."""
     return generator(_SEED, "gate", cluster).permutation(size) if size > 1 else np.zeros(1, dtype=np.int64)
 
 
-def _ends(sizes: Counts) -> list[tuple[int, int]]:
+def _ends(sizes: CountArray) -> list[tuple[int, int]]:
     return list(zip(sizes.tolist(), np.cumsum(sizes).tolist(), strict=True))
 
 

@@ -73,7 +73,7 @@ def _with_card(verdicts: Verdicts) -> Iterator[Verdict]:
 def _drawn(groups: Sequence[Judged], workers: int) -> Iterator[Mapping[str, bytes]]:
     """The pictures of each frame, in any order; few are drawn sooner than worker processes are started."""
     tasks, large = [Task(group[0][0].id, group) for group in groups], list[Task[Judged]]()
-    make = partial(_Drawer, _QUICK)
+    make = partial(_CropDrawer, _QUICK)
     if sum(_bytes(group[0][0].frame) for group in groups) > _QUICK_BYTES:
         tasks, large = [], tasks
     with ThreadPoolExecutor(max(1, workers)) as threads:
@@ -83,7 +83,7 @@ def _drawn(groups: Sequence[Judged], workers: int) -> Iterator[Mapping[str, byte
                 yield outcome
             else:  # such as a small file of many pixels, which this process would not be rid of
                 large.append(task)
-    results = run_tasks(_Drawer, large, workers=workers, timeout_s=60.0, stage="draw")
+    results = run_tasks(_CropDrawer, large, workers=workers, timeout_s=60.0, stage="draw")
     yield from (result.outcome for result in results if isinstance(result.outcome, dict))
 
 
@@ -95,7 +95,7 @@ def _bytes(path: Path) -> int:
         return 0
 
 
-class _Drawer:
+class _CropDrawer:
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
 

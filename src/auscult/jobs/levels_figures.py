@@ -14,7 +14,7 @@ from auscult.score.levels import ALPHA, Levels, harmonic_mean, relative_gap
 from auscult.score.tasks import STAGES, TASKS
 from auscult.types import Doubles
 
-Numbers: TypeAlias = Sequence[tuple[str, Mapping[str, float], Levels]]
+LeaderboardRows: TypeAlias = Sequence[tuple[str, Mapping[str, float], Levels]]
 """Models from the first row down, with their task scores and levels."""
 
 _SQUARES: Final = 25
@@ -28,7 +28,7 @@ def ranks(values: Sequence[float]) -> list[int]:
     return [1 + sum(other > value for other in values) for value in values]
 
 
-def figures(models: Numbers) -> dict[str, Drawing]:
+def figures(models: LeaderboardRows) -> dict[str, Drawing]:
     """Each figure by the name of its file; of many models the first ``MAX_ROWS`` are drawn, ranked among all."""
     cut = f" (the first {MAX_ROWS} of {len(models)} models)" if len(models) > MAX_ROWS else ""
     stages = (*STAGES, "average")

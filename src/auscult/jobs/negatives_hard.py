@@ -34,7 +34,7 @@ _CLEAN: Final = "clean"  # the condition of `auscult run rris`, under which fold
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class NegativeCandidate:
     """A negative sentence that may be kept; goes to the worker process that asks the model about it."""
 
     row: Mapping[str, Any]  # its line of ``hard.jsonl`` without an answer
@@ -95,14 +95,14 @@ class HardNegatives:
             self._areas[_key(row)] = row["area"]
             self._models[row["round"]] = {name: row[name] for name in self._mine}
 
-    def _candidates(self, picture: Mapping[str, Any]) -> Iterator[Candidate]:
+    def _candidates(self, picture: Mapping[str, Any]) -> Iterator[NegativeCandidate]:
         frame, (height, width) = self._run.path / picture["frame"], picture["size"]
         for ref in picture["references"]:
             for at, one in enumerate(ref["sentences"], start=1):
                 if "round" in one:
                     row = {"id": sentence_id(ref, one, at), "round": one["round"], "reference": ref["id"]}
                     row |= {"kind": one["negative"]["kind"], "text": one["text"], "frame": picture["frame"]}
-                    yield Candidate(row, frame, (height, width))
+                    yield NegativeCandidate(row, frame, (height, width))
 
     def ask(
         self, pictures: Iterable[Mapping[str, Any]], how: job.PredictOptions, *, errors: ErrorLog, progress: Progress

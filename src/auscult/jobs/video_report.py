@@ -40,7 +40,7 @@ _MOST_SIDE_PX: Final = 1280
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _ClipFrame:
     """One frame of a clip, and what is drawn on it."""
 
     frame: str  # its name on record
@@ -73,28 +73,28 @@ def write_videos(folder: Path, progress: Progress | None = None) -> list[Path]:
     return written
 
 
-def _clips(read: Run) -> dict[str, list[_Shown]]:
+def _clips(read: Run) -> dict[str, list[_ClipFrame]]:
     """The frames of each clip in order of time, with what is drawn on them."""
     rows = {verdict.id: (verdict, row) for verdict, row in read.verdicts}
     tracks: dict[str, list[ClipRow]] = {}
     for row in read.clips:
         track = from_json(ClipRow, row, path=read.path / "clips.jsonl", hint=DAMAGED)
         tracks.setdefault(track.clip, []).append(track)
-    clips: dict[str, list[_Shown]] = {}
+    clips: dict[str, list[_ClipFrame]] = {}
     for clip, own in tracks.items():
-        frames: dict[str, _Shown] = {}
+        frames: dict[str, _ClipFrame] = {}
         for at, track in enumerate(own):
             colour = TRACK_COLOURS[at % len(TRACK_COLOURS)]
             for verdict, row in (rows[name] for name in track.frames if name in rows):
                 frame = str(row.get("frame"))
                 time_s = row.get("time_s")
-                known = _Shown(frame=frame, time_s=time_s if isinstance(time_s, int | float) else None, verdicts=[])
+                known = _ClipFrame(frame=frame, time_s=time_s if isinstance(time_s, int | float) else None, verdicts=[])
                 frames.setdefault(frame, known).verdicts.append((verdict, track.track, colour))
         clips[clip] = sorted(frames.values(), key=lambda one: (one.time_s or 0.0, natural_key(one.frame)))
     return {clip: shown for clip, shown in clips.items() if shown}
 
 
-def _fps(shown: Sequence[_Shown]) -> float:
+def _fps(shown: Sequence[_ClipFrame]) -> float:
     """Frames a second: as their times say, where all have one."""
     times = [one.time_s for one in shown if one.time_s is not None]
     steps = [later - earlier for earlier, later in pairwise(times) if later > earlier]
@@ -103,7 +103,7 @@ def _fps(shown: Sequence[_Shown]) -> float:
     return min(_FASTEST_FPS, max(_SLOWEST_FPS, 1.0 / median(steps)))
 
 
-def _drawn(read: Run, shown: Sequence[_Shown], *, masks: Mapping[str, Any], progress: Progress) -> Iterator[Frame]:
+def _drawn(read: Run, shown: Sequence[_ClipFrame], *, masks: Mapping[str, Any], progress: Progress) -> Iterator[Frame]:
     size: tuple[int, int] | None = None
     for one in shown:
         try:

@@ -157,13 +157,13 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         body = part.strip().removeprefix("json").strip()
         if body.startswith("{"):
             try:
-                value = json.loads(body, object_pairs_hook=_Pairs)
+                value = json.loads(body, object_pairs_hook=_RepeatedKeys)
             except (ValueError, RecursionError):
                 continue
             yield value
 
 
-class _Pairs(dict[str, Any]):
+class _RepeatedKeys(dict[str, Any]):
     """A JSON object that keeps the values of a key that it has twice."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
@@ -173,7 +173,7 @@ class _Pairs(dict[str, Any]):
 
 def _members(objects: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
     for one in objects:
-        pairs = one.pairs if isinstance(one, _Pairs) else one.items()
+        pairs = one.pairs if isinstance(one, _RepeatedKeys) else one.items()
         yield from ((key, value) for name, value in pairs if (key := _key(name)))
 
 
@@ -266,7 +266,7 @@ class FileJudge:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line, object_pairs_hook=_Pairs) if len(line) <= _LIMITS.max_bytes else None
+                row = json.loads(line, object_pairs_hook=_RepeatedKeys) if len(line) <= _LIMITS.max_bytes else None
             except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict) or not isinstance(row.get("id"), str):

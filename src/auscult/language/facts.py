@@ -15,7 +15,7 @@ Motion: TypeAlias = Literal["still", "left", "right", "up", "down", "nearer", "a
 
 MOTIONS: Final[tuple[Motion, ...]] = get_args(Motion)
 
-Span: TypeAlias = tuple[Annotated[float, Meta(ge=0.0)], Annotated[float, Meta(ge=0.0)]]
+TimeSpan: TypeAlias = tuple[Annotated[float, Meta(ge=0.0)], Annotated[float, Meta(ge=0.0)]]
 """Start and end in seconds, start < end."""
 
 _Extent: TypeAlias = tuple[Annotated[float, Meta(ge=-1.0, le=2.0)], Annotated[float, Meta(ge=-1.0, le=2.0)]]
@@ -28,7 +28,7 @@ class Voice:
 
     noun: _Word  # what is heard, as a noun: `siren`, `bark`
     verb: _Word  # what the thing does, third person: `wails`, `barks`
-    spans: tuple[Span, ...]  # when it sounds; ordered, apart from one another, not empty
+    spans: tuple[TimeSpan, ...]  # when it sounds; ordered, apart from one another, not empty
     level_db: Annotated[float, Meta(ge=-300.0, le=0.0)]  # how loud it arrives, relative to full scale
     countable: bool = True  # each span is heard as one sound, so that "three times" can be said of three spans
 

@@ -105,7 +105,7 @@ class Parse:
     problem: str | None = None
 
 
-class Vocabulary(NamedTuple):
+class WordsByKind(NamedTuple):
     """Words that say what a thing is like, by kind, in small letters."""
 
     kinds: dict[str, AttributeKind]
@@ -121,7 +121,7 @@ class Vocabulary(NamedTuple):
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def vocabulary() -> WordsByKind:
     """Read the word lists, once."""
     raw = data.read("attributes")
     kinds: dict[str, AttributeKind] = {}
@@ -131,7 +131,7 @@ def vocabulary() -> Vocabulary:
     named = ("place", "picture", "viewer", "time", "light", "animate", "foreign")
     sets = {name: frozenset(raw[name].split()) for name in named}
     absolute = frozenset(raw["position_absolute"].split())
-    return Vocabulary(kinds=kinds, absolute=absolute, compounds=frozenset(raw["compounds"].split(", ")), **sets)
+    return WordsByKind(kinds=kinds, absolute=absolute, compounds=frozenset(raw["compounds"].split(", ")), **sets)
 
 
 def head_noun(sentence: str) -> str | None:

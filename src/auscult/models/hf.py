@@ -23,7 +23,7 @@ from auscult.nets.hf_sam import load_sam2, load_sam2_video, load_sam3
 from auscult.nets.hf_text import load_clipseg, load_grounding
 from auscult.types import Frames, Mask, Metadata, Query
 
-Segmenter: TypeAlias = Callable[[Frames, Any], NDArray[Any]]
+SegmentFunction: TypeAlias = Callable[[Frames, Any], NDArray[Any]]
 """From frames and a sentence, or a first mask, to bool (T, H, W), or float32 probabilities in [0, 1]."""
 
 
@@ -34,7 +34,7 @@ class Ready:
     name: str
     meta: Metadata
     tasks: tuple[ModelTask, ...]
-    answer: Segmenter
+    answer: SegmentFunction
 
     def predict(self, frames: Frames, query: Query, *, first_mask: Mask | None = None, **_: object) -> NDArray[Any]:
         """Segment the object of a sentence or a first mask: bool (T, H, W), or float32 probabilities in [0, 1]."""
@@ -55,7 +55,7 @@ class Weighted:
     name: str
     meta: Metadata
     tasks: tuple[ModelTask, ...]
-    load: Callable[[Path], Segmenter]
+    load: Callable[[Path], SegmentFunction]
 
     def using(self, weights: Path) -> Ready:
         """Load the weights of a folder; an error says which file cannot be used, or that the extra `hf` is missing."""
@@ -79,7 +79,7 @@ BOXES: Final = "grounding_dino"
 MASKS: Final = "sam2"
 
 
-def _load_grounded_sam2(weights: Path) -> Segmenter:
+def _load_grounded_sam2(weights: Path) -> SegmentFunction:
     for name in (BOXES, MASKS):
         if not (weights / name).is_dir():
             raise UsageError(

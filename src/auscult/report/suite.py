@@ -153,7 +153,7 @@ _AGAIN: Final = "repeat the `auscult run` command that made the record: it asks 
 _Read = TypeVar("_Read")
 _Entry = TypeVar("_Entry")
 _Many: TypeAlias = Annotated[tuple[_Entry, ...], Meta(max_length=_MOST_ENTRIES)]
-_Pairs: TypeAlias = _Many[tuple[str, str]]
+_TextPairs: TypeAlias = _Many[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ class _ExampleFile:
     file: str
     text: str
     id: str
-    facts: _Pairs
+    facts: _TextPairs
     broad: bool
     sound: str = ""
 
@@ -196,9 +196,9 @@ class _PageFile:
     title: str
     suite: str
     lead: str = ""
-    facts: _Pairs
+    facts: _TextPairs
     notes: _Many[str]
-    links: _Pairs
+    links: _TextPairs
     shown: _Many[str]
     sections: _Many[_SectionFile]
 
@@ -217,10 +217,10 @@ def read_page(folder: Path) -> Page:
         raise RecordError(error.message, expected=error.expected, path=path, hint=_AGAIN) from error
     except (ValueError, RecursionError) as error:
         raise RecordError(f"the page is damaged: {error}"[:200], path=path, hint=_AGAIN) from error
-    return _Reader(folder).page(from_json(_PageFile, content, path=path, hint=_AGAIN))
+    return _PageReader(folder).page(from_json(_PageFile, content, path=path, hint=_AGAIN))
 
 
-class _Reader:
+class _PageReader:
     """Reads the files of one page, and keeps what could not be read."""
 
     def __init__(self, folder: Path) -> None:

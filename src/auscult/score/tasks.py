@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
 
-Stage: TypeAlias = Literal["perception", "understanding", "reasoning", "sensation"]
+TaskStage: TypeAlias = Literal["perception", "understanding", "reasoning", "sensation"]
 Media: TypeAlias = Literal["sound", "picture", "video"]
 Dominance: TypeAlias = Literal["sound", "vision", "both"]
 PromptForm: TypeAlias = Literal["classes", "options", "candidates", "instruction", "expression"]
 AnswerForm: TypeAlias = Literal["counts", "boxes", "frame boxes", "indices", "caption", "option", "option list"]
 TaskMetric: TypeAlias = Literal["f1 and count", "recall and count", "boxes", "video iou", "retrieval", "fense", "match"]
 
-STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
-FAMILIAR: Final[tuple[Stage, ...]] = STAGES[:3]
+STAGES: Final[tuple[TaskStage, ...]] = get_args(TaskStage)
+FAMILIAR: Final[tuple[TaskStage, ...]] = STAGES[:3]
 """Stages of media as models are trained on; the last, sensation, is of stimuli nobody trained on (PriSe)."""
 
 
@@ -50,7 +50,7 @@ class AviTask:
 
     name: str
     title: str
-    stage: Stage
+    stage: TaskStage
     modality: tuple[Media, ...]
     dominance: Dominance
     capability: str
@@ -151,11 +151,11 @@ TASKS: Final[Mapping[str, AviTask]] = MappingProxyType({task.name: task for task
 """The tasks by name, in the paper's order."""
 
 
-def of_stage(stage: Stage) -> tuple[AviTask, ...]:
+def of_stage(stage: TaskStage) -> tuple[AviTask, ...]:
     """The tasks of a stage, in the paper's order."""
     return tuple(task for task in _ALL if task.stage == stage)
 
 
-def leaning(dominance: Dominance, stages: tuple[Stage, ...] = FAMILIAR) -> tuple[AviTask, ...]:
+def leaning(dominance: Dominance, stages: tuple[TaskStage, ...] = FAMILIAR) -> tuple[AviTask, ...]:
     """The tasks of some stages that lean on a sense: A and V of Eq. 2 where it is ``sound`` or ``vision``."""
     return tuple(task for task in _ALL if task.dominance == dominance and task.stage in stages)

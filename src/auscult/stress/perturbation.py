@@ -22,7 +22,7 @@ from auscult.types import Box, Mask, Metadata
 
 MOST_SEED: Final = 2**63 - 1
 
-Draw: TypeAlias = Callable[[np.random.Generator], Any]
+DrawParams: TypeAlias = Callable[[np.random.Generator], Any]
 Share: TypeAlias = codec.Share
 """A drawn number from 0 to 1."""
 Seed: TypeAlias = Annotated[int, Meta(ge=-MOST_SEED, le=MOST_SEED)]
@@ -74,14 +74,14 @@ class Params(JsonParams):
 
     @classmethod
     @cache
-    def _draws(cls) -> tuple[tuple[str, Draw], ...]:
+    def _draws(cls) -> tuple[tuple[str, DrawParams], ...]:
         """How each field but the strength is drawn, the seed last; kept, since reading annotations takes longer."""
         hints = get_type_hints(cls, include_extras=True)
         names = [field.name for field in fields(cls) if field.name != "strength"]
         return tuple((name, _draw_of(hints[name])) for name in sorted(names, key=lambda name: name == "seed"))
 
 
-def _draw_of(kind: Any) -> Draw:
+def _draw_of(kind: Any) -> DrawParams:
     """How a value of an annotated field is drawn."""
     if kind is bool:
         return lambda rng: bool(rng.integers(2))

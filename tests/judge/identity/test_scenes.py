@@ -23,7 +23,7 @@ from auscult.judge.identity.scenes import (
     small,
     small_size,
 )
-from auscult.judge.identity.scenes_text import Reader, Vocabulary, read_vocabulary, write_vocabulary
+from auscult.judge.identity.scenes_text import SentenceReader, Vocabulary, read_vocabulary, write_vocabulary
 from auscult.rng import generator
 from auscult.types import Case, Identity, IdentityCheck, Mask, Prediction, Query
 
@@ -57,7 +57,7 @@ class SureEyes(Eyes):
     """Eyes that name everything rightly: dogs, and a bell on the far right, each at its place."""
 
     def __init__(self, *dogs: float, bell: float = 0.9) -> None:
-        self.words, self.reader = KNOWN, Reader(KNOWN)
+        self.words, self.reader = KNOWN, SentenceReader(KNOWN)
         self._peaks = [self._peak(x, "dog") for x in dogs] + [self._peak(bell, "bell")]
 
     def _peak(self, x: float, name: str) -> Peak:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.identity.scenes_text import MOST_TOKENS, UNHEARD, Reader, Vocabulary, is_seen, is_whole
+from auscult.judge.identity.scenes_text import MOST_TOKENS, UNHEARD, SentenceReader, Vocabulary, is_seen, is_whole
 from auscult.language.facts import Facts, SceneObject, Voice
 from auscult.language.forms import SIGHT_QUALITIES, Form, read
 from auscult.language.grammar import describe
@@ -22,7 +22,7 @@ WORDS = Vocabulary(
     textures=("plain", "striped"),
     voices=(("bark", "barks", "dog"), ("siren", "wails", ""), ("hum", "hums", "")),
 )
-READER = Reader(WORDS)
+READER = SentenceReader(WORDS)
 
 
 def plain(form: Form) -> Any:  # noqa: PLR0911 - one case a line reads best

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.judge.identity.scenes import FoundThing, Peak, centre_and_share, named, others, parts, peaks
-from auscult.judge.identity.scenes_text import Reader, Reading, Vocabulary
+from auscult.judge.identity.scenes_text import ParsedExpression, SentenceReader, Vocabulary
 
 WORDS = Vocabulary(categories=("bell", "dog", "drum"), colours=("blue", "red"), textures=("plain", "striped"))
-READER = Reader(WORDS)
+READER = SentenceReader(WORDS)
 
 
 def thing(x: float, y: float = 0.5, *, share: float = 0.03, dog: float = 1.0, red: float = 0.5) -> FoundThing:
@@ -28,7 +28,7 @@ def thing(x: float, y: float = 0.5, *, share: float = 0.03, dog: float = 1.0, re
     )
 
 
-def said(text: str) -> Reading:
+def said(text: str) -> ParsedExpression:
     found = READER.read(text)
     assert found is not None
     return found

@@ -21,8 +21,8 @@ from auscult.errors import InputError, OutputError
 from auscult.nets.prompted import BINS, Design
 from auscult.train.prompted.feed import Arrays
 from auscult.train.prompted.loop import (
-    Plan,
     Trainer,
+    TrainingPlan,
     batches,
     losses,
     mean_of,
@@ -36,7 +36,7 @@ from auscult.train.prompted.material import Picture
 
 pytestmark = pytest.mark.extra_train
 torch.set_num_threads(1)
-PLAN = Plan(design=Design(side=64, frozen=0), start="scratch", steps=3, size=6)
+PLAN = TrainingPlan(design=Design(side=64, frozen=0), start="scratch", steps=3, size=6)
 FOREVER = float("inf")
 
 

@@ -24,7 +24,7 @@ from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.nets.prompted import Design
 from auscult.train.prompted import recipe
-from auscult.train.prompted.loop import Plan
+from auscult.train.prompted.loop import TrainingPlan
 from auscult.train.prompted.material import Picture, part_of, read_material
 from auscult.train.prompted.outputs import OWN
 from auscult.train.prompted.recipe import prompted_mask
@@ -32,7 +32,7 @@ from auscult.train.recipes import run
 from auscult.types import Case, Prediction
 
 pytestmark = pytest.mark.extra_train
-TINY = Plan(design=Design(side=64, margin=1.5), start="scratch", seed=1, steps=2, size=6)
+TINY = TrainingPlan(design=Design(side=64, margin=1.5), start="scratch", seed=1, steps=2, size=6)
 
 
 class Echo(nn.Module):

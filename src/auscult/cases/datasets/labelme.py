@@ -41,10 +41,10 @@ class LabelmeDataset(SidecarLayout):
 
     def reader(self, source: object) -> SidecarReader:  # noqa: ARG002  # a file says everything itself
         """Knows nothing beforehand."""
-        return _Reader()
+        return _LabelmeReader()
 
 
-class _Reader(SidecarReader):
+class _LabelmeReader(SidecarReader):
     def regions(self, file: SidecarFile, problems: Problems) -> Iterator[Region]:
         data = fields.parse(file.read().removeprefix(fields.BOM), path=file.path)
         shapes = data.get("shapes") if isinstance(data, dict) else None

@@ -54,7 +54,7 @@ class _Mask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _FrameMasks:
     """The masks of one frame, its number and the picture's path where the file says them, and keys not known."""
 
     frame: int | None
@@ -71,7 +71,7 @@ class _Entry:
     vid: str | None
     exp: str | None
     kfid: int | None
-    shown: tuple[_Shown, ...]
+    shown: tuple[_FrameMasks, ...]
     more: Mapping[str, Any]
 
 
@@ -107,7 +107,7 @@ def _entry(key: str | None, row: object, protocol: MqaProtocol) -> _Entry:
     )
 
 
-def _shown(row: object, *, numbered: bool) -> _Shown:
+def _shown(row: object, *, numbered: bool) -> _FrameMasks:
     if not isinstance(row, dict):
         raise InputError(f"a frame is {fields.kind(row)}", expected="an object with masks")
     known = (*_SHOWN, "frame") if numbered else (*_SHOWN, *_ENTRY)
@@ -117,7 +117,7 @@ def _shown(row: object, *, numbered: bool) -> _Shown:
     groups: dict[str, Any] = {**{kind: _list(parts, kind) for kind in parts}, "full_neg": _list(row, FULL)}
     groups["null"] = _list(row, NULL)
     candidates = [*_true(row), *(_candidate(kind, mask) for kind, group in groups.items() for mask in group)]
-    return _Shown(
+    return _FrameMasks(
         frame=_whole(row, "frame") if numbered else None,
         image=fields.text(row, "image_path"),
         candidates=tuple(candidates),
@@ -287,7 +287,7 @@ def _items(entry: _Entry, context: _Context) -> Iterator[Item]:
             )
 
 
-def _frame_number(entry: _Entry, here: _Shown, row: refavs.MetadataRow | None, *, index: int | None) -> int:
+def _frame_number(entry: _Entry, here: _FrameMasks, row: refavs.MetadataRow | None, *, index: int | None) -> int:
     declared = here.frame if index is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
     number = index if declared is None else declared
     if number is None:
@@ -360,7 +360,7 @@ def _track(candidate: _Mask, defect: Defect, count: int) -> str:
 
 
 def _extra(
-    entry: _Entry, here: _Shown, candidate: _Mask, *, context: _Context, frame: int, track: str
+    entry: _Entry, here: _FrameMasks, candidate: _Mask, *, context: _Context, frame: int, track: str
 ) -> dict[str, Any]:
     row = context.rows.get(entry.uid)
     parts = entry.uid.rsplit("_", 2)

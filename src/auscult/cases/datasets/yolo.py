@@ -57,10 +57,10 @@ class YoloDataset(SidecarLayout):
 
     def reader(self, source: Path) -> SidecarReader:
         """Knows the names of the classes."""
-        return _Reader(_class_names(source))
+        return _YoloReader(_class_names(source))
 
 
-class _Reader(SidecarReader):
+class _YoloReader(SidecarReader):
     def __init__(self, names: Mapping[int, str]) -> None:
         super().__init__()
         self._names = names

@@ -27,9 +27,9 @@ from auscult.media.video import VIDEO_SUFFIXES
 from auscult.record.digest import digest_json
 from auscult.types import Item
 
-Medium: TypeAlias = Literal["picture", "video", "sound", "sentence"]
+InputMedium: TypeAlias = Literal["picture", "video", "sound", "sentence"]
 
-ROOMS_OF: Final[Mapping[Medium, frozenset[str]]] = {
+ROOMS_OF: Final[Mapping[InputMedium, frozenset[str]]] = {
     "picture": frozenset({"vision"}),
     "video": frozenset({"vision", "sound", "timing"}),
     "sound": frozenset({"sound"}),
@@ -37,7 +37,7 @@ ROOMS_OF: Final[Mapping[Medium, frozenset[str]]] = {
 }
 """The rooms of stressors that apply to each medium."""
 
-_IN_ITEMS: Final[Mapping[Medium, str]] = {"picture": "frame", "sound": "audio", "sentence": "text"}
+_IN_ITEMS: Final[Mapping[InputMedium, str]] = {"picture": "frame", "sound": "audio", "sentence": "text"}
 """Kind of a part that belongs to items; the kind of any other part is its medium."""
 
 RATE_FPS: Final = 25.0
@@ -49,7 +49,7 @@ class PerturbedPart:
     """The smallest unit that is perturbed and stored by itself."""
 
     id: str  # unique among the parts
-    medium: Medium
+    medium: InputMedium
     key: str  # key of its random draws; frames of one clip share it
     group: str = ""  # the clip or file it is of; a preset draws one recipe for all parts of a group
     path: Path | None = None  # the file, or None for a sentence
@@ -267,7 +267,7 @@ MEDIA = (
     "a picture, a video, a sound, a folder of them, sentences (.txt with one a line, or .csv with columns id,text), "
     f"or items: {INPUTS}"
 )
-_ENDINGS: Final[tuple[tuple[Medium, frozenset[str], str], ...]] = (
+_ENDINGS: Final[tuple[tuple[InputMedium, frozenset[str], str], ...]] = (
     ("picture", FRAME_SUFFIXES, ".png"),
     ("video", VIDEO_SUFFIXES, ".mkv"),
     ("sound", SOUND_SUFFIXES, ".wav"),

@@ -34,7 +34,7 @@ from auscult.jobs.perturb.choice import (
     tasks_of,
     usual_severities,
 )
-from auscult.jobs.perturb.inputs import ROOMS_OF, Medium, PerturbedPart, parts_of
+from auscult.jobs.perturb.inputs import ROOMS_OF, InputMedium, PerturbedPart, parts_of
 from auscult.jobs.perturb.sentences import written
 from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, part_digest
 from auscult.jobs.runner import (
@@ -59,7 +59,7 @@ from auscult.stress.recipe import Recipe, preset
 from auscult.types import Item
 
 MOST_SEED: Final = 2**63
-_NEEDS: Final[Mapping[str, tuple[Medium, ...]]] = {
+_NEEDS: Final[Mapping[str, tuple[InputMedium, ...]]] = {
     "quality": ("video",),
     "depth": ("sound", "video"),
     "keep": ("sentence",),
@@ -109,7 +109,7 @@ SPANS: Final = ("spans_s",)
 Row = Mapping[str, Any]
 
 
-def item_line(item: Item, recipe: Recipe, rows: Mapping[Medium, Row], *, seed: int, loose: bool) -> dict[str, Any]:
+def item_line(item: Item, recipe: Recipe, rows: Mapping[InputMedium, Row], *, seed: int, loose: bool) -> dict[str, Any]:
     """The line of an item in ``items.jsonl``, from those of its outputs; keys that auscult does not know are kept."""
     picture, sound, sentence = rows["picture"], rows.get("sound"), rows.get("sentence")
     silent_s = None if sound is None else sound.get("silent_s")
@@ -201,7 +201,7 @@ def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[Row], *, n
     return Table(title="perturbed", header=header, rows=tuple(cells), note=note)
 
 
-_CHUNKS: Final[Mapping[Medium, int]] = {"picture": 4, "sentence": 256}
+_CHUNKS: Final[Mapping[InputMedium, int]] = {"picture": 4, "sentence": 256}
 
 
 def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
@@ -265,7 +265,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         """The remaining outputs, medium by medium: videos have a time limit of their own."""
         self._rows = _rows_there(writer.run)
         refuse_changed(self._rows, self._outputs)
-        by_medium: dict[Medium, list[Output]] = defaultdict(list)
+        by_medium: dict[InputMedium, list[Output]] = defaultdict(list)
         for output in self._outputs.values():
             by_medium[output.part.medium].append(output)
         writer.progress.stage(self.doing, len(self._outputs))

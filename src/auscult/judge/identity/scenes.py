@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from auscult.arrays.boxes import box_of
 from auscult.errors import InputError, UsageError
 from auscult.judge.identity.scenes_text import (
-    Reader,
-    Reading,
+    ParsedExpression,
+    SentenceReader,
     Vocabulary,
     form_words,
     is_seen,
@@ -244,7 +244,9 @@ class NamingOdds:
     possible: tuple[float, ...]
 
 
-def named(reading: Reading, objects: Sequence[FoundThing], words: Vocabulary, *, worlds: int = WORLDS) -> NamingOdds:
+def named(
+    reading: ParsedExpression, objects: Sequence[FoundThing], words: Vocabulary, *, worlds: int = WORLDS
+) -> NamingOdds:
     """Evaluate an expression over one or more objects in many sampled worlds, the same draws each time."""
     rng = generator(0, "identity", "worlds", len(objects))
     kinds = form_words(reading.form)
@@ -303,7 +305,9 @@ def _picked(
     return [words[int(at)] for at in drawn]
 
 
-def _proven(reading: Reading, objects: Sequence[FoundThing], world: Sequence[_Draw | None]) -> NDArray[np.float64]:
+def _proven(
+    reading: ParsedExpression, objects: Sequence[FoundThing], world: Sequence[_Draw | None]
+) -> NDArray[np.float64]:
     """1 for each thing that the sentence is true of, 0 where it is false, between where it is unclear."""
     there = {at: _scene_object(str(at), objects[at], called) for at, called in enumerate(world) if called is not None}
     values = np.zeros(len(objects))
@@ -356,7 +360,7 @@ class Eyes:
             self.words: Vocabulary = read_vocabulary(folder / WORDS)
         except InputError as error:
             raise UsageError(error.message, expected=error.expected, hint=_HINT, path=error.path) from error
-        self.reader = Reader(self.words)
+        self.reader = SentenceReader(self.words)
         known = len(self.words.categories) + len(self.words.colours) + len(self.words.textures)
         given = {output.name: output.shape for output in self._session.get_outputs()}.get("names", [0])[-1]
         if isinstance(given, int) and given != known:
@@ -437,7 +441,7 @@ def _eyes(folder: Path) -> Eyes:
     return Eyes(folder)
 
 
-def _judged(eyes: Eyes, reading: Reading, *, frame: Frame, mask: Mask) -> Identity | None:
+def _judged(eyes: Eyes, reading: ParsedExpression, *, frame: Frame, mask: Mask) -> Identity | None:
     centres, names = eyes.look(frame, mask)
     masks = parts(mask, centres)
     words = [names] if len(masks) == 1 else eyes.name(frame, masks)
@@ -482,7 +486,7 @@ def _found(known: Vocabulary, words: Floats, *, position: tuple[float, float, fl
     return FoundThing(x=x, y=y, share=share, sure=sure, categories=categories, colours=colours, textures=textures)
 
 
-def _partly(reading: Reading) -> str:
+def _partly(reading: ParsedExpression) -> str:
     """Which part of an expression was not checked, in words; empty if all of it was."""
     if reading.unknown:
         return f"'{min(reading.strange, default=reading.unknown[0])}' is not known"
@@ -495,7 +499,7 @@ def _exists(found: NamingOdds) -> Existence:
     return "yes" if found.settled >= _PRESENT else "unchecked"
 
 
-def _target(reading: Reading) -> str | None:
+def _target(reading: ParsedExpression) -> str | None:
     form = reading.form
     while form["op"] == "most":
         form = form["of"]
@@ -514,7 +518,7 @@ def _kept(masks: Sequence[Mask], found: NamingOdds) -> float:
     return float(areas[int(np.argmax(found.shares[: len(masks)]))] / areas.sum())
 
 
-def _note(match: float, found: NamingOdds, reading: Reading) -> str:
+def _note(match: float, found: NamingOdds, reading: ParsedExpression) -> str:
     partly = _partly(reading)
     if partly:
         return f"What was looked at rules this mask out, probability of a match {match:.2f}; {partly}."

@@ -242,7 +242,7 @@ _OTHER_THAN: Final = (("something", "other", "than"), ("anything", "but"), ("not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ParsedExpression:
     """An expression as it was parsed."""
 
     form: Form  # its logical form
@@ -263,7 +263,7 @@ class _Notes:
         return replace(self, depth=self.depth - 1)
 
 
-class Reader:
+class SentenceReader:
     """Reads sentences in the words of a vocabulary; made once."""
 
     def __init__(self, words: Vocabulary) -> None:
@@ -276,14 +276,14 @@ class Reader:
         self._superlatives = _superlatives()
         self._ends = frozenset(tokens(text) for text in ORDER_ENDS)
 
-    def read(self, text: str) -> Reading | None:
+    def read(self, text: str) -> ParsedExpression | None:
         """Read a sentence; None for one that is empty or too long."""
         span = tokens(text)
         if not span or len(span) > MOST_TOKENS:
             return None
         notes = _Notes()
         form = self._phrase(span, notes)
-        return Reading(form=form, unknown=tuple(notes.unknown), strange=frozenset(notes.strange))
+        return ParsedExpression(form=form, unknown=tuple(notes.unknown), strange=frozenset(notes.strange))
 
     def _phrase(self, span: Tokens, notes: _Notes) -> Form:
         """A noun phrase with everything that hangs on it."""

@@ -40,7 +40,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     blank: Annotated[int, msgspec.Meta(ge=0, le=512)]  # of a fusion's tokens, the first
 
 
-class Drawn(NamedTuple):
+class SentenceAnswer(NamedTuple):
     """The answer to one sentence."""
 
     logits: Floats | None  # of the target beside the background (h, w), at stride 4; None of a classifier
@@ -84,7 +84,7 @@ class OnnxAnswering:
         pixels = squeezed(frame, self.reading.side).transpose(2, 0, 1)[None].astype(np.float32) / 255
         return dict(zip(self._maps, self._stem.run(None, {"pictures": pixels}), strict=True))
 
-    def answer(self, seen: Any, text: str, *, attention: bool = False) -> Drawn:
+    def answer(self, seen: Any, text: str, *, attention: bool = False) -> SentenceAnswer:
         """Answer a sentence about a picture that ``stem`` saw; with attention only where it is asked for."""
         given = {**seen, "ids": self._words.ids([text])}
         names = [name for name in self._gives if attention or not name.startswith("attention")]
@@ -110,7 +110,7 @@ class TorchAnswering:
         with torch.no_grad():
             return self._model.net.stem(pixels)
 
-    def answer(self, seen: Any, text: str, *, attention: bool = False) -> Drawn:
+    def answer(self, seen: Any, text: str, *, attention: bool = False) -> SentenceAnswer:
         """Answer a sentence."""
         import torch
 
@@ -132,7 +132,7 @@ Answering: TypeAlias = OnnxAnswering | TorchAnswering
 """A network that is asked: ``blank``, how many of a fusion's tokens are blank, ``stem``, ``answer``, ``unknown``."""
 
 
-def _drawn(found: Mapping[str, Floats], path: Path) -> Drawn:
+def _drawn(found: Mapping[str, Floats], path: Path) -> SentenceAnswer:
     """One answer from outputs by name."""
     shaped = {name: np.asarray(value[0], np.float32) for name, value in found.items()}
     if not all(np.isfinite(one).all() for one in shaped.values()):
@@ -145,7 +145,7 @@ def _drawn(found: Mapping[str, Floats], path: Path) -> Drawn:
     logits, existence = shaped.get("mask"), shaped.get("existence")
     if logits is not None and logits.ndim != 2:
         raise ValueError(f"a mask of shape {logits.shape}")
-    return Drawn(logits, None if existence is None else float(existence), attention)
+    return SentenceAnswer(logits, None if existence is None else float(existence), attention)
 
 
 def load_answering(folder: Path) -> Answering:

@@ -64,7 +64,7 @@ def borrowable(text: str, source: str, *, known: Categories, category: str = "")
     return Borrowed(text=text, source=source, head=meant, categories=named, problem=problem)
 
 
-class _Sentence(Negative):
+class _BorrowedSentence(Negative):
     """Another reference's sentence."""
 
     name = "negatives.sentence.v1"
@@ -114,5 +114,5 @@ class _Category(Negative):
         return NegativeParams(edits=whole(subject.sentence, name), proof=subject.without(name))
 
 
-SENTENCE: NegativeStressor = _Sentence()
+SENTENCE: NegativeStressor = _BorrowedSentence()
 CATEGORY: NegativeStressor = _Category()

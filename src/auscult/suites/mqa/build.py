@@ -91,14 +91,14 @@ _FID: Final = re.compile(r"fid_([0-9]{1,6})")
 
 
 @dataclass(frozen=True, slots=True)
-class Media:
+class ClipFiles:
     """Where a clip's files go."""
 
     frames: Mapping[Path, tuple[int, str]]  # source to number and name in the output folder, in order of time
     sound: tuple[Path, str] | None  # source and name there
 
 
-def media_of(instances: Sequence[Instance]) -> dict[str, Media]:
+def media_of(instances: Sequence[Instance]) -> dict[str, ClipFiles]:
     """Number the frames of every clip."""
     by_clip: dict[str, list[Instance]] = {}
     for instance in instances:
@@ -114,7 +114,7 @@ def media_of(instances: Sequence[Instance]) -> dict[str, Media]:
         }
         sounds = [instance.sound for instance in members if instance.sound is not None]
         sound = (sounds[0], f"{folder}/{SOUND}{sounds[0].suffix.lower()}") if sounds else None
-        media[clip] = Media(frames, sound)
+        media[clip] = ClipFiles(frames, sound)
     return media
 
 
@@ -127,7 +127,11 @@ def taken_of(looked: Looked, options: BuildOptions) -> tuple[int, ...]:
 
 
 def orders_of(
-    sample: SampledInstances, taken: Mapping[str, Sequence[int]], *, options: BuildOptions, media: Mapping[str, Media]
+    sample: SampledInstances,
+    taken: Mapping[str, Sequence[int]],
+    *,
+    options: BuildOptions,
+    media: Mapping[str, ClipFiles],
 ) -> list[Order]:
     """What is to be made: the image protocol first, each in the order of the sample."""
 
@@ -162,7 +166,7 @@ SOUND_REMARK = "frames"
 """Stage of a clip's missing sound: it is named in ``errors.jsonl`` and costs no mask."""
 
 
-def _copied(writer: ResultWriter, instance: Instance, media: Media) -> bool:
+def _copied(writer: ResultWriter, instance: Instance, media: ClipFiles) -> bool:
     """Copy the missing files of an instance's clip; False, and an error row, where a frame cannot be read."""
     try:
         for source, (_, name) in media.frames.items():
@@ -320,7 +324,9 @@ def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOpt
         writer.progress.step()
 
 
-def _make(writer: ResultWriter, orders: Sequence[Order], *, media: Mapping[str, Media], options: BuildOptions) -> None:
+def _make(
+    writer: ResultWriter, orders: Sequence[Order], *, media: Mapping[str, ClipFiles], options: BuildOptions
+) -> None:
     """Make the orders that are not made yet."""
     done = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}
     for order in orders:

@@ -69,13 +69,13 @@ def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Ma
             pools[split].append(instance)
     image, video = {}, {}
     for split in splits:
-        target, drawn = options.target(split), _Draw(pools[split], options.seed)
+        target, drawn = options.target(split), _BalancedDraw(pools[split], options.seed)
         if options.objects == EVERYTHING:
             image[split] = drawn.first(target.instances)
         else:
             image[split] = drawn.with_seconds(target)
         if target.videos:
-            clips = _Draw([instance for instance in image[split] if is_clip(instance)], options.seed)
+            clips = _BalancedDraw([instance for instance in image[split] if is_clip(instance)], options.seed)
             video[split] = clips.in_order(clips.balanced(clips.pool, target.videos))
     return SampledInstances(
         image=image, video=video, left_out={split: dict(counts) for split, counts in left_out.items()}
@@ -119,7 +119,7 @@ def is_clip(instance: Instance) -> bool:
     return sum(moment.target is not None for moment in instance.moments) >= LEAST_MOMENTS
 
 
-class _Draw:
+class _BalancedDraw:
     """Draws instances from a pool, balanced over categories and templates; a seed breaks ties."""
 
     def __init__(self, pool: Sequence[Instance], seed: int) -> None:

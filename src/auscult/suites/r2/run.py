@@ -31,7 +31,7 @@ from auscult.suites.r2.cases import CaseList, R2Case, TaskRules, cases_of, frame
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.inputs import R2Runner, looked_up, write_inputs
 from auscult.suites.r2.perturbing import Prepared
-from auscult.suites.r2.scoring import Scorer
+from auscult.suites.r2.scoring import R2Scorer
 from auscult.suites.r2.strips import beside_sections, draw_beside, draw_strips, strip_sections
 from auscult.suites.registered import SuiteRun, refuse_idle
 
@@ -83,7 +83,7 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
                 memory_mb=options.memory_mb,
             ),
             prepare=partial(Prepared, seed=options.seed, guidance=setting.task.guidance),
-            scorer=partial(Scorer, setting.task),
+            scorer=partial(R2Scorer, setting.task),
             progress=listener,
             errors=errors,
         )

@@ -22,7 +22,7 @@ from auscult.suites.r2.perturbing import Prepared
 from auscult.types import Mask
 
 
-class Scorer:
+class R2Scorer:
     """Scores predictions in one process; keeps the true masks of the last case."""
 
     def __init__(self, task: TaskRules) -> None:

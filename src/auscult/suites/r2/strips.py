@@ -99,7 +99,7 @@ def _examples(runner: R2Runner, orders: Sequence[StripOrder] | Sequence[BesideOr
     run = runner.run
     made: dict[str, bytes] = {}
     tasks = [Task(order.name, order) for order in orders]
-    for result in run_tasks(_Drawer, tasks, workers=runner.how.workers, stage="figure"):
+    for result in run_tasks(_StripDrawer, tasks, workers=runner.how.workers, stage="figure"):
         if not isinstance(result.outcome, Failed):  # a figure that cannot be drawn fails no case
             made[result.key] = result.outcome
             run.write_bytes(_file(result.key), result.outcome, durable=False)
@@ -223,7 +223,7 @@ def _worst(view: GridColumns, model: str, metric: str, *, group: tuple[str, str]
     return found, change
 
 
-class _Drawer:
+class _StripDrawer:
     """Draws strips in one process."""
 
     def __init__(self) -> None:

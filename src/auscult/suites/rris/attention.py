@@ -16,7 +16,7 @@ from auscult.report.overlay import heated
 from auscult.report.page import Example, Section
 from auscult.report.strip import StripCell, StripRow, strip
 from auscult.suites.core.runner import SuiteRunner
-from auscult.suites.rris.cases import Prepared, RrisCase
+from auscult.suites.rris.cases import RrisCase, RrisPrepared
 from auscult.suites.rris.worst import asked_again
 from auscult.types import Query
 from auscult.work.pool import Task
@@ -30,14 +30,14 @@ _LEAD: Final = (
 )
 
 
-def attention_sections(runner: SuiteRunner[RrisCase, Prepared], specs: Mapping[str, ModelSpec]) -> list[Section]:
+def attention_sections(runner: SuiteRunner[RrisCase, RrisPrepared], specs: Mapping[str, ModelSpec]) -> list[Section]:
     """Draw the attention of each model of this command that has some; what cannot be drawn is left out."""
     found: list[Section] = []
     cases = _chosen(runner.cases)
     for spec in (one for one in specs.values() if one.attends):
         drawn: dict[str, Example] = {}
         tasks = [Task(case.id, case) for case in cases]
-        for key, jpeg in asked_again(partial(_Drawer, spec), tasks, runner.how):
+        for key, jpeg in asked_again(partial(_AttentionDrawer, spec), tasks, runner.how):
             if jpeg:
                 case = next(one for one in cases if one.id == key)
                 file = f"figures/attention/{case.digest[:16]}-{len(found)}.jpg"
@@ -64,7 +64,7 @@ def _chosen(cases: Sequence[RrisCase]) -> list[RrisCase]:
     return [pair[there] for pair in first for there in (True, False)]
 
 
-class _Drawer:
+class _AttentionDrawer:
     """Draws sentences in one process."""
 
     def __init__(self, spec: ModelSpec) -> None:

@@ -67,7 +67,7 @@ class RrisCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class RrisPrepared:
     """A case as a model is asked about it; goes to a worker process."""
 
     case: RrisCase
@@ -87,7 +87,7 @@ class Prepared:
 
 
 @dataclass(slots=True)
-class CaseList:
+class RrisCaseList:
     """The cases of a listing."""
 
     cases: list[RrisCase] = field(default_factory=list)
@@ -106,9 +106,9 @@ def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
     return replace(listing, notes=(*listing.notes, note))
 
 
-def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> CaseList:
+def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> RrisCaseList:
     """Make the cases; a sentence without picture, words or true mask is an error and costs itself."""
-    found, hash_of, size_of = CaseList(), cache(digest_file), cache(frame_size)
+    found, hash_of, size_of = RrisCaseList(), cache(digest_file), cache(frame_size)
     for instance in instances:
         try:
             found.cases.append(_case(instance, hash_of, size_of))

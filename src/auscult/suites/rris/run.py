@@ -26,7 +26,7 @@ from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.rris import RrisOptions
 from auscult.suites.rris.attention import attention_sections
-from auscult.suites.rris.cases import Prepared, RrisCase, cases_of, listing_of
+from auscult.suites.rris.cases import RrisCase, RrisPrepared, cases_of, listing_of
 from auscult.suites.rris.results import FLOOR, TASK
 from auscult.suites.rris.scoring import Scorer
 from auscult.suites.rris.worst import worst_sections
@@ -74,14 +74,14 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
                 timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
                 memory_mb=options.memory_mb,
             ),
-            prepare=Prepared,
+            prepare=RrisPrepared,
             scorer=Scorer,
             progress=listener,
             errors=errors,
         )
         extended = runner.ask_all(log, models, [NOTHING], floor=floor)
         for model in models:
-            asks = (Prepared(case, NOTHING).ask(job.Reader()) for case in found.cases)
+            asks = (RrisPrepared(case, NOTHING).ask(job.Reader()) for case in found.cases)
             runner.errors += unasked_remarks(model, asks)
         specs = {model.name: model for model in models if model.name not in runner.unloaded}
         done = runner.finish(extended, reported=frozenset(error.path for _, error in listing.errors))

@@ -10,7 +10,7 @@ from auscult.outcome import Failed, Scored, Signature
 from auscult.record.schema import score_to_json
 from auscult.score.masks import SentenceAreas
 from auscult.suites.core.runner import ToScore
-from auscult.suites.rris.cases import Prepared, RrisCase
+from auscult.suites.rris.cases import RrisCase, RrisPrepared
 
 IOU: Final = "IoU"
 PAINTED: Final = "painted"
@@ -25,7 +25,7 @@ class Scorer:
         self._truth = ""
         self._runs: Runs | None = None
 
-    def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
+    def __call__(self, given: ToScore[RrisPrepared]) -> list[dict[str, Any]] | Failed:
         """The rows of one prediction."""
         row, case = given.row, given.prepared.case
         if self._truth != case.truth:

@@ -21,7 +21,7 @@ from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Grid
 from auscult.suites.core.runner import Finished, SuiteRunner
-from auscult.suites.rris.cases import Prepared, RrisCase
+from auscult.suites.rris.cases import RrisCase, RrisPrepared
 from auscult.suites.rris.scoring import IOU, PAINTED
 from auscult.work.pool import Task, run_tasks
 
@@ -64,7 +64,7 @@ class _Part:
 
 
 def worst_sections(
-    runner: SuiteRunner[RrisCase, Prepared], done: Finished, specs: Mapping[str, ModelSpec]
+    runner: SuiteRunner[RrisCase, RrisPrepared], done: Finished, specs: Mapping[str, ModelSpec]
 ) -> list[Section]:
     """Draw the largest masks that the first model invented, and the objects that it missed; none without a model.
 
@@ -90,7 +90,7 @@ def worst_sections(
 
 
 def _parts(
-    runner: SuiteRunner[RrisCase, Prepared], grid: Grid, *, model: str, spec: ModelSpec | None
+    runner: SuiteRunner[RrisCase, RrisPrepared], grid: Grid, *, model: str, spec: ModelSpec | None
 ) -> tuple[_Part, ...]:
     """What is drawn; what is near and what was never learned are the failures of the paper's Fig. 11."""
     painted = grid.cell(model, CLEAN, PAINTED).values
@@ -199,7 +199,7 @@ def _ranked(cases: Sequence[RrisCase], badness: Mapping[str, float], *, exists: 
 
 
 def _orders(
-    runner: SuiteRunner[RrisCase, Prepared], done: Finished, models: Sequence[str], *, cases: Sequence[RrisCase]
+    runner: SuiteRunner[RrisCase, RrisPrepared], done: Finished, models: Sequence[str], *, cases: Sequence[RrisCase]
 ) -> Iterator[_Order]:
     wanted = {(model, CLEAN, case.id) for model in models for case in cases}
     stored = {
@@ -217,12 +217,12 @@ def _orders(
         )
 
 
-def _drawn(runner: SuiteRunner[RrisCase, Prepared], orders: Iterator[_Order]) -> dict[str, Example]:
+def _drawn(runner: SuiteRunner[RrisCase, RrisPrepared], orders: Iterator[_Order]) -> dict[str, Example]:
     """Draw into the record; a picture that cannot be drawn is left out."""
     known = {order.case.id: order for order in orders}
     found: dict[str, Example] = {}
     tasks = [Task(name, order) for name, order in known.items()]
-    for result in run_tasks(_Drawer, tasks, workers=runner.how.workers, stage="figure"):
+    for result in run_tasks(_WorstDrawer, tasks, workers=runner.how.workers, stage="figure"):
         if isinstance(result.outcome, Failed):  # a figure that cannot be drawn fails no case
             continue
         order = known[result.key]
@@ -247,7 +247,7 @@ def _percent(share: float | None) -> str:
     return "failed" if share is None else f"{100 * share:.1f} %"
 
 
-class _Drawer:
+class _WorstDrawer:
     """Draws pictures in one process."""
 
     def __init__(self) -> None:

@@ -104,7 +104,7 @@ def in_eight_bits(path: Path, target: Path, seen: Sequence[Inputs]) -> Path:
             quantize_static(
                 str(ready),
                 str(target),
-                _Reader(seen),
+                _BatchReader(seen),
                 quant_format=QuantFormat.QDQ,
                 op_types_to_quantize=list(_IN_EIGHT_BITS),
                 per_channel=True,
@@ -165,7 +165,7 @@ def fold_pads(path: Path) -> int:
     return folded
 
 
-class _Reader:
+class _BatchReader:
     """Hands out inputs one batch after the other, as ONNX Runtime's quantiser wants them."""
 
     def __init__(self, seen: Sequence[Inputs]) -> None:

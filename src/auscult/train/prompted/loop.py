@@ -61,7 +61,7 @@ _TYPE_WEIGHTS: Final = (1.0, 1.0, 1.2, 1.2, 1.0, 1.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class TrainingPlan:
     """How one network is trained."""
 
     design: Design = field(default_factory=Design)  # what it is made of
@@ -90,7 +90,7 @@ class Trainer:
     ``weights`` is the folder of public first weights, ``device`` is ``cpu`` or ``cuda``.
     """
 
-    def __init__(self, plan: Plan, *, weights: Path, device: str = "cpu") -> None:
+    def __init__(self, plan: TrainingPlan, *, weights: Path, device: str = "cpu") -> None:
         self.plan = plan
         self.device = torch.device(device)
         torch.manual_seed(_seed(plan.seed, "first"))
@@ -269,7 +269,7 @@ class _Batches(Dataset[Arrays]):
 
 
 @contextmanager
-def batches(pictures: Sequence[Picture], plan: Plan, *, first: int, workers: int) -> Iterator[Iterator[Arrays]]:
+def batches(pictures: Sequence[Picture], plan: TrainingPlan, *, first: int, workers: int) -> Iterator[Iterator[Arrays]]:
     """Batches of a plan from a step on, made ahead by other processes; 0 workers make them here."""
     feed = Feed(pictures, seed=plan.seed, lens=plan.lens)
     loader = DataLoader(
@@ -306,14 +306,14 @@ def _seed(seed: int, *key: str | int) -> int:
     return int(generator(seed, "prompted", *key).integers(1 << 62))
 
 
-def _freeze(net: PromptedNet, plan: Plan) -> None:
+def _freeze(net: PromptedNet, plan: TrainingPlan) -> None:
     if plan.start == "scratch":
         return
     for part in (net.backbone.stem, *net.backbone.blocks[: plan.design.frozen]):
         part.requires_grad_(requires_grad=False)
 
 
-def _groups(net: PromptedNet, plan: Plan) -> list[dict[str, Any]]:
+def _groups(net: PromptedNet, plan: TrainingPlan) -> list[dict[str, Any]]:
     """Two rates, and no decay for biases and norms."""
     started = {id(value) for value in net.backbone.parameters()} if plan.start != "scratch" else set()
     if plan.start == "deeplab":

@@ -44,15 +44,15 @@ from auscult.train.prompted import defect_classifier
 from auscult.train.prompted.calibrate import accept_threshold, estimates, fit, left_out_coverage, refit, summary
 from auscult.train.prompted.export import Inputs, export, in_eight_bits
 from auscult.train.prompted.feed import Feed, boxes_or_points
-from auscult.train.prompted.loop import Plan, Trainer, batches, network_of, train
+from auscult.train.prompted.loop import Trainer, TrainingPlan, batches, network_of, train
 from auscult.train.prompted.material import LEAST_PX, Material, Picture, read_material
 from auscult.train.prompted.outputs import OWN, Judgeable, Outputs, judgeable, judged, made_of, real_and_flawless
 from auscult.types import Box, Floats, Frame, Item, Mask
 
 MINUTES: Final = 140.0
 PLANS: Final = (
-    Plan(design=Design(side=256, margin=1.5), start="deeplab", seed=0, steps=820),
-    Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=1, steps=1050),
+    TrainingPlan(design=Design(side=256, margin=1.5), start="deeplab", seed=0, steps=820),
+    TrainingPlan(design=Design(side=192, margin=2.0), start="imagenet", seed=1, steps=1050),
 )
 """The shipped networks: a close look that starts from DeepLab, a wider one that starts from ImageNet."""
 WEIGHTS: Final = "weights"
@@ -62,7 +62,7 @@ _MADE_EACH: Final = 2
 _VIDEO_EVERY: Final = 2
 
 
-def prompted_mask(options: TrainOptions, progress: Progress, wanted: Sequence[Plan] = PLANS) -> Iterator[Path]:
+def prompted_mask(options: TrainOptions, progress: Progress, wanted: Sequence[TrainingPlan] = PLANS) -> Iterator[Path]:
     """Train the networks that are ``wanted``, export and calibrate them; ``weights`` in the data folder starts them."""
     cv2.setNumThreads(1)
     torch.set_num_threads(options.threads)
@@ -150,7 +150,7 @@ def calibrate(outputs: Outputs, members: Sequence[Member], classifier: Classifie
     return save_calibration(found, out / "calibration.json")
 
 
-def _planned(plan: Plan, options: TrainOptions) -> Plan:
+def _planned(plan: TrainingPlan, options: TrainOptions) -> TrainingPlan:
     """A plan with the options' seed and number of samples."""
     steps = plan.steps if options.samples is None else max(1, options.samples // plan.size)
     return replace(plan, seed=plan.seed + 2 * options.seed, steps=steps)
@@ -235,7 +235,13 @@ def placed(answer: Floats, box: Box, size: tuple[int, ...]) -> Mask:
 
 
 def _trained(
-    plan: Plan, pictures: Sequence[Picture], name: str, *, options: TrainOptions, until: float, progress: Progress
+    plan: TrainingPlan,
+    pictures: Sequence[Picture],
+    name: str,
+    *,
+    options: TrainOptions,
+    until: float,
+    progress: Progress,
 ) -> Generator[Path, None, bool]:
     """Train one network as far as time goes; yields its checkpoint, returns whether it is done."""
     path, log = options.out / f"{name}.pt", options.out / f"{name}.jsonl"
@@ -270,7 +276,7 @@ def _classifier_file(pictures: Sequence[Picture], options: TrainOptions, progres
     return path
 
 
-def _shipped(options: TrainOptions, plan: Plan, material: Material, *, at: int) -> Path:
+def _shipped(options: TrainOptions, plan: TrainingPlan, material: Material, *, at: int) -> Path:
     """Export a trained network whole and in 8 bits; the small one is what ships."""
     net, _ = network_of(options.out / f"member{at}.pt")
     whole = options.out / f"member{at}.whole.onnx"
@@ -279,7 +285,7 @@ def _shipped(options: TrainOptions, plan: Plan, material: Material, *, at: int) 
     return in_eight_bits(whole, options.out / f"member{at}.onnx", seen)
 
 
-def range_inputs(pictures: Sequence[Picture], plan: Plan, *, seed: int) -> list[Inputs]:
+def range_inputs(pictures: Sequence[Picture], plan: TrainingPlan, *, seed: int) -> list[Inputs]:
     """Batches of the training part that the ranges of 8 bits are measured on."""
     feed = Feed(pictures, seed=seed + 1000, lens=plan.lens)
     found: list[Inputs] = []

@@ -172,7 +172,7 @@ class Calibration(_Fitted):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
+class _MaskGroup:
     """A group of masks: its reach, and how many photographs (or clips) and masks it was measured on."""
 
     reach: Annotated[float, Meta(ge=0.0, le=1e6)]
@@ -227,7 +227,7 @@ class _File(_Fitted):
     """``calibration.json``: a ``Calibration``, key by key."""
 
     schema: Literal[1]
-    groups: Mapping[str, _Group]
+    groups: Mapping[str, _MaskGroup]
     novelty: NoveltyFile
 
     def __post_init__(self) -> None:

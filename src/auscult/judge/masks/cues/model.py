@@ -301,7 +301,7 @@ class _NoveltyFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
+class _Coefficients:
     """``coefficients.json``: every number under the name of its cue and defect; ``bias`` is one, a cue's are 1 + k."""
 
     schema: Literal[2]
@@ -331,7 +331,7 @@ class _File:
 def load_coefficients(path: Path = FILE) -> Coefficients:
     """Read a coefficient file of this catalogue of cues; the same file is read once."""
     expected = "the file that `auscult train cues` writes"
-    found = codec.read_file(_File, path, what="the coefficients", expected=expected, most_bytes=_MOST_BYTES)
+    found = codec.read_file(_Coefficients, path, what="the coefficients", expected=expected, most_bytes=_MOST_BYTES)
     return _coefficients(found)
 
 
@@ -371,10 +371,10 @@ def to_json(coefficients: Coefficients) -> dict[str, Any]:
 
 def from_json(value: Mapping[str, Any]) -> Coefficients:
     """Read what ``to_json`` wrote for this catalogue of cues."""
-    return _coefficients(codec.from_json(_File, value, error=UsageError))
+    return _coefficients(codec.from_json(_Coefficients, value, error=UsageError))
 
 
-def _coefficients(found: _File) -> Coefficients:
+def _coefficients(found: _Coefficients) -> Coefficients:
     rows = list(found.cues.values())
     return Coefficients(
         mean=np.array([row.mean for row in rows]),
