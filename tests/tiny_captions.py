@@ -8,6 +8,7 @@ from pathlib import Path
 import tiny_hf
 
 OUTPUTS = 6
+BIAS = -22.6  # so that captions get probabilities on both sides of .9
 
 
 def write_encoder(folder: Path, *, seed: int = 0, pooling: str = "mean_tokens") -> Path:
@@ -39,6 +40,7 @@ def write_checkpoint(path: Path, bert: Path, *, seed: int = 1) -> Path:
     line = tiny_hf.made(lambda: torch.nn.Linear(settings.hidden_size, OUTPUTS), seed=seed)
     states = {f"encoder.{name}": tensor for name, tensor in model.state_dict().items()}
     states["encoder.embeddings.position_ids"] = torch.arange(settings.max_position_embeddings)[None]
-    states |= {f"clf.{name}": 2 * tensor for name, tensor in line.state_dict().items()}
+    states |= {f"clf.{name}": 40 * tensor for name, tensor in line.state_dict().items()}
+    states["clf.bias"][-1] = BIAS
     torch.save({"model_type": "bert-base-uncased", "num_classes": OUTPUTS, "state_dict": states}, path)
     return path

@@ -75,7 +75,7 @@ def test_the_fluency_model_gives_the_last_output_of_its_checkpoint(encoder: Path
     for text, value in zip(TEXTS, found, strict=True):
         plain = text.replace(",", "").replace("!", "").lower()
         logits = states["clf.weight"].numpy() @ _states(checker, plain, 40)[0] + states["clf.bias"].numpy()
-        assert value == pytest.approx(1 / (1 + np.exp(-logits[-1])), abs=1e-5)
+        assert value == pytest.approx(1 / (1 + np.exp(-logits[-1])), abs=1e-4)
     assert load_fluency(checker)([]).shape == (0,)
     with pytest.raises(UsageError, match="no classifier"):
         load_fluency(encoder)
