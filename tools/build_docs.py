@@ -32,6 +32,7 @@ VERBS = (
     ("score",),
     ("compare",),
     ("levels",),
+    ("effects",),
     ("report",),
     ("act", "filter"),
     ("act", "export"),
