@@ -42,7 +42,8 @@ from auscult.score.boxes import iou_of_boxes
 Array = NDArray[Any]
 Row = Mapping[str, Any]
 Box = tuple[int, int, int, int]
-LEAST_GAIN = 0.2
+LEAST_GAIN = 0.24  # tracks have .28 at least
+EMPHASIS = 0.9  # of high tones, else every rumble is like another
 DECOYS = 4
 
 
@@ -55,7 +56,8 @@ def mono(path: Path) -> Array:
 
 def events(sound: Array, source: SoundSource, sounds: SoundSet, *, long_s: float) -> list[float]:
     """When a source sounds for so long: peaks of its least-squares gain, none within the other's length."""
-    wanted = sounds.samples(source, seconds=round(long_s * RATE_HZ) / RATE_HZ, rate_hz=RATE_HZ).astype(np.float64)
+    whole = sounds.samples(source, seconds=round(long_s * RATE_HZ) / RATE_HZ, rate_hz=RATE_HZ)
+    sound, wanted = (np.diff(one, prepend=0.0) + (1 - EMPHASIS) * one for one in (sound, whole.astype(np.float64)))
     size = 1 << (len(sound) + len(wanted)).bit_length()
     spectrum = np.fft.rfft(sound, size) * np.conj(np.fft.rfft(wanted, size))
     gain = np.fft.irfft(spectrum, size)[: len(sound)] / float(wanted @ wanted)
@@ -108,7 +110,7 @@ def seen(frame: Array, plan: ScenePlan, world: World, *, time_s: float = 0.0) ->
 
     What differs and is at no planned place is under -1.
     """
-    differs = np.abs(frame.astype(np.int16) - ground(plan, world).astype(np.int16)).max(axis=2) > 26
+    differs = np.abs(frame.astype(np.int16) - ground(plan, world).astype(np.int16)).max(axis=2) > 22
     joined = cv2.morphologyEx(differs.astype(np.uint8), cv2.MORPH_OPEN, np.ones((2, 2), np.uint8))
     count, labels, _, _ = cv2.connectedComponentsWithStats(cv2.dilate(joined, np.ones((5, 5), np.uint8)))
     poses = [path.pose(time_s) for path in plan.layout.paths]
@@ -172,7 +174,7 @@ def located(sample: AviSample, proof: Row, world: World) -> object:
     best = [
         max((iou_of_boxes(box, one) for name, one in boxes if name == true), default=0.0) for true, box in truth.boxes
     ]
-    return truth if len(boxes) == len(truth.boxes) and min(best) > 0.75 and np.mean(best) > 0.85 else boxes
+    return truth if len(boxes) == len(truth.boxes) and min(best) > 0.5 and np.mean(best) > 0.8 else boxes
 
 
 def matched(sample: AviSample, proof: Row, world: World) -> object:

@@ -1,0 +1,138 @@
+"""Write the contact sheets of docs/avi-tasks.md: samples of each type, as `auscult make avi` draws them without --data.
+
+`python tests/docs/avi_sheets.py` writes docs/images/avi/; sounds are spectrograms, videos some frames, true boxes
+are drawn.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from auscult.cases.layouts.avibench import AviBoxes
+from auscult.media.frames import decode_frame
+from auscult.scenes.familiar.base import Drawn, FamiliarKind
+from auscult.scenes.familiar.kinds import KINDS
+from auscult.scenes.familiar.samples import draw
+from auscult.scenes.familiar.worlds import World
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "images" / "avi"
+SEED: Final = 0
+SHOWN: Final = 3
+HIGH: Final = 84
+HEARD: Final = 40
+NAMES: Final = 128
+WIDE: Final = 250
+LINE: Final = 14
+LINES: Final = 3
+
+Pixels = NDArray[np.uint8]
+
+
+def sheet(stage: str) -> bytes:
+    """A WebP picture with a row for each type of a stage."""
+    rows = []
+    for kind in (one for one in KINDS.values() if one.stage == stage and one.source == "scenes"):
+        row = np.full((HIGH + HEARD + LINES * LINE + 8, NAMES, 3), 255, np.uint8)
+        write(row, kind.folder, (2, HIGH // 2))
+        write(row, kind.name.replace("_", " "), (2, HIGH // 2 + LINE))
+        cells = [_cell(kind, index) for index in range(SHOWN)]
+        rows.append(np.concatenate([row, *cells], axis=1))
+    held = io.BytesIO()
+    Image.fromarray(np.concatenate(rows)).save(held, format="WEBP", quality=70, method=6)
+    return held.getvalue()
+
+
+def _cell(kind: FamiliarKind, index: int) -> Pixels:
+    drawn = draw(kind, index, seed=SEED, world=World())
+    cell = np.full((HIGH + HEARD + LINES * LINE + 8, WIDE + 6, 3), 255, np.uint8)
+    seen = _seen(drawn)
+    if seen:
+        across = max(1, WIDE // len(seen))
+        strip = np.concatenate([_fitted(frame, across) for frame in seen], axis=1)
+        cell[:HIGH, : strip.shape[1]] = strip
+    if drawn.sounds:
+        across = WIDE // len(drawn.sounds)
+        heard = [scaled(spectrogram(_mono(sound)), HEARD - 2, across - 1) for sound in drawn.sounds]
+        for at, one in enumerate(heard):
+            cell[HIGH + 2 : HIGH + HEARD, at * across : at * across + across - 1] = one
+    for line, words in enumerate(textwrap.wrap(_told(drawn), 36)[:LINES]):
+        write(cell, words, (1, HIGH + HEARD + (line + 1) * LINE))
+    return cell
+
+
+def _seen(drawn: Drawn) -> list[Pixels]:
+    """Pictures, with true boxes drawn; of frames and of a video three."""
+    boxes = drawn.truth.boxes if isinstance(drawn.truth, AviBoxes) else {}
+    if drawn.frames is not None:
+        frames = list(drawn.frames)
+        return [frames[at] for at in (0, len(frames) // 2, len(frames) - 1)]
+    every = [decode_frame(data, path=Path(suffix)) for suffix, data in drawn.images]
+    if "frame_0" in boxes:
+        return [_boxed(every[at], {"": boxes[f"frame_{at}"]}) for at in (0, 5, 9)]
+    return [_boxed(frame, boxes) for frame in every]
+
+
+def _boxed(frame: Pixels, boxes: Mapping[str, Any]) -> Pixels:
+    drawn = frame.copy()
+    for box in boxes.values():
+        if box is not None:
+            cv2.rectangle(drawn, box[:2], (box[0] + box[2], box[1] + box[3]), (255, 0, 0), 3)
+    return drawn
+
+
+def _fitted(frame: Pixels, wide: int) -> Pixels:
+    """A picture as large as fits, on white."""
+    scale = min(HIGH / frame.shape[0], (wide - 2) / frame.shape[1])
+    high, across = max(1, int(frame.shape[0] * scale)), max(1, int(frame.shape[1] * scale))
+    held = np.full((HIGH, wide, 3), 255, np.uint8)
+    held[:high, :across] = scaled(frame, high, across)
+    return held
+
+
+def _mono(sound: Any) -> Any:
+    return sound if sound.ndim == 1 else sound.mean(axis=0)
+
+
+def spectrogram(sound: NDArray[np.float32]) -> Pixels:
+    """Loud is dark; 0 to 8 kHz upwards, 80 dB."""
+    frames = np.lib.stride_tricks.sliding_window_view(sound, 512)[::256] * np.hanning(512)
+    decibels = 20 * np.log10(np.abs(np.fft.rfft(frames, axis=1)).T[::-1] + 1e-3)
+    grey = 255 - np.clip((decibels + 45) / 80, 0, 1) * 255
+    return np.repeat(grey.astype(np.uint8)[..., None], 3, axis=2)
+
+
+def scaled(frame: Pixels, high: int, wide: int) -> Pixels:
+    return np.asarray(cv2.resize(frame, (wide, high), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def write(canvas: Any, text: str, place: tuple[int, int]) -> None:
+    cv2.putText(canvas, text, place, cv2.FONT_HERSHEY_SIMPLEX, 0.36, (40, 40, 40), 1, cv2.LINE_AA)
+
+
+def _told(drawn: Drawn) -> str:
+    truth = drawn.truth
+    asked = drawn.text.partition(" In this made world")[0].partition("?")[0]
+    if isinstance(truth, str):
+        return f"{asked}? {truth}" if len(asked) < 80 else truth
+    if isinstance(truth, AviBoxes):
+        return f"{asked}?" if "frame_0" in truth.boxes else ", ".join(truth.boxes)
+    if isinstance(truth, Mapping):
+        return ", ".join(f"{name} {count}" for name, count in truth.items())
+    return str(truth[0]) if isinstance(truth[0], str) else str(list(truth))
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in dict.fromkeys(kind.stage for kind in KINDS.values()):
+        (FOLDER / f"{name}.webp").write_bytes(sheet(name))
+        print(FOLDER / f"{name}.webp", file=sys.stderr)

@@ -1,0 +1,206 @@
+"""Samples of `make avi`: truths are dealt evenly, nothing but the media tells them, and captions are proven."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from auscult.cases.avi_tree import read_tree
+from auscult.cases.layouts.avibench import DATA, data_json, entry_json, task_folder
+from auscult.errors import AuscultError, UsageError
+from auscult.jobs.familiar import tasks_table
+from auscult.jobs.familiar_chance import Networks, captions_table, chance_of
+from auscult.media.wav import encode_wav
+from auscult.rng import generator
+from auscult.scenes.facts import facts_from_json
+from auscult.scenes.familiar import understanding
+from auscult.scenes.familiar.base import FamiliarKind
+from auscult.scenes.familiar.captions import prove, read_captions
+from auscult.scenes.familiar.kinds import KINDS, kinds_of
+from auscult.scenes.familiar.material import Material, open_material
+from auscult.scenes.familiar.samples import draw, sample, true_answer
+from auscult.scenes.familiar.worlds import VOICES, World
+from auscult.score.answers import AnswerScore
+from auscult.score.retrieval import retrieval
+from auscult.score.tasks import TASKS
+
+WORLD = World()
+MADE = [kind for kind in KINDS.values() if kind.source == "scenes"]
+CHOICES = [kind for kind in MADE if kind.answers and TASKS[kind.folder].prompt == "options"]
+STILL = ("made_sounds", "made_picture", "made_located", "made_sounds_wanted", "made_pictures_wanted", "described")
+
+
+def test_every_familiar_task_has_a_type_that_needs_no_file() -> None:
+    familiar = [task.name for task in TASKS.values() if not task.confirmed]
+    assert list(dict.fromkeys(kind.folder for kind in MADE)) == familiar
+    assert all(kinds_of(name, Material()) for name in familiar)
+
+
+@pytest.mark.parametrize("kind", CHOICES, ids=lambda kind: kind.name)
+def test_answers_without_a_look_are_at_chance(kind: FamiliarKind) -> None:
+    """Always the same answer, a random one, and the truths of another seed."""
+    many, chance = 600, 1 / len(kind.answers)
+    true, other = ([true_answer(kind, at, seed=seed, world=WORLD) for at in range(many)] for seed in (0, 1))
+    assert {abs(true.count(answer) - many * chance) <= 1 for answer in kind.answers} == {True}
+    rng = generator(1, "random answerer", kind.name)
+    guesses = [kind.answers[int(rng.integers(len(kind.answers)))] for _ in true]
+    for given in (guesses, other):
+        right = sum(one == two for one, two in zip(given, true, strict=True)) / many
+        assert abs(right - chance) <= 4 * math.sqrt(chance / many)
+
+
+@pytest.mark.parametrize("kind", CHOICES, ids=lambda kind: kind.name)
+def test_the_text_of_a_question_does_not_depend_on_its_answer(kind: FamiliarKind) -> None:
+    for seed in range(2):
+        asked = {
+            (drawn.text, drawn.options)
+            for drawn in (kind.draw(generator(seed, kind.name), WORLD, answer) for answer in kind.answers)
+        }
+        assert len(asked) == 1
+
+
+@pytest.mark.parametrize("name", ["made_sounds_wanted", "made_pictures_wanted"])
+def test_candidates_of_retrieval_are_right_equally_often(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(understanding, "played", lambda *_, **__: np.zeros(1, np.float32))
+    monkeypatch.setattr(understanding, "_drawn", lambda *_: SimpleNamespace(file=(".jpg", b""), made_of=[]))
+    truths = [draw(KINDS[name], at, seed=0, world=WORLD).truth for at in range(120)]
+    sets: list[tuple[int, ...]] = [tuple(int(str(one)) for one in truth) for truth in truths]  # type: ignore[union-attr]
+    assert [len(one) for one in sets].count(2) == 40
+    often = [sum(at in one for one in sets) for at in range(understanding.CANDIDATES)]
+    assert max(abs(count - 24) for count in often) <= 3 * math.sqrt(120 * 0.2 * 0.8)
+    rng = generator(0, "random answerer")
+    guessed = retrieval([(int(rng.integers(10)),) for _ in sets], sets)
+    constant = retrieval([(4,)] * len(sets), sets)
+    ideal = retrieval(sets, sets)
+    assert isinstance(guessed, AnswerScore)
+    assert isinstance(constant, AnswerScore)
+    assert isinstance(ideal, AnswerScore)
+    assert abs(guessed.value - 1 / 6) <= 0.07  # R@1 and R@3 .2, F1 .133
+    assert constant.value <= guessed.value + 0.07
+    assert ideal.value == 1.0  # many sets of candidates, so that right answers are not taken for repeats
+
+
+def test_the_truths_are_read_back_as_they_were_dealt(tmp_path: Path) -> None:
+    """Counts, boxes, indices and frames go through the released layout and the reader of the suite."""
+    for name in STILL:
+        kind = KINDS[name]
+        made = sample(kind, 0, seed=3, world=WORLD)
+        for file, data in made.files.items():
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file).write_bytes(data)
+        (tmp_path / task_folder(kind.stage, kind.folder) / DATA).write_bytes(data_json([entry_json(made.entry)]))
+    listing = read_tree(tmp_path)
+    assert not listing.errors
+    read = {one.subtask: one for one in listing.samples}
+    assert len(read) == len(STILL)
+    assert read["made_sounds"].truth == draw(KINDS["made_sounds"], 0, seed=3, world=WORLD).truth
+    assert read["made_picture"].truth == draw(KINDS["made_picture"], 0, seed=3, world=WORLD).truth
+    assert len(read["made_sounds_wanted"].sounds) == len(read["made_pictures_wanted"].images) == 10
+    boxes: Any = read["made_located"].truth
+    assert (boxes.width, boxes.height) == (640, 480)
+    assert all(
+        name in VOICES and 0 <= box[0] < box[2] <= 640 and 0 <= box[1] < box[3] <= 480 for name, box in boxes.boxes
+    )
+    frames: Any = read["described"].truth
+    assert len(frames.boxes) == len(read["described"].images) == 10
+
+
+def test_captions_differ_and_a_false_clause_is_refused() -> None:
+    drawn = draw(KINDS["captioned"], 0, seed=0, world=WORLD)
+    facts = facts_from_json(drawn.proof["facts"])
+    captions = read_captions(drawn.proof["captions"])
+    assert len({caption.text for caption in captions}) == 4
+    assert drawn.truth == tuple(caption.text for caption in captions)
+    for caption in captions:
+        assert len(caption.clauses) >= len(facts.things)
+        prove(caption, facts)
+    clause = captions[0].clauses[0]
+    assert clause.form is not None
+    denied = replace(clause, form={"op": "not", "of": clause.form})
+    with pytest.raises(AuscultError, match="the proof of"):
+        prove(replace(captions[0], clauses=(denied,)), facts)
+
+
+def test_references_of_a_clip_are_nearer_to_one_another_than_to_those_of_another() -> None:
+    rows = [entry_json(_captioned(at)) for at in range(4)]
+    table = captions_table(rows, Networks(_letters, lambda texts: np.zeros(len(texts))))
+    assert [row[0] for row in table.rows] == ["METEOR", "ROUGE-L", "CIDEr-D", "SBERT", "FENSE"]
+    assert all(float(own) > float(other) for _, own, other in table.rows)
+
+
+def _captioned(at: int) -> Any:
+    drawn = draw(KINDS["captioned"], at, seed=0, world=WORLD)
+    made = sample(KINDS["made_sounds"], 0, seed=0, world=WORLD)
+    return replace(made.entry, answer=drawn.truth)
+
+
+def _letters(texts: Any) -> Any:
+    """A sentence encoder that counts pairs of letters."""
+    found = np.zeros((len(texts), 997))
+    for at, text in enumerate(texts):
+        for one, two in pairwise(text):
+            found[at, (ord(one) * 31 + ord(two)) % 997] += 1
+    return found - found.mean(axis=0)
+
+
+def test_chance_is_that_of_the_scores() -> None:
+    entry = entry_json(sample(KINDS["made_located"], 0, seed=0, world=WORLD).entry)
+    random, constant = chance_of("AVL", [entry])
+    assert 0 <= float(random) < 60
+    assert float(constant) > 0  # a box as large as the picture overlaps every true one
+    assert chance_of("AVC", [entry]) == chance_of("AVM", []) == ("-", "-")
+    assert tasks_table({"AVM": []}).rows == (("AVM", "0", "", "-", "-"),)
+
+
+def write_material(root: Path) -> None:
+    rng = np.random.default_rng(0)
+    for label in ("dog_bark", "owl", "bird", "rain", "water"):
+        (root / "sounds" / label).mkdir(parents=True)
+        (root / "sounds" / label / "a.wav").write_bytes(encode_wav(rng.uniform(-0.3, 0.3, 16_000), 16_000))
+    (root / "photographs" / "images").mkdir(parents=True)
+    cv2.imwrite(str(root / "photographs" / "images" / "one.png"), rng.integers(0, 255, (100, 200, 3)).astype(np.uint8))
+    boxes = [
+        (1, 1, (10, 10, 60, 50), 0),
+        (1, 2, (0, 0, 3, 3), 0),
+        (1, 3, (100, 0, 90, 90), 1),
+        (2, 1, (0, 0, 50, 50), 0),
+    ]
+    images = [
+        {"id": 1, "file_name": "one.png"},
+        {"id": 2, "file_name": "../gone.png"},
+        {"id": 3, "file_name": "no.png"},
+    ]
+    told = {
+        "images": [{**image, "width": 200, "height": 100} for image in images],
+        "annotations": [
+            {"image_id": image, "category_id": name, "bbox": box, "iscrowd": crowd} for image, name, box, crowd in boxes
+        ],
+        "categories": [{"id": at, "name": name} for at, name in enumerate(("dog", "cup", "person"), start=1)],
+    }
+    (root / "photographs" / "instances.json").write_text(json.dumps(told))
+
+
+def test_a_folder_of_real_material_is_listed_and_used(tmp_path: Path) -> None:
+    write_material(tmp_path)
+    material, errors = open_material(tmp_path)
+    assert material.labels == ("dog", "owl", "rain", "water")  # what a bird says, an owl may say too
+    (photograph,) = material.photographs
+    assert photograph.boxes == {"dog": ((10, 10, 60, 50),)}  # a cup is too small, people are a crowd
+    assert photograph.shown == {"dog", "cup", "person"}
+    assert ["gone.png" in errors[0].error, Path(errors[1].path or "").name] == [True, "no.png"]
+    world = World(material=material)
+    located = draw(KINDS["photograph_located"], 0, seed=0, world=world)
+    assert located.options == ("dog",)
+    assert located.images == ((".png", photograph.path.read_bytes()),)
+    assert [kind.name for kind in kinds_of("AVR", material)] == ["made_pictures_wanted"]  # no ten pairs
+    with pytest.raises(UsageError, match="no labelled recording"):
+        open_material(tmp_path / "photographs" / "images")
