@@ -164,6 +164,14 @@ def test_a_streamed_reply_is_put_together() -> None:
     assert (found.text, found.finish, found.tokens) == ("a dog barks", "stop", Tokens(sent=12, received=3))
 
 
+def test_line_marks_within_a_piece_end_no_event() -> None:
+    piece = json.dumps({"choices": [{"delta": {"content": "a\u2028b\x85c"}}]}, ensure_ascii=False)
+    body = f"data: {piece}\r\n\r\ndata: [DONE]\r\n\r\n".encode()
+    found, _ = ask(lambda *_: http(body), call=STREAMED)
+    assert isinstance(found, ChatReply)
+    assert found.text == "a\u2028b\x85c"
+
+
 @pytest.mark.parametrize("bad", [events("a do", end=False), http(b'data: {"error": {"message": "x"}}\n\n'), http(b"")])
 def test_a_stream_without_its_end_is_tried_again(bad: bytes) -> None:
     found, sent = ask(lambda number, _: events("whole") if number else bad, call=STREAMED)

@@ -60,7 +60,7 @@ def asked(body: Any) -> str:
 
 
 def run(tree: Path, out: Path, url: str, **more: Any) -> SuiteRun:
-    options = {"models": ("chat:tiny",), "base_url": url, "workers": 1, "tasks": ("AVH",), **more}
+    options = {"models": ("chat:tiny",), "base_url": url, "workers": 0, "tasks": ("AVH",), **more}
     return run_avi(AviOptions(data=tree, out=out, **options))
 
 
@@ -115,7 +115,7 @@ from auscult.suites.avi import AviOptions
 from auscult.suites.avi.run import run_avi
 tree, out, url, profile = sys.argv[1:]
 run_avi(AviOptions(data=Path(tree), out=Path(out), models=("chat:tiny",), base_url=url, profile=Path(profile),
-    workers=1, tasks=("AVH",), max_connections=2))
+    workers=0, tasks=("AVH",), max_connections=2))
 """
 
 

@@ -77,7 +77,7 @@ def test_the_numbers_are_ours(tree: Path, tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text(MODEL.format(replies=REPLIES))
     out = tmp_path / "out"
-    run_avi(AviOptions(data=tree, out=out, models=(f"{file}:answer",), workers=1))
+    run_avi(AviOptions(data=tree, out=out, models=(f"{file}:answer",), workers=0))
     cells = json.loads((out / "cells.json").read_text())
     rows = cells["rows"] if isinstance(cells, dict) else cells
     name = next(row["model"] for row in rows if row["model"].startswith("model"))

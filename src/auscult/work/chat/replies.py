@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ _MOST_COUNTED: Final = 10**9
 _SHOWN: Final = 200
 _MOST_TOLD: Final = 4000
 _DONE: Final = "[DONE]"
+_ENDS: Final = re.compile(r"\r\n|\n|\r")
 
 
 class Malformed(Exception):
@@ -104,7 +106,7 @@ def code_of(body: bytes) -> str:
 
 def _events(body: bytes) -> Iterator[str]:
     data: list[str] = []
-    for line in body.decode("utf-8", "replace").splitlines():
+    for line in _ENDS.split(body.decode("utf-8", "replace")):  # no other mark ends a line: JSON may hold them
         if line.startswith("data:"):
             data.append(line.removeprefix("data:").strip())
         elif not line and data:
