@@ -363,7 +363,9 @@ def _spec(function: Callable[..., Any], summary: str, source: str) -> ScoreSpec:
     )
 
 
-METEOR: Final = _spec(meteor, "words and stems of a caption that its references have, and in their order", "WMT 2007")
+METEOR: Final = _spec(
+    meteor, "words and stems of a caption that its references have, and in their order", "WMT 2007, 2014"
+)
 ROUGE_L: Final = _spec(rouge_l, "longest common subsequence of words with the references", "ACL workshop 2004")
 CIDER_D: Final = _spec(cider_d, "runs of words that few captions share, in common with the references", "CVPR 2015")
 CAPTION_MEAN: Final = _spec(
