@@ -13,6 +13,7 @@ from auscult.cases.layouts.avibench import AviBoxes
 from auscult.language.forms import Expression
 from auscult.language.morphology import indefinite
 from auscult.media.frames import encode_jpeg
+from auscult.scenes.appearance.colours import word_of
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import SHOWS, facts_of, say, targets_of
@@ -40,6 +41,9 @@ _EVENT_S: Final = 0.7
 _APART_S: Final = 0.5
 _FIRST_LATER_S: Final = 0.6
 _GREYS: Final = (70, 200)
+_LOOKED_AT_PX: Final = 64
+_SOLID: Final = 224  # alpha
+_MOSTLY: Final = 0.55
 _EXPRESSIONS: Final = 8
 _AVLG: Final = SceneOptions(size=VIDEO, seconds=10.0, rate_hz=RATE_HZ, objects=(3, 5))
 
@@ -151,25 +155,28 @@ def more_often(rng: np.random.Generator, world: World, answer: str) -> Drawn:
 
 def colour_of_sounding(rng: np.random.Generator, world: World, answer: str) -> Drawn:
     """Three plain things of different colours, of which one is heard."""
-    names = some_of(rng, world.things, len(SIDES))
     others = [str(colour) for colour in rng.permutation([colour for colour in COLOURS if colour != answer])]
     meant = int(rng.integers(len(SIDES)))
     wanted = [*others[:2]]
     wanted.insert(meant, answer)
-    looks = [_coloured(rng, world, name, colour=colour) for name, colour in zip(names, wanted, strict=True)]
-    voices = {meant: _once(rng, world.voice(rng, names[meant]))}
+    free, looks = some_of(rng, world.things, len(world.things)), list[Look]()
+    for colour in wanted:
+        looks.append(next(look for name in free if (look := _coloured(rng, world, name, colour=colour)) is not None))
+        free.remove(looks[-1].category)
+    voices = {meant: _once(rng, world.voice(rng, looks[meant].category))}
     question = _Question(text="Which colour has the thing that is heard?", answer=answer, options=COLOURS)
     return _asked(rng, world, question, cast=Cast(looks=looks, paths=in_columns(rng, looks), tracks=voices))
 
 
-def _coloured(rng: np.random.Generator, world: World, category: str, *, colour: str) -> Look:
-    """A plain thing of a colour."""
+def _coloured(rng: np.random.Generator, world: World, category: str, *, colour: str) -> Look | None:
+    """A plain thing of a colour that most of it has; None where its own colour is but a part of it, as a boat's is."""
     instance = one_of(rng, world.looks.instances()[category])
     for _ in range(_TRIES):
         look = world.looks.look(rng, category, instance=instance)
         if (look.colour, look.texture) == (colour, "plain"):
-            return look
-    raise ValueError(f"no look of {category} is plain and {colour}")
+            sprite = world.looks.sprite(look, height_px=_LOOKED_AT_PX)
+            return look if word_of(sprite.rgb[sprite.alpha >= _SOLID], least=_MOSTLY) == colour else None
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
