@@ -5,6 +5,7 @@
 
 It copies OUT/onnx/*.onnx into the package and writes card.json beside them: what it was trained on, sizes, SHA-256 of
 both files, and the tables of each RUN as they are. The page docs/cards/trained.refsegformer_small.v1.md is made of it.
+What the network answers with torch to some sentences goes to tests/golden, so that the files are compared with it.
 """
 
 from __future__ import annotations
@@ -17,15 +18,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from auscult.judge.cards import markdown
 from auscult.media.paths import write_bytes
 from auscult.models.refsegformer import SHIPPED
-from auscult.nets.refsegformer.answering import ANSWER, STEM, OnnxAnswering
+from auscult.nets.refsegformer.answering import ANSWER, STEM, Answering, OnnxAnswering, TorchAnswering
+from auscult.types import Frame
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "trained.refsegformer_small.v1"
 PAGE = ROOT / "docs" / "cards" / f"{NAME}.md"
 CARD = SHIPPED / "card.json"
+GOLDEN = ROOT / "tests" / "golden" / "refsegformer_small.json"
+SENTENCES = ("the red bell", "the leftmost cat", "the small thing above the boat", "the zzyzx")
 MOST_BYTES = 15_000_000
 TABLES = ("general", "general__seen", "general__unseen", "general_kinds")
 HEAD = """\
@@ -81,9 +87,29 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
     if not given.page:
+        from auscult.nets.refsegformer.weights import read_model
+
         write_bytes(CARD, json.dumps(card(given.trained, given), indent=1).encode() + b"\n")
+        golden = answers(TorchAnswering(read_model(given.trained / "model"), given.trained))
+        write_bytes(GOLDEN, json.dumps(golden, indent=1).encode() + b"\n")
     write_bytes(PAGE, page(json.loads(CARD.read_bytes())).encode())
     return 0
+
+
+def picture() -> Frame:
+    """Blocks of colour, (128, 192, 3)."""
+    blocks = np.random.default_rng(0).integers(0, 256, (4, 6, 3), dtype=np.uint8)
+    return blocks.repeat(32, axis=0).repeat(32, axis=1)
+
+
+def answers(network: Answering) -> list[dict[str, Any]]:
+    """The logits of existence and of every fifth place of the mask, of some sentences about ``picture``."""
+    seen, found = network.stem(picture()), []
+    for text in SENTENCES:
+        answer = network.answer(seen, text)
+        places = [] if answer.logits is None else [float(one) for one in answer.logits[::5, ::5].ravel()]
+        found.append({"text": text, "existence": answer.existence, "mask": places})
+    return found
 
 
 def card(trained: Path, given: argparse.Namespace) -> dict[str, Any]:

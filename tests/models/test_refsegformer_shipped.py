@@ -1,4 +1,4 @@
-"""`refsegformer-small` as it ships: its card is of these files, its page of this card."""
+"""`refsegformer-small` as it ships: it answers without torch as with it, its card is of these files."""
 
 from __future__ import annotations
 
@@ -7,18 +7,35 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from auscult.models.refsegformer import SHIPPED
-from auscult.nets.refsegformer.answering import ANSWER, STEM
+from auscult.models.spec import model_spec
+from auscult.nets.refsegformer.answering import ANSWER, STEM, OnnxAnswering
+from auscult.types import Query
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import refsegformer_card
 
 
+def test_its_answers_are_those_of_the_network_with_torch() -> None:
+    found = refsegformer_card.answers(OnnxAnswering(SHIPPED))
+    golden = json.loads(refsegformer_card.GOLDEN.read_bytes())
+    assert [one["text"] for one in found] == [one["text"] for one in golden]
+    for mine, theirs in zip(found, golden, strict=True):
+        assert abs(mine["existence"] - theirs["existence"]) < 1e-4
+        assert np.abs(np.array(mine["mask"]) - theirs["mask"]).max() < 1e-4
+    assert len({one["existence"] for one in found}) == len(found), "it does not read"
+
+
+def test_it_is_asked_by_its_name_alone() -> None:
+    model = model_spec("refsegformer-small").registered()
+    frame = refsegformer_card.picture()
+    assert model.predict(frame[None], Query("the red bell")).shape == (1, 128, 192)
+
+
 def test_its_card_is_of_its_files_and_its_page_of_the_card() -> None:
-    if not (SHIPPED / ANSWER).is_file():
-        assert not refsegformer_card.PAGE.exists(), "a card without its network"
-        return
     card = json.loads(refsegformer_card.CARD.read_bytes())
     contents = {name: (SHIPPED / name).read_bytes() for name in (STEM, ANSWER)}
     assert {name: one["sha256"] for name, one in card["files"].items()} == {
