@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, get_args
 
+from auscult.cases.layouts.avi_prompts import YES_NO
 from auscult.cases.layouts.avibench import DATA, data_json, task_folder
 from auscult.errors import ErrorRecord, Mismatch
 from auscult.jobs.options import PriseOptions
@@ -159,20 +161,34 @@ def review_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def types_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Questions of each type, what guessing scores, and how often the confirmation is true."""
-    made: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    """Questions of each type, what guessing scores with and without confirmations, and how often those are true."""
+    made: dict[str, list[tuple[str, str]]] = {kind: [] for kind in KINDS}
     for row in rows:
-        made[row["formal"]["subtask"]].append(row["pre"]["output"]["question_answer"])
+        truth, there = (row[part]["output"]["question_answer"] for part in ("formal", "pre"))
+        made[row["formal"]["subtask"]].append((truth, there))
     return Table(
         title="question types",
-        header=("task", "type", "questions", "answers", "chance", "confirmed: yes"),
-        rows=tuple(_type_row(KINDS[name], there) for name, there in made.items()),
+        header=(
+            "task",
+            "type",
+            "questions",
+            "answers",
+            "chance",
+            "random, both",
+            "constant, both",
+            "confirmation: yes",
+        ),
+        rows=tuple(_type_row(KINDS[name], truths) for name, truths in made.items()),
         note="every question has a confirmation, which counts as a sample too; every answer of a type is true as often "
-        "as the others; chance: what any constant answer scores, in percent",
+        "as the others; chance: what any constant answer scores, in percent; both: where the confirmation must be "
+        "right too, what an answerer at random scores, and the best constant pair of answers on these questions",
     )
 
 
-def _type_row(kind: StimulusKind, there: Sequence[str]) -> tuple[str, ...]:
-    share = f"{100 * there.count('yes') / len(there):.0f} %" if there else "-"
+def _type_row(kind: StimulusKind, truths: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    confirmed = [there for _, there in truths]
+    share = f"{100 * confirmed.count('yes') / len(truths):.0f} %" if truths else "-"
+    constant = f"{100 * Counter(truths).most_common(1)[0][1] / len(truths):.1f}" if truths else "-"
     answers = str(len(kind.answers)) if kind.options else f"0 to {kind.numbers - 1}"
-    return kind.folder, kind.name, str(len(there)), answers, f"{100 * kind.chance:.1f}", share
+    guessed = (f"{100 * kind.chance:.1f}", f"{100 * kind.chance / len(YES_NO):.1f}", constant)
+    return kind.folder, kind.name, str(len(truths)), answers, *guessed, share
