@@ -20,7 +20,6 @@ MODULES = (
     "negatives_speed",
     "vision_speed",
     "sound_speed",
-    "chat",
 )
 
 

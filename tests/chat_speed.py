@@ -1,7 +1,7 @@
 """Requests a second of `auscult run avi` against an endpoint that takes 200 ms: reading media, asking, storing.
 
 The endpoint is a process of its own on loopback. Besides the wall time the processor time of the command is told, since
-a machine that does other work too shows in the first alone. Needs the extra `chat`.
+a machine that does other work too shows in the first alone. Needs the extra `chat`: ``python tests/chat_speed.py``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ import numpy as np
 from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
 from auscult.media.wav import encode_wav
 from auscult.record.lines import read_lines
-from bench.table import Table
 
-REQUESTS: Final = 3_000
+REQUESTS: Final = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
 CONNECTIONS: Final = 32
 LATENCY_S: Final = 0.2
 BAR: Final = 120
@@ -38,7 +37,7 @@ _REPLY: Final = json.dumps(
 ).encode()
 
 
-def run() -> Table:
+def main() -> None:
     """Ask 3,000 questions about sounds of half a second."""
     spawned = multiprocessing.get_context("spawn")
     parent, child = spawned.Pipe()
@@ -65,13 +64,12 @@ def run() -> Table:
         raise RuntimeError(f"{stored} of {REQUESTS} replies are stored")
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     rate = REQUESTS / (times[1] - times[0])
-    return Table(
-        title=f"an endpoint of {LATENCY_S * 1000:.0f} ms, through the whole run",
-        header=["requests", "connections", "requests/s", "whole command s", "its CPU s"],
-        rows=[[f"{REQUESTS:,}", str(CONNECTIONS), f"{rate:.0f}", f"{wall_s:.1f}", f"{cpu_s:.1f}"]],
-        note=f"the bar is {BAR} requests/s; {CONNECTIONS} connections of {LATENCY_S} s allow "
-        f"{CONNECTIONS / LATENCY_S:.0f}. From the first request to the last reply, as the endpoint saw them; the "
-        "command also starts, lists, scores and reports",
+    print(
+        f"{REQUESTS:,} requests of {LATENCY_S * 1000:.0f} ms over {CONNECTIONS} connections, as the endpoint saw them:"
+    )
+    print(f"{rate:.0f} requests/s; the bar is {BAR}, and the endpoint allows {CONNECTIONS / LATENCY_S:.0f}")
+    print(
+        f"the whole command, which also starts, lists, scores and reports: {wall_s:.1f} s, {cpu_s:.1f} s of processor"
     )
 
 
@@ -116,3 +114,7 @@ async def _answer(times: Any, reader: asyncio.StreamReader, writer: asyncio.Stre
             times[1] = time.perf_counter()
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()
+
+
+if __name__ == "__main__":
+    main()
