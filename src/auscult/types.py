@@ -312,8 +312,8 @@ class Verdict:
 
     def __repr__(self) -> str:
         """What it comes to, in one short line; ``to_dict`` has all of it."""
-        said = f"action={self.action!r}, defect={self.defect!r}, iou={self._iou()}"
-        return f"Verdict({_short(self.id)}, {said}, {_short(self.rationale)})"
+        parts = f"action={self.action!r}, defect={self.defect!r}, iou={self._iou()}"
+        return f"Verdict({_short(self.id)}, {parts}, {_short(self.rationale)})"
 
     def _repr_html_(self) -> str:
         """The mask on its frame, with the verdict beside it, as Jupyter shows it; no text is taken for markup."""
@@ -518,11 +518,11 @@ class ScoreSpec:
         cls, function: Callable[..., Any], *, takes: ScoreInput = "masks", higher_is_better: bool = True, **about: str
     ) -> ScoreSpec:
         """The spec of a function whose options are its keyword arguments with defaults; ``about`` is its metadata."""
-        said = {"modality": "mask", "truth": "the true mask", **about}
+        parts = {"modality": "mask", "truth": "the true mask", **about}
         parameters = inspect.signature(function).parameters.values()
         named = {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
         return cls(
-            meta=Metadata(higher_is_better=higher_is_better, **said),  # type: ignore[arg-type]
+            meta=Metadata(higher_is_better=higher_is_better, **parts),  # type: ignore[arg-type]
             function=function,
             options={name: value for name, value in named.items() if value is not inspect.Parameter.empty},
             takes=takes,

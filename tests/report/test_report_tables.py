@@ -57,6 +57,15 @@ def test_only_the_worst_ten_are_listed_with_short_sentences(verdict: Make, a_run
     assert all(len(row[4]) <= 90 and row[4].endswith("…") for row in worst.rows)
 
 
+def test_what_is_not_judged_is_among_no_worst(verdict: Make, a_run: Make) -> None:
+    unjudged = {"action": "unjudged", "defect": None, "iou": None, "iou_low": None, "iou_high": None}
+    verdicts = [verdict("a"), *(verdict(name, **unjudged) for name in "bc"), verdict("d", defect="empty")]
+    worst = console_tables(a_run(verdicts))["printed_worst"]
+    assert (worst.title, [row[0] for row in worst.rows]) == ("The worst 1 of 1", ["a"])
+    assert worst.note.endswith("Not listed: 1 empty, 2 not judged.")
+    assert "printed_worst" not in console_tables(a_run(verdicts[1:]))
+
+
 def test_a_record_of_failures_only_still_has_its_counts(a_run: Make) -> None:
     errors = [{"id": "a", "stage": "read", "error": "truncated"}]
     (table,) = console_tables(a_run(errors=errors)).values()

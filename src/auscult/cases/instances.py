@@ -422,10 +422,10 @@ def list_instances(source: Path, options: ListOptions = _PLAIN) -> InstanceListi
 
 def _of_items(source: Path, options: ListOptions) -> InstanceListing:
     listing = list_items(source, options)
-    said = [item for item in listing.items if isinstance(item.extra.get("exists"), bool)]
+    with_exists = [item for item in listing.items if isinstance(item.extra.get("exists"), bool)]
     items = [item for item in listing.items if not isinstance(item.extra.get("exists"), bool)]
     instances, notes = instances_of(items, videos=listing.layout != _FOLDER, unmasked=listing.unmasked)
-    instances = (*sentences_of(said), *instances)
+    instances = (*sentences_of(with_exists), *instances)
     judged = _judged(items)
     left_out = any(_true_mask(item, judged=judged) is None for item in items)
     bare = {moment.frame for one in instances for moment in one.moments if moment.target is None}

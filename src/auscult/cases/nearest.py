@@ -41,12 +41,12 @@ class _Found:
         kinds = sorted(self.kinds.items(), key=lambda entry: -len(entry[1]))
         if not kinds:
             return "it holds no file"
-        told = [
+        named = [
             f"{len(names)} {ending or 'without ending'} ({', '.join(map(shown, names[:_NAMED]))}"
             f"{', ...' if len(names) > _NAMED else ''})"
             for ending, names in kinds[:_KINDS_SHOWN]
         ]
-        return f"it holds {', '.join(told)}" + (", and other kinds" if len(kinds) > _KINDS_SHOWN else "")
+        return f"it holds {', '.join(named)}" + (", and other kinds" if len(kinds) > _KINDS_SHOWN else "")
 
 
 def nearest(source: Path, known: Callable[[Path], str]) -> Nearest:

@@ -119,8 +119,8 @@ def parse_pickle(data: bytes, *, path: Path, limits: PickleLimits = DEFAULT_LIMI
             _check_shape(value, path, limits)
         except _BROKEN as error:
             ended = file.tell() == len(data) and not data.endswith(b".")
-            said = "the file ends in the middle of a value" if ended else str(error) or "out of memory"
-            message = f"before byte {file.tell()}: {said}"
+            reason = "the file ends in the middle of a value" if ended else str(error) or "out of memory"
+            message = f"before byte {file.tell()}: {reason}"
             raise InputError(message, expected=_EXPECTED, hint=_HINT, path=path) from error
     return value
 

@@ -122,8 +122,8 @@ class SidecarReader(ABC):
 
 def left_out(counts: Mapping[str, int]) -> list[str]:
     """The note of what is no region, by plural noun; none where that is nothing."""
-    told = ", ".join(f"{noun} ({count})" for noun, count in counts.items())
-    return [f"left out, no regions: {told}"] if told else []
+    listed = ", ".join(f"{noun} ({count})" for noun, count in counts.items())
+    return [f"left out, no regions: {listed}"] if listed else []
 
 
 class _Found:

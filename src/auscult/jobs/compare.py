@@ -430,7 +430,7 @@ def disagreement_table(apart: Sequence[Disagreement], *, most: int = 20) -> Tabl
         title="where the judges disagree most",
         header=("id", "difference", *judges),
         rows=tuple(
-            (one.id, f"{one.difference:.2f}", *(_said(one.verdicts[judge], "") for judge in judges))
+            (one.id, f"{one.difference:.2f}", *(_verdict_cell(one.verdicts[judge], "") for judge in judges))
             for one in apart[:most]
         ),
         note=f"The {min(most, len(apart))} of {len(apart):,} masks whose estimated IoUs are farthest apart. Look at "
@@ -438,7 +438,7 @@ def disagreement_table(apart: Sequence[Disagreement], *, most: int = 20) -> Tabl
     )
 
 
-def _said(verdict: Verdict, span: str) -> str:
+def _verdict_cell(verdict: Verdict, span: str) -> str:
     return f"{verdict.defect}, {ACTION_WORDS[action_key(verdict.action)]}, {number(verdict.iou)} {span}".rstrip()
 
 
@@ -469,7 +469,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
                 text="",
                 id=one.id,
                 facts=tuple(
-                    (judge, _said(verdict, interval(verdict.iou_low, verdict.iou_high)))
+                    (judge, _verdict_cell(verdict, interval(verdict.iou_low, verdict.iou_high)))
                     for judge, verdict in one.verdicts.items()
                 ),
             )

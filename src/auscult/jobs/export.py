@@ -55,24 +55,24 @@ class Exported:
     def sentences(self) -> list[str]:
         """The same in words, the loss among them."""
         lost = sum(self.left_out.values())
-        told = [f"{self.masks - lost} of {counted(self.masks, 'mask')} on {counted(self.frames, 'frame')} written"]
+        lines = [f"{self.masks - lost} of {counted(self.masks, 'mask')} on {counted(self.frames, 'frame')} written"]
         if not self.masks:
-            told.append("no mask has such an action: name others with --action")
+            lines.append("no mask has such an action: name others with --action")
         elif self.mean_iou is None:
-            told.append("every pixel is kept")
+            lines.append("every pixel is kept")
         else:
-            told.append(
+            lines.append(
                 f"the format keeps a mean IoU of {self.mean_iou:.4f} with the masks, {self.least_iou:.4f} at least"
             )
-        told += [f"{count} left out: {reason}" for reason, count in self.left_out.items()]
+        lines += [f"{count} left out: {reason}" for reason, count in self.left_out.items()]
         if self.renamed:
-            told.append(f"{counted(self.renamed, 'frame')} renamed, so that names are safe and no two are one")
+            lines.append(f"{counted(self.renamed, 'frame')} renamed, so that names are safe and no two are one")
         if self.pictures is not None:
-            told.append(f"{counted(self.pictures, 'picture')} copied, {self.missing} not found")
+            lines.append(f"{counted(self.pictures, 'picture')} copied, {self.missing} not found")
         if self.missing and self.frames_root:
             root = self.frames_root if self.frames_root.isprintable() else shown(self.frames_root)
-            told.append(f"the record names its pictures from {root}: give such a folder as --images")
-        return told
+            lines.append(f"the record names its pictures from {root}: give such a folder as --images")
+        return lines
 
 
 def export_record(options: ExportOptions, progress: Progress | None = None) -> Exported:

@@ -30,9 +30,9 @@ _INDEX: Final = re.compile(rb'"index": ?(\d+)')
 _ALL: Final = "all"
 
 
-def write_files(run: RunFolder, rows: PictureRows) -> Counts:
+def write_files(run: RunFolder, rows: PictureRows) -> MadeCounts:
     """Lay out every file from the pictures, which are gone through several times, and count."""
-    counts = Counts()
+    counts = MadeCounts()
     categories: dict[str, int] = {}
     splits: dict[str, None] = {}
     for picture in rows:
@@ -244,7 +244,7 @@ class _Split:
 
 
 @dataclass(slots=True)
-class Counts:
+class MadeCounts:
     """What was made.
 
     Attributes:

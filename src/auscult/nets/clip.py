@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
-from auscult.nets.hf_folder import WEIGHTS, Family, Folder, load, read_table
+from auscult.nets.hf_folder import WEIGHTS, CheckedFolder, Family, load, read_table
 from auscult.nets.hf_folder import check_folder as check_weights
 from auscult.nets.hf_pictures import PREPARED, channels
 from auscult.types import Frame
@@ -37,7 +37,7 @@ _BATCH: Final = 32
 class ClipFolder:
     """A folder that was checked and may be loaded."""
 
-    weights: Folder
+    weights: CheckedFolder
     mean: tuple[float, ...] = _MEAN  # mean of each channel, 0..1, that pictures are prepared with
     std: tuple[float, ...] = _STD  # their deviation
 

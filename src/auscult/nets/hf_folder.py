@@ -84,7 +84,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class CheckedFolder:
     """A folder that was checked and may be loaded."""
 
     path: Path
@@ -97,7 +97,7 @@ class Folder:
 class Loaded:
     """A model ready to run: the library's, in float32 and not in training, and its tokenizer or None."""
 
-    folder: Folder
+    folder: CheckedFolder
     model: Any
     tokens: Any
     device: str
@@ -114,7 +114,7 @@ def read_table(path: Path) -> Mapping[str, Any]:
     return found
 
 
-def check_folder(path: Path, family: Family) -> Folder:
+def check_folder(path: Path, family: Family) -> CheckedFolder:
     """Look at a folder of weights without loading them.
 
     Refused are missing, damaged and too large files, other models, values out of bounds, code, and adapters.
@@ -140,7 +140,7 @@ def check_folder(path: Path, family: Family) -> Folder:
         hint = "pickled weights are not read: save the model again with safetensors" if pickled else error.hint
         where = error.path or str(path / CONFIG)
         raise UsageError(error.message, path=where, expected=family.expected, hint=hint) from error
-    return Folder(path=path, family=family, settings=settings, numbers=numbers)
+    return CheckedFolder(path=path, family=family, settings=settings, numbers=numbers)
 
 
 def own_settings(table: Mapping[str, Any], family: Family) -> Mapping[str, Any]:
@@ -235,7 +235,7 @@ def count_weights(path: Path) -> int:
         ) from error
 
 
-def load(folder: Folder) -> Loaded:
+def load(folder: CheckedFolder) -> Loaded:
     """Load model and tokenizer, in float32; takes seconds and the size of the weights in memory."""
     import torch
     import transformers
@@ -261,7 +261,7 @@ def load(folder: Folder) -> Loaded:
     return Loaded(folder, model.to(device), tokens, device)
 
 
-def _model(folder: Folder) -> tuple[Any, list[str]]:
+def _model(folder: CheckedFolder) -> tuple[Any, list[str]]:
     """The model, and the names of weights that it lacks."""
     import torch
     import transformers
@@ -307,7 +307,7 @@ def build_settings(table: Mapping[str, Any], kind: Any, parts: Mapping[str, str]
     return kind(**found)
 
 
-def finite(found: Any, folder: Folder) -> Any:
+def finite(found: Any, folder: CheckedFolder) -> Any:
     """Give back a tensor of a model; a value that is not finite is an error of the user's weights."""
     import torch
 

@@ -151,8 +151,8 @@ def open_run(
         opened = RunFolder(held, folder, new)
         if old is not None:
             # a run that wrote no results, as with a mistyped argument, is not resumed
-            barren = set(os.listdir(folder)) <= {*_OURS, MANIFEST, "errors.jsonl"}  # noqa: PTH208 - names alone
-            if overwrite or (barren and any(manifest.differences(old, new, ignore))):
+            nothing_made = set(os.listdir(folder)) <= {*_OURS, MANIFEST, "errors.jsonl"}  # noqa: PTH208 - names alone
+            if overwrite or (nothing_made and any(manifest.differences(old, new, ignore))):
                 opened.clear(WELL_KNOWN, last=MANIFEST)
             else:
                 manifest.check_same(old, new, ignore=ignore, path=folder)

@@ -58,9 +58,11 @@ def console_tables(run: Run) -> dict[str, Table]:
     estimates = estimates_of(run.summary or {})
     if estimates:
         tables[sums] = Table(title=ESTIMATES, header=("", "estimate"), rows=estimates, note=estimates_note(estimates))
-    listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
-    if listed:
-        tables[items] = _worst_table(worst_first(listed)[:_WORST], len(listed), empty=len(verdicts) - len(listed))
+    empty = sum(verdict.defect == "empty" for verdict in verdicts)
+    judged = [verdict for verdict in verdicts if verdict.defect != "empty" and verdict.action != UNJUDGED]
+    if judged:
+        left = {"empty": empty, "not judged": len(verdicts) - len(judged) - empty}
+        tables[items] = _worst_table(worst_first(judged)[:_WORST], len(judged), left)
     return tables
 
 
@@ -134,7 +136,8 @@ def _percent(part: int, whole: int) -> str:
     return "–" if whole == 0 else f"{100 * part / whole:.1f} %"
 
 
-def _worst_table(verdicts: Sequence[Verdict], total: int, *, empty: int) -> Table:
+def _worst_table(verdicts: Sequence[Verdict], total: int, left: Mapping[str, int]) -> Table:
+    not_listed = ", ".join(f"{count:,} {what}" for what, count in left.items() if count)
     rows = tuple(
         (
             verdict.id,
@@ -150,7 +153,7 @@ def _worst_table(verdicts: Sequence[Verdict], total: int, *, empty: int) -> Tabl
         header=("id", "action", "defect", "estimated IoU", "why"),
         rows=rows,
         note="IoU is estimated without ground truth, 0..1, with its 90 % interval. Worst first."
-        + (f" Empty masks, not listed: {empty:,}." if empty else ""),
+        + (f" Not listed: {not_listed}." if not_listed else ""),
     )
 
 

@@ -115,10 +115,10 @@ def _examples() -> dict[ScoreInput, ScoreExample]:
 def _answers() -> dict[ScoreInput, ScoreExample]:
     """Answers of a few samples, by what they hold."""
     boxes = [("dog_1", (2.0, 2.0, 12.0, 12.0)), ("dog_2", (20.0, 2.0, 30.0, 12.0))]
-    told = [(name.split("_")[0], box) for name, box in boxes]
-    shares = [(name, (box[0] / 40, box[1] / 20, box[2] / 40, box[3] / 20)) for name, box in told]
-    where = [SoundingBoxes(width=40, height=20, boxes=told)]
-    frames, seen = [FrameBoxes(width=40, height=20, boxes=(told[0][1], None))], shares[0][1]
+    labelled = [(name.split("_")[0], box) for name, box in boxes]
+    shares = [(name, (box[0] / 40, box[1] / 20, box[2] / 40, box[3] / 20)) for name, box in labelled]
+    where = [SoundingBoxes(width=40, height=20, boxes=labelled)]
+    frames, seen = [FrameBoxes(width=40, height=20, boxes=(labelled[0][1], None))], shares[0][1]
     off = (seen[0] + 0.05, *seen[1:])
     kinds: dict[ScoreInput, tuple[Any, Any, Any, Any]] = {
         "words": (["red", "not sure"], ["red", "blue"], ["no", "no"], ["red", "blue"]),

@@ -27,7 +27,7 @@ class Watch:
 
     def moved(self) -> None:
         """Something happened: the time until stacks are printed runs anew."""
-        if self._told():
+        if self._reported():
             return
         with suppress(ValueError, OSError, RuntimeError):  # no number, or no stderr
             self._limit_s = float(os.environ.get(VARIABLE) or 0.0)
@@ -37,11 +37,11 @@ class Watch:
 
     def rest(self) -> None:
         """There is nothing to wait for now."""
-        if self._begun_s is not None and not self._told():
+        if self._begun_s is not None and not self._reported():
             faulthandler.cancel_dump_traceback_later()
             self._begun_s = None
 
-    def _told(self) -> bool:
+    def _reported(self) -> bool:
         return self._begun_s is not None and time.monotonic() - self._begun_s >= self._limit_s
 
 

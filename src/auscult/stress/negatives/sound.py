@@ -52,7 +52,7 @@ class _Sound(Negative):
         if not good:
             return Undefined("with another sound or order something is still named, or it is not clear")
         new, word = drawn(rng, good)
-        text = _said(subject.sentence, new, seed=seed_from(rng))
+        text = _in_form(subject.sentence, new, seed=seed_from(rng))
         if text is None:
             return Undefined("the changed form cannot be said")
         says = "the changed logical form is false of everything in the scene"
@@ -77,7 +77,7 @@ def _changed(form: Form, others: list[tuple[str, str]]) -> Iterator[tuple[Form, 
                 yield {**form, key: [*inner[:at], new, *inner[at + 1 :]]}, word
 
 
-def _said(sentence: str, form: Form, *, seed: int) -> str | None:
+def _in_form(sentence: str, form: Form, *, seed: int) -> str | None:
     """The wording of a form that has most in common with a sentence."""
     try:
         texts = {grammar.phrase(generator(seed, "wording", at), form).text for at in range(_WORDINGS)}

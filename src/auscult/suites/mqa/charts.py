@@ -157,9 +157,9 @@ def draw_examples(
     for title, candidate in chosen:
         item, name = items[candidate.id], f"pictures/{safe_name(candidate.id)}.jpg"
         try:
-            said = {judge: _answer_text(answers.get(candidate.id)) for judge, answers in judges.items()}
+            answer_texts = {judge: _answer_text(answers.get(candidate.id)) for judge, answers in judges.items()}
             maps = {judge: error_maps.get(judge, {}).get(candidate.id) for judge in judges}
-            jpeg = _drawn(item, candidate.iou, said=said, maps=maps)
+            jpeg = _drawn(item, candidate.iou, answer_texts=answer_texts, maps=maps)
         except AuscultError:
             continue
         run.write_bytes(name, jpeg)
@@ -172,7 +172,7 @@ def draw_examples(
 
 
 def _drawn(
-    item: Item, true_iou: float | None, *, said: Mapping[str, str], maps: Mapping[str, ErrorMap | None]
+    item: Item, true_iou: float | None, *, answer_texts: Mapping[str, str], maps: Mapping[str, ErrorMap | None]
 ) -> bytes:
     """A candidate with the true outline, and beside it what each judge takes to be wrong, as JPEG."""
     frame = read_frame(item.frame)
@@ -183,7 +183,7 @@ def _drawn(
     shown = window(view)
     cells = [StripCell(frame=frame[shown], prediction=mask[shown], truth=None if truth is None else truth[shown])]
     cells = [replace(cells[0], score=true_iou, over="candidate and truth")]
-    for judge, words in said.items():
+    for judge, words in answer_texts.items():
         marked = _marked(np.ascontiguousarray(frame[shown]), mask[shown], maps[judge], view=view)
         cells.append(StripCell(frame=marked, prediction=None, why=words, over=judge))
     cells = cells[:MOST_FRAMES]

@@ -212,13 +212,13 @@ def _lead(outcome: RunOutcome) -> str:
     sentences = [asked + "photographs without their truth, which was opened afterwards."]
     for block in outcome.results.blocks:
         found = {judge: headline(row)["rmse"] for judge, row in block.cells.items() if judge != RANDOM}
-        said = [f"{name} {number_text(found[name])} {interval_text(found[name])}".rstrip() for name in judges]
+        scores = [f"{name} {number_text(found[name])} {interval_text(found[name])}".rstrip() for name in judges]
         blind = {name: found[name] for name in found if name not in judges and found[name].value is not None}
         least = min(blind, key=lambda name: blind[name].value or 0.0, default="")
         beside = f"; the row {least}, which looks at nothing, has {number_text(blind[least])}" if least else ""
         sentences.append(
             f"{block.block.title}: the error of the estimated IoU (RMSE, 0 is best, with 95 % intervals) is "
-            f"{', '.join(said)}{beside}."
+            f"{', '.join(scores)}{beside}."
         )
     return " ".join(sentences)
 

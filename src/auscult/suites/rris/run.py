@@ -61,7 +61,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             raise NothingToDo(
                 f"the input holds no sentence about a picture (read as {listing.layout})",
                 path=options.data if isinstance(options.data, Path) else None,
-                hint="; ".join(dict.fromkeys(map(_told, (*listing.errors, *found.errors)[:3]))),
+                hint="; ".join(dict.fromkeys(map(_message, (*listing.errors, *found.errors)[:3]))),
             )
         write_cases(run, map(_case_row, found.cases))
         runner = SuiteRunner(
@@ -103,7 +103,7 @@ def _models(options: RrisOptions) -> tuple[ModelSpec, ...]:
     return named_models(options.models, task="ris", does=BY_SENTENCE)
 
 
-def _told(found: ListError) -> str:
+def _message(found: ListError) -> str:
     _, error = found
     return error.error if error.path is None else f"{error.error}: {error.path}"
 
