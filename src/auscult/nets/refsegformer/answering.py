@@ -15,6 +15,7 @@ import numpy as np
 
 from auscult.errors import UsageError
 from auscult.nets.onnx_session import open_session, read_network, runtime_errors
+from auscult.nets.refsegformer.settings import DESIGN
 from auscult.nets.refsegformer.view import Vocabulary, squeezed
 from auscult.types import Floats, Frame
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 STEM: Final = "stem.onnx"
 ANSWER: Final = "answer.onnx"
-DESIGN: Final = "design.json"
 READER: Final = "auscult.reader"
 """Key of the JSON in ``answer.onnx`` that says how a sentence is read: a ``Reading``."""
 _MOST_BYTES: Final = 200_000_000

@@ -60,7 +60,7 @@ class BertText(nn.Module):
         """Read tokens, int64 (n, t), of which ``known``, bool (n, t), are no padding: (n, t, width)."""
         # A mask of four axes is taken as it is; of two, the library looks whether it is all ones, which a graph cannot.
         kept = known[:, None, None].expand(-1, 1, ids.shape[1], -1)
-        found: Tensor = self.model(input_ids=ids, attention_mask=kept).last_hidden_state
+        found: Tensor = self.model(input_ids=ids, attention_mask=kept, use_cache=False).last_hidden_state
         return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 LAST: Final = 4
+DESIGN: Final = "design.json"
 MOBILE_WIDTHS: Final = (24, 32, 96, 160)
 _MOST: Final = 512
 _WIDEST: Final = 4096

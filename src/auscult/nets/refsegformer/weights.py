@@ -31,10 +31,9 @@ from auscult.nets.hf_folder import (
 )
 from auscult.nets.hf_pictures import PREPARED, channels
 from auscult.nets.mobilenet import MobileStages
-from auscult.nets.refsegformer.answering import DESIGN
 from auscult.nets.refsegformer.encoders import BertText, Reader, SmallText, SmallVision, SwinStages
 from auscult.nets.refsegformer.network import RefSegformer
-from auscult.nets.refsegformer.settings import LAST, Design
+from auscult.nets.refsegformer.settings import DESIGN, LAST, Design
 from auscult.nets.refsegformer.view import PADDING, UNKNOWN, Vocabulary
 
 SWIN: Final = Family(title="Swin", model="SwinModel", types=("swin",))

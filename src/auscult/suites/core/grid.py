@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.results import is_valid
-
-if TYPE_CHECKING:
-    from auscult.suites.core.numbers import GridColumns
-    from auscult.suites.core.page import SuiteResults
 
 _AND: Final = " and "
 
@@ -56,11 +52,6 @@ class Task:
     def is_baseline(self, model: str) -> bool:
         """Whether a model looks at next to nothing."""
         return model in self.baselines
-
-    def results(self, view: GridColumns) -> SuiteResults | None:
-        """What follows from the scores, of a suite whose numbers are not means over cases; None for the usual."""
-        del view
-        return None
 
 
 @dataclass(frozen=True, slots=True)

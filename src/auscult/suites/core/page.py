@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from statistics import median
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from auscult.cases.ids import counted
 from auscult.jobs.predict import FILE as PREDICTIONS
@@ -50,11 +50,19 @@ class SuiteResults:
     parts: Sequence[PagePart] = ()  # the sections of the page; empty for the usual ones
 
 
+@runtime_checkable
+class TaskWithResults(Protocol):
+    """A task of a suite whose numbers are not means over cases."""
+
+    def results(self, view: GridColumns) -> SuiteResults:
+        """What follows from the scores."""
+        ...
+
+
 def results_of(view: GridColumns) -> SuiteResults:
     """Everything that follows from the scores."""
-    own = view.grid.task.results(view)
-    if own is not None:
-        return own
+    if isinstance(view.grid.task, TaskWithResults):
+        return view.grid.task.results(view)
     # Other splits of a source, such as train and test, say nothing of what a model has seen.
     splits = tuple(split for split in SPLITS if split in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()
