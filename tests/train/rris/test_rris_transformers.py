@@ -67,11 +67,15 @@ def test_the_papers_setting_in_small(options: TrainOptions, tmp_path: Path) -> N
     assert torch.equal(model.net.state_dict()[frozen], begun.net.state_dict()[frozen])
 
 
-def test_clipseg_goes_through_the_same_pipeline(options: TrainOptions, tmp_path: Path) -> None:
+def test_clipseg_goes_through_the_same_pipeline(
+    options: TrainOptions, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = tiny_hf.write_clipseg(tmp_path / "clipseg")
     config = tmp_path / "clipseg.yaml"
     config.write_text("design: {side: 64, tokens: 12}\nbatch: 8\nepochs: 3\nrate: 1.0e-3\n")
+    capfd.readouterr()
     list(recipes.run(replace(options, model=f"clipseg@{folder}", config=str(config), out=tmp_path / "out")))
+    assert not capfd.readouterr().err, "the library's bars and notes are kept off"
     assert losses(tmp_path / "out")[-1] < losses(tmp_path / "out")[0]
     before, after = (load_clipseg(path).net.model.state_dict() for path in (folder, tmp_path / "out" / loop.MODEL))
     moved = {name.split(".")[0] for name, value in before.items() if not torch.equal(value, after[name])}

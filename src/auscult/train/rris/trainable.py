@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from auscult.errors import OutputError, UnknownName, UsageError
+from auscult.nets.hf_folder import quiet
 from auscult.nets.hf_text import load_clipseg
 from auscult.nets.mobilenet import MobileStages
 from auscult.nets.refsegformer.encoders import Reader
@@ -128,8 +129,9 @@ def _clipseg(folder: Path, plan: Plan) -> Trainable:
 
     def write(out: Path) -> list[Path]:
         try:
-            model.save_pretrained(out)
-            tokenizer.save_pretrained(out)
+            with quiet():
+                model.save_pretrained(out)
+                tokenizer.save_pretrained(out)
         except OSError as error:
             raise OutputError(f"cannot be written: {error.strerror}", path=out) from error
         return [out]
