@@ -152,6 +152,9 @@ class Scorer:
     def __init__(self, how: ScoreHow) -> None:
         self._how = how
         self._networks = cache(partial(_networks, how))
+        self._score = cache(
+            lambda metric, boxes, lists: task_score(metric, variant=how.variant, boxes=boxes, lists=lists)
+        )
         self._formatters = None if how.wordings is None else wordings(how.wordings)
 
     def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
@@ -185,11 +188,10 @@ class Scorer:
     def _outcome(self, read: Read | Undefined, case: AviCase, boxes: str) -> AnswerScore | Undefined:
         """The score of the sample alone; a reply without an answer has what nothing would have."""
         task, answer = case.task, read.answer if isinstance(read, Read) else Undefined(read.reason)
-        truth = truth_of(task.answer, truth_text(case.sample.truth))
+        truth = truth_of(task.answer, truth_text(case.sample.truth))  # as a record has it, so that both score alike
         if task.metric == "fense":
             return self._caption(answer, case, truth)
-        lists = task.answer == "option list"
-        score = task_score(task.metric, variant=self._how.variant, boxes=boxes, lists=lists)
+        score = self._score(task.metric, boxes, task.answer == "option list")
         return score([answer], [truth], unparsed="wrong")
 
     def _caption(self, answer: Any, case: AviCase, truth: Sequence[str]) -> AnswerScore | Undefined:

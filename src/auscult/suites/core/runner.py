@@ -49,6 +49,7 @@ from auscult.work.pool import run_tasks
 
 CASES: Final = "cases.jsonl"
 ERRORS: Final = "errors.jsonl"
+_ROWS_A_WRITE: Final = 64
 
 CaseKind = TypeVar("CaseKind", bound=SuiteCase)
 AskableKind = TypeVar("AskableKind", bound=job.Askable[Any])
@@ -115,9 +116,12 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     lost: list[ResultKey] = field(default_factory=list)
     # request key to the row of a failed request, of any command
     failures: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    # keys of the stored replies
+    stored: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Load the failures of earlier commands: a request that fails the same way again gets no second row."""
+        """Load what earlier commands stored; a request that fails the same way again gets no second row."""
+        self.stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
         rows = read_lines(self.run.path / SCORES)
         self.failures = {str(row["key"]): row for row in rows if row["outcome"] == "failed"}
 
@@ -148,8 +152,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
 
     def unasked(self, model: ModelSpec, conditions: Sequence[Condition]) -> list[job.QueuedRequest]:
         """The requests to a model that have no stored reply."""
-        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        return [request for request in self._requests(model, conditions) if request.key not in stored]
+        return [request for request in self._requests(model, conditions) if request.key not in self.stored]
 
     def finish(self, log: RequestLog, *, reported: frozenset[str | None] = frozenset()) -> Finished:
         """Write the failures, except of the files in ``reported``, and collect the scores."""
@@ -218,16 +221,20 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
 
     def _score(self, requests: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
         """Score every stored answer that is not scored yet; no model is asked again."""
-        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        waiting = stored & requests.keys() - self._standing(requests).scored
+        waiting = self.stored & requests.keys() - self._standing(requests).scored
         self.progress.stage("score", len(waiting))
         tasks = self._to_score(waiting, requests, {condition.name: condition for condition in conditions})
+        made: list[dict[str, Any]] = []  # a few rows a write: what a kill loses is scored again
         for result in run_tasks(self.scorer, tasks, workers=self.how.workers, stage="score"):
             if isinstance(result.outcome, Failed):
                 self._keep_failure(result.key, requests[result.key], result.outcome.error, stage="score")
             else:
-                self.run.append_many(SCORES, result.outcome)
+                made += result.outcome
+            if len(made) >= _ROWS_A_WRITE:
+                self.run.append_many(SCORES, made)
+                made.clear()
             self.progress.step()
+        self.run.append_many(SCORES, made)
 
     def _standing(self, requests: Mapping[str, ResultKey]) -> Standing:
         """The outcome of every request, by the current truth."""
@@ -261,6 +268,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     def _answered(self, replied: set[str], row: Mapping[str, Any]) -> None:
         replied.add(str(row["key"]))
         self.run.append(job.FILE, row)
+        self.stored.add(str(row["key"]))
 
     def _unanswered(self, origin: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
         model, replied = origin
