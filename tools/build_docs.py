@@ -20,6 +20,7 @@ VERBS = (
     ("demo",),
     ("audit",),
     ("make", "scenes"),
+    ("make", "avi"),
     ("make", "prise"),
     ("stress", "masks"),
     ("stress", "negatives"),
