@@ -50,7 +50,6 @@ def ask(folder: Path, media: dict[str, Path], *names: str, question: str = "what
         sounds=tuple(media[name] for name in names if name.endswith("wav")),
     )  # fmt: skip
     opened = spec.open()
-    opened._model.thinker.net.model.generation_config.max_new_tokens = None
     object.__setattr__(opened._model, "max_tokens", 8)
     return opened(request).text
 
@@ -135,6 +134,9 @@ def test_a_cascade_of_local_models(folders: dict[str, Path], media: dict[str, Pa
     from auscult.models.omni_spec import _OfCascade
 
     eyes, ears = (_OfCascade(f"qwen-omni@{folders[name]}") for name in GENERATIONS)
+    for model in (eyes, ears):
+        model._opened = model._spec.open()
+        object.__setattr__(model._opened._model, "max_tokens", 4)
     made = Cascade("c", [Describer(model=ears, of=("sound",), asks={"sound": "?"})], eyes)
     found = made.answer("what?", images=[media["a.png"]], sounds=[media["b.wav"]], video=None)
     made.close()
