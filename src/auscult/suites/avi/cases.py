@@ -12,14 +12,12 @@ from typing import Any, Final
 from auscult.cases.avi_samples import AviSample, AviTruth
 from auscult.cases.avi_tree import TASK_OF
 from auscult.cases.problems import ListError
-from auscult.errors import AuscultError, ErrorRecord, RecordError
+from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs.predict import Reader
 from auscult.models.omni import OmniRequest
 from auscult.record import codec
 from auscult.record.digest import digest_file, digest_json
-from auscult.score.answers import normal
-from auscult.score.boxes import FourNumbers, FrameBoxes, SoundingBoxes
-from auscult.score.tasks import TASKS, AnswerForm, AviTask
+from auscult.score.tasks import TASKS, AviTask
 from auscult.suites.core.conditions import REMOVED, Condition
 
 SENSES: Final = ("sound", "picture")
@@ -29,28 +27,6 @@ WITHOUT: Final[Mapping[str, Condition]] = {
 """What may be taken away: all sounds and the sound of videos, or all pictures and the pictures of videos."""
 _STAGE: Final = "case"
 _SHARED: Final = 10  # samples of one text, from which its truths say what the text gives away
-_KINDS: Final[Mapping[AnswerForm, Any]] = {
-    "counts": dict[str, int],
-    "boxes": tuple[tuple[str, FourNumbers], ...],
-    "frame boxes": tuple[FourNumbers | None, ...],
-    "indices": tuple[int, ...],
-    "caption": str,
-    "option": str,
-    "option list": tuple[str, ...],
-}
-_TRUTHS: Final[Mapping[AnswerForm, Any]] = {
-    **_KINDS, "boxes": SoundingBoxes, "frame boxes": FrameBoxes, "caption": tuple[str, ...],
-}  # fmt: skip
-
-
-def answer_of(form: AnswerForm, value: object) -> Any:
-    """An answer from its JSON; a RecordError where it is none of that form."""
-    return codec.from_json(_KINDS[form], value, error=RecordError)
-
-
-def truth_of(form: AnswerForm, text: str) -> Any:
-    """A truth from the text in ``cases.jsonl``, as scores take it."""
-    return codec.from_json(_TRUTHS[form], codec.load(text.encode()), error=RecordError)
 
 
 def truth_text(truth: AviTruth) -> str:
@@ -236,9 +212,3 @@ def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
             known = counts[sample.folder, ""] - Counter([truths[sample.id]])
         found[sample.id] = min(known, key=lambda text: (-known[text], text), default="")
     return found
-
-
-def duplicates(samples: Iterable[AviSample]) -> list[str]:
-    """Options of different words that look alike once compared, as notes; such a sample cannot be answered."""
-    alike = [one.id for one in samples if len(set(map(normal, one.words))) < len(one.words)]
-    return [f"Of {len(alike)} samples two options read alike: {', '.join(alike[:3])}."] if alike else []

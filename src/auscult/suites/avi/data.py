@@ -29,7 +29,7 @@ def listing_of(options: AviOptions, progress: Progress) -> AviListing:
         found.errors += listing.errors
         found.notes += [note for note in listing.notes if not note.startswith("Not in the data")]
     missing = [
-        name for name in dict.fromkeys(TASK_OF.values()) if name not in {_task(one.folder) for one in found.samples}
+        name for name in dict.fromkeys(TASK_OF.values()) if name not in {TASK_OF[one.folder] for one in found.samples}
     ]
     if missing:
         found.notes.append(f"Not in the data: {', '.join(missing)}.")
@@ -41,10 +41,6 @@ def is_released(options: AviOptions, listing: AviListing) -> bool:
     if options.data == SCENES or (Path(options.data) / MANIFEST).is_file():
         return False
     return Counter(one.folder for one in listing.samples) == _SIZES
-
-
-def _task(folder: str) -> str:
-    return TASK_OF[folder]
 
 
 def _trees(source: Path) -> list[Path]:

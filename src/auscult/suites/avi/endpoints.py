@@ -15,9 +15,10 @@ from auscult.models.omni_spec import OmniSpec
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.schema import Summary
+from auscult.score.task_scores import variant_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import AviCase
-from auscult.suites.avi.scoring import frames_of, variant_of
+from auscult.suites.avi.scoring import frames_of
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.requests import RequestLog, conditions_for
 from auscult.suites.core.results import ResultKey

@@ -25,9 +25,9 @@ from auscult.score.levels import (
 )
 from auscult.score.stats.intervals import Interval
 from auscult.score.stats.samples import Counts
+from auscult.score.task_scores import answer_of, check_variant, narrowed, task_score, truth_of
 from auscult.score.tasks import TASKS, AviTask
-from auscult.suites.avi.cases import answer_of, truth_of
-from auscult.suites.avi.scoring import SCORE, UNREAD, check_variant, task_score
+from auscult.suites.avi.scoring import SCORE, UNREAD
 from auscult.suites.core.conditions import CLEAN, REMOVED
 from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import NO_ANSWER, GridColumns, Number
@@ -113,16 +113,26 @@ class TaskScores:
         main: The score that enters stages and levels.
         other: With the other answer to what becomes of a reply without an answer.
         unconfirmed: Without the confirmations, of tasks that have some; else None.
-        clips: The clip of each sample, in the order of ``AnswerScore.kept``.
-        asked: Samples that were asked, confirmations not counted.
+        cases: The samples that were asked, as ``AnswerScore.kept`` counts them.
+        clips: The clip of each.
     """
 
     task: AviTask
     main: AnswerScore | Undefined
     other: AnswerScore | Undefined
     unconfirmed: AnswerScore | Undefined | None
+    cases: tuple[str, ...]
     clips: tuple[str, ...]
-    asked: int
+
+    @property
+    def asked(self) -> int:
+        """How many samples were asked, confirmations not counted."""
+        return len(self.cases)
+
+    @property
+    def places(self) -> dict[str, int]:
+        """Position of each sample that has a score."""
+        return {self.cases[at]: at for at in self.main.kept} if isinstance(self.main, AnswerScore) else {}
 
     @property
     def failed(self) -> int:
@@ -208,22 +218,14 @@ def _paired(
 ) -> dict[str, LevelDifference]:
     """The first less the second, on the samples that both have a score of."""
     rows: tuple[dict[str, TaskRows], dict[str, TaskRows]] = ({}, {})
-    for name in both[0]:
-        first, second = both[0][name].main, both[1][name].main if name in both[1] else Undefined("not asked")
-        if isinstance(first, AnswerScore) and isinstance(second, AnswerScore):
-            common = sorted(set(first.kept) & set(second.kept))
-            if common:
-                clips = both[0][name].clips
-                for mine, score in zip(rows, (first, second), strict=True):
-                    mine[name] = answer_rows(_narrowed(score, common), clips)
+    for name in [name for name in both[0] if name in both[1]]:
+        scored = [one[name] for one in both]
+        places = [one.places for one in scored]
+        common = [case for case in places[0] if case in places[1]]
+        for mine, one, place in zip(rows, scored, places, strict=True):
+            if common and isinstance(one.main, AnswerScore):
+                mine[name] = answer_rows(narrowed(one.main, [place[case] for case in common]), one.clips)
     return level_differences(*rows, rng=view.rng("differences"), reading=reading) if rows[0] else {}
-
-
-def _narrowed(score: AnswerScore, positions: Sequence[int]) -> AnswerScore:
-    """The score with the samples at these positions alone."""
-    places = {position: place for place, position in enumerate(score.kept)}
-    samples = score.samples[[places[position] for position in positions]]
-    return replace(score, kept=tuple(positions), samples=samples)
 
 
 # --- the samples of a task ---
@@ -308,15 +310,17 @@ def _task_scores(
         true = [(truth, None if one is None else one.truth) for truth, one in zip(truths, asked, strict=True)]
         made = [double_confirmation(pairs, true, unparsed=way) for way in ways]
         return TaskScores(
-            task=task, main=made[0]["with"], other=made[1]["with"], unconfirmed=made[0]["without"], clips=clips,
-            asked=len(cases),
+            task=task, main=made[0]["with"], other=made[1]["with"], unconfirmed=made[0]["without"],
+            cases=tuple(cases), clips=clips,
         )  # fmt: skip
     boxes = next((one.boxes for one in samples if one.boxes), "xyxy share")
     captions = dict.fromkeys(str(answer["metric"]) for answer in reader.answers.values() if "metric" in answer)
     caption = " and ".join(captions) or "fense"
     score = task_score(task.metric, variant=how.variant, boxes=boxes, caption=caption)
     main, other = (score(predictions, truths, unparsed=way) for way in ways)
-    return TaskScores(task=task, main=main, other=other, unconfirmed=None, clips=clips, asked=len(cases))
+    return TaskScores(
+        task=task, main=main, other=other, unconfirmed=None, cases=tuple(cases), clips=clips, asked=len(cases)
+    )
 
 
 # --- numbers ---

@@ -27,13 +27,14 @@ from auscult.models.omni_spec import OmniSpec, omni_models, omni_spec
 from auscult.record.folder import MANIFEST, RunFolder, open_run
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
+from auscult.score.task_scores import convention_of
 from auscult.score.tasks import TASKS
 from auscult.suites.avi import AviOptions
-from auscult.suites.avi.cases import WITHOUT, AviCase, CaseList, Prepared, cases_of, duplicates
+from auscult.suites.avi.cases import WITHOUT, AviCase, CaseList, Prepared, cases_of
 from auscult.suites.avi.data import count_of, is_released, listing_of
 from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, rewording
 from auscult.suites.avi.results import FLOOR, task_of
-from auscult.suites.avi.scoring import ScoreHow, Scorer, convention_of
+from auscult.suites.avi.scoring import ScoreHow, Scorer
 from auscult.suites.avi.senses import Left, what_is_left
 from auscult.suites.avi.worst import sample_sections
 from auscult.suites.core.conditions import NOTHING, Condition
@@ -98,7 +99,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
             runner,
             done,
             unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
-            notes=(*listing.notes, *duplicates(listing.samples)),
+            notes=tuple(listing.notes),
             pictures=sample_sections(runner, done),
         )
 

@@ -10,122 +10,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-import numpy as np
-
-from auscult.errors import UsageError
 from auscult.jobs.endpoints import wordings
 from auscult.models.omni import BOXES
-from auscult.outcome import Failed, Scored, Signature, Undefined
+from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.codec import to_json
 from auscult.record.schema import score_to_json
-from auscult.score.answers import AnswerScore, Unparsed, chosen, equal_lists, full_match, score_of_rows
-from auscult.score.boxes import BoxConvention, avl, avlg
-from auscult.score.counts import amic, vmic
+from auscult.score.answers import AnswerScore
 from auscult.score.replies import Read, read_reply
-from auscult.score.retrieval import retrieval
+from auscult.score.task_scores import NO_SENTENCES, task_score, truth_of, variant_of
 from auscult.score.tasks import TaskMetric
-from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, never_below_0
+from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense
 from auscult.score.text.words import meteor
-from auscult.suites.avi.cases import AviCase, Prepared, truth_of, truth_text
+from auscult.suites.avi.cases import AviCase, Prepared, truth_text
 from auscult.suites.core.runner import ToScore
 
 SCORE: Final = "score"
 UNREAD: Final = "unread"
 """The path of a reply in which no answer was found."""
-_PAPER: Final = "paper"
-_RELEASE: Final = "AVI-Bench"
-_RULES: Final[Mapping[TaskMetric | str, frozenset[str]]] = {
-    "f1 and count": frozenset({"cap", "true_count"}),
-    "recall and count": frozenset({"cap", "true_count", "lenient"}),
-    "boxes": frozenset({"divisor", "free_unparsed", "guessed_scale"}),
-    "video iou": frozenset({"null_list"}),
-    "retrieval": frozenset({"sorted"}),
-    "fense": frozenset({"mean", "flag"}),
-    "match": frozenset(),
-    "reply": frozenset({"first", "short"}),
-}
-"""What each score, and the reading of replies, knows of the release's rules."""
-_ORDERS: Final = ("xyxy", "yxyx", "xywh")
-_UNITS: Final = ("share", "thousandths", "pixels")
-NO_SENTENCES: Final = "captions are scored with --sentence-model DIR and --fluency-model DIR, folders of weights"
-METEOR: Final = "meteor"
-
-
-class TaskScore(Protocol):
-    """The score of a task's samples."""
-
-    def __call__(
-        self, predictions: Sequence[Any], truths: Sequence[Any], *, unparsed: Unparsed
-    ) -> AnswerScore | Undefined:
-        """0..1, from an answer, an Undefined or a Failed a sample."""
-        ...
-
-
-def check_variant(variant: str) -> None:
-    """Refuse rules that no score knows."""
-    known = frozenset[str]().union(*_RULES.values())
-    unknown = set() if variant in (_PAPER, _RELEASE) else set(variant.split("+")) - known
-    if unknown:
-        raise UsageError(
-            f"--variant names {min(unknown)[:40]!r}",
-            expected=f"{_PAPER}, {_RELEASE}, or some of {', '.join(sorted(known))} joined by +",
-        )
-
-
-def variant_of(metric: str, variant: str) -> str:
-    """The part of a variant that a score knows."""
-    if variant in (_PAPER, _RELEASE):
-        return variant if _RULES[metric] else _PAPER
-    return "+".join(sorted(_RULES[metric] & set(variant.split("+")))) or _PAPER
-
-
-def convention_of(text: str) -> BoxConvention:
-    """How boxes are given, from ``ORDER UNIT``."""
-    order, _, unit = text.strip().partition(" ")
-    if order not in _ORDERS or unit not in _UNITS:
-        raise UsageError(
-            f"boxes are given as {text[:40]!r}",
-            expected=f"one of {', '.join(_ORDERS)}, a space, and one of {', '.join(_UNITS)}",
-        )
-    return BoxConvention(order, unit)  # type: ignore[arg-type] # as checked
-
-
-def task_score(
-    metric: TaskMetric, *, variant: str, boxes: str = BOXES, lists: bool = False, caption: str = "fense"
-) -> TaskScore:
-    """The score of a task by its metric; captions are scored sample by sample, by ``caption``."""
-    how: dict[str, Any] = {"variant": variant_of(metric, variant)}
-    located = how | {"convention": convention_of(boxes)}
-    scores: dict[TaskMetric, TaskScore] = {
-        "match": equal_lists if lists else full_match,
-        "fense": partial(caption_score, signature=Signature.of(metric=caption, **how)),
-        "boxes": partial(avl, **located),
-        "video iou": partial(avlg, **located),
-        "retrieval": partial(retrieval, **how),
-        "f1 and count": partial(amic, **how),
-        "recall and count": partial(vmic, **how),
-    }
-    return scores[metric]
-
-
-def caption_score(
-    predictions: Sequence[Any], truths: Sequence[Any], *, unparsed: Unparsed, signature: Signature
-) -> AnswerScore | Undefined:
-    """AVC from the scores of its samples: a number each, None where it has none, an Undefined or a Failed."""
-    if any(one is None for one in predictions):
-        return Undefined(NO_SENTENCES)
-    entered = chosen(predictions, truths, unparsed=unparsed)
-    rows = np.array([[0.0 if given is None else given] for _, given, _ in entered.samples], np.float64)
-    return score_of_rows(entered, rows.reshape(-1, 1), combine=never_below_0, signature=signature)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreHow:
     """How replies are scored; goes to worker processes."""
 
-    variant: str = _PAPER
+    variant: str = "paper"
     boxes: Mapping[str, str]  # model to how it gives boxes
     sentence_model: Path | None = None
     fluency_model: Path | None = None

@@ -8,10 +8,10 @@ from typing import Final
 from auscult.cases.ids import counted
 from auscult.report.tables import Table
 from auscult.score.answers import AnswerScore
+from auscult.score.task_scores import METEOR
 from auscult.score.tasks import STAGES, TASKS, of_stage
 from auscult.suites.avi.charts import ladder_chart, rank_map
 from auscult.suites.avi.results import AviBenchTask, AviNumber, AviResults, clean_models, tasks_there
-from auscult.suites.avi.scoring import METEOR
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.numbers import GridColumns, Number, number_text, percent, significant
 from auscult.suites.core.page import PagePart, SuiteResults
@@ -280,7 +280,9 @@ def _lead(view: GridColumns, found: AviResults, level: Numbers) -> str:
     asked = sum(not about.get("confirms") for about in grid.about.values())
     beside = counted(len(clean_models(found)) - len(own), "reference answerer")
     asked_of = f"{counted(asked, 'question')} of {counted(len(tasks_there(found)), 'task')}"
-    sentences = [f"{counted(len(own), 'model')} {_was(own)} asked {asked_of}, beside {beside}."]
+    sentences = [
+        f"{counted(len(own), 'model')} {'was' if len(own) == 1 else 'were'} asked {asked_of}, beside {beside}."
+    ]
     for model in own[:6]:
         texts = [
             f"{word} {number_text(number, interval=True)}"
@@ -294,10 +296,6 @@ def _lead(view: GridColumns, found: AviResults, level: Numbers) -> str:
         ]
         sentences.append(f"{model}: {', '.join(texts or stages) or 'no stage is complete'}.")
     return " ".join([*sentences, origin_note(view)])
-
-
-def _was(models: Sequence[str]) -> str:
-    return "was" if len(models) == 1 else "were"
 
 
 def _value(level: Numbers, model: str, name: str) -> float | None:

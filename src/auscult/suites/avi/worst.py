@@ -6,40 +6,27 @@ sound can be heard on the page. Both are bounded, so that a page stays small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-import cv2
-import numpy as np
-
 from auscult.jobs.predict import FILE
-from auscult.media.frames import encode_jpeg, read_frame
-from auscult.media.sound import read_sound
-from auscult.media.video import count_frames, frames_numbered
-from auscult.media.wav import Sound, encode_wav
+from auscult.media.frames import encode_jpeg
+from auscult.media.wav import encode_wav
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
-from auscult.report.overlay import heated, shrunk
 from auscult.report.page import Example, Section
-from auscult.report.strip import evenly
+from auscult.report.sheet import sheet, short_sound
 from auscult.score.tasks import TASKS
 from auscult.suites.avi.cases import AviCase, Prepared
 from auscult.suites.avi.scoring import SCORE
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Grid
 from auscult.suites.core.runner import Finished, SuiteRunner
-from auscult.types import Frame
 from auscult.work.pool import Task, run_tasks
 
 MOST_TELLING: Final = 8
-_PICTURES: Final = 4
-_TILE_PX: Final = 220
-_MOST_SOUND_S: Final = 6.0
-_MOST_RATE_HZ: Final = 16_000
 _MOST_CHARACTERS: Final = 240
-_BAND: Final = 512
 _FAR: Final = 0.3  # scores of two models that differ less do not tell them apart
 _FOLDER: Final = "figures/samples"
 
@@ -153,49 +140,8 @@ class _Drawer:
     def __call__(self, case: AviCase) -> _Shown:
         """Its picture and the first of its sounds."""
         sample = case.sample
-        sound = _sound(sample.sounds[0]) if sample.sounds else None
-        tiles = [_tile(frame) for frame in _frames(sample.images, sample.video)]
-        if not tiles and sound is not None:
-            tiles = [_spectrogram(sound)]
+        sound = short_sound(sample.sounds[0]) if sample.sounds else None
         return _Shown(
-            jpeg=encode_jpeg(np.hstack(tiles), quality=80),
+            jpeg=encode_jpeg(sheet(sample.images, sample.video, sound), quality=80),
             wav=b"" if sound is None else encode_wav(sound.samples, sound.rate_hz),
         )
-
-
-def _frames(images: Sequence[Path], video: Path | None) -> Iterator[Frame]:
-    for number in evenly(len(images), _PICTURES):
-        yield read_frame(images[number])
-    if video is not None and not images:
-        for _, frame in frames_numbered(video, evenly(count_frames(video), _PICTURES)):
-            yield frame.frame
-
-
-def _tile(frame: Frame) -> Frame:
-    """A picture in a square."""
-    small = shrunk(frame, width_px=_TILE_PX) if frame.shape[1] > _TILE_PX else frame
-    side = min(1.0, _TILE_PX / small.shape[0])
-    if side < 1:
-        small = np.asarray(cv2.resize(small, None, fx=side, fy=side, interpolation=cv2.INTER_AREA), np.uint8)
-    tile = np.full((_TILE_PX, _TILE_PX, 3), 255, np.uint8)
-    top, left = ((_TILE_PX - length) // 2 for length in small.shape[:2])
-    tile[top : top + small.shape[0], left : left + small.shape[1]] = small
-    return tile
-
-
-def _sound(path: Path) -> Sound:
-    """The beginning of a sound, one channel, of few samples."""
-    sound = read_sound(path)
-    samples = sound.samples if sound.samples.ndim == 1 else sound.samples.mean(axis=0)
-    by = max(1, sound.rate_hz // _MOST_RATE_HZ)
-    short = samples[: round(_MOST_SOUND_S * sound.rate_hz)]
-    kept = short[: len(short) // by * by].reshape(-1, by).mean(axis=1)
-    return Sound(samples=kept.astype(np.float32), rate_hz=sound.rate_hz // by)
-
-
-def _spectrogram(sound: Sound) -> Frame:
-    samples = np.pad(sound.samples, (0, max(0, 2 * _BAND - len(sound.samples))))
-    windows = np.lib.stride_tricks.sliding_window_view(samples, _BAND)[:: _BAND // 4]
-    power = np.abs(np.fft.rfft(windows * np.hanning(_BAND), axis=1)) ** 2
-    levels = 10 * np.log10(power.T[::-1] + 1e-7)
-    return heated(np.zeros((_TILE_PX, 3 * _TILE_PX, 3), np.uint8), np.maximum(levels, levels.max() - 80))
