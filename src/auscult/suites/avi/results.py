@@ -318,9 +318,7 @@ def _task_scores(
     caption = " and ".join(captions) or "fense"
     score = task_score(task.metric, variant=how.variant, boxes=boxes, caption=caption)
     main, other = (score(predictions, truths, unparsed=way) for way in ways)
-    return TaskScores(
-        task=task, main=main, other=other, unconfirmed=None, cases=tuple(cases), clips=clips, asked=len(cases)
-    )
+    return TaskScores(task=task, main=main, other=other, unconfirmed=None, cases=tuple(cases), clips=clips)
 
 
 # --- numbers ---
