@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import socketserver
 import threading
 import time
 import traceback
@@ -305,6 +306,55 @@ def test_the_key_is_sent_and_shown_nowhere(caplog: pytest.LogCaptureFixture, cap
     everything = "\n".join([*shown, caplog.text, out, err])
     assert KEY not in everything
     assert "***" in everything
+
+
+@pytest.mark.parametrize("placeholder", ["EMPTY", "1", "none"])
+def test_a_placeholder_for_a_key_changes_no_reply(placeholder: str) -> None:
+    text = '{"dog": 1, "none": "EMPTY"}'
+    found, _ = ask(lambda *_: completed(text), key=Secret(placeholder))
+    assert isinstance(found, ChatReply)
+    assert (found.text, found.tokens) == (text, Tokens(sent=12, received=3))
+
+
+def test_an_error_shows_neither_the_key_nor_the_login_of_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx2
+
+    def fails(*_: object) -> None:
+        raise httpx2.ProxyError(f"407 from http://me:p@ss@proxy:3128/ for {KEY}")
+
+    monkeypatch.setattr(httpx2.HTTPTransport, "handle_request", fails)
+    client = ChatClient(Endpoint(base_url="http://127.0.0.1:9/v1", key=Secret(KEY), tries=1))
+    with pytest.raises(InputError, match="407") as found:
+        client.ask(CALL)
+    client.close()
+    assert "http://***@proxy:3128/ for ***" in str(found.value)
+
+
+def test_a_body_that_stalls_ends_in_time() -> None:
+    stalled = http(completed("late").partition(b"\r\n\r\n")[2][:20], length=500)
+    hold = threading.Event()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            """Send headers late, and half a body."""
+            self.request.recv(65536)
+            time.sleep(1.1)
+            self.request.sendall(stalled)
+            hold.wait(10)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        client = ChatClient(
+            Endpoint(base_url=f"http://127.0.0.1:{server.server_address[1]}/v1", timeout_s=1.5, tries=1)
+        )
+        begun = time.monotonic()
+        with pytest.raises(InputError, match=r"no answer in 1.5 s"):
+            client.ask(CALL)
+        took_s = time.monotonic() - begun
+        hold.set()
+        client.close()
+        server.shutdown()
+    assert took_s < 2.4  # 1.1 s for the headers, .4 s for the rest
 
 
 def test_nothing_of_the_environment_is_sent_beside_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

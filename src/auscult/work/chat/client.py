@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -34,10 +35,11 @@ from auscult.errors import AuscultError, InputError, UsageError
 from auscult.rng import generator
 from auscult.work.chat.replies import ChatReply, Malformed, code_of, read_events, read_whole, told
 from auscult.work.chat.spending import Price, Spending, Tokens
-from auscult.work.chat.wire import TooMuch, http_client
+from auscult.work.chat.wire import SHORTEST_SECRET, TooMuch, http_client
 
 _AGAIN: Final = frozenset({408, 409, 425, 429})
 _UNPAID: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_LOGIN: Final = re.compile(r"//[^/\s]*@")
 _NO_KEY: Final = "no-key"
 _FIRST_WAIT_S: Final = 0.5
 _MOST_IN_A_ROW: Final = 10
@@ -211,7 +213,7 @@ class ChatClient:
 
     def _without_key(self, text: str) -> str:
         """A text in which JSON may have spelled the key in a way that the bytes did not show."""
-        return text.replace(self._secret, "***") if self._secret else text
+        return text.replace(self._secret, "***") if len(self._secret) >= SHORTEST_SECRET else text
 
     def _send(self, content: bytes) -> Any:
         """The answer, read as a whole, whatever its status; ConnectionError where none came."""
@@ -231,7 +233,7 @@ class ChatClient:
         except openai.APITimeoutError:
             problem = f"there was no answer in {self.endpoint.timeout_s:g} s"
         except openai.APIConnectionError as error:
-            problem = f"the connection failed: {_cause(error)}"
+            problem = f"the connection failed: {self._without_key(_cause(error))}"
         except RuntimeError:  # of a client that was closed meanwhile
             if not self._closed.is_set():
                 raise
@@ -331,8 +333,10 @@ def _api(endpoint: Endpoint, secret: str) -> Any:
 
 
 def _cause(error: Exception) -> str:
+    """Class and text of what is behind an error, without the login of an address, such as a proxy's."""
     cause = error.__cause__
-    return type(cause).__name__ + (f" ({text[:100]})" if (text := " ".join(str(cause).split())) else "")
+    text = _LOGIN.sub("//***@", " ".join(str(cause).split()))
+    return type(cause).__name__ + (f" ({text[:100]})" if text else "")
 
 
 def _wait_s(content: bytes, number: int) -> float:

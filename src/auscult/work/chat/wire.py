@@ -1,4 +1,8 @@
-"""What goes over the connection: replies of bounded size, in bounded time, without the key, from one address alone."""
+"""What goes over the connection: replies of bounded size and time, without the key, from one address alone.
+
+Time is looked at between pieces of a body, and the wait for a piece is what was left after the headers: an answer ends
+within twice its time once its headers are there. Headers alone, bounded in size, may take that time for each piece.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from urllib.request import getproxies, proxy_bypass
 
 from auscult.work.chat.replies import Malformed
 
+SHORTEST_SECRET: Final = 12
+"""Characters. A shorter key, such as ``EMPTY``, is a placeholder: to strike it would change replies."""
 _KEPT: Final = ("Content-Type", "Retry-After", "Retry-After-Ms")
 
 
@@ -25,7 +31,8 @@ def http_client(base_url: str, *, secret: str, most_bytes: int, timeout_s: float
     """An ``httpx2.Client`` that reads at most so many bytes of an answer and follows no redirection.
 
     The key is struck out of every answer before anybody sees it: an endpoint that repeats it cannot bring it into a
-    record. Answers are asked for unpacked, and refused packed, since few bytes may become many.
+    record, unless it is shorter than `SHORTEST_SECRET`. Answers are asked for unpacked, and refused packed, since few
+    bytes may become many.
     """
     import httpx2
 
@@ -56,6 +63,8 @@ class _Bounded:
         try:
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise Malformed("it is packed, which was not asked for")
+            left = max(0.001, until - time.monotonic())
+            request.extensions.get("timeout", {})["read"] = left  # of the body, which is read after this
             body = b"".join(_bounded(response.stream, self._most_bytes, until=until))
         finally:
             response.close()
@@ -79,8 +88,8 @@ def _bounded(stream: Iterable[bytes], most_bytes: int, *, until: float) -> Itera
 
 
 def struck(text: bytes, secret: str) -> bytes:
-    """Bytes without the key."""
-    return text.replace(secret.encode(), b"***") if secret else text
+    """Bytes without the key; a placeholder stays."""
+    return text.replace(secret.encode(), b"***") if len(secret) >= SHORTEST_SECRET else text
 
 
 def _proxy(base_url: str) -> str | None:
