@@ -220,6 +220,24 @@ def test_kept_replies_survive_a_kill_and_failures_are_not_kept(tmp_path: Path) -
     assert rows[0]["sent"] == "what?"
 
 
+def test_a_reply_that_cannot_be_kept_blocks_nobody(tmp_path: Path) -> None:
+    file = tmp_path / "kept.jsonl"
+    kept, waits = KeptReplies(file), threading.Event()
+
+    def asks() -> str:
+        waits.wait(5)
+        return "one"
+
+    file.mkdir()  # nothing can be appended
+    with ThreadPoolExecutor(2) as threads:
+        found = [threads.submit(kept.reply, "a", asks) for _ in range(2)]
+        waits.set()
+        errors = [one.exception(timeout=10) for one in found]
+    assert all(isinstance(error, OSError) for error in errors), errors
+    file.rmdir()
+    assert kept.reply("a", lambda: "two") == "two"
+
+
 def test_the_formatter_writes_an_answer_where_none_could_be_read() -> None:
     reply = "Going by the bark, I would go for the animal that is man's best friend."
     with serving(lambda *_: completed("dog")) as served:

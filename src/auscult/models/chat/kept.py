@@ -48,7 +48,7 @@ class KeptReplies:
     def reply(self, key: str, ask: Callable[[], str], **about: Any) -> CountedText:
         """The reply of a key, asked where it is not known, with its usage then; ``about`` stands in its line too.
 
-        What ``ask`` raises is raised, by everyone who waits for it, and not kept.
+        What ``ask`` raises is raised, by everyone who waits for it, and not kept; so is what keeping it raises.
         """
         with self._lock:
             found = self._known.get(key)
@@ -59,13 +59,13 @@ class KeptReplies:
             return CountedText(found.result(), {})
         try:
             text = ask()
+            usage = dict(text.usage) if isinstance(text, CountedText) else {}
+            self._append({"key": key, **about, "reply": str(text), **({"usage": usage} if usage else {})})
         except BaseException as error:
             with self._lock:
                 del self._known[key]
             mine.set_exception(error)
             raise
-        usage = dict(text.usage) if isinstance(text, CountedText) else {}
-        self._append({"key": key, **about, "reply": str(text), **({"usage": usage} if usage else {})})
         mine.set_result(str(text))
         return CountedText(text, usage)
 
