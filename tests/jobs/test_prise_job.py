@@ -21,6 +21,7 @@ from auscult.score.replies import Read, read_reply
 from auscult.score.tasks import TASKS
 from small_inputs import tree
 
+pytestmark = pytest.mark.extra_video
 pytest.importorskip("av", reason="the extra `video` is not installed")
 
 

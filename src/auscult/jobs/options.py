@@ -679,7 +679,7 @@ class TrainOptions:
         data: Folder of real material; for prompted-mask also an INPUT with truth; for rris an INPUT with expressions.
         images: For rris: folder of the pictures, of data that does not say where they are.
         model: For rris: refsegformer, lavt, lavt+, existence, each also @FOLDER to go on from; or clipseg@FOLDER.
-        config: For rris: paper, release, small, or a YAML file of settings.
+        config: For rris: paper, release, small, mobile, or a YAML file of settings.
         seed: The same seed makes the same material.
         samples: Samples to train on in all.
         minutes: Stop after this long; the same command goes on.
