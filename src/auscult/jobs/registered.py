@@ -56,6 +56,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "hf": ("torch", "transformers", "safetensors"),
     "docs": ("zensical",),
     "video": ("av", "soundfile"),
+    "chat": ("openai",),
+    "inspect": ("inspect_ai",),
 }
 CORE: tuple[tuple[str, str], ...] = (
     ("numpy", "numpy"),
@@ -66,6 +68,7 @@ CORE: tuple[tuple[str, str], ...] = (
     ("jinja2", "jinja2"),
     ("msgspec", "msgspec"),
     ("onnxruntime", "onnxruntime"),
+    ("snowballstemmer", "snowballstemmer"),
 )
 LOW_DISK_BYTES = 200 * 1024**2
 
