@@ -152,6 +152,71 @@ def test_a_sample_that_cannot_be_used_costs_itself(
     assert str(error.path).endswith(("AMIC/data.json", "none.wav"))
 
 
+def _without_sound(rows: list[Any]) -> None:
+    rows[1]["input"]["audio_list"] = None
+
+
+def _without_pictures(rows: list[Any]) -> None:
+    rows[1]["input"]["image_list"] = []
+
+
+def _truth(value: object) -> Callable[[list[Any]], None]:
+    return lambda rows: rows[1]["output"].update(question_answer=value)
+
+
+@pytest.mark.parametrize(
+    ("folder", "change", "said"),
+    [
+        ("AVR", _without_sound, "expected: something to hear and something to see, as every sample of AVR"),
+        ("AVR", _without_pictures, "it has 0 pictures, 1 sounds and 0 videos"),
+        ("VAR", _without_sound, "something to hear"),
+        ("AVL", _without_pictures, "something to see"),
+        ("VAR", _truth([10]), "indices from 0 of 10 candidates"),
+        ("AVSQA", _truth("##"), "at least one word"),
+        ("AVSQA", _truth([]), "at least one word"),
+    ],
+)
+def test_media_and_truths_fit_the_task(
+    release: Path, folder: str, change: Callable[[list[Any]], object], said: str
+) -> None:
+    found = read_tree(edited(release, folder, change))
+    errors = {name: f"{error.error} expected: {error.expected}" for name, error in found.errors}
+    assert said in errors[f"{folder}/0001"]
+    assert f"{folder}/0001" not in {one.id[: len(folder) + 5] for one in found.samples}
+
+
+def test_no_candidate_may_be_right_and_words_end_where_they_end(release: Path) -> None:
+    edited(release, "VAR", _truth([]))
+    found = read_tree(edited(release, "AVSQA", _truth("#cone;sphere;#")))
+    assert found.errors == []
+    truths = {(one.folder, one.position): one.truth for one in found.samples}
+    assert (truths["VAR", 1], truths["AVSQA", 1]) == ((), ("cone", "sphere"))
+
+
+def test_a_question_and_its_confirmation_are_not_asked_without_each_other(release: Path) -> None:
+    def change(rows: list[Any]) -> None:
+        del rows[0]["output"]  # a question
+        rows[3]["input"]["video"] = "./input/videos/gone.mp4"  # the confirmation of the other
+
+    found = read_tree(edited(release, "VSQA_V", change))
+    assert [(one.position, one.unconfirmed) for one in found.samples if one.folder == "VSQA_V"] == [(1, True)]
+    assert {name: error.error.partition(": ")[2] for name, error in found.errors} == {
+        "VSQA_V/0000": "there is no 'output'",
+        "VSQA_V/0003": "the file does not exist",
+        "VSQA_V/0002": "its question, sample 0, cannot be used",
+    }
+    assert not any(one.unconfirmed for one in found.samples if one.folder == "VSQA_I"), "an empty one excuses"
+
+
+def test_an_entry_without_an_id_may_be_a_confirmation(release: Path) -> None:
+    def change(rows: list[Any]) -> None:
+        rows[3] = "damaged"
+
+    found = read_tree(edited(release, "ASQA", change))
+    mine = [one for one in found.samples if one.folder == "ASQA"]
+    assert [(one.position, one.unconfirmed) for one in mine] == [(0, False), (1, True), (2, False)]
+
+
 def test_options_that_read_alike_are_one_and_foreign_truths_are_told(release: Path) -> None:
     def change(rows: list[Any]) -> None:
         rows[0]["input"]["question"]["options"] = ["Yes", "yes ", "no", "", "not sure"]
@@ -187,11 +252,13 @@ def test_what_we_write_is_read_as_it_was_meant(tmp_path: Path) -> None:
     for folder, (answer, _) in answers.items():
         home = data(tmp_path, folder).parent
         (home / "input/wavs").mkdir(parents=True)
-        (home / "input/wavs/a.wav").write_bytes(b"a")
+        (home / "input/images").mkdir()
+        for name in ("input/wavs/a.wav", "input/images/a.png"):
+            (home / name).write_bytes(b"a")
         options = ("#red#", "#blue#", "#red;blue#") if folder == "AVSQA" else ("yes", "no", "dog", "cat")
         entry = AviEntry(
             id="a", folder=folder, subtask="own", prompt="How.", text="What?", options=options, answer=answer,
-            sounds=("input/wavs/a.wav",),
+            sounds=("input/wavs/a.wav",), images=("input/images/a.png",) * 4,
         )  # fmt: skip
         (home / "data.json").write_bytes(data_json([entry_json(entry)]))
     found = read_tree(tmp_path)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -55,6 +55,8 @@ class AviSample:
         video: The file that is shown, or None.
         truth: What is right.
         confirms: Position of the question that this one confirms; None for a question of its own.
+        unconfirmed: Whether its confirmation cannot be asked, though it is no empty one: whether an answer is a guess
+            is then not known.
     """
 
     folder: str
@@ -70,6 +72,7 @@ class AviSample:
     video: Path | None
     truth: AviTruth
     confirms: int | None = None
+    unconfirmed: bool = False
 
     @property
     def id(self) -> str:
@@ -98,3 +101,25 @@ class AviSample:
     def truth_digest(self) -> str:
         """Hash of its truth."""
         return digest_json(repr(self.truth))
+
+
+def with_lost(
+    samples: Iterable[AviSample], lost: Collection[tuple[str, int]]
+) -> tuple[list[AviSample], list[AviSample]]:
+    """Samples where some of their questions or confirmations cannot be used.
+
+    Args:
+        samples: The samples that can be used.
+        lost: Folder and position of each question that cannot be used, and of each question whose confirmation cannot.
+
+    Returns:
+        The samples, with a question whose confirmation is lost marked ``unconfirmed``; and confirmations of lost
+        questions, which ask nothing alone.
+    """
+    kept, alone = [], []
+    for one in samples:
+        if one.confirms is not None and (one.folder, one.confirms) in lost:
+            alone.append(one)
+        else:
+            kept.append(replace(one, unconfirmed=True) if (one.folder, one.position) in lost else one)
+    return kept, alone

@@ -7,7 +7,8 @@
 Samples are told apart by folder and array position, since ids repeat. An entry whose id is ``pre_`` and that of a
 question confirms it: of several of one id the first confirms the first question, and so on. An empty one, as 147 of
 VSQA_I's, is left out, and its question has no confirmation. Beyond the release an entry may say of which ``clip`` it
-is. A sample that cannot be used is an error and costs itself.
+is. A sample that cannot be used is an error and costs itself; a question costs its confirmation too, and a confirmation
+leaves its question ``unconfirmed``.
 
 Source: FudanCVL/AVI-Bench at 2ba4eb0b.
 """
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.cases.avi_samples import AviSample, AviTruth, TrueBoxes, TrueFrames, XyxyBox
+from auscult.cases.avi_samples import AviSample, AviTruth, TrueBoxes, TrueFrames, XyxyBox, with_lost
 from auscult.cases.fields import kind, load, mapping, number, text, wrong
 from auscult.cases.ids import shown
 from auscult.cases.layouts.avi_keys import is_prompt, options_of, spelled, unlisted
@@ -48,6 +49,11 @@ _MOST_OPTIONS: Final = 1000
 _MOST_FILES: Final = 1000
 _LARGEST: Final = 10**6
 _FRAME: Final = re.compile(r"frame_([0-9]{1,4})")
+_WITHOUT: Final[Mapping[str, frozenset[str]]] = {
+    "something to hear": frozenset({"VMIC", "VSQA"}),
+    "something to see": frozenset({"AMIC", "ASQA"}),
+}
+"""Tasks that do without."""
 _LITERAL: Final = re.compile(r"[,;]")
 
 
@@ -103,6 +109,7 @@ class _Folder:
                 f"the file holds {kind(rows)}", path=path, expected=f"a list of at most {_MOST_ENTRIES:,} samples"
             )
         confirms, found, empty = _confirmed(rows), [], 0
+        lost: set[int] = set()
         for position, row in enumerate(rows):
             confirmation = _id(row).startswith(CONFIRMATION)
             if confirmation and _is_empty(row):
@@ -112,11 +119,21 @@ class _Folder:
             try:
                 found.append(self._sample(row, position, confirmed))
             except InputError as error:
-                self.problems.add(error, path, key=f"sample {position}", item=f"{self.name}/{position:04d}")
+                self._note(error, position)
+                lost |= {position} if confirmed is None else {confirmed}
+        if any(not _id(row) for row in rows):  # any of them may be a confirmation
+            lost |= {one.position for one in found if one.confirms is None} - set(confirms.values())
+        found, alone = with_lost(found, {(self.name, position) for position in lost})
+        for one in alone:
+            problem = f"its question, sample {one.confirms}, cannot be used"
+            self._note(InputError(problem, expected="a question to confirm"), one.position)
         if empty:
             self.notes.append(f"{self.name}: {empty} empty confirmations are left out; their questions have none.")
         self._note_unanswerable(found)
         return found
+
+    def _note(self, error: InputError, position: int) -> None:
+        self.problems.add(error, self.home / DATA, key=f"sample {position}", item=f"{self.name}/{position:04d}")
 
     def _sample(self, row: object, position: int, confirms: int | None) -> AviSample:
         if not isinstance(row, dict):
@@ -150,8 +167,7 @@ class _Folder:
             truth=_TRUTHS[TASK_OF[self.name]](told.get("question_answer")),
             confirms=confirms,
         )
-        if not sample.files:
-            raise InputError("it has neither picture, sound nor video", expected="media under input")
+        _check_media(sample)
         return sample
 
     def _file(self, name: str) -> Path:
@@ -187,6 +203,23 @@ class _Folder:
         if lost:
             names = ", ".join(one.name[:40] for one in lost[:3])
             self.notes.append(f"{self.name}: of {len(lost)} samples the truth is not among the options ({names}).")
+
+
+def _check_media(sample: AviSample) -> None:
+    """Refuse a sample without what its task shows, plays or chooses from, or with a truth that is no candidate."""
+    if not sample.files:
+        raise InputError("it has neither picture, sound nor video", expected="media under input")
+    task = TASK_OF[sample.folder]
+    candidates = {"VAR": len(sample.sounds), "AVR": len(sample.images)}.get(sample.folder, 1)
+    needs = [name for name, without in _WITHOUT.items() if task not in without]
+    has = {"something to hear": sample.sounds or sample.video, "something to see": sample.images or sample.video}
+    if not candidates or not all(has[name] for name in needs):
+        given = f"{len(sample.images)} pictures, {len(sample.sounds)} sounds and {int(bool(sample.video))} videos"
+        raise InputError(f"it has {given}", expected=f"{' and '.join(needs)}, as every sample of {task}")
+    if task in ("VAR", "AVR") and isinstance(sample.truth, tuple):
+        for one in sample.truth:
+            if isinstance(one, int) and one >= candidates:
+                raise wrong("question_answer", one, f"indices from 0 of {candidates} candidates")
 
 
 def _is_offered(sample: AviSample) -> bool:
@@ -257,9 +290,10 @@ def _word(value: object) -> str:
 
 
 def _words(value: object) -> tuple[str, ...]:
-    if isinstance(value, list):
-        return tuple(map(_word, value))
-    return tuple(spelled(part.strip()) for part in _word(value).strip("#").split(";"))
+    parts = value if isinstance(value, list) else [one for one in _word(value).strip("# ").split(";") if one.strip()]
+    if not parts:
+        raise wrong("question_answer", value, "at least one word")
+    return tuple(map(_word, parts))
 
 
 def _captions(value: object) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.cases.avi_samples import AviSample, AviTruth
+from auscult.cases.avi_samples import AviSample, AviTruth, with_lost
 from auscult.cases.avi_tree import TASK_OF
 from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, ErrorRecord
@@ -71,6 +71,7 @@ class AviCase:
             "truth": truth_text(self.sample.truth),
             "confirms": self.confirms,
             "released": int(self.released),
+            "unconfirmed": int(self.sample.unconfirmed),
             "unmet": ",".join(one.name for sense, one in WITHOUT.items() if not self.has(sense)),
         }
 
@@ -158,29 +159,43 @@ def cases_of(
 
     ``scored`` says by task how replies are scored, so that they are scored anew where that changes.
     """
-    found, hash_of, mine = CaseList(), cache(digest_file), [one for one in samples if _wanted(one, tasks)]
-    guesses = text_guesses(mine)
-    ids = {(one.folder, one.position): one.id for one in mine}
-    for sample in mine:
-        try:
-            hashes = [hash_of(file) for file in sample.files]
-        except AuscultError as error:
-            found.errors.append((sample.id, ErrorRecord.of(error, _STAGE)))
-        else:
-            confirms = "" if sample.confirms is None else ids.get((sample.folder, sample.confirms), "")
-            found.cases.append(
-                AviCase(
-                    sample=sample,
-                    clip=sample.clip or _leading(sample, hashes),
-                    digest=digest_json([sample.question, hashes, len(sample.images), len(sample.sounds)]),
-                    truth=digest_json([truth_text(sample.truth), list(sample.words), scored[TASK_OF[sample.folder]]]),
-                    confirms=confirms,
-                    guess=guesses[sample.id],
-                    released=released,
-                )
-            )
-        step()
+    found = CaseList()
+    hashed = _hashed([one for one in samples if _wanted(one, tasks)], found.errors, step=step)
+    guesses = text_guesses([sample for sample, _ in hashed])
+    ids = {(one.folder, one.position): one.id for one, _ in hashed}
+    found.cases = [
+        AviCase(
+            sample=sample,
+            clip=sample.clip or _leading(sample, hashes),
+            digest=digest_json([sample.question, hashes, len(sample.images), len(sample.sounds)]),
+            truth=digest_json([truth_text(sample.truth), list(sample.words), scored[TASK_OF[sample.folder]]]),
+            confirms="" if sample.confirms is None else ids[sample.folder, sample.confirms],
+            guess=guesses[sample.id],
+            released=released,
+        )
+        for sample, hashes in hashed
+    ]
     return found
+
+
+def _hashed(
+    samples: Iterable[AviSample], errors: list[ListError], *, step: Callable[[], None]
+) -> list[tuple[AviSample, list[str]]]:
+    """The samples whose media can be read, with the hashes of these; a question is not asked without the other's."""
+    hash_of, found, lost = cache(digest_file), dict[str, list[str]](), set[tuple[str, int]]()
+    kept = []
+    for sample in samples:
+        try:
+            found[sample.id] = [hash_of(file) for file in sample.files]
+            kept.append(sample)
+        except AuscultError as error:
+            errors.append((sample.id, ErrorRecord.of(error, _STAGE)))
+            lost.add((sample.folder, sample.position if sample.confirms is None else sample.confirms))
+        step()
+    usable, alone = with_lost(kept, lost)
+    lone = ErrorRecord(stage=_STAGE, error="its question's media cannot be read", expected="a question to confirm")
+    errors += [(one.id, lone) for one in alone]
+    return [(one, found[one.id]) for one in usable]
 
 
 def _wanted(sample: AviSample, tasks: Collection[str]) -> bool:
@@ -205,10 +220,18 @@ def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
     for sample in samples:
         for text in (sample.question, ""):
             counts.setdefault((sample.folder, text), Counter())[truths[sample.id]] += 1
+    best = {key: sorted(known.items(), key=_rank)[:2] for key, known in counts.items()}
     found = {}
     for sample in samples:
-        known = counts[sample.folder, sample.question]
-        if known.total() < _SHARED:
-            known = counts[sample.folder, ""] - Counter([truths[sample.id]])
-        found[sample.id] = min(known, key=lambda text: (-known[text], text), default="")
+        known = best[sample.folder, sample.question]
+        if counts[sample.folder, sample.question].total() < _SHARED:
+            others = [(text, count - (text == truths[sample.id])) for text, count in best[sample.folder, ""]]
+            known = sorted((one for one in others if one[1] > 0), key=_rank)
+        found[sample.id] = known[0][0] if known else ""
     return found
+
+
+def _rank(counted: tuple[str, int]) -> tuple[int, str]:
+    """The most frequent first, of equally frequent ones the first by its text."""
+    text, count = counted
+    return -count, text

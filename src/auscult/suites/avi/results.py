@@ -303,11 +303,15 @@ def _task_scores(
     predictions, truths = [one.prediction for one in samples], [one.truth for one in samples]
     if task.confirmed:
         asked = [reader.sample(confirmations[case]) if case in confirmations else None for case in cases]
+        lost = [bool(reader.view.grid.about[case].get("unconfirmed")) for case in cases]  # failed, not a guess excused
         pairs = [
-            (given, Undefined("") if one is None else one.prediction)
-            for given, one in zip(predictions, asked, strict=True)
+            (given, (NO_ANSWER if gone else Undefined("")) if one is None else one.prediction)
+            for given, one, gone in zip(predictions, asked, lost, strict=True)
         ]
-        true = [(truth, None if one is None else one.truth) for truth, one in zip(truths, asked, strict=True)]
+        true = [
+            (truth, ("" if gone else None) if one is None else one.truth)
+            for truth, one, gone in zip(truths, asked, lost, strict=True)
+        ]
         made = [double_confirmation(pairs, true, unparsed=way) for way in ways]
         return TaskScores(
             task=task, main=made[0]["with"], other=made[1]["with"], unconfirmed=made[0]["without"],
