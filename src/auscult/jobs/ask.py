@@ -7,15 +7,14 @@ can be reached any more the model is left, with what is still to be asked unaske
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from auscult.errors import AuscultError, ErrorRecord
+from auscult.errors import AuscultError, ErrorRecord, UsageError
 from auscult.jobs.predict import READ, STAGE, PredictOptions, QueuedRequest, Reader, Stopped, named_row, peak_mb
 from auscult.jobs.runner import Progress, Workers
 from auscult.models.adapters.omni import Answering
@@ -25,7 +24,8 @@ from auscult.outcome import Failed
 from auscult.work.pool import Task, run_tasks
 from auscult.work.threads import run_threads
 
-_SAID: Final = re.compile(rb"\b(?:connections|boxes)\b")
+_Outcome: TypeAlias = dict[str, Any] | Failed
+_Store: TypeAlias = Callable[[QueuedRequest, _Outcome], None]
 PATIENCE: Final = 3
 """So many times as it has connections, a model may be unreachable in a row before it is left."""
 
@@ -36,6 +36,13 @@ class ReplyWorker:
     def __init__(self, spec: OmniSpec) -> None:
         self._spec = spec
         self._model: OmniPredictor = spec.open()
+        if spec.kind == "callable" and isinstance(self._model, Answering) and self._model.boxes != spec.boxes:
+            self._model.close()
+            raise UsageError(
+                f"the model gives boxes as {self._model.boxes!r}, the run takes them as {spec.boxes!r}",
+                expected="a model that says what it said when it was first loaded",
+                hint="repeat the command; if it could not be loaded at first, see why",
+            )
         self._reader = Reader()
 
     def __call__(self, queued: QueuedRequest) -> dict[str, Any] | Failed:
@@ -83,21 +90,22 @@ def ask(
     waiting = list(requests)
     if not waiting:
         return
-    in_a_row, patience = 0, PATIENCE * max(1, model.connections)
-    results = _by_threads if model.connections else _by_workers
-    for request, outcome in results(waiting, model, options):
-        progress.step()
-        if isinstance(outcome, Failed):
-            fail(request, outcome.error)
-            in_a_row = 0
-        elif "unreachable" not in outcome:
-            keep(outcome)
-            in_a_row = 0
-        else:
-            error: ErrorRecord = outcome["unreachable"]
+
+    def store(request: QueuedRequest, outcome: _Outcome) -> None:
+        error = _error_of(outcome)
+        if error is not None:
             fail(request, error)
-            in_a_row += 1
-            if in_a_row >= patience:
+        elif not isinstance(outcome, Failed):
+            keep(outcome)
+
+    in_a_row, patience = 0, PATIENCE * max(1, model.connections)
+    with closing((_by_threads if model.connections else _by_workers)(waiting, model, options, store=store)) as outcomes:
+        for outcome in outcomes:
+            progress.step()
+            reached = isinstance(outcome, Failed) or "unreachable" not in outcome
+            in_a_row = 0 if reached else in_a_row + 1
+            error = _error_of(outcome)
+            if error is not None and in_a_row >= patience:
                 raise Stopped(
                     f"left after {in_a_row} requests in a row reached nothing: {error.error}",
                     expected=error.expected,
@@ -105,10 +113,20 @@ def ask(
                 )
 
 
+def _error_of(outcome: _Outcome) -> ErrorRecord | None:
+    """Why there is no reply; None where there is one."""
+    if isinstance(outcome, Failed):
+        return outcome.error
+    error: ErrorRecord | None = outcome.get("unreachable")
+    return error
+
+
 def declared(model: OmniSpec, options: PredictOptions) -> OmniSpec:
-    """The model with what one of a Python file says of itself once it is loaded, which a worker process does."""
-    file = Path(model.target)
-    if model.kind != "callable" or (file.suffix == ".py" and not _SAID.search(file.read_bytes())):
+    """The model with what one of Python code says of itself once it is loaded, which a worker process does.
+
+    One that cannot be loaded stays as it is: that is told, and it is tried again, when it is asked.
+    """
+    if model.kind != "callable":
         return model
     try:
         (found,) = run_tasks(
@@ -119,7 +137,7 @@ def declared(model: OmniSpec, options: PredictOptions) -> OmniSpec:
             memory_mb=options.memory_mb,
             stage=STAGE,
         )
-    except AuscultError:  # it is told when it is asked
+    except AuscultError:
         return model
     return model if isinstance(found.outcome, Failed) else replace(model, **found.outcome)
 
@@ -137,8 +155,8 @@ class _Told:
 
 
 def _by_workers(
-    requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions
-) -> Iterator[tuple[QueuedRequest, dict[str, Any] | Failed]]:
+    requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions, *, store: _Store
+) -> Generator[_Outcome, None, None]:
     workers: Workers[QueuedRequest, dict[str, Any] | Failed] = Workers(
         make=partial(ReplyWorker, model),
         count=options.workers,
@@ -147,13 +165,15 @@ def _by_workers(
         setup_s=options.setup_s,
         memory_mb=options.memory_mb,
     )
-    yield from workers.results(requests)
+    for request, outcome in workers.results(requests):
+        store(request, outcome)
+        yield outcome
 
 
 def _by_threads(
-    requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions
-) -> Iterator[tuple[QueuedRequest, dict[str, Any] | Failed]]:
-    del options
+    requests: list[QueuedRequest], model: OmniSpec, _: PredictOptions, *, store: _Store
+) -> Generator[_Outcome, None, None]:
+    """Results from threads, which cannot be ended: the model itself limits its time, as one behind an endpoint does."""
     named = {request.key: request for request in requests}
     held: list[ReplyWorker] = []
 
@@ -162,9 +182,17 @@ def _by_threads(
         return held[0]
 
     tasks = (Task(request.key, request) for request in requests)
+    results = run_threads(
+        make,
+        tasks,
+        threads=model.connections,
+        stage=STAGE,
+        store=lambda result: store(named[result.key], result.outcome),
+    )
     try:
-        for result in run_threads(make, tasks, threads=model.connections, stage=STAGE):
-            yield named[result.key], result.outcome
+        with closing(results):
+            for result in results:
+                yield result.outcome
     finally:
         for worker in held:
             worker.close()

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from auscult.cases.avi_tree import read_tree
 from auscult.errors import UsageError
 from auscult.record.folder import read_manifest
 from auscult.record.manifest import argument
 from auscult.report.tables import Table
 from auscult.score.tasks import TASKS
 from auscult.suites.avi import SUITE
+from auscult.suites.avi.cases import cases_of, text_guesses
 from auscult.suites.core.compare import write_comparison
 from auscult.suites.core.records import ModelSuite, score_record, suite_of
 from auscult.suites.registered import Suite, SuiteRun, options_of
@@ -167,6 +170,49 @@ def test_a_wrong_confirmation_makes_a_right_answer_wrong(home: Path) -> None:
     assert column(table, "ASQA w/", second) == "0.0", "it says no to the question if anything is heard"
 
 
+def test_a_confirmation_that_cannot_be_asked_excuses_no_answer(home: Path) -> None:
+    """It is a failure of the sample, not one of the release's empty confirmations, which cost nothing."""
+    (path,) = (home / "release").glob("levels/*/ASQA/data.json")
+    rows = json.loads(path.read_text())
+    rows[3]["output"]["question_answer"] = {"yes": 1}
+    path.write_text(json.dumps(rows))
+    found = cells(run(home, "ideal", tasks=("ASQA",)), model="reference.ideal.v1")
+    assert [found["ASQA"][name] for name in ("value", "n", "failed")] == [1.0, 1, 1]
+    assert found["ASQA unconfirmed"]["value"] == 1.0
+
+
+def test_what_a_text_gives_away_is_counted_once(home: Path) -> None:
+    sample = next(one for one in read_tree(home / "release").samples if one.folder == "AVM")
+    truths = ("yes", "yes", "no", "no", "maybe")
+    many = [replace(sample, position=at, text=f"{at}?", truth=true) for at, true in enumerate(truths)]
+    assert list(text_guesses(many).values()) == ['"no"', '"no"', '"yes"', '"yes"', '"no"'], "the others' most frequent"
+    assert list(text_guesses(many[:1]).values()) == [""]
+    same = [replace(one, text="?") for one in many * 2]
+    assert set(text_guesses([replace(one, position=at) for at, one in enumerate(same)]).values()) == {'"no"'}
+
+
+def test_media_that_cannot_be_read_cost_question_and_confirmation_alike(home: Path) -> None:
+    samples = [one for one in read_tree(home / "release").samples if one.folder == "VSQA_V"]
+    gone = replace(samples[0], video=home / "gone.mp4")
+    found = cases_of(
+        [gone, *samples[1:3], replace(samples[3], video=home / "gone.mp4")],
+        tasks=(), scored=dict.fromkeys(TASKS, ""), released=False, step=lambda: None,
+    )  # fmt: skip
+    assert [(case.sample.position, case.about["unconfirmed"]) for case in found.cases] == [(1, 1)]
+    assert [name for name, _ in found.errors] == [one.id for one in (gone, samples[3], samples[2])]
+
+
+def test_an_odd_video_costs_what_is_asked_of_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def odd(_: Path) -> bytes:
+        raise AssertionError("a decoder's own trouble")
+
+    monkeypatch.setattr("auscult.suites.avi.senses.without_sound", odd)
+    made = run(home, mine(home, "second"), tasks=("AVM",), without=("sound",))
+    errors = lines(made.out / "errors.jsonl")
+    assert any("a decoder's own trouble" in row["error"] and row["path"].endswith(".mp4") for row in errors)
+    assert cells(made, model="mine.second")["AVM"]["n"] == SMALL["AVM"]
+
+
 def test_nothing_is_asked_twice_and_a_record_is_scored_without_models(home: Path) -> None:
     first = run(home, mine(home, "second"), tasks=QUICK)
     asked = len(lines(home / "mine.py.calls"))
@@ -203,6 +249,18 @@ def test_boxes_are_read_in_the_convention_that_the_model_declares(home: Path) ->
     assert "boxes:yxyx thousandths" in cells(made, model="mine.Boxes")["AVL"]["signature"]
     with pytest.raises(UsageError, match="boxes are given as"):
         run(home, "ideal", boxes="corners")
+
+
+def test_what_a_model_inherits_or_says_late_is_heeded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "heir.py").write_text("from mine import Boxes\n\n\nclass Heir(Boxes):\n    pass\n")
+    monkeypatch.syspath_prepend(str(home))
+    made = run(home, f"{home / 'heir.py'}:Heir", tasks=("AVL",))
+    assert cells(made, model="heir.Heir")["AVL"]["value"] == pytest.approx(1.0), "boxes are as its base says"
+    late = "from pathlib import Path\nfrom mine import Boxes\n\n\nclass Late(Boxes):\n    def __init__(self):\n"
+    late += "        first = Path(__file__ + '.first')\n        if not first.exists():\n            first.touch()\n"
+    (home / "late.py").write_text(late + "            raise RuntimeError('not yet')\n")
+    made = run(home, "ideal", f"{home / 'late.py'}:Late", tasks=("AVL",))
+    assert any("gives boxes as 'yxyx thousandths'" in row["error"] for row in lines(made.out / "errors.jsonl"))
 
 
 def stored(home: Path, name: str, replies: list[Any], *, folder: str = "AVM") -> Path:

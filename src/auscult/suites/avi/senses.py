@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.errors import InputError
 from auscult.jobs.runner import Progress
 from auscult.media.sound import read_soundtrack
 from auscult.media.video_write import without_sound
 from auscult.media.wav import encode_wav
+from auscult.outcome import Failed
 from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder
 from auscult.record.schema import error_to_json
 from auscult.suites.avi.cases import WITHOUT, AviCase
 from auscult.suites.core.conditions import Condition
+from auscult.work.pool import Task, run_tasks
 
 _FOLDER: Final = "left"
 _STAGE: Final = "frames"
@@ -38,16 +42,21 @@ def what_is_left(
     progress.stage("media without a sense", len(wanted))
     found: dict[tuple[Path, str], Path] = {}
     errors = []
-    for video, condition in wanted:
-        try:
-            found[video, condition] = _written(run, video, condition)
-        except AuscultError as error:
-            errors.append(error_to_json(None, ErrorRecord.of(error, _STAGE)))
+    files = {f"{video} {condition}": (video, condition) for video, condition in wanted}
+    tasks = [Task(name, file) for name, file in files.items()]
+    for result in run_tasks(lambda: partial(_left, run), tasks, workers=0, stage=_STAGE):
+        video, condition = files[result.key]
+        if isinstance(result.outcome, Failed):
+            error = replace(result.outcome.error, path=result.outcome.error.path or str(video))
+            errors.append(error_to_json(None, error))
+        else:
+            found[video, condition] = result.outcome
         progress.step()
     return found, errors
 
 
-def _written(run: RunFolder, video: Path, condition: str) -> Path:
+def _left(run: RunFolder, wanted: tuple[Path, str]) -> Path:
+    video, condition = wanted
     silent = condition == WITHOUT["sound"].name
     name = f"{_FOLDER}/{digest_file(video)}.{'mp4' if silent else 'wav'}"
     if not (run.path / name).is_file():
