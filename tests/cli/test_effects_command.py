@@ -110,6 +110,26 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path, name):
     assert error.expected
 
 
+def test_a_missing_number_costs_its_column_alone(tmp_path):
+    rows = ["model,L1,L2", "q1_a1,1,1", "q1_a2,2,", "q2_a1,3,3", "q2_a2,4,4"]
+    (tmp_path / "some.csv").write_text("\n".join(rows), encoding="utf-8")
+    made = effects(tmp_path / "some.csv")
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout)["metrics"] == {"some.csv L1": pytest.approx({"q": 2, "a": 1, "q x a": 0})}
+    assert "L2 has no number of q1_a2." in " ".join(effects(tmp_path / "some.csv", json_=False).stdout.split())
+
+
+def test_numbers_of_a_record_are_finite(tmp_path):
+    record = tmp_path / "run"
+    record.mkdir()
+    (record / "manifest.json").write_text("{}", encoding="utf-8")
+    cells = [{"measure": "level", "level": "clean", "model": f"m.q{q}_a{a}", "metric": metric, "value": 0.5}
+             for q in (1, 2) for a in (1, 2) for metric in ("AVM", "AVH")]  # fmt: skip
+    cells[1]["value"], cells[3]["value"] = None, True
+    (record / "cells.json").write_text(json.dumps(cells), encoding="utf-8")
+    assert list(json.loads(effects(record).stdout)["metrics"]) == ["run AVM"]
+
+
 def test_runs_of_other_models_and_what_is_not_there(tmp_path):
     for name, models in (("a.csv", "one,1\ntwo,2"), ("b.csv", "three,1\nfour,2")):
         (tmp_path / name).write_text(f"model,L1\n{models}\n", encoding="utf-8")

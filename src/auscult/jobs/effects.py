@@ -1,8 +1,9 @@
 """``auscult effects``: what each part of composed models is worth, and whether other seeds change who is better.
 
 A source is a record of ``auscult run avi``, of which stages, levels and tasks are read from its cells, or a CSV with a
-column ``model`` and columns of numbers. Models whose names are all combinations of parts in two versions, such as
-``q1_a1_v1``, form a grid (AVI-Bench D.3). Several sources are runs of the same models with other seeds (E.3).
+column ``model`` and columns of numbers, of which a cell may be empty. Models whose names are all combinations of parts
+in two versions, such as ``q1_a1_v1``, form a grid (AVI-Bench D.3). Several sources are runs of the same models with
+other seeds (E.3).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from auscult.cases.fields import load, table_rows
 from auscult.cases.problems import required_file
@@ -70,23 +71,41 @@ def run_effects(options: EffectsOptions) -> EffectsRun:
     return EffectsRun(
         summary=Summary(command="effects", n=found, ok=found, failed=0, metrics=metrics),
         tables=(
-            *(_effects_table(label, grids[label], rows, many=len(sources) > 1) for label, rows in worth.items()),
+            *(
+                _effects_table(
+                    label, grids[label], rows, missing=_missing(sources[label], grids[label]), many=len(sources) > 1
+                )
+                for label, rows in worth.items()
+            ),
             *([_stability_table(stable, list(sources))] if stable else []),
         ),
     )
 
 
 def _grid(numbers: _Numbers) -> PartsGrid | None:
-    """The grid of the models that every number is there for; None where they form none."""
-    try:
-        return parts_grid(sorted(set.intersection(*({*row} for row in numbers.values()))))
-    except InputError:
-        return None
+    """The grid of the models that some number, or every number, is there for; None where they form none."""
+    rows = sorted(({*row} for row in numbers.values()), key=len, reverse=True)
+    for models in [*rows, set.intersection(*rows)]:
+        try:
+            return parts_grid(sorted(models))
+        except InputError:
+            continue
+    return None
+
+
+def _missing(numbers: _Numbers, grid: PartsGrid) -> dict[str, list[str]]:
+    """By metric, the models of the grid that it has no number of."""
+    missing = {metric: [model for model in grid.models if model not in row] for metric, row in numbers.items()}
+    return {metric: models for metric, models in missing.items() if models}
 
 
 def _effects(numbers: _Numbers, grid: PartsGrid) -> dict[str, dict[str, float]]:
+    """Of the metrics that every model of the grid has a number of."""
+    missing = _missing(numbers, grid)
     return {
-        metric: {name: float(value) for name, value in effects(grid, row).items()} for metric, row in numbers.items()
+        metric: {name: float(value) for name, value in effects(grid, row).items()}
+        for metric, row in numbers.items()
+        if metric not in missing
     }
 
 
@@ -129,12 +148,16 @@ def _of_record(folder: Path) -> _Numbers:
         if not isinstance(row, dict) or (row.get("measure"), row.get("level")) != ("level", "clean"):
             continue
         model, metric, value = str(row.get("model")), row.get("metric"), row.get("value")
-        if metric in wanted and isinstance(value, int | float) and not model.startswith(_REFERENCE):
+        if metric in wanted and _is_finite(value) and not model.startswith(_REFERENCE):
             found.setdefault(str(metric), {})[model] = (100.0 if metric in _SHARES else 1.0) * value
     begin = {model.rpartition(".")[0] for models in found.values() for model in models}
     if len(begin) == 1:  # of one file, or all cascades
         found = {metric: {model.rpartition(".")[2]: one for model, one in row.items()} for metric, row in found.items()}
     return {metric: row for metric, row in found.items() if len(row) > 1}
+
+
+def _is_finite(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _of_csv(path: Path) -> _Numbers:
@@ -152,7 +175,8 @@ def _of_csv(path: Path) -> _Numbers:
             for name, cell in row.items():
                 if model in found[name]:
                     raise InputError(f"the model {model[:40]!r} is there twice", expected="each once", line=line)
-                found[name][model] = _number(name, cell, line)
+                if cell:
+                    found[name][model] = _number(name, cell, line)
     return {name: row for name, row in found.items() if len(row) > 1}
 
 
@@ -169,17 +193,25 @@ def _number(name: str, cell: str, line: int) -> float:
 # --- tables ---
 
 
-def _effects_table(label: str, grid: PartsGrid, rows: Mapping[str, Mapping[str, Any]], *, many: bool) -> Table:
+def _effects_table(
+    label: str,
+    grid: PartsGrid,
+    rows: Mapping[str, Mapping[str, Any]],
+    *,
+    missing: Mapping[str, Sequence[str]],
+    many: bool,
+) -> Table:
     versions = "; ".join(
         f"{part}: {second} less {first}" for part, (first, second) in zip(grid.parts, grid.versions, strict=True)
     )
     names = list(next(iter(rows.values())))
+    without = "".join(f" {metric} has no number of {', '.join(models)}." for metric, models in missing.items())
     return Table(
         title="What each part is worth" + (f", {label}" if many else ""),
         header=("of", *names),
         rows=tuple((metric, *(f"{row[name]:+.2f}" for name in names)) for metric, row in rows.items()),
         note=f"{versions}, over {len(grid.models)} models. A column of several parts is their interaction: half of by "
-        "how much the effect of one differs with the version of the other.",
+        f"how much the effect of one differs with the version of the other.{without}",
     )
 
 
