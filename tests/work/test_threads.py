@@ -1,0 +1,81 @@
+"""Tasks from threads: each result is stored by the thread that has it, also where nobody takes it any more."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from threading import Event
+
+import pytest
+
+from auscult.errors import OutputError
+from auscult.outcome import Failed
+from auscult.work import threads
+from auscult.work.pool import Task, TaskResult
+from auscult.work.threads import run_threads
+
+TASKS = [Task(str(number), number) for number in range(20)]
+
+
+def test_what_is_under_way_is_stored_when_the_caller_leaves() -> None:
+    begun: list[int] = []
+    stored: list[str] = []
+
+    def slow(number: int) -> int:
+        begun.append(number)
+        time.sleep(0.2 if number else 0.0)
+        return number
+
+    made = run_threads(lambda: slow, TASKS, threads=4, stage="ask", store=lambda result: stored.append(result.key))
+    next(made)
+    made.close()  # as an exception or Ctrl-C does in a loop
+    assert 1 < len(begun) < len(TASKS)
+    assert sorted(stored, key=int) == [str(number) for number in sorted(begun)]
+
+
+def test_a_result_is_stored_before_it_is_taken() -> None:
+    stored: list[str] = []
+    made = run_threads(lambda: lambda x: x, TASKS, threads=2, stage="ask", store=lambda one: stored.append(one.key))
+    with closing(made):
+        next(made)
+        until = time.monotonic() + 5
+        while len(stored) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert len(stored) >= 4  # twice as many as threads are done ahead of who takes them
+
+
+def test_nothing_is_stored_once_the_caller_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "LEAVE_S", 0.05)
+    stored: list[str] = []
+    held, ended = Event(), Event()
+
+    def hangs(number: int) -> int:
+        if number:
+            held.wait(5)
+            ended.set()
+        return number
+
+    made = run_threads(lambda: hangs, TASKS, threads=2, stage="ask", store=lambda result: stored.append(result.key))
+    next(made)
+    made.close()
+    assert stored == ["0"]
+    held.set()
+    assert ended.wait(5)
+    time.sleep(0.05)
+    assert stored == ["0"]
+
+
+def test_an_error_of_storing_is_raised_and_one_of_a_task_is_a_result() -> None:
+    def odd(number: int) -> int:
+        if number % 2:
+            raise ValueError(number)
+        return number
+
+    found = list(run_threads(lambda: odd, TASKS, threads=3, stage="ask"))
+    assert sum(isinstance(result.outcome, Failed) for result in found) == len(TASKS) // 2
+
+    def full(_: TaskResult[int]) -> None:
+        raise OutputError("the disk is full")
+
+    with pytest.raises(OutputError, match="full"):
+        list(run_threads(lambda: odd, TASKS, threads=3, stage="ask", store=full))
