@@ -49,11 +49,11 @@ _MOST_OPTIONS: Final = 1000
 _MOST_FILES: Final = 1000
 _LARGEST: Final = 10**6
 _FRAME: Final = re.compile(r"frame_([0-9]{1,4})")
-_WITHOUT: Final[Mapping[str, frozenset[str]]] = {
-    "something to hear": frozenset({"VMIC", "VSQA"}),
-    "something to see": frozenset({"AMIC", "ASQA"}),
+_NEEDED: Final[Mapping[str, frozenset[str]]] = {
+    "something to hear": frozenset({"AMIC", "ASQA", "VAR", "AVR"}),
+    "something to see": frozenset({"VMIC", "VSQA", "AVL", "AVLG", "VAR", "AVR"}),
 }
-"""Tasks that do without."""
+"""Tasks whose question or answer is about media of a kind; of other tasks any media will do."""
 _LITERAL: Final = re.compile(r"[,;]")
 
 
@@ -211,7 +211,7 @@ def _check_media(sample: AviSample) -> None:
         raise InputError("it has neither picture, sound nor video", expected="media under input")
     task = TASK_OF[sample.folder]
     candidates = {"VAR": len(sample.sounds), "AVR": len(sample.images)}.get(sample.folder, 1)
-    needs = [name for name, without in _WITHOUT.items() if task not in without]
+    needs = [name for name, tasks in _NEEDED.items() if task in tasks]
     has = {"something to hear": sample.sounds or sample.video, "something to see": sample.images or sample.video}
     if not candidates or not all(has[name] for name in needs):
         given = f"{len(sample.images)} pictures, {len(sample.sounds)} sounds and {int(bool(sample.video))} videos"

@@ -99,18 +99,17 @@ def write_wordings(
     """
     waiting = [reply for reply in replies if _needs(reply)]
     progress.stage(f"format by {formatter.name}", len(waiting))
-    rows: list[dict[str, Any]] = []
     failed: Counter[str] = Counter()
+    run.write_lines(WORDINGS, ())
     tasks = (Task(reply.key, reply) for reply in waiting)
     make = partial(_wording_by, formatter)
     for result in run_threads(make, tasks, threads=formatter.connections, stage=_STAGE):
         if isinstance(result.outcome, Failed):
             failed[result.outcome.error.error] += 1
-            rows.append({"key": result.key, "error": result.outcome.error.error})
+            run.append_many(WORDINGS, [{"key": result.key, "error": result.outcome.error.error}])
         else:
-            rows.append({"key": result.key, "reply": result.outcome})
+            run.append_many(WORDINGS, [{"key": result.key, "reply": result.outcome}])
         progress.step()
-    run.write_lines(WORDINGS, rows)
     return failed
 
 
