@@ -14,8 +14,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 from auscult import registry
 from auscult.errors import UnknownName, UsageError
 from auscult.media.paths import safe_name
-from auscult.models.omni import OmniModel, OmniPredictor, OmniRequest
+from auscult.models.omni import CountedText, OmniModel, OmniPredictor, OmniRequest
 from auscult.models.spec import COMMAND, PREDICTIONS, WEIGHTED, ModelSpec, model_spec, revision_of
 from auscult.record.digest import digest_json
 from auscult.types import Metadata
@@ -142,25 +143,41 @@ def omni_models(names: Iterable[str], *, how: ChatHow | None = None) -> tuple[Om
 
 
 class _OfCascade:
-    """A model of a cascade that is not behind an endpoint: loaded when it is asked."""
+    """A model of a cascade that is not behind an endpoint: loaded when it is asked.
 
-    def __init__(self, name: str) -> None:
-        self._spec, self._opening = omni_spec(name), Lock()
+    Args:
+        name: As after ``--model``; its file or folder is relative to ``home``.
+        home: The folder of the cascade's file.
+        seed: Of the run.
+    """
+
+    def __init__(self, name: str, *, home: Path, seed: int) -> None:
+        spec = None if name.strip().startswith((PREDICTIONS, HUMAN)) else omni_spec(_beside(name.strip(), home))
+        if spec is None or _is_reference(spec):
+            raise UsageError(
+                f"{name[:80]!r} cannot stand in a cascade",
+                expected="a model that answers any question",
+                hint="references and stored replies answer questions of a benchmark alone",
+            )
+        self._spec, self._opening, self._seed = spec, Lock(), seed
         self._opened: OmniPredictor | None = None
         self.name, self.revision, self.connections = self._spec.name, self._spec.revision, self._spec.connections
         if self._spec.boxes:
             self.boxes = self._spec.boxes
 
-    def answer(self, question: str, *, images: Sequence[Path], sounds: Sequence[Path], video: Path | None) -> str:
+    def answer(
+        self, question: str, *, images: Sequence[Path], sounds: Sequence[Path], video: Path | None
+    ) -> CountedText:
         """Answer one question; it stands for no sample."""
         with self._opening:
             if self._opened is None:
                 self._opened = self._spec.open()
         request = OmniRequest(
             id="", condition="", folder="", position=0, question=question,
-            images=tuple(images), sounds=tuple(sounds), video=video,
+            images=tuple(images), sounds=tuple(sounds), video=video, seed=self._seed,
         )  # fmt: skip
-        return self._opened(request).text
+        reply = self._opened(request)
+        return CountedText(reply.text, reply.usage)
 
     def close(self) -> None:
         """Release the model."""
@@ -168,10 +185,28 @@ class _OfCascade:
             self._opened.close()
 
 
+def _beside(name: str, home: Path) -> str:
+    """The name of a model whose file or folder of weights is written relative to a folder."""
+    if WEIGHTED.match(name):
+        model, _, weights = name.partition("@")
+        return f"{model}@{home / weights}"
+    file, _, function = name.rpartition(":")
+    return f"{home / file}:{function}" if file.endswith(".py") and not name.startswith((COMMAND, CMD)) else name
+
+
+def _is_reference(spec: OmniSpec) -> bool:
+    return spec.kind == "registered" and isinstance(registry.find("model", spec.target).load(), RequestAnswerer)
+
+
+def _other(text: str, how: ChatHow) -> Callable[[str], _OfCascade]:
+    """How the models of a cascade are loaded that are not behind an endpoint."""
+    return partial(_OfCascade, home=Path(text.partition(":")[2]).parent, seed=how.seed)
+
+
 def _behind_endpoint(text: str, how: ChatHow) -> OmniModel:
     from auscult.models.chat.loading import endpoint_model
 
-    return endpoint_model(text, how, other=_OfCascade)
+    return endpoint_model(text, how, other=_other(text, how))
 
 
 def _endpoint(text: str, how: ChatHow | None) -> OmniSpec:
@@ -181,7 +216,7 @@ def _endpoint(text: str, how: ChatHow | None) -> OmniSpec:
     kind, _, file = text.partition(":")
     if kind == "cascade":
         text = f"{kind}:{Path(file).resolve()}"
-    model = endpoint_model(text, how, other=_OfCascade)
+    model = endpoint_model(text, how, other=_other(text, how))
     return OmniSpec(
         given=given,
         kind="endpoint",

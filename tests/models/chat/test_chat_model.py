@@ -228,6 +228,7 @@ def test_a_reply_that_cannot_be_kept_blocks_nobody(tmp_path: Path) -> None:
         waits.wait(5)
         return "one"
 
+    assert "a" not in kept  # read by now
     file.mkdir()  # nothing can be appended
     with ThreadPoolExecutor(2) as threads:
         found = [threads.submit(kept.reply, "a", asks) for _ in range(2)]

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from auscult.errors import UsageError
-from auscult.models.chat.loading import cascade_of, named_chat
+from auscult.models.chat.kept import FILE
+from auscult.models.chat.loading import ChatHow, cascade_of, named_chat
 from auscult.models.chat.model import Asking, chat_model
 from auscult.models.chat.profile import ChatProfile, named_profile, read_profile, shipped_profiles
+from auscult.models.omni import OmniRequest
+from auscult.models.omni_spec import omni_spec
 
 TABLE_13 = {
     "gemini-1.5-flash",
@@ -59,6 +62,9 @@ def test_toml_and_json_are_read_alike(tmp_path: Path) -> None:
         ('model = "m"\nkey = "sk-123"', "environment variable"),
         ('model = "m"\nkey = "AIzaSy123"', "environment variable"),
         ('model = "m"\nextra = { messages = [] }', "messages"),
+        ('model = "m"\nextra = { Authorization = "Bearer 123" }', "Authorization"),
+        ('model = "m"\nextra = { a = [{ api_key = "sk-123" }] }', "api_key"),
+        ('model = "m"\nextra = { extra_headers = {} }', "extra_headers"),
         ('model = "m"\n[price]\nsent = -1\nreceived = 1', "price"),
         ("model = ", "no TOML"),
         ("\x00", "no TOML"),
@@ -122,6 +128,44 @@ def test_an_address_is_needed_and_a_profile_must_fit(tmp_path: Path) -> None:
 
 def test_a_name_without_a_profile_has_the_usual_one() -> None:
     assert named_profile("mine") == ChatProfile(model="mine")
+
+
+def test_extra_takes_what_only_sounds_like_a_key() -> None:
+    extra = {"prompt_cache_key": "a", "stop_token_ids": [1], "chat_template_kwargs": {"enable_thinking": False}}
+    assert ChatProfile(model="m", extra=extra).extra == extra
+
+
+def test_a_run_has_one_budget_and_reads_its_folder_when_it_is_used(tmp_path: Path) -> None:
+    how = ChatHow(folder=tmp_path, replies="predictions.jsonl", budget=1.0)
+    first, second, kept = how.asking(), how.asking(), how.kept()
+    (tmp_path / "predictions.jsonl").write_text('{"usage": {"cost": 0.5}}\n{"usage": {"co')
+    (tmp_path / FILE).write_text('{"key": "a", "reply": "yes", "usage": {"cost": 0.25}}\n')
+    assert first.spending is second.spending is not None
+    first.spending.add(0.125)
+    assert second.spending.spent == 0.875
+    assert "a" in kept
+
+
+@pytest.mark.parametrize("text", ["cascade:c.toml", "predictions:replies", "human:replies", "ideal", "noisy:0.5"])
+def test_a_cascade_takes_no_cascade_and_nothing_that_needs_a_sample(tmp_path: Path, text: str) -> None:
+    (tmp_path / "replies").mkdir()
+    path = tmp_path / "c.toml"
+    path.write_text(f'[[describe]]\nof = ["sound"]\nmodel = "{text}"\n[answer]\nmodel = "chat:b"')
+    with pytest.raises(UsageError, match="in a cascade"):
+        omni_spec(f"cascade:{path}", how=ChatHow(base_url="http://127.0.0.1:9/v1", sends=False))
+
+
+def test_paths_in_a_cascade_are_relative_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "own.py").write_text("def answer(question, *, images, sounds, video):\n    return 'a bell'\n")
+    path = home / "c.toml"
+    path.write_text('[[describe]]\nof = ["sound"]\nmodel = "own.py:answer"\n[answer]\nmodel = "own.py:answer"')
+    monkeypatch.chdir(tmp_path)
+    opened = omni_spec("cascade:home/c.toml").open()
+    request = OmniRequest(id="", condition="", folder="", position=0, question="what?")
+    assert opened(request).text == "a bell"
+    opened.close()
 
 
 def nothing(name: str) -> Any:

@@ -18,7 +18,7 @@ from auscult.record.lines import read_lines
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.run import run_avi
 from auscult.suites.registered import SuiteRun
-from chat_media import sound
+from chat_media import picture, sound
 from chat_server import completed, refused, serving
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
@@ -38,6 +38,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name = f"input/wavs/answer_no_{number:02d}.wav"
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         sound(home / name, hz=200.0 + 50 * number)
+        shown = "input/images/shown.png"
+        (home / shown).parent.mkdir(exist_ok=True)
+        picture(home / shown)
         entries.append(
             AviEntry(
                 id=f"{number:05d}",
@@ -47,6 +50,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 text=f"Is sound {number} heard?",
                 options=("yes", "no", "not sure"),
                 answer="yes" if number % 2 else "no",
+                images=(shown,),
                 sounds=(name,),
             )
         )
@@ -164,7 +168,9 @@ def test_a_dry_run_counts_and_sends_nothing(tree: Path, tmp_path: Path) -> None:
 
 def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tree: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    profile = revised(tmp_path / "p.json", price={"sent": 100.0, "received": 10_000.0}, max_tokens=10)
+    profile = revised(
+        tmp_path / "p.json", price={"sent": 100.0, "received": 10_000.0}, max_tokens=10, leaves_out=["images"]
+    )
     with serving(answering) as served:  # each costs 12 * 1e-4 + 3 * 1e-2 = .0312 USD
         done = run(tree, out, served.url, profile=profile, budget=0.3, max_connections=1)
         first = len(served.bodies)
@@ -173,6 +179,17 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tree: Path, tmp_path: Pa
         assert done.summary.failed > 0
         done = run(tree, out, served.url, profile=profile, budget=10.0)
         assert (done.summary.failed, len(served.bodies)) == (0, N)
+
+
+def test_what_a_removed_folder_cost_is_not_counted(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    price = {"sent": 0.0, "received": 10_000.0}
+    profile = revised(tmp_path / "p.json", price=price, max_tokens=3)  # each costs .03 USD, all of them .36
+    with serving(answering) as served:
+        for more in ({}, {"overwrite": True}):
+            done = run(tree, out, served.url, profile=profile, budget=0.4, **more)
+            assert done.summary.failed == 0
+        assert len(served.bodies) == 2 * N
 
 
 def test_replies_without_an_answer_are_written_again_once(tree: Path, tmp_path: Path) -> None:

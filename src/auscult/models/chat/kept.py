@@ -29,20 +29,20 @@ def key_of(model: str, revision: str, *, text: str, media: tuple[Path, ...]) -> 
 
 
 class KeptReplies:
-    """Replies by key, in a file; in memory alone without one. Safe to use from threads of one process."""
+    """Replies by key, in a file; in memory alone without one. Safe to use from threads of one process.
+
+    The file is healed and read when a reply is first needed: by then the run's folder is locked.
+    """
 
     def __init__(self, file: Path | None = None) -> None:
         self._file, self._lock = file, threading.Lock()
         self._known: dict[str, Future[str]] = {}
-        if file is not None:
-            heal(file)
-            for row in read_lines(file):
-                if isinstance(row.get("reply"), str):
-                    self._known[str(row.get("key"))] = _done(row["reply"])
+        self._unread = file is not None
 
     def __contains__(self, key: str) -> bool:
         """Whether it needs no asking."""
         with self._lock:
+            self._read()
             return key in self._known
 
     def reply(self, key: str, ask: Callable[[], str], **about: Any) -> CountedText:
@@ -51,6 +51,7 @@ class KeptReplies:
         What ``ask`` raises is raised, by everyone who waits for it, and not kept; so is what keeping it raises.
         """
         with self._lock:
+            self._read()
             found = self._known.get(key)
             mine: Future[str] = Future()
             if found is None:
@@ -68,6 +69,14 @@ class KeptReplies:
             raise
         mine.set_result(str(text))
         return CountedText(text, usage)
+
+    def _read(self) -> None:
+        if self._file is not None and self._unread:
+            heal(self._file)
+            for row in read_lines(self._file):
+                if isinstance(row.get("reply"), str):
+                    self._known[str(row.get("key"))] = _done(row["reply"])
+            self._unread = False
 
     def _append(self, row: dict[str, Any]) -> None:
         if self._file is None:

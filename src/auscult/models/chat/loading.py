@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
-from auscult.errors import AuscultError, UsageError
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes, safe_name
+from auscult.errors import UsageError
+from auscult.media.paths import safe_name
 from auscult.models.chat.cascade import Cascade, Describer, NamedModel, Sense
 from auscult.models.chat.kept import FILE as KEPT
 from auscult.models.chat.kept import KeptReplies
 from auscult.models.chat.model import Asking, ChatModel, chat_model
-from auscult.models.chat.profile import read_profile
-from auscult.record.codec import Word, from_json, load
+from auscult.models.chat.profile import read_profile, read_settings
+from auscult.record.codec import Word
 from auscult.record.lines import read_lines
 from auscult.work.chat import Spending
 
 CHAT: Final = "chat:"
 CASCADE: Final = "cascade:"
-_REPLIES: Final = "predictions.jsonl"
-_LIMITS: Final = Limits(max_bytes=200_000)
 _EXPECTED: Final = "[[describe]] once or twice and [answer], each with a model; docs/chat.md has an example"
 
 OtherModel: TypeAlias = Callable[[str], NamedModel]
@@ -43,7 +39,9 @@ class ChatHow:
         seed: Sent with each request.
         budget: USD for the whole run, what earlier commands spent included; None without a limit.
         folder: Of the run: what was spent is read there, and descriptions are kept there.
+        replies: Name of the file with the run's replies.
         sends: False for a dry run.
+        spending: What is spent: one for all models of the run.
     """
 
     base_url: str = ""
@@ -52,16 +50,22 @@ class ChatHow:
     seed: int = 42
     budget: float | None = None
     folder: Path | None = None
+    replies: str = ""
     sends: bool = True
+    spending: Spending = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make the budget; what earlier commands spent is read when it is needed."""
+        spending = Spending(budget=self.budget if self.sends else None, earlier=self._earlier)
+        object.__setattr__(self, "spending", spending)
 
     def asking(self) -> Asking:
-        """The same with what is spent by now."""
-        spent = 0.0 if self.folder is None else sum(_costs(self.folder))
+        """The same as one model takes it."""
         return Asking(
             base_url=self.base_url,
             connections=self.connections,
             seed=self.seed,
-            spending=Spending(budget=self.budget if self.sends else None, spent=spent),
+            spending=self.spending,
             sends=self.sends,
         )
 
@@ -69,11 +73,15 @@ class ChatHow:
         """What the run has asked before, beside its questions."""
         return KeptReplies(None if self.folder is None else self.folder / KEPT)
 
+    def _earlier(self) -> float:
+        names = [name for name in (self.replies, KEPT) if name]
+        return 0.0 if self.folder is None else sum(_costs([self.folder / name for name in names]))
 
-def _costs(folder: Path) -> Iterator[float]:
+
+def _costs(files: Sequence[Path]) -> Iterator[float]:
     """What each reply of a run has cost."""
-    for name in (_REPLIES, KEPT):
-        for row in read_lines(folder / name):
+    for file in files:
+        for row in read_lines(file):
             usage = row.get("usage")
             cost = usage.get("cost") if isinstance(usage, dict) else None
             if isinstance(cost, int | float):
@@ -144,7 +152,7 @@ def cascade_of(path: Path, *, asking: Asking, kept: KeptReplies | None = None, o
     Raises:
         UsageError: The file cannot be read, or one of its models cannot be asked.
     """
-    file = _read(path)
+    file = read_settings(CascadeFile, path, what="cascade", expected=_EXPECTED)
     models = [_model(stage, path.parent, asking=asking, other=other) for stage in (*file.describe, file.answer)]
     *describing, answerer = models
     describers = [
@@ -154,6 +162,8 @@ def cascade_of(path: Path, *, asking: Asking, kept: KeptReplies | None = None, o
 
 
 def _model(stage: _Stage, home: Path, *, asking: Asking, other: OtherModel) -> NamedModel:
+    if stage.model.startswith(CASCADE):
+        raise UsageError(f"{stage.model[:80]!r} stands in a cascade", expected="models that are no cascade themselves")
     if not stage.model.startswith(CHAT):
         return other(stage.model)
     own = Asking(
@@ -164,19 +174,3 @@ def _model(stage: _Stage, home: Path, *, asking: Asking, other: OtherModel) -> N
         sends=asking.sends,
     )
     return named_chat(stage.model, profile=home / stage.profile if stage.profile else None, asking=own)
-
-
-def _read(path: Path) -> CascadeFile:
-    try:
-        content = read_bytes(path, limits=_LIMITS)
-        found = load(content) if path.suffix.lower() == ".json" else tomllib.loads(content.decode("utf-8"))
-        return from_json(CascadeFile, found, error=UsageError, path=path, exact=True)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"the cascade cannot be read: {str(error)[:100]}", path=path, expected=_EXPECTED) from error
-    except AuscultError as error:
-        raise UsageError(
-            f"the cascade cannot be read: {error.message}",
-            path=path,
-            expected=error.expected or _EXPECTED,
-            hint=error.hint,
-        ) from error

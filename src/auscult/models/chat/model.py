@@ -26,7 +26,6 @@ from auscult.work.chat import (
 )
 from auscult.work.chat.client import key_of, require_extra
 
-_CHARACTERS_A_TOKEN: Final = 3  # of English text more; so that the estimate is an upper one
 _TOKENS_A_MESSAGE: Final = 16
 
 
@@ -116,7 +115,8 @@ class ChatModel:
 
     def _most(self, question: str, parts: Sequence[Part]) -> Tokens:
         text = len(question.encode()) + len(self.profile.system.encode()) + len(json.dumps(self.profile.extra))
-        sent = text // _CHARACTERS_A_TOKEN + 2 * _TOKENS_A_MESSAGE + sum(part.tokens for part in parts)
+        # A token of text is a byte at least.
+        sent = text + 2 * _TOKENS_A_MESSAGE + sum(part.tokens for part in parts)
         return Tokens(sent=sent, received=self.profile.max_tokens)
 
 

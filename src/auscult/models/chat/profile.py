@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Meta
 
@@ -42,12 +42,16 @@ _LIMITS: Final = Limits(max_bytes=200_000)
 _EXPECTED: Final = "a profile: TOML or JSON, as docs/chat.md describes it"
 _OWN: Final = frozenset({"model", "messages", "stream", "stream_options", "temperature", "seed", "n", "top_p"})
 _VARIABLE: Final = re.compile(r"([A-Z][A-Z0-9_]{0,99})?")
+_SECRETS: Final = re.compile(
+    r"(.*[-_])?(api[-_]?key|access[-_]?key|authorization|secret|password|headers?)|((auth|access|api|bearer)[-_])?token"
+)
 _FORMAT: Final = 1
 """Counts up when the same profile sends something else than before."""
 _APART: Final = frozenset({"base_url", "key", "price", "tokens", "timeout_s", "tries", "revision"})
 """What changes no answer, and what says where a model is."""
 
 Usd: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e6)]
+SettingsKind = TypeVar("SettingsKind")
 Medium: TypeAlias = Literal["images", "sounds", "video"]
 
 
@@ -95,9 +99,9 @@ class ChatProfile:
         temperature: 0 for the likeliest reply; null leaves it to the endpoint.
         seeded: Whether a seed is sent.
         max_tokens: Of a reply.
-        limit_name: What the endpoint calls that limit.
+        limit_name: What the endpoint calls that limit; budgets hold where the endpoint obeys it.
         stream: Ask for the reply in pieces, as some endpoints demand.
-        extra: Further keys of the request.
+        extra: Further keys of the request; none that is called like a key or a header of HTTP.
         timeout_s: For one try.
         tries: How often a request is sent at most.
         price: For cost and budget; null where it is not known.
@@ -137,6 +141,9 @@ class ChatProfile:
         own = sorted(self.extra.keys() & (_OWN | {"max_tokens", "max_completion_tokens"}))
         if own:
             raise ValueError(f"extra holds {own[0]!r}, which the profile or the run decides")
+        secret = next((name for name in _names(self.extra) if _SECRETS.fullmatch(name.lower())), None)
+        if secret is not None:
+            raise ValueError(f"extra holds {secret[:40]!r}: keys are read from the environment alone")
 
     def digest(self, *, base_url: str, seed: int) -> str:
         """What an answer depends on beside the question and its media."""
@@ -150,13 +157,22 @@ def read_profile(path: Path) -> ChatProfile:
     Raises:
         UsageError: It cannot be read, lacks a key or has an unknown one; the message says which.
     """
+    return read_settings(ChatProfile, path, what="profile", expected=_EXPECTED)
+
+
+def read_settings(kind: type[SettingsKind], path: Path, *, what: str, expected: str) -> SettingsKind:
+    """Read a small file, TOML or JSON, as a dataclass; ``what`` it is and what is ``expected`` stand in errors.
+
+    Raises:
+        UsageError: It cannot be read, lacks a key or has an unknown one; the message says which.
+    """
     try:
-        return _parsed(read_bytes(path, limits=_LIMITS), path)
+        return _parsed(kind, read_bytes(path, limits=_LIMITS), path)
     except AuscultError as error:
         raise UsageError(
-            f"the profile cannot be read: {error.message}",
+            f"the {what} cannot be read: {error.message}",
             path=path,
-            expected=error.expected or _EXPECTED,
+            expected=error.expected or expected,
             hint=error.hint,
         ) from error
 
@@ -171,13 +187,24 @@ def shipped_profiles() -> Mapping[str, ChatProfile]:
     """The profiles that come with auscult, by the name of the model: the versions of AVI-Bench's Table 13."""
     folder = resources.files("auscult.models.chat") / "profiles"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-    read = (_parsed(file.read_bytes(), Path(file.name)) for file in files)
+    read = (_parsed(ChatProfile, file.read_bytes(), Path(file.name)) for file in files)
     return {profile.model: profile for profile in read}
 
 
-def _parsed(content: bytes, path: Path) -> ChatProfile:
+def _names(value: object) -> Iterator[str]:
+    """The names of all keys, however deep they are nested."""
+    if isinstance(value, Mapping):
+        for name, held in value.items():
+            yield str(name)
+            yield from _names(held)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _names(held)
+
+
+def _parsed(kind: type[SettingsKind], content: bytes, path: Path) -> SettingsKind:
     try:
         found = load(content) if path.suffix.lower() == ".json" else tomllib.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"it is no {path.suffix[1:].upper() or 'TOML'}: {str(error)[:100]}", path=path) from error
-    return from_json(ChatProfile, found, error=UsageError, path=path, exact=True)
+    return from_json(kind, found, error=UsageError, path=path, exact=True)

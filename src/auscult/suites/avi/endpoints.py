@@ -38,6 +38,7 @@ def how_of(options: AviOptions) -> ChatHow:
         seed=options.seed,
         budget=options.budget,
         folder=options.out,
+        replies=job.FILE,
         sends=not options.dry_run,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -47,11 +47,11 @@ class Spending:
 
     Args:
         budget: USD that may be spent in all; None without a limit.
-        spent: USD that earlier commands of the run have spent.
+        earlier: Gives the USD that earlier commands of the run have spent; called once, when that is first needed.
     """
 
-    def __init__(self, *, budget: float | None = None, spent: float = 0.0) -> None:
-        self._budget, self._spent = budget, spent
+    def __init__(self, *, budget: float | None = None, earlier: Callable[[], float] | None = None) -> None:
+        self._budget, self._spent, self._earlier = budget, 0.0, earlier
         self._under_way: list[float] = []
         self._changed = threading.Condition()
 
@@ -59,6 +59,7 @@ class Spending:
     def spent(self) -> float:
         """USD."""
         with self._changed:
+            self._begin()
             return self._spent
 
     @property
@@ -76,6 +77,7 @@ class Spending:
             BudgetSpent: What is left may not be enough.
         """
         with self._changed:
+            self._begin()
             self._changed.wait_for(lambda: not self._under_way or self._fits(most))
             if not self._fits(most):
                 raise BudgetSpent(
@@ -94,6 +96,11 @@ class Spending:
 
     def _fits(self, most: float) -> bool:
         return self._budget is None or self._spent + sum(self._under_way) + most <= self._budget
+
+    def _begin(self) -> None:
+        if self._earlier is not None:
+            self._spent += self._earlier()
+            self._earlier = None
 
     def add(self, cost: float) -> None:
         """Count what a request has cost."""
