@@ -76,7 +76,13 @@ CASES: list[tuple[str, Callable[[list[Any]], None] | None, list[Any], tuple[int,
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("folder", "change", "replies", "expected"), CASES)
+OFTEN = (0, 3, 8, 9, 11, 12, 15)  # one of each kind; the others beside the slow tests
+
+
+@pytest.mark.parametrize(
+    ("folder", "change", "replies", "expected"),
+    [pytest.param(*case, marks=() if at in OFTEN else pytest.mark.slow) for at, case in enumerate(CASES)],
+)
 def test_bad_input_costs_itself(
     tmp_path: Path, folder: str, change: Callable[[list[Any]], None] | None, replies: list[Any], expected: Any
 ) -> None:
