@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from auscult.errors import AuscultError, InputError
-from auscult.jobs.predict import QueuedRequest, Reader
+from auscult.errors import InputError
+from auscult.jobs.predict import READ, QueuedRequest, Reader
 from auscult.jobs.runner import Progress
 from auscult.models.adapters.omni import Answering
 from auscult.models.chat.formatter import ChatFormatter
 from auscult.models.chat.model import NOTHING, Estimate
+from auscult.models.omni import OmniPredictor
 from auscult.models.omni_spec import OmniSpec
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
@@ -42,17 +44,20 @@ def estimate_all(
     All media are read as they would be to be sent. A model that is not behind an endpoint costs nothing.
     """
     found, problems, reader = NOTHING, Counter[str](), Reader()
-    opened = model.open() if model.how is not None else None
-    for request in requests:
-        try:
-            asked = request.prepared.ask(reader)
-            found += (opened.estimate(asked) if isinstance(opened, Answering) else None) or _ONE
-        except AuscultError as error:
-            problems[error.message] += 1
-        progress.step()
-    if opened is not None:
-        opened.close()
+    with nullcontext() if model.how is None else closing(model.open()) as opened:
+        tasks = (Task(request.key, request) for request in requests)
+        for result in run_threads(lambda: partial(_estimated, opened, reader), tasks, threads=1, stage=READ):
+            if isinstance(result.outcome, Failed):
+                problems[result.outcome.error.error] += 1
+            else:
+                found += result.outcome
+            progress.step()
     return found, problems
+
+
+def _estimated(opened: OmniPredictor | None, reader: Reader, request: QueuedRequest) -> Estimate:
+    asked = request.prepared.ask(reader)
+    return (opened.estimate(asked) if isinstance(opened, Answering) else None) or _ONE
 
 
 _ONE: Final = Estimate(requests=1, tokens=Tokens(sent=0, received=0), cost=0.0)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
+from auscult.models.chat.model import ChatModel, Estimate
 from auscult.record.lines import read_lines
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.run import run_avi
@@ -164,6 +165,26 @@ def test_a_dry_run_counts_and_sends_nothing(tree: Path, tmp_path: Path) -> None:
         run(tree, tmp_path / "out", served.url, profile=profile)
         (table,) = run(tree, tmp_path / "out", served.url, profile=profile, dry_run=True).shown
         assert table.rows[0][1] == "0"
+
+
+def test_a_dry_run_survives_one_odd_file(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[ChatModel] = []
+    estimate = ChatModel.estimate
+
+    def odd(self: ChatModel, question: str, **media: Any) -> Estimate:
+        if "sound 3 " in question:
+            raise RuntimeError("a library's own error")
+        return estimate(self, question, **media)
+
+    monkeypatch.setattr(ChatModel, "estimate", odd)
+
+    def close(self: ChatModel) -> None:
+        closed.append(self)
+
+    monkeypatch.setattr(ChatModel, "close", close)
+    done = run(tree, tmp_path / "out", "http://127.0.0.1:9/v1", profile=revised(tmp_path / "p.json"), dry_run=True)
+    assert (done.summary.ok, done.summary.failed, len(closed)) == (N - 1, 1, 1)
+    assert "a library's own error" in done.shown[0].note
 
 
 def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tree: Path, tmp_path: Path) -> None:
