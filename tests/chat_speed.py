@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
+from auscult.media.frames import encode_png
 from auscult.media.wav import encode_wav
 from auscult.record.lines import read_lines
 
@@ -38,7 +39,7 @@ _REPLY: Final = json.dumps(
 
 
 def main() -> None:
-    """Ask 3,000 questions about sounds of half a second."""
+    """Ask 3,000 questions about a picture and a sound of half a second each."""
     spawned = multiprocessing.get_context("spawn")
     parent, child = spawned.Pipe()
     times = spawned.Array("d", 2)  # when the first request came, and when the last reply went
@@ -76,6 +77,8 @@ def main() -> None:
 def _write(tree: Path) -> None:
     home = tree / task_folder("reasoning", "AVH")
     (home / "input/wavs").mkdir(parents=True)
+    shown = "input/shown.png"
+    (home / shown).write_bytes(encode_png(np.zeros((8, 8, 3), np.uint8)))
     entries = []
     for number in range(REQUESTS):
         name = f"input/wavs/{number:05d}.wav"
@@ -84,7 +87,8 @@ def _write(tree: Path) -> None:
         entries.append(
             AviEntry(
                 id=f"{number:05d}", folder="AVH", subtask="", prompt="Answer with yes, no or not sure.",
-                text=f"Is it heard? ({number})", options=("yes", "no", "not sure"), answer="yes", sounds=(name,),
+                text=f"Is it heard? ({number})", options=("yes", "no", "not sure"), answer="yes",
+                images=(shown,), sounds=(name,),
             )
         )  # fmt: skip
     (home / "data.json").write_bytes(data_json(map(entry_json, entries)))

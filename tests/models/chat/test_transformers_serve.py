@@ -56,18 +56,17 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait(30)
 
 
-def write_tree(root: Path, kind: str) -> Path:
-    """Questions with the media of one kind of model."""
+def write_tree(root: Path) -> Path:
+    """Questions with a picture and a sound each."""
     home = root / task_folder("reasoning", "AVH")
     home.mkdir(parents=True)
     entries = []
     for number in range(N):
-        name = f"input/{'images' if kind == 'picture' else 'wavs'}/{number}.{'png' if kind == 'picture' else 'wav'}"
-        (home / name).parent.mkdir(parents=True, exist_ok=True)
-        if kind == "picture":
-            picture(home / name, colour=60 * number, size=(40, 40))
-        else:
-            sound(home / name, hz=300.0 + 100 * number)
+        shown, heard = f"input/images/{number}.png", f"input/wavs/{number}.wav"
+        for name in (shown, heard):
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+        picture(home / shown, colour=60 * number, size=(40, 40))
+        sound(home / heard, hz=300.0 + 100 * number)
         entries.append(
             AviEntry(
                 id=f"{number:05d}",
@@ -77,8 +76,8 @@ def write_tree(root: Path, kind: str) -> Path:
                 text="Is it there?",
                 options=("yes", "no", "not sure"),
                 answer="yes",
-                images=(name,) if kind == "picture" else (),
-                sounds=(name,) if kind != "picture" else (),
+                images=(shown,),
+                sounds=(heard,),
             )
         )
     (home / "data.json").write_bytes(data_json(map(entry_json, entries)))
@@ -91,9 +90,9 @@ MODELS = {"text": write_text_model, "picture": write_picture_model, "sound": wri
 @pytest.mark.parametrize("kind", MODELS)
 def test_a_run_from_end_to_end(url: str, tmp_path: Path, kind: str) -> None:
     folder = MODELS[kind](tmp_path / kind)
-    more = {"leaves_out": ["sounds"]} if kind == "text" else {}
-    file = profile(tmp_path / "p.json", folder, **more)
-    data, out = write_tree(tmp_path / "data", kind), tmp_path / "out"
+    taken = {"picture": "images", "sound": "sounds"}.get(kind)
+    file = profile(tmp_path / "p.json", folder, leaves_out=[name for name in ("images", "sounds") if name != taken])
+    data, out = write_tree(tmp_path / "data"), tmp_path / "out"
     done = run_avi(
         AviOptions(
             data=data, out=out, models=(f"chat:{folder}",), base_url=url, profile=file, workers=1, tasks=("AVH",)
