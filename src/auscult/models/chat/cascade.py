@@ -1,7 +1,7 @@
 """Cascades: models that describe what is heard or seen, and one that answers by their words and by what is left.
 
-AVI-Bench F.1 has a model of sound describe and a model that sees frames answer; D.3 has a model of sound and one of
-pictures describe, and a model of text answer. Any two or three models will do::
+AVI-Bench F.1 has an audio model describe and a model that sees frames answer; D.3 has an audio model and an image
+model describe, and a text model answer. Any two or three models will do::
 
     name = "gpt-4o with ears"
 

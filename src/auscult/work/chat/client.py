@@ -9,7 +9,7 @@ nothing, half an answer, no chat       the same
 429 for want of quota                  ends the run: no later request can do better
 401; 403, 404 before the first reply   ends the run
 any other 4xx                          a failed request
-ten failed requests in a row           ends the run: the endpoint is down
+ten failed requests in a row           ends the run: nothing more is sent
 =====================================  ================================================================
 
 What ends a run is an ``EndpointError``; what is answered by then is kept, and the same command goes on.
