@@ -212,8 +212,9 @@ def _leading(sample: AviSample, hashes: list[str]) -> str:
 def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
     """By sample, the best answer to its text without its media: the most frequent truth of that text.
 
-    Of a text that few samples share it would be their own truth: there it is the most frequent one of the folder's
-    other samples; empty where there are none.
+    Of a text that few samples share it would be their own truth: there it is the most frequent one of the folder, and
+    in a folder of few samples that of its other ones; empty where there are none. In a larger folder a sample's own
+    truth counts too: without it, among answers dealt evenly, the guess would always be another one.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
     truths = {sample.id: truth_text(sample.truth) for sample in samples}
@@ -225,6 +226,8 @@ def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
     for sample in samples:
         known = best[sample.folder, sample.question]
         if counts[sample.folder, sample.question].total() < _SHARED:
+            known = best[sample.folder, ""]
+        if counts[sample.folder, ""].total() < _SHARED:
             others = [(text, count - (text == truths[sample.id])) for text, count in best[sample.folder, ""]]
             known = sorted((one for one in others if one[1] > 0), key=_rank)
         found[sample.id] = known[0][0] if known else ""

@@ -33,7 +33,7 @@ def ladder_chart(models: Sequence[str], level: Mapping[tuple[str, str, str], Num
     )
     return Figure(
         name="ladder",
-        caption="The four levels, each at most the one before, with 95 % intervals over clips.",
+        caption="The four levels, with 95 % intervals over clips.",
         drawing=apc_bars(
             [BarGroup(name="levels", types=rows)], there, Words(axis="percent, higher is better", digits=1)
         ),
