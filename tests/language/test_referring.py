@@ -205,6 +205,4 @@ def test_finds_the_head_of_natural_expressions_that_another_annotator_labelled(d
 
 def test_the_page_is_as_measured(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["referring_numbers.py", "--data", str(data), "--check"])
-    assert numbers.main() == 0, (
-        'the page is stale; its last section has the command'
-    )
+    assert numbers.main() == 0, "the page is stale; its last section has the command"
