@@ -12,21 +12,19 @@ from functools import partial
 from typing import Any, Final
 
 from auscult.cases.layouts.avibench import DATA, data_json, task_folder
-from auscult.errors import ErrorRecord, Mismatch
+from auscult.errors import ErrorRecord
 from auscult.jobs.familiar_chance import Networks, captions_table, chance_of
 from auscult.jobs.options import FamiliarOptions
 from auscult.jobs.runner import (
-    ERRORS,
     Indivisible,
+    NumberedVerb,
     Progress,
     Result,
     ResultWriter,
-    Verb,
     finish_tables,
     run_manifest,
     run_verb,
 )
-from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.scenes.familiar.kinds import KINDS, kinds_of
@@ -75,13 +73,15 @@ def make_avi(options: FamiliarOptions, progress: Progress | None = None) -> tupl
     return run_verb(MakeAvi(options), progress)
 
 
-class MakeAvi(Verb[SampleTask, tuple[Summary, list[Table]]]):
+class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
     """``auscult make avi``, as the runner sees it."""
 
     doing = "making samples"
     stage = "make"
     growing = frozenset({"count", "sentences", "fluency"})
     once = (SAMPLES,)
+    rows = SAMPLES
+    unit = "samples"
     options: FamiliarOptions
 
     def __init__(self, options: FamiliarOptions) -> None:
@@ -107,36 +107,18 @@ class MakeAvi(Verb[SampleTask, tuple[Summary, list[Table]]]):
         """Makes the function of one sample in a worker process."""
         return partial(_maker, self.options.seed, self._material)
 
-    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[SampleTask], float | None]]:
-        """The samples that are still to be made."""
-        wanted = {task.key: task for task in self._wanted()}
-        done = {row["id"] for row in writer.run.lines(SAMPLES)}
-        if not done <= wanted.keys():
-            raise Mismatch(
-                f"the folder holds {len(done)} samples, and not all of them are asked for",
-                path=writer.run.path,
-                expected="the --count of before or a larger one, which adds samples",
-                hint="use --overwrite to begin anew, or another --out",
-            )
-        writer.progress.stage(self.doing, len(wanted))
-        writer.progress.step(len(done))
-        yield (task for key, task in wanted.items() if key not in done), self.options.timeout_s
-
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Write each task's samples, and a table."""
         run = writer.run
-        rows = {row["id"]: row for row in run.lines(SAMPLES)}
-        made = [rows[task.key] for task in self._wanted() if task.key in rows]
-        run.write_lines(SAMPLES, made)
+        made = self.ordered(run)
         tasks = {folder: [row["entry"] for row in made if row["entry"]["task"] == folder] for folder in FOLDERS}
         for folder, entries in tasks.items():
             run.write_bytes(f"{task_folder(FOLDERS[folder], folder)}/{DATA}", data_json(entries))
-        failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
-        summary = Summary(command="make avi", n=len(list(self._wanted())), ok=len(made), failed=len(failed))
+        summary = self.counted("make avi", run, made)
         captions = captions_table(tasks["AVC"], self._networks)
         return finish_tables(run, summary, {"tasks": tasks_table(tasks), "captions": captions})
 
-    def _wanted(self) -> Iterator[SampleTask]:
+    def wanted(self) -> Iterator[SampleTask]:
         """A task's types take turns, so that a larger count adds samples and changes none."""
         for kinds in self._kinds.values():
             for number in range(self.options.count):

@@ -9,27 +9,25 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, get_args
 
 from auscult.cases.layouts.avi_prompts import YES_NO
 from auscult.cases.layouts.avibench import DATA, data_json, task_folder
-from auscult.errors import ErrorRecord, Mismatch
+from auscult.errors import ErrorRecord
 from auscult.jobs.options import PriseOptions
 from auscult.jobs.runner import (
-    ERRORS,
     Indivisible,
+    NumberedVerb,
     Progress,
     Result,
     ResultWriter,
-    Verb,
     finish_tables,
     run_manifest,
     run_verb,
 )
-from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.scenes.primitives.base import Folder, StimulusKind
@@ -75,13 +73,14 @@ def make_prise(options: PriseOptions, progress: Progress | None = None) -> tuple
     return run_verb(MakePrise(options), progress)
 
 
-class MakePrise(Verb[QuestionTask, tuple[Summary, list[Table]]]):
+class MakePrise(NumberedVerb[QuestionTask, tuple[Summary, list[Table]]]):
     """``auscult make prise``, as the runner sees it."""
 
     doing = "making stimuli"
     stage = "make"
-    growing = frozenset({"count"})
     once = (QUESTIONS,)
+    rows = QUESTIONS
+    unit = "questions"
     options: PriseOptions
 
     def __init__(self, options: PriseOptions) -> None:
@@ -98,37 +97,20 @@ class MakePrise(Verb[QuestionTask, tuple[Summary, list[Table]]]):
         """Makes the function of one question in a worker process."""
         return partial(_maker, self.options.seed)
 
-    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[QuestionTask], float | None]]:
-        """The questions that are still to be made."""
-        wanted = {task.key: task for task in self._wanted()}
-        done = {row["id"] for row in writer.run.lines(QUESTIONS)}
-        if not done <= wanted.keys():
-            raise Mismatch(
-                f"the folder holds {len(done)} questions, and not all of them are asked for",
-                path=writer.run.path,
-                expected="the --count of before or a larger one, which adds questions",
-                hint="use --overwrite to begin anew, or another --out",
-            )
-        writer.progress.stage(self.doing, len(wanted))
-        writer.progress.step(len(done))
-        yield (task for key, task in wanted.items() if key not in done), self.options.timeout_s
-
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Write each task's questions with their confirmations after them, the order of review, and a table."""
         run = writer.run
-        rows = {row["id"]: row for row in run.lines(QUESTIONS)}
-        made = [rows[task.key] for task in self._wanted() if task.key in rows]
-        run.write_lines(QUESTIONS, made)
+        made = self.ordered(run)
         for folder in _FOLDERS:
             own = [row for row in made if row["formal"]["task"] == folder]
             entries = [row[part] for part in ("formal", "pre") for row in own]
             run.write_bytes(f"{task_folder('sensation', folder)}/{DATA}", data_json(entries))
         run.write_bytes(REVIEW, review_csv(made))
-        failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
-        summary = Summary(command="make prise", n=len(list(self._wanted())), ok=len(made), failed=len(failed))
+        summary = self.counted("make prise", run, made)
         return finish_tables(run, summary, {"types": types_table(made)})
 
-    def _wanted(self) -> Iterator[QuestionTask]:
+    def wanted(self) -> Iterator[QuestionTask]:
+        """Type by type; of each as many as asked for."""
         for kind in KINDS.values():
             for index in range(kind.count if self.options.count is None else self.options.count):
                 yield QuestionTask(kind.name, index)

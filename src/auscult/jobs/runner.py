@@ -29,6 +29,7 @@ from auscult.record.digest import digest_file, digest_json, is_settled, stamp_fi
 from auscult.record.folder import MANIFEST, RunFolder, open_run, read_manifest
 from auscult.record.lines import read_lines
 from auscult.record.manifest import build, section
+from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.types import Instance, Item, MaskRef
@@ -461,6 +462,45 @@ def finish_tables(run: RunFolder, summary: Summary, tables: Mapping[str, Table])
     run.write_json("summary.json", summary.as_json())
     run.finish()
     return summary, list(tables.values())
+
+
+class NumberedVerb(Verb[V, S]):
+    """A verb whose tasks follow from the options alone, each with one row under its key; a larger count adds tasks."""
+
+    rows: ClassVar[str]  # the JSON-lines file with a row for each finished task
+    unit: ClassVar[str]  # what the tasks make, in the plural
+    growing = frozenset({"count"})
+
+    @abstractmethod
+    def wanted(self) -> Iterator[V]:
+        """All tasks, in their order."""
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[V], float | None]]:
+        """The tasks that have no row yet."""
+        wanted = {task.key: task for task in self.wanted()}
+        done = {row["id"] for row in writer.run.lines(self.rows)}
+        if not done <= wanted.keys():
+            raise Mismatch(
+                f"the folder holds {len(done)} {self.unit}, and not all of them are asked for",
+                path=writer.run.path,
+                expected=f"the --count of before or a larger one, which adds {self.unit}",
+                hint="use --overwrite to begin anew, or another --out",
+            )
+        writer.progress.stage(self.doing, len(wanted))
+        writer.progress.step(len(done))
+        yield (task for key, task in wanted.items() if key not in done), self.options.timeout_s
+
+    def ordered(self, run: RunFolder) -> list[dict[str, Any]]:
+        """The rows in the order of their tasks, written so."""
+        rows = {row["id"]: row for row in run.lines(self.rows)}
+        made = [rows[task.key] for task in self.wanted() if task.key in rows]
+        run.write_lines(self.rows, made)
+        return made
+
+    def counted(self, command: str, run: RunFolder, made: Sequence[Mapping[str, Any]]) -> Summary:
+        """How many were wanted, made and failed."""
+        failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
+        return Summary(command=command, n=sum(1 for _ in self.wanted()), ok=len(made), failed=len(failed))
 
 
 class FrameVerb(Verb[FrameGroup, S]):

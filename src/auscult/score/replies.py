@@ -106,7 +106,7 @@ def read_reply(
         words: Options or classes that the prompt offered.
         frames: How many frames were shown, for ``frame boxes``.
         variant: ``paper``, ``AVI-Bench``, or some of ``first``, ``short`` joined by ``+``.
-        formatter: Asked for another wording of a reply in which no answer was found. What it raises is raised.
+        formatter: Asked to reformat a reply in which no answer was found. What it raises is raised.
 
     Raises:
         InputError: An unknown variant.

@@ -14,10 +14,10 @@ import pytest
 from auscult.errors import InputError
 from auscult.models.chat.cascade import Cascade, Describer
 from auscult.models.chat.formatter import ChatFormatter
-from auscult.models.chat.kept import KeptReplies
 from auscult.models.chat.loading import cascade_of
 from auscult.models.chat.model import Asking
 from auscult.models.chat.profile import PriceOf
+from auscult.models.chat.reply_cache import ReplyCache
 from auscult.models.omni import Unreachable
 from auscult.score.replies import Read, read_reply
 from auscult.work.chat import Spending
@@ -199,7 +199,7 @@ def test_a_cascade_has_the_revision_of_its_parts() -> None:
 
 def test_kept_replies_survive_a_kill_and_failures_are_not_kept(tmp_path: Path) -> None:
     file = tmp_path / "kept.jsonl"
-    kept = KeptReplies(file)
+    kept = ReplyCache(file)
     assert kept.reply("a", lambda: "one", sent="what?") == "one"
 
     def fails() -> str:
@@ -209,7 +209,7 @@ def test_kept_replies_survive_a_kill_and_failures_are_not_kept(tmp_path: Path) -
         kept.reply("b", fails)
     with file.open("ab") as torn:
         torn.write(b'{"key": "c", "reply": "ha')
-    again = KeptReplies(file)
+    again = ReplyCache(file)
     assert "a" in again
     assert "b" not in again
     assert "c" not in again
@@ -222,7 +222,7 @@ def test_kept_replies_survive_a_kill_and_failures_are_not_kept(tmp_path: Path) -
 
 def test_a_reply_that_cannot_be_kept_blocks_nobody(tmp_path: Path) -> None:
     file = tmp_path / "kept.jsonl"
-    kept, waits = KeptReplies(file), threading.Event()
+    kept, waits = ReplyCache(file), threading.Event()
 
     def asks() -> str:
         waits.wait(5)
@@ -243,10 +243,10 @@ def test_the_formatter_writes_an_answer_where_none_could_be_read() -> None:
     reply = "Going by the bark, I would go for the animal that is man's best friend."
     with serving(lambda *_: completed("dog")) as served:
         formatter = ChatFormatter(model(served.url))
-        wording = formatter.wording("option", words=("dog", "cat"))
+        formatted = formatter.formatted("option", words=("dog", "cat"))
         for _ in range(2):
-            assert read_reply(reply, "option", words=("dog", "cat"), formatter=wording) == Read("dog", "formatter")
-        assert read_reply("cat", "option", words=("dog", "cat"), formatter=wording) == Read("cat", "strict")
+            assert read_reply(reply, "option", words=("dog", "cat"), formatter=formatted) == Read("dog", "formatter")
+        assert read_reply("cat", "option", words=("dog", "cat"), formatter=formatted) == Read("cat", "strict")
         formatter.close()
     assert len(served.bodies) == 1
     sent = text_of(served.bodies[0])
@@ -259,7 +259,7 @@ def test_a_formatter_may_find_no_answer(said: str) -> None:
     with serving(lambda *_: completed(said)) as served:
         formatter = ChatFormatter(model(served.url))
         found = read_reply(
-            "hmm", "option", words=("yes", "no"), formatter=formatter.wording("option", words=("yes", "no"))
+            "hmm", "option", words=("yes", "no"), formatter=formatter.formatted("option", words=("yes", "no"))
         )
         formatter.close()
     assert not isinstance(found, Read)

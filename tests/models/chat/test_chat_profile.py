@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from auscult.errors import UsageError
-from auscult.models.chat.kept import FILE
 from auscult.models.chat.loading import ChatHow, cascade_of, named_chat
 from auscult.models.chat.model import Asking, chat_model
 from auscult.models.chat.profile import ChatProfile, named_profile, read_profile, shipped_profiles
+from auscult.models.chat.reply_cache import FILE
 from auscult.models.omni import OmniRequest
 from auscult.models.omni_spec import omni_spec
 

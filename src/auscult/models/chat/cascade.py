@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias
 
 from auscult.models.chat.encoding import Media
-from auscult.models.chat.kept import KeptReplies, key_of
 from auscult.models.chat.model import NOTHING, Estimate
+from auscult.models.chat.reply_cache import ReplyCache, key_of
 from auscult.models.omni import BOXES, CountedText, OmniModel
 from auscult.record.digest import digest_json
 from auscult.work.chat import Tokens
@@ -77,10 +77,10 @@ class Cascade:
     """
 
     def __init__(
-        self, name: str, describers: Sequence[Describer], answerer: NamedModel, *, kept: KeptReplies | None = None
+        self, name: str, describers: Sequence[Describer], answerer: NamedModel, *, kept: ReplyCache | None = None
     ) -> None:
         self.name, self._describers, self._answerer = name, tuple(describers), answerer
-        self._kept = kept if kept is not None else KeptReplies()
+        self._kept = kept if kept is not None else ReplyCache()
         self._estimated: set[str] = set()
         self._models = models = [*(one.model for one in self._describers), answerer]
         told = [[one.of, {**_ASKS, **one.asks}] for one in self._describers]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from auscult.models.chat.kept import KeptReplies, key_of
 from auscult.models.chat.model import ChatModel
+from auscult.models.chat.reply_cache import ReplyCache, key_of
 
 _NONE: Final = "UNANSWERED"
 _LINE: Final = "=" * 20
@@ -27,27 +27,27 @@ _FORMS: Final[Mapping[str, str]] = {
 
 
 class ChatFormatter:
-    """Asks a model behind an endpoint for another wording; safe to ask from threads, and never asks the same twice."""
+    """Asks a model behind an endpoint to reformat replies; safe to ask from threads, and never asks the same twice."""
 
-    def __init__(self, model: ChatModel, *, kept: KeptReplies | None = None) -> None:
-        self._model, self._kept = model, kept if kept is not None else KeptReplies()
+    def __init__(self, model: ChatModel, *, kept: ReplyCache | None = None) -> None:
+        self._model, self._kept = model, kept if kept is not None else ReplyCache()
         self.name, self.revision, self.connections = model.name, model.revision, model.connections
 
-    def wording(self, form: str, *, words: Sequence[str] = (), frames: int = 10) -> Callable[[str], str]:
-        """What ``read_reply`` takes as its formatter: from a reply to another wording, empty where it says nothing.
+    def formatted(self, form: str, *, words: Sequence[str] = (), frames: int = 10) -> Callable[[str], str]:
+        """What ``read_reply`` takes as its formatter: from a reply to a reformatted one, empty where it says nothing.
 
         Args:
             form: The form of the answer, as in ``score.tasks``.
             words: Options or classes that the prompt offered.
             frames: How many frames were shown.
         """
-        return lambda reply: self._worded(_text(reply, form, words=words, frames=frames), form)
+        return lambda reply: self._formatted(_text(reply, form, words=words, frames=frames), form)
 
     def close(self) -> None:
         """Close the model."""
         self._model.close()
 
-    def _worded(self, text: str, form: str) -> str:
+    def _formatted(self, text: str, form: str) -> str:
         key = key_of(self.name, self.revision, text=text, media=())
         found = self._kept.reply(key, lambda: self._model.answer(text), model=self.name, of=form, sent=text)
         return "" if found.strip().strip(".*`\"' ").upper().startswith(_NONE) else str(found)

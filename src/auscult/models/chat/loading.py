@@ -12,10 +12,10 @@ from msgspec import Meta
 from auscult.errors import UsageError
 from auscult.media.paths import safe_name
 from auscult.models.chat.cascade import Cascade, Describer, NamedModel, Sense
-from auscult.models.chat.kept import FILE as KEPT
-from auscult.models.chat.kept import KeptReplies
 from auscult.models.chat.model import Asking, ChatModel, chat_model
 from auscult.models.chat.profile import read_profile, read_settings
+from auscult.models.chat.reply_cache import FILE as KEPT
+from auscult.models.chat.reply_cache import ReplyCache
 from auscult.record.codec import Word
 from auscult.record.lines import read_lines
 from auscult.work.chat import Spending
@@ -69,9 +69,9 @@ class ChatHow:
             sends=self.sends,
         )
 
-    def kept(self) -> KeptReplies:
+    def kept(self) -> ReplyCache:
         """What the run has asked before, beside its questions."""
-        return KeptReplies(None if self.folder is None else self.folder / KEPT)
+        return ReplyCache(None if self.folder is None else self.folder / KEPT)
 
     def _earlier(self) -> float:
         names = [name for name in (self.replies, KEPT) if name]
@@ -146,7 +146,7 @@ def named_chat(name: str, *, profile: Path | None, asking: Asking) -> ChatModel:
     return chat_model(wanted, profile=found, asking=asking)
 
 
-def cascade_of(path: Path, *, asking: Asking, kept: KeptReplies | None = None, other: OtherModel) -> Cascade:
+def cascade_of(path: Path, *, asking: Asking, kept: ReplyCache | None = None, other: OtherModel) -> Cascade:
     """The cascade of a file.
 
     Raises:

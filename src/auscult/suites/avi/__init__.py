@@ -46,7 +46,7 @@ class AviOptions(ModelOptions):
         max_connections: Requests under way at once, to a model behind an endpoint.
         budget: Most USD that the run may spend, earlier commands included.
         dry_run: Count requests, tokens and USD of what has no reply yet, and send nothing.
-        formatter: chat:NAME, asked for another wording of replies in which no answer is found.
+        formatter: chat:NAME, asked to reformat replies in which no answer is found.
         formatter_profile: Its profile, as --profile.
     """
 

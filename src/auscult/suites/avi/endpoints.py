@@ -1,4 +1,4 @@
-"""Models behind endpoints in a run of AVI-Bench: how they are asked, a dry run, and another wording of replies."""
+"""Models behind endpoints in a run of AVI-Bench: how they are asked, a dry run, and a formatter of replies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from auscult.errors import UsageError
 from auscult.jobs import predict as job
-from auscult.jobs.endpoints import DRY_RUN, ToRead, estimate_all, estimate_table, write_wordings
+from auscult.jobs.dry_run import DRY_RUN, estimate_all, estimate_table
+from auscult.jobs.reformatting import ToRead, write_reformatted
 from auscult.jobs.runner import Progress
 from auscult.models.chat.formatter import ChatFormatter
 from auscult.models.chat.loading import CHAT, ChatHow, named_chat
@@ -44,7 +45,7 @@ def how_of(options: AviOptions) -> ChatHow:
 
 
 def formatter_of(options: AviOptions, how: ChatHow) -> ChatFormatter | None:
-    """The model that writes replies in another wording; None where none is asked for."""
+    """The model that reformats replies; None where none is asked for."""
     if not options.formatter:
         return None
     if not options.formatter.startswith(CHAT):
@@ -78,10 +79,10 @@ def _metrics(found: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, di
     return {f"usd {model}": {"value": one.cost, "n": one.requests} for model, (one, _) in found.items()}
 
 
-def rewording(
+def reformatting(
     run: RunFolder, cases: Sequence[AviCase], formatter: ChatFormatter, *, variant: str, progress: Progress
 ) -> Callable[[Mapping[str, ResultKey]], None]:
-    """What is done before replies are scored: those without an answer are written again by the formatter."""
+    """What is done before replies are scored: the formatter reformats those without an answer."""
     known = {case.id: case for case in cases}
 
     def replies(requests: Mapping[str, ResultKey]) -> Iterator[ToRead]:
@@ -98,10 +99,10 @@ def rewording(
                     variant=variant_of("reply", variant),
                 )
 
-    def reword(requests: Mapping[str, ResultKey]) -> None:
+    def reformat(requests: Mapping[str, ResultKey]) -> None:
         try:
-            write_wordings(run, replies(requests), formatter, progress=progress)
+            write_reformatted(run, replies(requests), formatter, progress=progress)
         finally:
             formatter.close()
 
-    return reword
+    return reformat

@@ -18,11 +18,11 @@ from auscult.cases.problems import ListError
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.ask import ask, declared
-from auscult.jobs.endpoints import WORDINGS
+from auscult.jobs.reformatting import REFORMATTED
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.chat.formatter import ChatFormatter
-from auscult.models.chat.kept import FILE as ASKED_BEFORE
 from auscult.models.chat.loading import ChatHow
+from auscult.models.chat.reply_cache import FILE as REPLY_CACHE
 from auscult.models.omni_spec import OmniSpec, omni_models, omni_spec
 from auscult.record.folder import MANIFEST, RunFolder, open_run
 from auscult.record.manifest import IGNORED
@@ -32,10 +32,10 @@ from auscult.score.tasks import TASKS
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import WITHOUT, AviCase, CaseList, Prepared, cases_of
 from auscult.suites.avi.data import count_of, is_released, listing_of
-from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, rewording
+from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, reformatting
 from auscult.suites.avi.results import FLOOR, task_of
 from auscult.suites.avi.scoring import ScoreHow, Scorer
-from auscult.suites.avi.senses import Left, what_is_left
+from auscult.suites.avi.senses import AblatedVideos, ablated_videos
 from auscult.suites.avi.worst import sample_sections
 from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.page import write_results
@@ -68,7 +68,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         log, how = earlier_log(run), _limits(options)
         models = [declared(one, how) for one in assign_unique_names(log, named) if isinstance(one, OmniSpec)]
         listing = listing_of(options, listener)
-        run.claim(ASKED_BEFORE)
+        run.claim(REPLY_CACHE)
         scored = _scored(options, models, formatter)
         found = _cases(options, listing, scored, progress=listener)
         errors = [*(error_to_json(name, error) for name, error in listing.errors), *unmade_rows(found.errors)]
@@ -76,7 +76,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
             write_errors(run, errors)
             raise _nothing(options, (*listing.errors, *found.errors))
         write_cases(run, (case.row() for case in found.cases))
-        left, lost = what_is_left(run, found.cases, conditions, progress=listener)
+        left, lost = ablated_videos(run, found.cases, conditions, progress=listener)
         runner = SuiteRunner(
             run=run,
             task=task,
@@ -92,7 +92,9 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         if options.dry_run:
             return dry_run(runner, models, conditions, log=log)
         if formatter is not None:
-            runner.before_scoring = rewording(run, found.cases, formatter, variant=options.variant, progress=listener)
+            runner.before_scoring = reformatting(
+                run, found.cases, formatter, variant=options.variant, progress=listener
+            )
         floor = [one for one in map(omni_spec, FLOOR) if one.name not in {model.name for model in models}]
         done = runner.finish(runner.ask_all(log, models, conditions, floor=floor))
         return write_results(
@@ -148,7 +150,7 @@ def _limits(options: AviOptions) -> job.PredictOptions:
 def _scored(options: AviOptions, models: Sequence[OmniSpec], formatter: ChatFormatter | None) -> ScoreHow:
     return ScoreHow(
         formatter="" if formatter is None else f"{formatter.name} {formatter.revision}",
-        wordings=None if formatter is None else options.out / WORDINGS,
+        reformatted=None if formatter is None else options.out / REFORMATTED,
         variant=options.variant,
         boxes={model.name: model.boxes or options.boxes for model in models},
         sentence_model=options.sentence_model,
@@ -167,7 +169,7 @@ def _cases(options: AviOptions, listing: AviListing, scored: ScoreHow, *, progre
     )
 
 
-def _prepared(case: AviCase, condition: Condition, *, seed: int, left: Left) -> Prepared:
+def _prepared(case: AviCase, condition: Condition, *, seed: int, left: AblatedVideos) -> Prepared:
     video = case.sample.video
     stays = None if video is None else left.get((video, condition.name))
     return Prepared(case=case, condition=condition, seed=seed, left=stays)

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.jobs.endpoints import wordings
+from auscult.jobs.reformatting import reformatted
 from auscult.models.omni import BOXES
 from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.codec import to_json
@@ -39,8 +39,8 @@ class ScoreHow:
     boxes: Mapping[str, str]  # model to how it gives boxes
     sentence_model: Path | None = None
     fluency_model: Path | None = None
-    formatter: str = ""  # what writes replies in another wording, by name and revision; empty for nothing
-    wordings: Path | None = None  # what it wrote
+    formatter: str = ""  # what reformats replies, by name and revision; empty for nothing
+    reformatted: Path | None = None  # what it wrote
 
     def identity(self, metric: TaskMetric) -> str:
         """What a task's scores depend on besides replies and truths."""
@@ -65,7 +65,7 @@ class Scorer:
         self._score = cache(
             lambda metric, boxes, lists: task_score(metric, variant=how.variant, boxes=boxes, lists=lists)
         )
-        self._formatters = None if how.wordings is None else wordings(how.wordings)
+        self._formatters = None if how.reformatted is None else reformatted(how.reformatted)
 
     def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
         """The row of one reply."""

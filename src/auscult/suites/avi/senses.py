@@ -21,16 +21,16 @@ from auscult.suites.avi.cases import WITHOUT, AviCase
 from auscult.suites.core.conditions import Condition
 from auscult.work.pool import Task, run_tasks
 
-_FOLDER: Final = "left"
+_FOLDER: Final = "ablated"
 _STAGE: Final = "frames"
 
-Left: TypeAlias = Mapping[tuple[Path, str], Path]
+AblatedVideos: TypeAlias = Mapping[tuple[Path, str], Path]
 """By video and condition, the file of what stays."""
 
 
-def what_is_left(
+def ablated_videos(
     run: RunFolder, cases: Sequence[AviCase], conditions: Sequence[Condition], *, progress: Progress
-) -> tuple[Left, list[dict[str, object]]]:
+) -> tuple[AblatedVideos, list[dict[str, object]]]:
     """Write what stays of each video into the record, once; with the errors of videos of which nothing can stay."""
     wanted: dict[tuple[Path, str], None] = {}
     for case in cases:
@@ -44,7 +44,7 @@ def what_is_left(
     errors = []
     files = {f"{video} {condition}": (video, condition) for video, condition in wanted}
     tasks = [Task(name, file) for name, file in files.items()]
-    for result in run_tasks(lambda: partial(_left, run), tasks, workers=0, stage=_STAGE):
+    for result in run_tasks(lambda: partial(_ablated, run), tasks, workers=0, stage=_STAGE):
         video, condition = files[result.key]
         if isinstance(result.outcome, Failed):
             error = replace(result.outcome.error, path=result.outcome.error.path or str(video))
@@ -55,7 +55,7 @@ def what_is_left(
     return found, errors
 
 
-def _left(run: RunFolder, wanted: tuple[Path, str]) -> Path:
+def _ablated(run: RunFolder, wanted: tuple[Path, str]) -> Path:
     video, condition = wanted
     silent = condition == WITHOUT["sound"].name
     name = f"{_FOLDER}/{digest_file(video)}.{'mp4' if silent else 'wav'}"

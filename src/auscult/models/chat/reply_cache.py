@@ -1,4 +1,4 @@
-"""Replies that are needed again: descriptions of media, replies in another wording. Only completed ones are kept.
+"""Replies that are needed again: descriptions of media, reformatted replies. Only completed ones are kept.
 
 One line of JSON for each, appended whole, under a hash of the model, its revision, the text that was sent and the
 content of the media. The same is never asked twice, by two threads at once neither.
@@ -19,7 +19,7 @@ from auscult.record.codec import dump
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.lines import heal, read_lines
 
-FILE: Final = "asked_before.jsonl"
+FILE: Final = "reply_cache.jsonl"
 """Its name in a run's folder."""
 
 
@@ -28,7 +28,7 @@ def key_of(model: str, revision: str, *, text: str, media: tuple[Path, ...]) -> 
     return digest_json([model, revision, text, [digest_file(path) for path in media]])
 
 
-class KeptReplies:
+class ReplyCache:
     """Replies by key, in a file; in memory alone without one. Safe to use from threads of one process.
 
     The file is healed and read when a reply is first needed: by then the run's folder is locked.
