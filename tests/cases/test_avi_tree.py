@@ -237,6 +237,15 @@ def test_what_is_no_tree_is_refused(tmp_path: Path) -> None:
         read_tree(tmp_path)
 
 
+def test_a_file_that_cannot_be_read_costs_its_own_task(release: Path) -> None:
+    path = data(release, "VMIC")
+    path.write_text(path.read_text()[:50])
+    found = read_tree(release)
+    (error,) = found.errors
+    assert str(error[1].path) == str(path)
+    assert {one.folder for one in found.samples} == TASK_OF.keys() - {"VMIC"}
+
+
 def test_what_we_write_is_read_as_it_was_meant(tmp_path: Path) -> None:
     boxes = AviBoxes(size=(64, 48), boxes={"dog_1": (1, 2, 10, 20), "cat_1": (0, 0, 4, 4)})
     frames = AviBoxes(size=(64, 48), boxes={"frame_0": None, "frame_1": (1, 2, 10, 20)})

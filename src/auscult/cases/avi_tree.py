@@ -28,7 +28,7 @@ from auscult.cases.layouts.avi_keys import is_prompt, options_of, spelled, unlis
 from auscult.cases.layouts.avi_prompts import prompt_of
 from auscult.cases.layouts.avibench import CONFIRMATION, DATA
 from auscult.cases.problems import ListError, Problems
-from auscult.errors import InputError, NothingToDo
+from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.media.paths import inside
 
 STAGE_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -67,10 +67,10 @@ class AviListing:
 
 
 def read_tree(source: Path) -> AviListing:
-    """Read all folders that are there, from a tree or its ``levels``.
+    """Read all folders that are there, from a tree or its ``levels``; one that cannot be read costs its own samples.
 
     Raises:
-        NothingToDo: It has none of them, or one of them cannot be read as JSON.
+        NothingToDo: It has none of them, or none can be read.
     """
     levels = source / "levels" if (source / "levels").is_dir() else source
     there = [(stage, name) for stage, names in STAGE_FOLDERS.items() for name in names]
@@ -83,8 +83,15 @@ def read_tree(source: Path) -> AviListing:
             expected=f"levels/perception/AMIC/{DATA} and so on",
             hint="name the folder that holds levels/; `auscult make avi` and `make prise` write one",
         )
+    unread: list[UsageError | InputError] = []
     for home, name in files:
-        found.samples += _Folder(home, name, problems, found.notes).samples()
+        try:
+            found.samples += _Folder(home, name, problems, found.notes).samples()
+        except (UsageError, InputError) as error:
+            unread.append(error)
+            problems.add(error, home / DATA)
+    if len(unread) == len(files):
+        raise unread[0]
     found.errors = problems.found
     missing = [name for name in TASK_OF if name not in {one for _, one in files}]
     if missing:

@@ -255,7 +255,8 @@ class LevelDifference:
 
     Attributes:
         difference: The first less the second.
-        low: Lower end of its interval, by drawing clusters for both at once; None where nothing can be drawn.
+        low: Lower end of its interval, by drawing clusters for both at once; None where nothing can be drawn, or every
+            draw gives the same.
         high: Upper end.
         p: Two-sided p value by exchanging the models within clusters, 0..1.
     """
@@ -298,7 +299,8 @@ def level_differences(
     for name, (value,) in whole[0].items():
         difference = float(value - whole[1][name][0])
         if not np.isnan(difference):
-            ends = percentile_interval(drawn[0][name] - drawn[1][name], level=level) or (None, None)
+            drawn_ends = percentile_interval(drawn[0][name] - drawn[1][name], level=level)
+            ends = (None, None) if drawn_ends is None or drawn_ends[0] == drawn_ends[1] else drawn_ends
             far = np.abs(mixed[0][name] - mixed[1][name]) >= abs(difference) * (1 - _AS_FAR) - _AS_FAR
             p = (1 + int(np.count_nonzero(far))) / (1 + replicates)
             found[name] = LevelDifference(difference=difference, low=ends[0], high=ends[1], p=p)

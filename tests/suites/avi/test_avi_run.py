@@ -213,6 +213,16 @@ def test_an_odd_video_costs_what_is_asked_of_it(home: Path, monkeypatch: pytest.
     assert cells(made, model="mine.second")["AVM"]["n"] == SMALL["AVM"]
 
 
+def test_no_interval_is_without_width_and_requests_have_no_frames(home: Path) -> None:
+    made = run(home, "ideal", "noisy:0", tasks=QUICK)
+    rows = json.loads((made.out / "cells.json").read_text())
+    apart = [row for row in rows if row["measure"] == "difference" and row["value"] == 1]
+    assert apart
+    assert all(row["low"] is None or row["low"] < row["high"] for row in rows)
+    assert "frames" not in made.tables["answers"].header
+    assert "medians per request" in made.tables["answers"].note
+
+
 def test_nothing_is_asked_twice_and_a_record_is_scored_without_models(home: Path) -> None:
     first = run(home, mine(home, "second"), tasks=QUICK)
     asked = len(lines(home / "mine.py.calls"))

@@ -47,7 +47,7 @@ def results_with_tables(view: GridColumns, found: AviResults) -> SuiteResults:
     tables["confirmed"] = _confirmed(found, level)
     tables["unparsed"] = _unparsed(view, found, level)
     tables["without"] = _without(found, level)
-    tables["table_7"] = _table_7(found, level)
+    tables["table_7"] = _table_7(view, found, level)
     tables["differences"] = _differences(found)
     tables["human"] = _humans(found, level)
     models = [name for name in clean_models(found) if not view.grid.task.is_baseline(name)] or clean_models(found)
@@ -203,7 +203,7 @@ def _without(found: AviResults, level: Numbers) -> Table | None:
     )
 
 
-def _table_7(found: AviResults, level: Numbers) -> Table | None:
+def _table_7(view: GridColumns, found: AviResults, level: Numbers) -> Table | None:
     """The paper's unimodal ablation: one sense taken from each task."""
     conditions = {name: f"without_{sense}" for name, sense in _DROPPED.items()}
     rows = []
@@ -221,8 +221,8 @@ def _table_7(found: AviResults, level: Numbers) -> Table | None:
         title="One sense and both, in the form of Table 7",
         header=("model", *header),
         rows=tuple(rows),
-        note="Percent. Taken away is the picture of VAH, the sound of the other tasks. AVC is FENSE, not the mean of "
-        "four scores that the paper prints there.",
+        note="Percent. Taken away is the picture of VAH, the sound of the other tasks. The paper prints the mean of "
+        f"four scores for AVC.{caption_note(view) or ' Here it is FENSE.'}",
     )
 
 
@@ -233,7 +233,10 @@ def _differences(found: AviResults) -> Table | None:
     stars, names = significant(list(numbers.values())), (*STAGES, *LEVELS)
     pairs = list(dict.fromkeys(pair for pair, _, _ in numbers))
     there = [name for name in (*TASKS, *names) if any((pair, CLEAN, name) in numbers for pair in pairs)]
-    rows = [(name, *(signed(numbers.get((pair, CLEAN, name)), stars) for pair in pairs)) for name in there]
+    words = dict(zip(LEVELS, _LEVEL_NAMES, strict=True))
+    rows = [
+        (words.get(name, name), *(signed(numbers.get((pair, CLEAN, name)), stars) for pair in pairs)) for name in there
+    ]
     return Table(
         title="Differences of models on the same samples",
         header=("task, stage, level", *pairs),

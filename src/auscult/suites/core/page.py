@@ -142,8 +142,8 @@ class Answers:
     requested: int  # cases times conditions
     answered: int  # of these
     failed: int  # of these; the rest was not asked
-    frames: int
-    # medians over answers per frame: the model, reading and perturbing, everything else
+    frames: int  # 0 for answers in text
+    # medians over answers, of masks per frame: the model, reading and perturbing, everything else
     times_ms: tuple[float, ...]  # empty where nothing was answered
     peak_mb: int | None  # peak memory of a worker with the model; None where the system does not report it
 
@@ -165,8 +165,9 @@ def answers_of(
         if key not in valid or key in seen:
             continue
         seen.add(key)
-        model, count = valid[key][0], max(1, len(row.get("counts", ())))
-        times[model].append([1000 * float(row[name]) / count for name in ("seconds", "preparing_s", "overhead_s")])
+        model, count = valid[key][0], max(1, len(row["counts"])) if "counts" in row else 0
+        parts = max(1, count)
+        times[model].append([1000 * float(row[name]) / parts for name in ("seconds", "preparing_s", "overhead_s")])
         frames[model] += count
         if row.get("peak_mb") is not None:
             peaks[model] = max(peaks[model] or 0, int(row["peak_mb"]))
@@ -191,6 +192,7 @@ def answers_table(
     """The outcomes of the requests, by model."""
     left = {model: sum(len(cases) for (name, _), cases in waiting.items() if name == model) for model in answers}
     more = any(left.values())
+    in_text = any(answer.answered and not answer.frames for answer in answers.values())
     rows = [
         (
             model,
@@ -198,7 +200,7 @@ def answers_table(
             f"{answer.answered:,}",
             f"{answer.failed:,}",
             *((f"{left[model]:,}",) if more else ()),
-            f"{answer.frames:,}",
+            *(() if in_text else (f"{answer.frames:,}",)),
             *([f"{value:.1f}" for value in answer.times_ms] or ["–"] * 3),
             "–" if answer.peak_mb is None else f"{answer.peak_mb:,}",
         )
@@ -206,14 +208,18 @@ def answers_table(
     ]
     return Table(
         title="Requests",
-        header=("model", "asked", "answered", "failed", *(("not yet asked",) if more else ()), *_OF_TIME),
+        header=(
+            "model", "asked", "answered", "failed", *(("not yet asked",) if more else ()),
+            *(() if in_text else ("frames",)), *_OF_TIME,
+        ),
         rows=tuple(rows),
-        note="A request is a case under a condition; a failed one is in no mean. Times are medians per frame on this "
-        "machine: the model alone, reading and perturbing its input, and what adapter and storing add.",
-    )
+        note="A request is a case under a condition; a failed one is in no mean. Times are medians per "
+        f"{'request' if in_text else 'frame'} on this machine: the model alone, reading and "
+        f"{'preparing' if in_text else 'perturbing'} its input, and what adapter and storing add.",
+    )  # fmt: skip
 
 
-_OF_TIME: Final = ("frames", "model ms", "input ms", "ours ms", "peak MB")
+_OF_TIME: Final = ("model ms", "input ms", "ours ms", "peak MB")
 
 
 # --- the end of a run ---
