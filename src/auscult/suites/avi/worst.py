@@ -15,6 +15,7 @@ from auscult.media.frames import encode_jpeg
 from auscult.media.wav import encode_wav
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
+from auscult.report.facts import shortened
 from auscult.report.page import Example, Section
 from auscult.report.sheet import sheet, short_sound
 from auscult.score.tasks import TASKS
@@ -94,12 +95,12 @@ def _replies(
     for row in read_lines(runner.run.path / FILE):
         model, condition, case = done.requests.get(str(row["key"]), ("", "", ""))
         if case in wanted and condition == CLEAN and model in models:
-            found.setdefault(case, {})[model] = str(row["reply"])[:_MOST_CHARACTERS]
+            found.setdefault(case, {})[model] = shortened(str(row["reply"]), _MOST_CHARACTERS)
     return found
 
 
 def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: Grid) -> Example:
-    truth = str(case.about["truth"])[:_MOST_CHARACTERS]
+    truth = shortened(str(case.about["truth"]), _MOST_CHARACTERS)
     said = []
     for model, reply in replies.items():
         score = grid.cell(model, CLEAN, SCORE).values.get(case.id)
@@ -108,7 +109,7 @@ def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: 
     return Example(
         title=f"{case.task.name} {case.sample.subtask}".strip(),
         jpeg=shown.jpeg,
-        text=case.sample.text[:_MOST_CHARACTERS],
+        text=shortened(case.sample.text, _MOST_CHARACTERS),
         id=case.id,
         facts=(("truth", truth), *said),
         shows="what the sample shows or, of sounds alone, their spectrogram",
