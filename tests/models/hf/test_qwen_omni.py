@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_used(
 def test_a_cascade_of_local_models(folders: dict[str, Path], media: dict[str, Path]) -> None:
     from auscult.models.omni_spec import _OfCascade
 
-    eyes, ears = (_OfCascade(f"qwen-omni@{folders[name]}") for name in GENERATIONS)
+    eyes, ears = (_OfCascade(f"qwen-omni@{folders[name]}", home=Path(), seed=0) for name in GENERATIONS)
     for model in (eyes, ears):
         model._opened = model._spec.open()
         object.__setattr__(model._opened._model, "max_tokens", 4)
