@@ -23,7 +23,7 @@ import numpy as np
 
 from auscult.cases.ids import group_by_frame
 from auscult.cases.listing import list_items
-from auscult.jobs.judging import load_judge
+from auscult.jobs.judges import load_judge
 from auscult.jobs.options import AuditOptions
 from auscult.media.frames import read_frame, write_frame
 from auscult.media.masks import read_mask, write_mask

@@ -12,7 +12,7 @@ from auscult.version import VERSION
 
 if TYPE_CHECKING:
     from auscult import score, stress
-    from auscult.jobs.judging import load_judge
+    from auscult.jobs.judges import load_judge
     from auscult.jobs.mask_quality import MaskQuality
     from auscult.jobs.python import audit, audit_mask, audit_masks, to_frame
     from auscult.suites.registered import run
@@ -24,7 +24,7 @@ _HOMES = {
     "audit": "auscult.jobs.python",
     "audit_mask": "auscult.jobs.python",
     "audit_masks": "auscult.jobs.python",
-    "load_judge": "auscult.jobs.judging",
+    "load_judge": "auscult.jobs.judges",
     "run": "auscult.suites.registered",
     "to_frame": "auscult.jobs.python",
     "Case": "auscult.types",

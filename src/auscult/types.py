@@ -203,6 +203,33 @@ class Instance:
         return kind if isinstance(kind, str) else ""
 
 
+@runtime_checkable
+class ClipContext(Protocol):
+    """The clip around a case's frame; its frames and its sound are read when they are asked for."""
+
+    @property
+    def key(self) -> str:
+        """The same for all masks of one clip."""
+        ...
+
+    @property
+    def at(self) -> int:
+        """The position of the case's frame."""
+        ...
+
+    def __len__(self) -> int:
+        """How many frames there are, 1 or more."""
+        ...
+
+    def frame(self, index: int) -> Frame:
+        """A frame, uint8 RGB (H, W, 3), in order of time; ``InputError`` where it cannot be read."""
+        ...
+
+    def sound(self) -> tuple[Samples, int] | None:
+        """Samples, float32 (samples,) or (channels, samples), and their rate in Hz; None without sound."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
     """What a judge may look at: a frame, what was asked for, and the other objects of the frame.
@@ -216,6 +243,7 @@ class Case:
         sound: The clip's sound, float32 (samples,) or (channels, samples), or None.
         rate_hz: Its sample rate; None without sound.
         time_s: The frame's time in the clip, or None.
+        clip: The clip around the frame, for judges with ``needs_clip``; None for others.
     """
 
     id: str
@@ -225,6 +253,7 @@ class Case:
     sound: Samples | None = None
     rate_hz: int | None = None
     time_s: float | None = None
+    clip: ClipContext | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,6 +303,7 @@ class Verdict:
         defect: The most probable defect; ``empty`` by rule when nothing is segmented; None where it cannot be judged.
         defect_probs: The six defects' probabilities, summing to 1; empty where there is none to name.
         action: What to do, ``unjudged`` without an IoU and a defect; None until a policy has decided.
+        own_action: What the judge itself would do, where it says so; kept beside the policy's.
         evidence: What was looked at.
         novelty: How unlike the judge's calibration data the item is, 0 (alike) to 1.
         target_exists: Whether the target is in the frame at all.
@@ -299,6 +329,7 @@ class Verdict:
     rationale: str
     judge: str
     action: Decision | None = None
+    own_action: Action | None = None
     novelty: float = 0.0
     target_exists: Existence = "unchecked"
     target: str | None = None
@@ -456,7 +487,8 @@ class MaskJudge(Protocol):
     """Judges candidate masks without truth.
 
     One that gives probabilities may say in an attribute ``prob_shift`` how far off they are together on material of
-    another kind: a standard deviation in logits, 0 or more. Intervals of shares are made with it.
+    another kind: a standard deviation in logits, 0 or more. Intervals of shares are made with it. One that looks at
+    more than the frame says ``needs_clip = True`` and finds the clip in ``Case.clip``.
     """
 
     name: str

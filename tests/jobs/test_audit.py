@@ -255,7 +255,7 @@ def test_a_judge_never_sees_the_truth(tmp_path: Path, plugged: str, monkeypatch:
     assert len(rows(tmp_path / "told" / "truth.jsonl")) == 2, "the truth is there, and opened later"
     shown = json.dumps(seen["told"])
     assert "0.123456" not in shown
-    fields = ["frame", "id", "others", "query", "rate_hz", "sound", "time_s"]
+    fields = ["clip", "frame", "id", "others", "query", "rate_hz", "sound", "time_s"]
     for one in seen["told"]:
         assert (one["case"], one["prediction"]) == (fields, ["mask"])
         assert one["others"] == 1

@@ -42,10 +42,11 @@ def test_replies_in_files_are_a_judge_and_what_cannot_be_read_has_no_score(tmp_p
     assert told.code == 1
     found = {row["id"]: row for row in rows(tmp_path / "out" / "verdicts.jsonl")}
     assert {name: (row["iou"], row["defect"], row["action"]) for name, row in found.items()} == {
-        "a": (0.91, "perfect", "reject"),  # the reply's own action
-        "b": (0.8, "erode", "major_revision"),  # the policy's
+        "a": (0.91, "perfect", "minor_revision"),
+        "b": (0.8, "erode", "major_revision"),
         "d": (None, "empty", "reject"),  # by rule
     }
+    assert {name: row.get("own_action") for name, row in found.items()} == {"a": "reject", "b": None, "d": None}
     assert {row["judge"] for row in found.values()} == {"replies.mine"}
     assert found["a"]["iou_low"] is None
     assert not any(found["a"]["evidence"].values())

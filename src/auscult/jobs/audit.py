@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from auscult.act.policy import load_policy
 from auscult.cases.listing import Listing
 from auscult.errors import Mismatch
+from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
-from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, judge_spec, make_auditor
+from auscult.jobs.judges import judge_spec
+from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, make_auditor
 from auscult.jobs.options import AuditOptions, arguments_of
 from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, Result, ResultWriter, run_verb
 from auscult.record.codec import from_json
@@ -128,6 +130,7 @@ class Audit(FrameVerb[Summary]):
             identity=options.identity,
             weights=options.identity_weights,
             evidence=options.evidence,
+            clips=ClipIndex.of(self.listing) if self._judge.needs_clip else None,
         )
 
     def _is_unaltered(self, run: RunFolder) -> bool:

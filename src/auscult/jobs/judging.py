@@ -20,26 +20,24 @@ from auscult import registry
 from auscult.act.policy import Policy, decide
 from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, InputError, UsageError
+from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.frame_masks import FrameMasks
+from auscult.jobs.judges import load_judge, with_evidence
 from auscult.jobs.runner import INPUTS, FrameGroup, Last, Result, failed_row, input_digest, item_row, settled_stamp
-from auscult.judge import DEFAULT_JUDGE
 from auscult.judge.identity import NeedsWeights, Ready
 from auscult.judge.identity.combine import combined, unchecked
 from auscult.media.frames import decode_frame, encode_jpeg
 from auscult.media.masks import read_mask
-from auscult.media.paths import read_bytes, safe_name
+from auscult.media.paths import read_bytes
 from auscult.media.readings import LoadedMask
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
-from auscult.models.spec import COMMAND, model_spec
 from auscult.record.digest import digest_bytes, digest_file, digest_json
 from auscult.record.schema import verdict_to_json
 from auscult.report.overlay import shares, shrunk, small_overlay
 from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Verdict
-from auscult.work.line_program import words_of
 
 VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl"
-REPLIES = "replies:"
 
 _MOST_BYTES = 1 << 26  # of decoded frames and masks that wait for one batch
 
@@ -120,6 +118,7 @@ class Auditor:
     root: Path = field(default=Path())  # the folder that frame names on record are relative to
     alone: bool = False  # show the judge no other candidate of the frame
     checker: Checker | None = None
+    clips: ClipIndex | None = None  # where the judge looks at more than the frame
 
     def __call__(self, group: FrameGroup) -> list[Result]:
         """Judge the wanted items; a judge with ``batch`` gets those of several frames at once."""
@@ -169,7 +168,11 @@ class Auditor:
     def _shown(self, item: Item, opened: _Opened, mask: Mask) -> tuple[Case, Prediction]:
         """What the judge sees of an item."""
         others = () if self.alone else opened.masks.others(item.id)
-        return Case(id=digest_json(item.id), frame=opened.frame, query=item.query, others=others), Prediction(mask)
+        clip = None if self.clips is None else self.clips.context(item)
+        case = Case(
+            id=digest_json(item.id), frame=opened.frame, query=item.query, others=others, time_s=item.time_s, clip=clip
+        )
+        return case, Prediction(mask)
 
     def _judged(self, held: Sequence[_Opened]) -> dict[str, Verdict]:
         """Verdicts of all masks at once, from a judge with ``batch``; else empty, and masks are judged one by one."""
@@ -203,7 +206,7 @@ class Auditor:
             if self.checker is not None:
                 verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
             seconds = before + time.perf_counter() - begun
-            verdict = decided(replace(verdict, id=item.id, seconds=seconds), self.policy, self.checker)
+            verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
         except AuscultError as error:
             return Result(id=item.id, errors=[failed_row(item, error, "judge")])
         digest = input_digest(item, opened.digest, sound=self.checker is not None)
@@ -226,11 +229,6 @@ class Auditor:
             VERDICTS: [row],
         }
         return Result(id=item.id, rows=rows)
-
-
-def decided(verdict: Verdict, policy: Policy, checker: Checker | None) -> Verdict:
-    """The verdict with the policy's action; a judge that names one itself keeps it, where no check came after it."""
-    return verdict if verdict.action is not None and checker is None else decide(verdict, policy)
 
 
 def proposals_of(item: Item) -> list[Item]:
@@ -276,113 +274,14 @@ def make_auditor(
     identity: str | None = None,
     weights: Path | None = None,
     evidence: str | None = None,
+    clips: ClipIndex | None = None,
 ) -> Auditor:
     """Load the judge and make the worker's function; at module level, so that it can be pickled."""
     checker = None if identity is None else Checker(load_identity(identity, weights))
     loaded = load_judge(judge)
     if evidence is not None:
         loaded = with_evidence(loaded, evidence)
-    return Auditor(loaded, policy, root, alone=alone, checker=checker)
-
-
-def with_evidence(judge: MaskJudge, evidence: str) -> MaskJudge:
-    """A judge that uses another segmenter's masks as evidence instead of its own."""
-    if not hasattr(judge, "with_evidence"):
-        raise UsageError(f"the judge {judge.name} takes no evidence", expected="masks.prompted.v1, or no --evidence")
-    found: MaskJudge = judge.with_evidence(evidence)
-    return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSpec:
-    """A judge that was asked for, before it is loaded."""
-
-    given: str  # what `--judge` says
-    name: str  # what records and tables call it
-    origin: str  # the package with its version that brings it; ``replies``, ``command``
-    arguments: Mapping[str, str] = field(default_factory=dict)  # what else of it the manifest holds
-
-
-def judge_spec(given: str) -> JudgeSpec:
-    """What a name stands for: see ``load_judge``."""
-    if given.startswith(COMMAND):
-        found = model_spec(given)
-        return JudgeSpec(given=given, name=found.name, origin="command", arguments={"judge_revision": found.revision})
-    if given.startswith(REPLIES):
-        source = _replies(given)
-        revision = digest_json([[name, digest_file(path)] for name, path in _files_of(source)])
-        return JudgeSpec(
-            given=given, name=_replies_name(source), origin="replies", arguments={"judge_revision": revision}
-        )
-    entry, folder = find_judge(given)
-    fitted = {} if folder is None else {"judge_fitted": digest_file(folder / "calibration.json")}
-    return JudgeSpec(given=given, name=entry.name, origin=entry.origin, arguments=fitted)
-
-
-def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
-    """Load a judge; a registered one comes with a measured card or not at all.
-
-    Args:
-        name: Full or short name, for example ``masks.cues.v1`` or ``cues``; ``prompted@FOLDER`` for one that was fitted
-            to masks of a user's own; ``replies:PATH`` or ``command:PROGRAM ...`` for another model (``judge.replies``).
-
-    Raises:
-        UnknownName: There is no such judge.
-        UsageError: The judge has no card, cannot be fitted, or the folder does not hold what it needs.
-    """
-    from auscult.judge.cards import require_card
-
-    if name.startswith((COMMAND, REPLIES)):
-        return _load_replies(name)
-    entry, folder = find_judge(name)
-    judge: MaskJudge = entry.load()
-    require_card(judge)
-    if folder is None:
-        return judge
-    fitted: MaskJudge = judge.fitted(folder)  # type: ignore[attr-defined]  # find_judge has seen that it can be
-    return fitted
-
-
-def find_judge(name: str) -> tuple[registry.Entry, Path | None]:
-    """The registered judge that a name means, and the folder behind ``@``."""
-    base, at, folder = name.partition("@")
-    entry = registry.find("judge", base)
-    if not at:
-        return entry, None
-    if not hasattr(entry.load(), "fitted"):
-        raise UsageError(f"the judge {entry.name} cannot be fitted", expected="a name without `@`")
-    return entry, Path(folder)
-
-
-def _load_replies(name: str) -> MaskJudge:
-    from auscult.judge.replies import FileJudge, ProgramJudge
-
-    if name.startswith(COMMAND):
-        return ProgramJudge.start(words_of(name.removeprefix(COMMAND)), model_spec(name).name)
-    source = _replies(name)
-    return FileJudge(source, _replies_name(source))
-
-
-def _replies_name(source: Path) -> str:
-    return f"replies.{safe_name(source.resolve().stem)}"
-
-
-def _replies(given: str) -> Path:
-    source = Path(given.removeprefix(REPLIES))
-    if not given.removeprefix(REPLIES) or not source.exists():
-        raise UsageError(
-            "there are no such replies",
-            path=source,
-            expected="replies:FOLDER with a file <id>.txt an item, or replies:FILE.jsonl",
-            hint="`auscult audit` and `auscult run mqa` name the items in items.jsonl and verdicts.jsonl",
-        )
-    return source
-
-
-def _files_of(source: Path) -> list[tuple[str, Path]]:
-    if not source.is_dir():
-        return [("", source)]
-    return sorted((path.relative_to(source).as_posix(), path) for path in source.rglob("*") if path.is_file())
+    return Auditor(loaded, policy, root, alone=alone, checker=checker, clips=clips)
 
 
 def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:

@@ -10,11 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from auscult.act.policy import Policy, load_policy
+from auscult.act.policy import Policy, decide, load_policy
 from auscult.cases.ids import shown
 from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
-from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, decided, load_identity, load_judge, make_auditor
+from auscult.jobs.judges import load_judge
+from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, load_identity, make_auditor
 from auscult.jobs.runner import CHUNK, Workers, frame_groups
 from auscult.judge import DEFAULT_JUDGE
 from auscult.media.frames import encode_jpeg
@@ -98,7 +99,7 @@ class Auditing:
         if self.checker is not None:
             verdict = self.checker.joined(verdict, case, prediction=prediction)
         timed = replace(verdict, seconds=seconds + time.perf_counter() - begun)
-        verdict = decided(timed, self.policy, self.checker)
+        verdict = decide(timed, self.policy)
         if not self.pictures:
             return verdict
         errors = verdict.error_map

@@ -81,7 +81,7 @@ class Reply:
 
     iou: float  # 0..1
     defect: Defect
-    action: Action | None  # None where it names none: the policy decides
+    action: Action | None  # None where it names none
     reason: str  # its words without the tags, shortened; may be empty
 
 
@@ -192,7 +192,7 @@ def _verdict(reply: Reply, case: Case, judge: str) -> Verdict:
         evidence=Evidence(),
         rationale=reply.reason or "The reply gives no reason.",
         judge=judge,
-        action=reply.action,
+        own_action=reply.action,
     )
 
 

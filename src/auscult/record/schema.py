@@ -25,8 +25,8 @@ VERDICT_KEYS = (
     "judge", "seconds",
 )  # fmt: skip
 
-PROBABILITY_KEYS = ("prob_iou_80", "prob_iou_50")
-"""Keys of a verdict that only judges with probabilities write."""
+OPTIONAL_KEYS = ("prob_iou_80", "prob_iou_50", "own_action")
+"""Keys of a verdict that only judges write which give them: probabilities, an action of their own."""
 
 DECIMALS = 6
 """Decimals that numbers of verdicts and clips keep."""
@@ -88,7 +88,7 @@ def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
     if verdict.error_map is not None:
         found["error_map"] = error_map.to_json(verdict.error_map)
     row = {key: found[key] for key in VERDICT_KEYS}
-    given = {key: found[key] for key in PROBABILITY_KEYS if found[key] is not None}
+    given = {key: found[key] for key in OPTIONAL_KEYS if found[key] is not None}
     return {**row, **given, **{key: value for key, value in extra.items() if key not in row}}
 
 

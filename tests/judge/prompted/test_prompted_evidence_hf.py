@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import UsageError
-from auscult.jobs.judging import load_judge, with_evidence
+from auscult.jobs.judges import load_judge, with_evidence
 from auscult.types import Case, Prediction
 
 pytestmark = pytest.mark.extra_clip

@@ -28,7 +28,8 @@ from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.judging import JudgeSpec, identity_arguments, judge_spec
+from auscult.jobs.judges import JudgeSpec, judge_spec
+from auscult.jobs.judging import identity_arguments
 from auscult.jobs.options import AuditOptions
 from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, item_row, refuse_changed
 from auscult.media.masks import read_mask
