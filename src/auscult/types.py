@@ -313,6 +313,7 @@ class Verdict:
         region: Box of the worst place, for a picture; None when there is none.
         error_map: Where it is likely wrong, from judges that look for it; None from others.
         judge: The judge's full name.
+        judged_by: Of a cascade the judge whose verdict it is; None of others.
         seconds: Wall time the judge took.
         prob_iou_80: Probability that the IoU with the unseen truth is .8 or more, 0..1; None where a judge gives none.
         prob_iou_50: The same for .5.
@@ -339,6 +340,7 @@ class Verdict:
     seconds: float = 0.0
     prob_iou_80: float | None = None
     prob_iou_50: float | None = None
+    judged_by: str | None = None
     picture: bytes | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:

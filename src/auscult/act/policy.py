@@ -53,7 +53,7 @@ from auscult.errors import InputError, UnknownName, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.codec import Share, from_json, load
-from auscult.types import Action, Decision, Defect, Existence, Verdict
+from auscult.types import DECISIONS, Action, Decision, Defect, Existence, Verdict
 
 Group: TypeAlias = Literal["perfect", "shape", "merge", "full_neg"]
 
@@ -242,6 +242,8 @@ def _thresholds(given: _GroupFile) -> tuple[Threshold, ...]:
 DEFAULT = load_policy("default")
 
 DECIMALS = 6
+_NEXT = 10.0**-DECIMALS  # to the next IoU that a record tells apart
+_GOOD = 0.8  # the IoU that ``prob_iou_80`` is about
 UNCHECKED_EMPTY = "Rejected although the target may be absent: whether it is there was not checked."
 UNCHECKED_IDENTITY = "Not accepted as it is: that this is the object asked for was not checked."
 NO_ESTIMATE = "Rejected because the judge gave no estimate of the IoU."
@@ -295,6 +297,35 @@ def action_of(
     if action == "accept" and policy.require_identity and not identity:
         return "minor_revision", UNCHECKED_IDENTITY
     return action, note
+
+
+def possible_actions(verdict: Verdict, policy: Policy = DEFAULT, *, named: bool = False) -> set[Decision]:
+    """Every action that a policy may take within a verdict's 90 % interval.
+
+    Without an interval the IoU may be anything, 0..1. Where an object was ``named``, by an expression, and its identity
+    was not checked, the mask may also be on another one. A mask that was not judged may deserve anything.
+    """
+    if verdict.defect == "empty":
+        return {decide(verdict, policy).action or "unjudged"}
+    if verdict.defect is None and verdict.target_exists != "no":
+        return set(DECISIONS)
+    low, high = (
+        (0.0 if verdict.iou_low is None else verdict.iou_low),
+        (1.0 if verdict.iou_high is None else verdict.iou_high),
+    )
+    bounds = {bound.iou + step for group in GROUPS for bound in getattr(policy, group) for step in (-_NEXT, 0, _NEXT)}
+    found: set[Decision] = {"reject"} if named and not verdict.evidence.identity else set()
+    for iou in (low, high, *(bound for bound in bounds | {_GOOD - _NEXT, _GOOD} if low < bound < high)):
+        action, _ = action_of(
+            policy,
+            defect=verdict.defect,
+            iou=iou,
+            target_exists=verdict.target_exists,
+            identity=verdict.evidence.identity,
+            prob_iou_80=None if verdict.prob_iou_80 is None else float(iou >= _GOOD),
+        )
+        found.add(action)
+    return found
 
 
 def _good(policy: Policy, group: Group, probability: float | None) -> bool | None:
