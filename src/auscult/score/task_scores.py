@@ -28,6 +28,7 @@ _RULES: Final[Mapping[TaskMetric | str, frozenset[str]]] = {
     "video iou": frozenset({"null_list"}),
     "retrieval": frozenset({"sorted"}),
     "fense": frozenset({"mean", "flag"}),
+    "sbert": frozenset({"mean"}),
     "match": frozenset(),
     "reply": frozenset({"first", "short"}),
 }
@@ -35,7 +36,6 @@ _RULES: Final[Mapping[TaskMetric | str, frozenset[str]]] = {
 _ORDERS: Final = ("xyxy", "yxyx", "xywh")
 _UNITS: Final = ("share", "thousandths", "pixels")
 NO_SENTENCES: Final = "captions are scored with --sentence-model DIR and --fluency-model DIR, folders of weights"
-METEOR: Final = "meteor"
 _KINDS: Final[Mapping[AnswerForm, Any]] = {
     "counts": dict[str, int],
     "boxes": tuple[tuple[str, FourNumbers], ...],

@@ -129,14 +129,14 @@ def _conditions(options: AviOptions) -> list[Condition]:
 
 
 def _check_folders(options: AviOptions) -> None:
-    """Refuse one of the two networks of captions without the other, and one that is not there."""
+    """Refuse a network of captions that is not there, and the fluency model alone."""
     folders = {"--sentence-model": options.sentence_model, "--fluency-model": options.fluency_model}
     given = {name: folder for name, folder in folders.items() if folder is not None}
     for name, folder in given.items():
         if not folder.is_dir():
             raise UsageError(f"{name}: there is no such folder", path=folder, expected="a folder of weights")
-    if len(given) == 1:
-        raise UsageError(f"{next(iter(given))} alone scores no caption", expected=" and ".join(folders))
+    if list(given) == ["--fluency-model"]:
+        raise UsageError("--fluency-model alone scores no caption", expected=" and ".join(folders))
 
 
 def _limits(options: AviOptions) -> job.PredictOptions:

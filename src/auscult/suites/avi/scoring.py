@@ -6,7 +6,7 @@ found on. The scores of tasks, which are no means over samples, are made of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from auscult.score.answers import AnswerScore
 from auscult.score.replies import Read, read_reply
 from auscult.score.task_scores import NO_SENTENCES, task_score, truth_of, variant_of
 from auscult.score.tasks import TaskMetric
-from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense
+from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, sbert
 from auscult.score.text.words import meteor
 from auscult.suites.avi.cases import AviCase, Prepared, truth_text
 from auscult.suites.core.runner import ToScore
@@ -105,19 +105,23 @@ class Scorer:
         return score([answer], [truth], unparsed="wrong")
 
     def _caption(self, answer: Any, case: AviCase, truth: Sequence[str]) -> AnswerScore | Undefined:
-        """FENSE; on own data METEOR where its networks are not given, so that no task is without a score."""
-        networks = self._networks()
-        if networks is not None:
-            sentences, fluency = networks
-            variant = variant_of("fense", self._how.variant)
-            return fense([answer], [truth], sentences=sentences, fluency=fluency, unparsed="wrong", variant=variant)
-        return Undefined(NO_SENTENCES) if case.released else meteor([answer], [truth], unparsed="wrong")
+        """FENSE; on own data, without a fluency model the vectors alone, and METEOR without any network."""
+        sentences, fluency = self._networks()
+        score: Callable[..., AnswerScore | Undefined] = meteor
+        if sentences is not None and fluency is not None:
+            how = variant_of("fense", self._how.variant)
+            score = partial(fense, sentences=sentences, fluency=fluency, variant=how)
+        elif case.released:
+            return Undefined(NO_SENTENCES)
+        elif sentences is not None:
+            score = partial(sbert, sentences=sentences, variant=variant_of("sbert", self._how.variant))
+        return score([answer], [truth], unparsed="wrong")
 
 
-def _networks(how: ScoreHow) -> tuple[SentenceEncoder, FluencyModel] | None:
-    """The sentence encoder and the fluency model; None where one is not given."""
-    if how.sentence_model is None or how.fluency_model is None:
-        return None
+def _networks(how: ScoreHow) -> tuple[SentenceEncoder | None, FluencyModel | None]:
+    """The sentence encoder and the fluency model; None for one that is not given."""
+    if how.sentence_model is None:
+        return None, None
     from auscult.nets.hf_sentences import load_fluency, load_sentences  # torch, where it is asked for
 
-    return load_sentences(how.sentence_model), load_fluency(how.fluency_model)
+    return load_sentences(how.sentence_model), None if how.fluency_model is None else load_fluency(how.fluency_model)

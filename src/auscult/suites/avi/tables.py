@@ -8,7 +8,6 @@ from typing import Final
 from auscult.cases.ids import counted
 from auscult.report.tables import Table
 from auscult.score.answers import AnswerScore
-from auscult.score.task_scores import METEOR
 from auscult.score.tasks import STAGES, TASKS, of_stage
 from auscult.suites.avi.charts import ladder_chart, rank_map
 from auscult.suites.avi.results import AviBenchTask, AviNumber, AviResults, clean_models, tasks_there
@@ -80,12 +79,16 @@ def origin_note(view: GridColumns) -> str:
     return OWN if own else RELEASED
 
 
+_NOT_FENSE: Final = {"meteor": "METEOR", "sbert": "the cosine of sentence vectors"}
+
+
 def caption_note(view: GridColumns) -> str:
     """What AVC is scored by, where that is not FENSE; empty where it is."""
     found = {str(one["metric"]) for rows in view.grid.answers.values() for one in rows.values() if "metric" in one}
-    if METEOR not in found:
+    used = " and ".join(name for metric, name in _NOT_FENSE.items() if metric in found)
+    if not used:
         return ""
-    return " AVC is METEOR: FENSE needs --sentence-model and --fluency-model; level 3 takes FENSE's chance from it."
+    return f" AVC is {used}: FENSE needs --sentence-model and --fluency-model; level 3 takes FENSE's chance from it."
 
 
 def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
