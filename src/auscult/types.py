@@ -31,6 +31,7 @@ Action: TypeAlias = Literal["accept", "minor_revision", "major_revision", "rejec
 Decision: TypeAlias = Literal["accept", "minor_revision", "major_revision", "reject", "unjudged"]
 Difficulty: TypeAlias = Literal["hard", "medium", "easy"]
 Existence: TypeAlias = Literal["yes", "no", "unchecked"]
+JointFault: TypeAlias = Literal["none", "mask", "stem", "both"]
 
 OutputT = TypeVar("OutputT")
 TruthT = TypeVar("TruthT")
@@ -39,6 +40,8 @@ DEFECTS: tuple[Defect, ...] = ("perfect", "cutout", "dilate", "erode", "merge", 
 ACTIONS: tuple[Action, ...] = ("accept", "minor_revision", "major_revision", "reject")
 DECISIONS: tuple[Decision, ...] = (*ACTIONS, "unjudged")
 """What is done about a verdict: the actions, and none where there was no basis to judge."""
+JOINT_FAULTS: tuple[JointFault, ...] = ("none", "mask", "stem", "both")
+"""Which of a mask and a separated sound is not the object's that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ class Truth:
         defect: What was done to the candidate.
         difficulty: How visible that is.
         action: What should be done about it.
+        joint: Of an item with a separated sound too, which of the two is wrong.
     """
 
     mask: MaskRef | None = None
@@ -100,6 +104,7 @@ class Truth:
     defect: Defect | None = None
     difficulty: Difficulty | None = None
     action: Action | None = None
+    joint: JointFault | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +119,8 @@ class Item:
         clip: The clip the frame belongs to, or None.
         time_s: The frame's time in that clip.
         audio: The clip's sound file, or None.
+        mixture: The sound file that ``separated`` was separated from, or None.
+        separated: A sound separated from it, for the same expression as the mask, or None.
         truth: What is known to be right, or None.
         others: Masks of other objects that the data set itself draws on this frame.
         model_score: The score that the model gave its own mask, on any scale, higher is better; None where it is not
@@ -131,6 +138,8 @@ class Item:
     clip: str | None = None
     time_s: float | None = None
     audio: Path | None = None
+    mixture: Path | None = None
+    separated: Path | None = None
     truth: Truth | None = None
     others: tuple[MaskRef, ...] = ()
     model_score: float | None = None
@@ -288,6 +297,29 @@ class ErrorMap:
     levels: bytes = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """What is said of a mask and a separated sound together: is the object asked for seen in one, heard in the other?
+
+    Attributes:
+        wrong: Which of the two is not that object's; ``unchecked`` where there is no basis to tell.
+        probs: The four faults' probabilities, summing to 1; empty where unchecked.
+        same: Probability that mask and sound are of one object, asked for or not; None where it cannot be told.
+        words_seen: Whether words were compared with what is seen.
+        words_heard: Whether words were compared with what is heard.
+        place: Whether the side that the sound comes from was compared with the mask's place.
+        note: One plain sentence.
+    """
+
+    wrong: JointFault | Literal["unchecked"]
+    probs: Mapping[JointFault, float] = field(default_factory=dict)
+    same: float | None = None
+    words_seen: bool = False
+    words_heard: bool = False
+    place: bool = False
+    note: str = ""
+
+
 _LONGEST_SHOWN = 60
 
 
@@ -317,6 +349,7 @@ class Verdict:
         seconds: Wall time the judge took.
         prob_iou_80: Probability that the IoU with the unseen truth is .8 or more, 0..1; None where a judge gives none.
         prob_iou_50: The same for .5.
+        joint: What is said of the mask together with a separated sound; None for an item without one.
         picture: The mask drawn on its frame, a small JPEG, for a notebook; None from judges and in records.
     """
 
@@ -341,6 +374,7 @@ class Verdict:
     prob_iou_80: float | None = None
     prob_iou_50: float | None = None
     judged_by: str | None = None
+    joint: Joint | None = None
     picture: bytes | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -386,6 +420,7 @@ class Verdict:
         """
         left = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in {"error_map", "picture"}}
         found = left | {"evidence": asdict(self.evidence), "defect_probs": dict(self.defect_probs)}
+        found["joint"] = None if self.joint is None else asdict(self.joint)
         return {key: _plain(value) for key, value in found.items()}
 
 

@@ -591,8 +591,10 @@ def mask_digest(ref: MaskRef, *, of_file: _OfFile = digest_file) -> list[object]
 
 
 def input_digest(item: Item, frame_digest: str, *, sound: bool = False, of_file: _OfFile = digest_file) -> str:
-    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression."""
+    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression, its stem."""
     seen = [frame_digest, *mask_digest(item.mask, of_file=of_file), item.query.text]
+    if item.mixture is not None and item.separated is not None:
+        seen += [of_file(item.mixture), of_file(item.separated), item.time_s]
     if not sound or item.audio is None:
         return digest_json(seen)
     try:
@@ -609,7 +611,8 @@ def input_stamp(item: Item, stamp: _OfFile = stamp_file) -> str:
 
 def settled_stamp(item: Item) -> str | None:
     """``input_stamp`` before an item is read; None where a file could be written again under the same stamp."""
-    stamp, files = input_stamp(item), (item.frame, item.mask.path, item.audio)  # in this order
+    stamp = input_stamp(item)  # before the files
+    files = (item.frame, item.mask.path, item.audio, item.mixture, item.separated)
     return stamp if all(is_settled(path) for path in files if path is not None) else None
 
 

@@ -1,8 +1,8 @@
 """JSON lines: one item a line, in ``items.jsonl`` or any file that ends in ``.jsonl``.
 
-A line names ``id``, ``frame`` and ``mask``, and may name ``text``, ``clip``, ``time_s``, ``audio`` and ``truth``; other
-keys are kept. Paths are relative to the file, or absolute, and stay inside its folder unless ``root`` names another. A
-line that cannot be used costs itself: its error names file and line.
+A line names ``id``, ``frame`` and ``mask``, and may name ``text``, ``clip``, ``time_s``, ``audio``, ``mixture`` with
+``separated``, and ``truth``; other keys are kept. Paths are relative to the file, or absolute, and stay inside its
+folder unless ``root`` names another. A line that cannot be used costs itself: its error names file and line.
 """
 
 from __future__ import annotations
@@ -20,13 +20,26 @@ from auscult.cases.problems import Problems
 from auscult.cases.walk import base_folder, suffix, within
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.media.paths import open_regular
-from auscult.types import ACTIONS, DEFECTS, Action, Defect, Difficulty, Item, MaskRef, Metadata, Query, Truth
+from auscult.types import (
+    ACTIONS,
+    DEFECTS,
+    JOINT_FAULTS,
+    Action,
+    Defect,
+    Difficulty,
+    Item,
+    JointFault,
+    MaskRef,
+    Metadata,
+    Query,
+    Truth,
+)
 
 MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {path, index}"
 
-_KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "audio", "truth"})
+_KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "audio", "mixture", "separated", "truth"})
 _DIFFICULTIES: tuple[Difficulty, ...] = ("hard", "medium", "easy")
-_NOT_POSITION = frozenset({"mask", "text", "audio", "truth"})
+_NOT_POSITION = frozenset({"mask", "text", "audio", "mixture", "separated", "truth"})
 """Keys that do not locate an item in a video."""
 _NO_MASK: Mapping[str, Any] = {"size": [0, 0], "counts": ""}
 _MAX_INDEX, _MAX_COLOUR = 65_535, 256**3 - 1
@@ -64,7 +77,15 @@ def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
     frame = home.path(fields.required(row, "frame"))
     known = fields.text(row, "clip") or fields.text(row, "video")
     words = fields.text(row, "text")
-    sound = fields.text(row, "audio")
+    named = (fields.text(row, key) for key in ("audio", "mixture", "separated"))
+    sound, mixture, separated = (None if file is None else home.path(file) for file in named)
+    if (mixture is None) != (separated is None):
+        there, lacks = ("mixture", "separated") if separated is None else ("separated", "mixture")
+        raise InputError(
+            f"there is {there!r} and no {lacks!r}",
+            expected="both: a separated sound is judged against what it was separated from",
+            hint=f"add {lacks!r} to the line, or take {there!r} out",
+        )
     return Item(
         id=name,
         frame=frame,
@@ -72,7 +93,9 @@ def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
         query=Query(words if words and words.strip() else None),
         clip=known or _parent(frame, home),
         time_s=fields.number(row, "time_s"),
-        audio=None if sound is None else home.path(sound),
+        audio=sound,
+        mixture=mixture,
+        separated=separated,
         truth=_truth(row, home),
         extra={key: value for key, value in row.items() if key not in _KNOWN},
         source=home.file,
@@ -126,6 +149,7 @@ def _truth(row: Mapping[str, Any], home: Home) -> Truth | None:
             defect=cast("Defect | None", fields.one_of(value, "defect", (*DEFECTS, "empty"))),
             difficulty=cast("Difficulty | None", fields.one_of(value, "difficulty", _DIFFICULTIES)),
             action=cast("Action | None", fields.one_of(value, "action", ACTIONS)),
+            joint=cast("JointFault | None", fields.one_of(value, "joint", JOINT_FAULTS)),
         )
     except InputError as error:
         raise InputError(
@@ -148,7 +172,7 @@ class ItemsDataset:
         goal="lists anything, with what is known about it; what `auscult stress` and `auscult make` write",
         modality="mask",
         source="auscult's own layout",
-        truth="the key truth: mask, iou, defect, difficulty, action",
+        truth="the key truth: mask, iou, defect, difficulty, action, joint",
     )
 
     def recognises(self, source: Path, options: ListOptions) -> bool:
