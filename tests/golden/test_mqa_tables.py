@@ -1,17 +1,15 @@
 """The MQA paper's tables: cells from the counts behind them, averages from the cells that are printed."""
 
-import csv
-from pathlib import Path
-
 import pytest
 
 from auscult.outcome import Scored, Signature
 from auscult.suites.mqa.evaluate import TABLE_2, plain_mean
 from auscult.suites.mqa.evaluate import mean_by_group as group_means
+from auscult.suites.mqa.printed import printed_rows
 from auscult.suites.mqa.rows import Candidate, JudgeAnswer
 from auscult.suites.mqa.tables import results_of
 
-PAPER = Path(__file__).with_name("mqa_paper_tables.csv")
+TABLES = ("2", "3", "4", "5", "6", "9", "10")
 # part, defect, difficulty, right types, right actions, masks: Table 2, MQ-Auditor
 COUNTS = [
     ("test_s", "perfect", None, 241, 241, 437),
@@ -40,8 +38,7 @@ ONE_OFF = {
 
 
 def _rows():
-    with PAPER.open(encoding="utf-8") as file:
-        return [(row, [float(cell) for cell in row["cells"].split()]) for row in csv.DictReader(file)]
+    return [(row, [float(cell) for cell in row.cells]) for table in TABLES for row in printed_rows(table)]
 
 
 def _scored(cells):
@@ -88,34 +85,34 @@ def test_the_papers_cells_come_out_of_the_whole_table_code():
 def test_all_rows_of_the_paper_were_transcribed():
     counts = {}
     for row, cells in _rows():
-        counts[row["table"]] = counts.get(row["table"], 0) + 1
-        assert len(cells) == (12 if row["part"] == "both" else 9)
+        counts[row.table] = counts.get(row.table, 0) + 1
+        assert len(cells) == (12 if row.part == "both" else 9)
     assert counts == {"2": 30, "3": 6, "4": 9, "5": 6, "6": 9, "9": 12, "10": 9}
 
 
 @pytest.mark.parametrize(
-    ("row", "cells"), _rows(), ids=lambda value: value["method"] if isinstance(value, dict) else ""
+    ("row", "cells"), _rows(), ids=lambda value: getattr(value, "method", "")
 )
 def test_avg_is_the_plain_mean_of_the_printed_cells(row, cells):
     mean = plain_mean(_scored(cells)).value
-    unit = 10.0 ** -len(row["average"].split(".")[1])
-    off = abs(mean - float(row["average"]))
+    unit = 10.0 ** -len(row.average.split(".")[1])
+    off = abs(mean - float(row.average))
     assert off <= unit
-    known = (row["table"], row["part"], row["metric"], row["method"]) in ONE_OFF
+    known = (row.table, row.part, row.metric, row.method) in ONE_OFF
     assert (off > unit / 2 + 1e-9) == known
 
 
 @pytest.mark.parametrize("metric", ["rmse", "f2_m", "f2_a"])
 def test_the_ablation_row_of_the_full_model_follows_from_table_2(metric):
     own = {
-        row["part"]: _scored(cells)
+        row.part: _scored(cells)
         for row, cells in _rows()
-        if (row["table"], row["method"], row["metric"]) == ("2", "MQ-Auditor", metric)
+        if (row.table, row.method, row.metric) == ("2", "MQ-Auditor", metric)
     }
     printed, average = next(
-        (cells, float(row["average"]))
+        (cells, float(row.average))
         for row, cells in _rows()
-        if (row["table"], row["method"], row["metric"]) == ("4", "Both", metric)
+        if (row.table, row.method, row.metric) == ("4", "Both", metric)
     )
     unit = 0.001 if metric == "rmse" else 0.01
     groups = [*group_means(own["seen"]), *group_means(own["unseen"])]

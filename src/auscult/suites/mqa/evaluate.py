@@ -168,6 +168,9 @@ def judge_columns(pairs: Sequence[AnsweredCandidate]) -> tuple[JudgeColumns, Tru
 METRICS: Final = ("rmse", "f2_m", "f2_a")
 """The three metrics of the paper's tables, per column."""
 
+OWN_ACTION: Final = "f2_own_a"
+"""F2-A of the judge's own action, where it names any; ``f2_a`` is that of the policy's."""
+
 OVERALL: Final = ("rmse", "f2_confusion_m", "f2_confusion_a", "coverage")
 """What is measured over all masks of a block at once."""
 
@@ -212,7 +215,7 @@ def measured_by(
 
 _COMPARED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("rmse", "coverage", "rmse_by_size", "spearman", "excess_change", "step_error"), "iou"),
-    **dict.fromkeys(("f2_a", "f2_confusion_a"), "action"),
+    **dict.fromkeys(("f2_a", OWN_ACTION, "f2_confusion_a"), "action"),
 }
 
 
@@ -374,17 +377,33 @@ class JudgedBlock:
 def block_cells(judged: JudgedBlock, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
     """All cells of one judge in one block: nine columns and their mean per metric, and what is over all masks."""
     measure = partial(measured_by, protocol=judged.block.protocol, unparsed=unparsed)
-    cells: list[TableNumber] = []
-    for metric in METRICS:
-        row = []
-        for column in COLUMNS[judged.block.protocol]:
-            members = column.of(judged.block)
-            measured = measure(metric, judged.pairs(metric, members))
-            if not members:
-                measured = replace(measured, outcome=Undefined(NO_ITEMS))
-            row.append(judged.cell(metric, measured, column=column.key, members=members))
-        cells += [*row, _average(row)]
+    cells = [cell for metric in METRICS for cell in column_cells(judged, metric, unparsed=unparsed)]
+    if any(answer.own_action for answer in judged.answers.values()):
+        cells += own_action_cells(judged, unparsed=unparsed)
     return cells + [judged.cell(metric, measure(metric, judged.pairs(metric))) for metric in OVERALL]
+
+
+def column_cells(judged: JudgedBlock, metric: str, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
+    """One metric of one judge: nine columns and their mean."""
+    row = []
+    for column in COLUMNS[judged.block.protocol]:
+        members = column.of(judged.block)
+        pairs = judged.pairs(metric, members)
+        measured = measured_by(metric, pairs, protocol=judged.block.protocol, unparsed=unparsed)
+        if not members:
+            measured = replace(measured, outcome=Undefined(NO_ITEMS))
+        row.append(judged.cell(metric, measured, column=column.key, members=members))
+    return [*row, _average(row)]
+
+
+def own_action_cells(judged: JudgedBlock, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
+    """F2-A of the actions that a judge names itself, which the policy does not look at."""
+    answers = {
+        name: replace(answer, action="unjudged" if answer.action == "unjudged" else answer.own_action)
+        for name, answer in judged.answers.items()
+    }
+    cells = column_cells(replace(judged, answers=answers), "f2_a", unparsed=unparsed)
+    return [replace(cell, metric=OWN_ACTION) for cell in cells]
 
 
 def ablation_cells(*parts: Sequence[TableNumber]) -> list[TableNumber]:

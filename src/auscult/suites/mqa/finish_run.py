@@ -98,7 +98,7 @@ def read_basis(folder: Path) -> Basis:
 
 
 _ERRORS = "errors.jsonl and input/errors.jsonl"
-_SHOWN = ("overall", "rmse", "f2_m", "f2_a")
+_SHOWN = ("overall", "rmse", "f2_m", "f2_a", "f2_own_a")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ def outcome_of(
         basis=basis,
         by_action=counted_by([verdict.action or "" for verdict in verdicts], DECISIONS),
         by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
-        results=results_of(candidates, rows, remark=f" The {basis.constant.words}."),
+        results=results_of(candidates, rows, remark=f" The {basis.constant.words}.", policy=policy.name),
         error_maps={
             name: {verdict.id: verdict.error_map for verdict in mine if verdict.error_map is not None}
             for name, mine in by_judge.items()

@@ -89,6 +89,9 @@ class JudgeAnswer:
     high: float | None = None  # upper end
     defect: str | None = None  # one of the six; None also for ``empty``, which no mask in the scores is
     action: str | None = None  # the policy's decision
+    own_action: str | None = None  # the judge's own, where it names one
+    target: str = ""  # what was meant, by the judge; empty where it does not say
+    words: str = ""  # its reasons
 
 
 Answers: TypeAlias = Mapping[str, JudgeAnswer]
@@ -150,6 +153,9 @@ def answers_of(verdicts: Iterable[Verdict]) -> dict[str, JudgeAnswer]:
             high=verdict.iou_high,
             defect=verdict.defect if verdict.defect in DEFECTS else None,
             action=verdict.action,
+            own_action=verdict.own_action,
+            target=verdict.target or "",
+            words=verdict.rationale,
         )
         for verdict in verdicts
     }

@@ -14,12 +14,14 @@ from auscult.outcome import Scored, Signature
 from auscult.report.facts import ends_text
 from auscult.report.tables import Table
 from auscult.suites.core.numbers import metric_json
+from auscult.suites.mqa.baselines import BASELINES
 from auscult.suites.mqa.evaluate import (
     ALL,
     COLUMNS,
     GROUPS,
     METRICS,
     NO_ITEMS,
+    OWN_ACTION,
     SIZES,
     Bin,
     Block,
@@ -36,6 +38,7 @@ from auscult.suites.mqa.evaluate import (
     size_cells,
     size_name,
 )
+from auscult.suites.mqa.printed import printed_ablations, printed_table
 from auscult.suites.mqa.rows import MAKING, Answers, Candidate
 
 CellRows: TypeAlias = Mapping[str, Sequence[TableNumber]]
@@ -45,9 +48,10 @@ DASH = "–"
 TITLES: Mapping[str, str] = {
     "rmse": "RMSE of the estimated IoU",
     "f2_m": "F2-M, type",
-    "f2_a": "F2-A, action",
+    "f2_a": "F2-A, action by the policy",
+    OWN_ACTION: "F2-A, the judge's own action",
 }
-_BETTER = {"rmse": "lower is better", "f2_m": "percent, higher is better", "f2_a": "percent, higher is better"}
+_BETTER = {metric: "lower is better" if metric == "rmse" else "percent, higher is better" for metric in TITLES}
 _FORM = {"image": "form of Table 2", "video": "form of Table 3"}
 
 
@@ -296,8 +300,13 @@ class MqaResults:
         return {name: table for part in parts for name, table in part.items()}
 
 
-def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers], *, remark: str = "") -> MqaResults:
-    """All results from the candidates, training part included, and the answers in the order of the tables."""
+def results_of(
+    candidates: Sequence[Candidate], judges: Mapping[str, Answers], *, remark: str = "", policy: str = ""
+) -> MqaResults:
+    """All results from the candidates, training part included, and the answers in the order of the tables.
+
+    ``remark`` ends the note of the tables over all masks; ``policy`` names what decided the actions.
+    """
     blocks = tuple(_block(block, judges, remark) for block in blocks_of(candidates))
     cells = [cell for block in blocks for row in block.cells.values() for cell in row]
     tables: dict[str, Table] = {}
@@ -307,8 +316,11 @@ def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers], *
         rows = {judge: ablation_cells(*(part[judge][:-1] for part in columns)) for judge in judges}
         tables[f"image_ablation_{metric}"] = ablation_table(metric, [block.block for block in images], rows)
         cells += [cell for row in rows.values() for cell in row]
+    if images:
+        tables["image_ablation_printed"] = printed_ablations()
     making = _making(candidates)
-    return MqaResults(blocks=blocks, ablation=tables, cells=tuple(_signed(cell, making) for cell in cells))
+    signed = (_signed(cell, (*_decided_by(cell, policy), *making)) for cell in cells)
+    return MqaResults(blocks=blocks, ablation=tables, cells=tuple(signed))
 
 
 def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
@@ -320,11 +332,19 @@ def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
     return tuple((name, ",".join(sorted(found[name]))) for name in ("generator", *MAKING) if found.get(name))
 
 
-def _signed(cell: TableNumber, making: tuple[tuple[str, str], ...]) -> TableNumber:
-    """The cell with how its masks were made in its signature."""
-    if not making or not isinstance(cell.outcome, Scored):
+def _decided_by(cell: TableNumber, policy: str) -> tuple[tuple[str, str], ...]:
+    """Who decided the actions that a cell is about: the judge itself or, where it is known, the policy."""
+    if cell.metric == OWN_ACTION:
+        return (("action_by", "the judge"),)
+    decided = cell.metric.startswith(("f2_a", "f2_confusion_a")) and cell.judge not in BASELINES
+    return (("action_by", f"policy {policy}"),) if decided and policy else ()
+
+
+def _signed(cell: TableNumber, more: tuple[tuple[str, str], ...]) -> TableNumber:
+    """The cell with more in its signature: who decided, and how its masks were made."""
+    if not more or not isinstance(cell.outcome, Scored):
         return cell
-    signature = Signature((*cell.outcome.signature.fields, *making))
+    signature = Signature((*cell.outcome.signature.fields, *more))
     return replace(cell, outcome=replace(cell.outcome, signature=signature))
 
 
@@ -338,8 +358,9 @@ def summary_metrics(cells: Sequence[TableNumber]) -> dict[str, dict[str, Any]]:
 
 
 def _rows(cells: CellRows, metric: str) -> dict[str, list[TableNumber]]:
-    """One metric of each judge: a cell per column of the paper, then their average."""
-    return {judge: [one for one in row if one.metric == metric and one.column != ALL] for judge, row in cells.items()}
+    """One metric of each judge that has it: a cell per column of the paper, then their average."""
+    found = {judge: [one for one in row if one.metric == metric and one.column != ALL] for judge, row in cells.items()}
+    return {judge: row for judge, row in found.items() if row}
 
 
 def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockResults:
@@ -349,7 +370,8 @@ def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockRes
     curves = {judged.judge: reliability(judged.pairs("rmse")) for judged in each}
     tables = {
         "overall": overall_table(block, {judge: headline(row) for judge, row in cells.items()}, remark),
-        **{metric: paper_table(block, metric, _rows(cells, metric)) for metric in METRICS},
+        **{metric: paper_table(block, metric, rows) for metric in TITLES if (rows := _rows(cells, metric))},
+        "printed": printed_table(block),
         "answers": answers_table(block, each),
         **_skipped(block, each),
         "size": size_table(block, sizes),
