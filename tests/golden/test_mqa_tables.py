@@ -90,9 +90,7 @@ def test_all_rows_of_the_paper_were_transcribed():
     assert counts == {"2": 30, "3": 6, "4": 9, "5": 6, "6": 9, "9": 12, "10": 9}
 
 
-@pytest.mark.parametrize(
-    ("row", "cells"), _rows(), ids=lambda value: getattr(value, "method", "")
-)
+@pytest.mark.parametrize(("row", "cells"), _rows(), ids=lambda value: getattr(value, "method", ""))
 def test_avg_is_the_plain_mean_of_the_printed_cells(row, cells):
     mean = plain_mean(_scored(cells)).value
     unit = 10.0 ** -len(row.average.split(".")[1])

@@ -15,13 +15,14 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from auscult.errors import AuscultError, ErrorRecord, UsageError
-from auscult.jobs.predict import READ, STAGE, PredictOptions, QueuedRequest, Reader, Stopped, named_row, peak_mb
+from auscult.jobs.predict import READ, STAGE, PredictOptions, QueuedRequest, Reader, Stopped, named_row
 from auscult.jobs.runner import Progress, Workers
 from auscult.models.adapters.omni import Answering
 from auscult.models.omni import OmniPredictor, Unreachable
 from auscult.models.omni_spec import OmniSpec
 from auscult.outcome import Failed
 from auscult.work.pool import Task, run_tasks
+from auscult.work.process import peak_mb
 from auscult.work.threads import run_threads
 
 _Outcome: TypeAlias = dict[str, Any] | Failed

@@ -36,6 +36,7 @@ from auscult.record.digest import digest_bytes, digest_file, digest_json
 from auscult.record.schema import verdict_to_json
 from auscult.report.overlay import shares, shrunk, small_overlay
 from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Verdict
+from auscult.work.process import peak_gpu_mb, peak_mb
 
 VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl"
 
@@ -215,6 +216,7 @@ class Auditor:
             **_origin(item, loaded, self.root),
             **_amounts(verdict, loaded.mask),
             **_shift(verdict, self.judge),
+            **({"peak_mb": peak_mb(), "peak_gpu_mb": peak_gpu_mb()} if self.alone else {}),
             input=digest,
         )
         quality = 72 if verdict.error_map is None else 64  # stripes and dots take more bytes, and need less quality

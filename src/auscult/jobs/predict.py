@@ -6,7 +6,6 @@ the content of the case, its condition, the model and its revision.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from auscult.models.base import ClassMaps, Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.types import Frames, Mask
+from auscult.work.process import peak_mb
 
 _MOST_BYTES = 4 << 30
 
@@ -156,15 +156,6 @@ class _Clock:
             raise
         self.preparing_s += time.perf_counter() - begun
         return made
-
-
-def peak_mb() -> int | None:
-    """Peak memory of this process with the model, in MB; None where the system does not report it."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 FILE: Final = "predictions.jsonl"

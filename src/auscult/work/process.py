@@ -144,6 +144,23 @@ _PREFIX = "auscult-worker-"
 _NAME = re.compile(_PREFIX + r"([1-9][0-9]{0,9})-.+")
 
 
+def peak_mb() -> int | None:
+    """Peak memory of this process with the model, in MB; None where the system does not report it."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def peak_gpu_mb() -> int | None:
+    """Peak memory of the GPU that this process held by torch, in MB; None where it used none."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return None
+    return int(torch.cuda.max_memory_allocated()) >> 20
+
+
 @contextlib.contextmanager
 def own_folder() -> Iterator[str]:
     """A new folder for a worker's temporary files, which is removed with all in it.
