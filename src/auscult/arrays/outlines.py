@@ -7,12 +7,14 @@ the mask again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.arrays.boxes import box_of, window
 from auscult.arrays.regions import components
 from auscult.types import Doubles, Mask
 
@@ -29,15 +31,19 @@ def outlines(mask: Mask) -> list[Doubles]:
     A polygon is float64 (K, 2) of x, y in pixels, not closed. Parts touch by edges (4-connectivity). An empty mask has
     none. Of a mask of more than 500 parts and holes the smallest are left out.
     """
+    box = box_of(mask)
+    if box is None:
+        return []
+    mask, corner = mask[window(box)], np.array(box[:2], np.float64)
     loops = sorted(_loops(mask), key=lambda one: -abs(_area(one)))[:_MOST_LOOPS]
     outer, inner = [one for one in loops if _area(one) > 0], [one for one in loops if _area(one) < 0]
     if not inner:
-        return [_within(one) for one in outer]
+        return [corner + _within(one) for one in outer]
     parts = components(mask, connectivity=4)[0]
     holes: dict[int, list[Doubles]] = {}
     for one in inner:
         holes.setdefault(_part(one, parts), []).append(_within(one))
-    return [joined([_within(one), *holes.get(_part(one, parts), [])]) for one in outer]
+    return [corner + joined([_within(one), *holes.get(_part(one, parts), [])]) for one in outer]
 
 
 def joined(polygons: list[Doubles]) -> Doubles:
@@ -57,48 +63,57 @@ def joined(polygons: list[Doubles]) -> Doubles:
 
 def _loops(mask: Mask) -> list[_Loop]:
     """Closed walks along pixel edges with the mask on the right hand, as corners where they turn."""
-    padded = np.pad(mask, 1)
-    ways: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for edges, step in _edges(padded):
-        for x, y in edges.tolist():
-            ways.setdefault((x, y), []).append(step)
+    ways: dict[tuple[int, int], list[tuple[int, tuple[int, int]]]] = {}
+    for turn, (begins, ends) in enumerate(_edges(mask)):
+        for begin, end in zip(map(tuple, begins.tolist()), map(tuple, ends.tolist()), strict=True):
+            ways.setdefault(begin, []).append((turn, end))
     found = []
     while ways:
-        start = next(iter(ways))
-        place, step, walk = start, ways[start][0], [start]
-        while True:
-            steps = ways[place]
-            # Where two pixels touch by a corner only, turning right keeps to the same one.
-            right = (-step[1], step[0])
-            step = right if len(steps) > 1 and right in steps else steps[0]
-            steps.remove(step)
-            if not steps:
-                del ways[place]
-            place = (place[0] + step[0], place[1] + step[1])
-            if place == start:
-                break
+        start = place = next(iter(ways))
+        turn, walk = ways[start][0][0], list[tuple[int, int]]()
+        while not walk or place != start:
             walk.append(place)
-        found.append(_turns(np.array(walk, dtype=np.int64)))
+            edges = ways[place]
+            # Where two pixels touch by a corner only, turning right keeps to the same one.
+            edge = next((edge for edge in edges if len(edges) > 1 and edge[0] == (turn + 1) % 4), edges[0])
+            edges.remove(edge)
+            if not edges:
+                del ways[place]
+            turn, place = edge
+        found.append(np.array(walk, dtype=np.int64))
     return found
 
 
-def _edges(padded: Mask) -> list[tuple[NDArray[np.intp], tuple[int, int]]]:
-    """Where edges begin, as (x, y) without the padding, and the step they take, for each of the four directions."""
+def _edges(mask: Mask) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Where straight edges begin and end, as (x, y), by direction: to the right, down, to the left, up.
+
+    No edge goes through a corner at which two pixels touch.
+    """
+    padded = np.pad(mask, 1)
     above, below = padded[:-1, 1:-1], padded[1:, 1:-1]
     left, right = padded[1:-1, :-1], padded[1:-1, 1:]
-    return [
-        (np.argwhere(~above & below)[:, ::-1], (1, 0)),  # along the top of a pixel, to the right
-        (np.argwhere(left & ~right)[:, ::-1], (0, 1)),  # down its right side
-        (np.argwhere(above & ~below)[:, ::-1] + (1, 0), (-1, 0)),
-        (np.argwhere(~left & right)[:, ::-1] + (0, 1), (0, -1)),
-    ]
+    yield _runs(~above & below)  # along the top of a pixel
+    yield _turned(_runs((left & ~right).T))  # down its right side
+    yield _runs(above & ~below)[::-1]
+    yield _turned(_runs((~left & right).T)[::-1])
 
 
-def _turns(walk: _Loop) -> _Loop:
-    """The points of a closed walk at which it turns."""
-    coming, going = walk - np.roll(walk, 1, axis=0), np.roll(walk, -1, axis=0) - walk
-    found: _Loop = walk[(coming != going).any(axis=1)]
-    return found
+def _runs(edges: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First and last corner, (x, y), of the runs of edges along each row."""
+    padded = np.pad(edges, ((0, 0), (1, 1)))
+    before, after = padded[:, :-1], padded[:, 1:]
+    return _places(after & ~before), _places(before & ~after)
+
+
+def _places(marked: Mask) -> NDArray[np.intp]:
+    """Where a picture is true, as (x, y), row by row; a third of the time of ``argwhere``."""
+    rows, columns = np.divmod(np.flatnonzero(marked), marked.shape[1])
+    return np.stack((columns, rows), axis=1)
+
+
+def _turned(ends: tuple[NDArray[np.intp], ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Corners of a picture from those of its transpose."""
+    return ends[0][:, ::-1], ends[1][:, ::-1]
 
 
 def _within(loop: _Loop) -> Doubles:
