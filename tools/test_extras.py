@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
 import venv
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "pycocotools")
@@ -44,11 +48,48 @@ def _environment(extra: str) -> Path:
     wanted = (ROOT / "pyproject.toml").read_text() + (ROOT / "constraints.txt").read_text()
     if not stamp.exists() or stamp.read_text() != wanted:
         venv.create(place, clear=True)  # without a pip of its own, which takes longer to install than most packages
+        _link(_needed((f"auscult[{extra}]", *TOOLS)), next(place.glob("lib/python*/site-packages")))
         pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--disable-pip-version-check"]
         wants = ["--no-compile", "-c", "constraints.txt", "-e", f".[{extra}]", *TOOLS]
         subprocess.run([*pip, *wants], cwd=ROOT, check=True)
         stamp.write_text(wanted)
     return python
+
+
+def _needed(wanted: tuple[str, ...]) -> set[str]:
+    """Names of the wanted packages and of all that they need, as far as they are installed here; without our own."""
+    names, todo, seen = set[str](), [Requirement(one) for one in wanted], set[str]()
+    while todo:
+        one = todo.pop()
+        if str(one) in seen:
+            continue
+        seen.add(str(one))
+        try:
+            needs = [Requirement(need) for need in distribution(one.name).requires or ()]
+        except PackageNotFoundError:
+            continue  # pip installs it
+        if one.name != "auscult":
+            names.add(one.name)
+        extras = one.extras or {""}
+        todo += [
+            need for need in needs if not need.marker or any(need.marker.evaluate({"extra": name}) for name in extras)
+        ]
+    return names
+
+
+def _link(names: set[str], site: Path) -> None:
+    """Give an environment the packages of this one as further names of their files, compiled modules as well.
+
+    pip checks them by the versions in constraints.txt and installs the rest; copying torch anew takes it a minute.
+    """
+    for name in names:
+        for file in distribution(name).files or ():
+            source, target = Path(str(file.locate())), site / file
+            compiled = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
+            for old, new in ((source, target), (compiled, target.parent / "__pycache__" / compiled.name)):
+                if ".." not in file.parts and old.is_file() and not new.exists():
+                    new.parent.mkdir(parents=True, exist_ok=True)
+                    os.link(old, new)
 
 
 def _passes(extra: str, python: Path) -> bool:
