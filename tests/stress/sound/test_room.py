@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -129,28 +129,6 @@ def test_each_level_does_more_damage(name: str) -> None:
         for level in LEVELS
     ]
     assert distances == sorted(distances)
-
-
-@pytest.mark.slow
-@pytest.mark.extra_video
-@pytest.mark.parametrize("name", [*FILTERS, "background_noise"])
-def test_each_level_does_more_damage_to_real_sounds(name: str, data: Path) -> None:
-    clips = [read_sound(path) for path in sorted(data.glob("audio/esc10/*/*.ogg"))[::3][:48]]
-    heard = [(clip.samples[:1, : 2 * clip.rate_hz], clip.rate_hz) for clip in clips]
-    heard = [(clean, rate_hz) for clean, rate_hz in heard if np.abs(clean).max() > 0]
-    assert len(heard) >= 40
-    found = []
-    for level in LEVELS:
-        made = [
-            (clean, stress.apply(name, clean, rate_hz=rate_hz, severity=level, key=str(at)))
-            for at, (clean, rate_hz) in enumerate(heard)
-        ]
-        found.append((np.median([spectral_distance_db(*pair) for pair in made]), np.median([snr_db(*p) for p in made])))
-    assert [distance for distance, _ in found] == sorted(distance for distance, _ in found)
-    # Echoes of rooms of 3.6 and 4 m differ by less than they differ from room to room; their spectra do not.
-    slack_db = 0.5 if name == "room_reverberation" else 0.0
-    assert all(after <= before + slack_db for (_, before), (_, after) in pairwise(found))
-    assert found[-1][1] < found[0][1] - 3.0
 
 
 @pytest.mark.parametrize(

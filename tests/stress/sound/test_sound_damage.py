@@ -101,15 +101,6 @@ def clips(data: Path) -> list[tuple[Samples, int]]:
 
 @pytest.mark.slow
 @pytest.mark.extra_video
-@pytest.mark.parametrize("name", [*BY_SNR, *BY_SPECTRUM])
-def test_each_level_does_more_damage_to_real_sounds(name: str, clips: list[tuple[Samples, int]]) -> None:
-    assert len(clips) >= 40
-    found = medians(name, clips)
-    assert all(after > before for before, after in pairwise(found)), found
-
-
-@pytest.mark.slow
-@pytest.mark.extra_video
 @pytest.mark.parametrize("name", [name for name in (*BY_SNR, *BY_SPECTRUM) if name != "time_mask"])
 def test_real_sounds_stay_where_they_are(name: str, clips: list[tuple[Samples, int]]) -> None:
     """Without the time mask, which may silence the one event of a clip: beside its pause every sample is as it was."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from auscult.errors import UsageError
 from auscult.media.mp3 import RATES_HZ
-from auscult.media.sound import read_sound
 from auscult.rng import generator
 from auscult.stress import sound as stress
 from auscult.stress.sound.mp3_compression import STRESSOR, Mp3Params, coding_rate
@@ -111,19 +109,3 @@ class TestCoding:
         whole = STRESSOR.render(given, params, rate_hz=44_100)
         assert np.array_equal(whole[:2], STRESSOR.render(given[:2], params, rate_hz=44_100))
         assert np.array_equal(whole[2:], STRESSOR.render(given[2:], params, rate_hz=44_100))
-
-    @pytest.mark.slow
-    def test_each_level_does_more_damage_to_real_sounds(self, data: Path) -> None:
-        clips = [read_sound(path) for path in sorted(data.glob("audio/esc10/*/*.ogg"))[::3][:40]]
-        heard = [(clip.samples[:1, : 2 * clip.rate_hz], clip.rate_hz) for clip in clips]
-        heard = [(given, rate_hz) for given, rate_hz in heard if np.abs(given).max() > 0]
-        medians = [
-            np.median(
-                [
-                    snr_db(given, stress.apply("mp3_compression", given, rate_hz=rate_hz, severity=level, key=str(at)))
-                    for at, (given, rate_hz) in enumerate(heard)
-                ]
-            )
-            for level in (1, 2, 3, 4, 5)
-        ]
-        assert medians == sorted(medians, reverse=True)

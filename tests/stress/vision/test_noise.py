@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -122,18 +121,6 @@ def test_each_grey_level_has_the_formulas_mean_and_spread(
 def test_more_strength_does_more_damage(stressor: VisionStressor[Params]) -> None:
     picture = photograph()
     falls = [psnr_db(picture, stressor.render(picture, seeded(at))) for at in (0.1, 0.5, 1, 1.5, 2, 2.5, 3, 4, 5)]
-    assert falls == sorted(falls, reverse=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stressor", STRESSORS, ids=name_of)
-def test_more_strength_does_more_damage_on_photographs(stressor: VisionStressor[Params], data: Path) -> None:
-    files = sorted((data / "images/coco/images").iterdir())[:40]
-    pictures = [np.asarray(cv2.imread(str(file)), dtype=np.uint8) for file in files]
-    falls = [
-        float(np.median([psnr_db(one, stressor.render(one, seeded(level))) for one in pictures])) for level in LEVELS
-    ]
-    assert len(pictures) == 40
     assert falls == sorted(falls, reverse=True)
 
 

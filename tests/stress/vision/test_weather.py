@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -165,15 +164,6 @@ def test_what_is_finer_than_a_map_is_as_rough_as_the_formula(decay: float, monke
 def test_damage_grows_with_the_level(kind: str) -> None:
     medians = _medians(kind, [PICTURE] * 9)
     _falls(kind, medians)
-
-
-@pytest.mark.slow
-def test_damage_grows_on_photographs(data: Path) -> None:
-    paths = sorted((data / "images" / "coco").rglob("*.jpg"))[:40]
-    assert len(paths) == 40
-    photographs = [np.ascontiguousarray(cv2.imread(str(path))[:256, :320, ::-1]) for path in paths]
-    for kind in KINDS:
-        _falls(kind, _medians(kind, photographs))
 
 
 def _medians(kind: str, pictures: list[Any]) -> list[float]:
