@@ -95,13 +95,13 @@ def test_a_run_leaves_a_record_with_tables_charts_and_a_page(tmp_path: Path) -> 
             CUES, "always perfect", "constant IoU", "random",
         ]  # fmt: skip
     assert "image_ablation_f2_m" in done.tables
-    assert len(done.shown) == 16
+    assert len(done.shown) == 17
     cells = json.loads((done.out / "cells.json").read_text())
     perfect = [row for row in cells if row["judge"] == "always perfect" and row["column"] == "perfect"]
     assert {row["value"] for row in perfect if row["metric"] == "rmse"} == {0.0}
     assert all(row["reason"] for row in cells if row["value"] is None)
     assert (done.out / "judges" / CUES / "report.html").is_file()
-    assert len(list((done.out / "pictures").glob("*.jpg"))) == 8
+    assert len(list((done.out / "pictures").glob("*.jpg"))) == 9  # best and worst of four types, and a failure
 
 
 def test_the_page_stands_alone_and_shows_hostile_text_as_text(tmp_path: Path, plugged: str) -> None:

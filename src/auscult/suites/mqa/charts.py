@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -121,6 +121,8 @@ def _size_points(cells: Sequence[TableNumber]) -> SeriesPoints:
 
 
 _CELL_PX = 300
+_MOST_TARGET = 60
+_MOST_WORDS = 400
 _LEAST_MARGIN_PX = 24
 
 DASH = "–"
@@ -142,6 +144,30 @@ def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
         found += [(f"{defect}: best case", row[-1]) for row in ranked[:1]]
         found += [(f"{defect}: worst case", row[-1]) for row in ranked[1:][-1:]]
     return found
+
+
+def failures(judges: Mapping[str, Answers], candidates: Sequence[Candidate], shown: Collection[str]) -> list[Pick]:
+    """The worst failure of each judge and kind, as in Fig. 13, without masks that are ``shown`` already.
+
+    A wrong mask that is called perfect, and an object that is named as meant where none of its words is the category's.
+    """
+    found: dict[str, Candidate] = {}
+    for judge, answers in judges.items():
+        said = [(one, answers[one.id]) for one in candidates if one.id in answers and one.id not in shown]
+        taken = [one for one, answer in said if answer.defect == "perfect" != one.defect and one.iou is not None]
+        if taken:
+            worst = min(taken, key=lambda one: (one.iou, one.id))
+            found.setdefault(f"{judge}: {worst.defect} taken for perfect", worst)
+        other = [(one, answer) for one, answer in said if _names_another(one, answer)]
+        if other:
+            one, answer = min(other, key=lambda pair: pair[0].id)
+            found.setdefault(f"{judge}: speaks of {answer.target[:_MOST_TARGET]}, not of {one.category}", one)
+    return list(found.items())
+
+
+def _names_another(candidate: Candidate, answer: JudgeAnswer) -> bool:
+    said, meant = (set(text.lower().replace("_", " ").split()) for text in (answer.target, candidate.category))
+    return bool(said and meant) and not said & meant
 
 
 def draw_examples(
@@ -212,7 +238,16 @@ def _facts(candidate: Candidate, judges: Mapping[str, Answers]) -> list[tuple[st
     grade = f", {candidate.difficulty}" if candidate.difficulty else ""
     action = ACTION_WORDS.get(candidate.action or "", DASH)
     facts = [("truth", f"IoU {number(candidate.iou)}, {candidate.defect}{grade}, {action}")]
-    return facts + [(judge, _answer_text(answers.get(candidate.id))) for judge, answers in judges.items()]
+    return facts + [(judge, _told(answers.get(candidate.id))) for judge, answers in judges.items()]
+
+
+def _told(answer: JudgeAnswer | None) -> str:
+    """A judge's answer with its words."""
+    if answer is None or not answer.words:
+        return _answer_text(answer)
+    words = answer.words if len(answer.words) <= _MOST_WORDS else f"{answer.words[:_MOST_WORDS]} ..."
+    own = f", itself: {ACTION_WORDS[answer.own_action]}" if answer.own_action in ACTION_WORDS else ""
+    return f"{_answer_text(answer)}{own}. {words}"
 
 
 def _answer_text(answer: JudgeAnswer | None) -> str:

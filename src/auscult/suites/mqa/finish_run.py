@@ -32,8 +32,21 @@ from auscult.report.facts import facts_of
 from auscult.report.page import Page, Section
 from auscult.report.tables import Table
 from auscult.suites.core.finish import write_run
+from auscult.suites.core.numbers import SuiteNumber
 from auscult.suites.mqa.baselines import RANDOM, Constant, baseline_answers
-from auscult.suites.mqa.charts import draw_examples, figures_of, picks
+from auscult.suites.mqa.charts import draw_examples, failures, figures_of, picks
+from auscult.suites.mqa.costs import (
+    TIMING,
+    CurvePoint,
+    JudgeCost,
+    Timing,
+    cost_of,
+    costs_table,
+    curve_figure,
+    curve_table,
+    pairs_of,
+    printed_costs,
+)
 from auscult.suites.mqa.rows import Answers, Candidate, answers_of
 from auscult.suites.mqa.tables import (
     MqaResults,
@@ -98,7 +111,7 @@ def read_basis(folder: Path) -> Basis:
 
 
 _ERRORS = "errors.jsonl and input/errors.jsonl"
-_SHOWN = ("overall", "rmse", "f2_m", "f2_a", "f2_own_a")
+_SHOWN = ("overall", "rmse", "f2_m", "f2_a", "f2_own_a", "costs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +127,23 @@ class RunOutcome:
     results: MqaResults  # of the judges and the baselines, in the order of the tables
     # what each judge takes to be wrong with a mask, by judge and id, where it says so
     error_maps: Mapping[str, Mapping[str, ErrorMap]] = field(default_factory=dict)
+    costs: Mapping[str, JudgeCost] = field(default_factory=dict)
+    cascades: Mapping[str, Sequence[CurvePoint]] = field(default_factory=dict)  # by name of the block
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """Every table by file name: the results', then what masks cost."""
+        found = {**self.results.tables}
+        if self.costs:
+            found |= {"costs": costs_table(self.costs), "costs_printed": printed_costs()}
+        curves = ((one.block, self.cascades.get(one.block.name)) for one in self.results.blocks)
+        return found | {f"{block.name}_cascade": curve_table(block, points) for block, points in curves if points}
+
+    @property
+    def cells(self) -> tuple[SuiteNumber, ...]:
+        """Every number of the tables."""
+        curves = (cell for points in self.cascades.values() for point in points for cell in point.cells)
+        return *self.results.cells, *curves
 
     def summary(self) -> Summary:
         """Counts are verdicts: one per judge and candidate."""
@@ -133,7 +163,13 @@ class RunOutcome:
 
 
 def outcome_of(
-    command: str, candidates: Sequence[Candidate], runs: Mapping[str, Run | None], *, basis: Basis, policy: Policy
+    command: str,
+    candidates: Sequence[Candidate],
+    runs: Mapping[str, Run | None],
+    *,
+    basis: Basis,
+    policy: Policy,
+    timings: Sequence[Timing] = (),
 ) -> RunOutcome:
     """The results of the judges and the baselines; for a judge without a record every candidate failed."""
     wanted = {candidate.id for candidate in candidates}
@@ -141,6 +177,9 @@ def outcome_of(
     judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in by_judge.items()}
     verdicts = [verdict for mine in by_judge.values() for verdict in mine]
     rows = {**judges, **baseline_answers(candidates, basis.constant, policy)}
+    results = results_of(candidates, rows, remark=f" The {basis.constant.words}.", policy=policy.name)
+    there = {name: run for name, run in runs.items() if run is not None and run.verdicts}
+    pairs = pairs_of(there, policy)
     return RunOutcome(
         command=command,
         candidates=tuple(candidates),
@@ -148,19 +187,29 @@ def outcome_of(
         basis=basis,
         by_action=counted_by([verdict.action or "" for verdict in verdicts], DECISIONS),
         by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
-        results=results_of(candidates, rows, remark=f" The {basis.constant.words}.", policy=policy.name),
+        results=results,
         error_maps={
             name: {verdict.id: verdict.error_map for verdict in mine if verdict.error_map is not None}
             for name, mine in by_judge.items()
         },
+        costs={name: cost_of(run, [one for one in timings if one.judge == name]) for name, run in there.items()},
+        cascades={
+            one.block.name: [point for pair in pairs for point in pair.points(one.block)] for one in results.blocks
+        },
     )
+
+
+def read_timings(folder: Path) -> list[Timing]:
+    """What the commands of a record judged, and in what time."""
+    path = folder / TIMING
+    return [from_json(Timing, row, path=path, line=number, hint=_AGAIN) for number, row in numbered_lines(path)]
 
 
 def write_results(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> SuiteRun:
     """Write all files that depend on the answers."""
     write_basis(run, outcome.candidates, outcome.basis)
-    page, results = _page(run, outcome, _cases(run, outcome, items)), outcome.results
-    return write_run(run, page, tables=results.tables, numbers=results.cells, summary=outcome.summary())
+    page = _page(run, outcome, _cases(run, outcome, items))
+    return write_run(run, page, tables=outcome.tables, numbers=outcome.cells, summary=outcome.summary())
 
 
 def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page:
@@ -179,6 +228,7 @@ def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page
         lead = "Hard and medium are averaged first, then the six types of each part."
         over = tuple(results.ablation.values())
         sections.append(Section(name="ablation", title="Ablation form", lead=lead, tables=over))
+    sections += _costs(outcome)
     return Page(
         title=f"{counted(len(judges), 'judge')} on {len(outcome.candidates):,} masks",
         command=COMMAND,
@@ -200,8 +250,17 @@ def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page
         ),
         links=tuple((name, f"{JUDGES}/{name}/report.html") for name in judges),
         sections=(*cases, *sections),
-        shown=shown_of(results.tables),
+        shown=shown_of(outcome.tables),
     )
+
+
+def _costs(outcome: RunOutcome) -> list[Section]:
+    """What masks cost, and what cascades of two judges would give for it."""
+    tables = [table for name, table in outcome.tables.items() if name.startswith("costs") or name.endswith("_cascade")]
+    curves = ((one.block, outcome.cascades.get(one.block.name)) for one in outcome.results.blocks)
+    figures = tuple(curve_figure(block, points) for block, points in curves if points)
+    section = Section(name="costs", title="Cost and quality", figures=figures, tables=tuple(tables))
+    return [section] if tables else []
 
 
 def _lead(outcome: RunOutcome) -> str:
@@ -224,18 +283,27 @@ def _lead(outcome: RunOutcome) -> str:
 
 
 def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> list[Section]:
-    """The best and the worst cases of the first judge that has answers; nothing where no judge has any."""
+    """Best and worst cases of the first judge that has answers, and the failures of all; nothing without answers."""
     chosen = {judge: picks(outcome.candidates, answers) for judge, answers in outcome.judges.items()}
     judge = next((name for name, mine in chosen.items() if mine), "")
-    maps = outcome.error_maps
-    examples = draw_examples(run, chosen.get(judge, []), items=items, judges=outcome.judges, error_maps=maps)
+    best = chosen.get(judge, [])
+    failed = failures(outcome.judges, outcome.candidates, {candidate.id for _, candidate in best})
     lead = (
-        f"The smallest and the largest error of {judge} on each type, and what every judge says of the same mask. "
-        "First the candidate, tinted, with the true outline in white, which no judge saw; then what each judge takes "
-        "to be missing (blue with stripes) or too much (yellow with dots)."
+        f"The smallest and the largest error of {judge} on each type, and what every judge says of the same mask, as "
+        "in the paper's Figs. 5 to 10. First the candidate, tinted, with the true outline in white, which no judge "
+        "saw; then what each judge takes to be missing (blue with stripes) or too much (yellow with dots)."
     )
-    section = Section(name="examples", title="All judges side by side", lead=lead, examples=tuple(examples))
-    return [section] if examples else []
+    wrong = (
+        "Of each judge the wrong mask of the lowest IoU that it calls perfect, and the first where it speaks of "
+        "another object than the one that is meant, as in the paper's Fig. 13. Another word for the same object "
+        "counts too."
+    )
+    parts = (("examples", "All judges side by side", lead, best), ("failures", "How judges fail", wrong, failed))
+    sections = []
+    for name, title, words, mine in parts:
+        drawn = draw_examples(run, mine, items=items, judges=outcome.judges, error_maps=outcome.error_maps)
+        sections += [Section(name=name, title=title, lead=words, examples=tuple(drawn))] if drawn else []
+    return sections
 
 
 def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
@@ -250,7 +318,7 @@ def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
 
 
 def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
-    """The tables over all masks, and the three blocks of Table 2 or 3."""
+    """The tables over all masks, the blocks of Table 2 or 3, and Table 11."""
     return tuple(table for name, table in tables.items() if name.endswith(_SHOWN) and "ablation" not in name)
 
 
@@ -263,8 +331,8 @@ def score_mqa(folder: Path) -> SuiteRun:
     candidates, basis = read_candidates(folder), read_basis(folder)
     runs = {name: _run(folder, name) for name in basis.judges}
     policy = _policy(argument(manifest, "policy"), folder)
-    outcome = outcome_of("score", candidates, runs, basis=basis, policy=policy)
-    tables = outcome.results.tables
+    outcome = outcome_of("score", candidates, runs, basis=basis, policy=policy, timings=read_timings(folder))
+    tables = outcome.tables
     return SuiteRun(out=folder, summary=outcome.summary(), tables=tables, shown=shown_of(tables))
 
 

@@ -17,6 +17,7 @@ or that crashes, fails alone.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
@@ -26,23 +27,25 @@ from typing import Any, Final
 from auscult.act.policy import Policy, load_policy
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
-from auscult.jobs.audit import audit_folder
+from auscult.jobs.audit import Audit, audit_folder
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.judges import JudgeSpec, judge_spec
-from auscult.jobs.judging import identity_arguments
+from auscult.jobs.judging import VERDICTS, identity_arguments
 from auscult.jobs.options import AuditOptions
 from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, item_row, refuse_changed
 from auscult.media.masks import read_mask
 from auscult.record.digest import digest_json
 from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run
+from auscult.record.lines import read_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run
 from auscult.record.schema import error_to_json
 from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.baselines import constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
+from auscult.suites.mqa.costs import TIMING
 from auscult.suites.mqa.evaluate import blocks_of, training_of
-from auscult.suites.mqa.finish_run import COMMAND, JUDGES, Basis, outcome_of, write_results
+from auscult.suites.mqa.finish_run import COMMAND, JUDGES, Basis, outcome_of, read_timings, write_results
 from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
 from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of
 from auscult.suites.options import SCENES
@@ -241,7 +244,8 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
         )
         measured = with_measured(tested, items, _true_ious(runs.values()))
         listener.stage("tables and report", 0)
-        outcome = outcome_of(COMMAND, measured, runs, basis=basis, policy=policy)
+        timings = read_timings(run.path)
+        outcome = outcome_of(COMMAND, measured, runs, basis=basis, policy=policy, timings=timings)
         return write_results(run, outcome, items)
 
 
@@ -323,12 +327,36 @@ def _judge_all(
             overwrite=options.overwrite,
             alone=True,
         )
+        done = 0 if options.overwrite else sum(1 for _ in read_lines(job.out / VERDICTS))
+        timed = _Timed(progress)
         try:
-            audit_folder(job, progress)
+            audit_folder(job, timed)
         except (RecordError, OutputError):
             raise
         except AuscultError as error:  # this judge has no card, or cannot be loaded: the others go on
             errors.keep([error_to_json(None, ErrorRecord.of(error, "judge"))])
+        finally:
+            if timed.masks > done:
+                run.append_many(TIMING, [{"judge": name, "masks": timed.masks - done, "seconds": timed.seconds}])
+
+
+class _Timed:
+    """Passes progress on; counts and times the masks that are judged, those of earlier commands included."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._begun = progress, -1.0
+        self.masks, self.seconds = 0, 0.0
+
+    def stage(self, name: str, total: int) -> None:
+        """A stage begins."""
+        self._begun = time.perf_counter() if name == Audit.doing else -1.0
+        self._progress.stage(name, total)
+
+    def step(self, count: int = 1) -> None:
+        """More steps of it are done."""
+        if self._begun >= 0:
+            self.masks, self.seconds = self.masks + count, time.perf_counter() - self._begun
+        self._progress.step(count)
 
 
 def _runs(

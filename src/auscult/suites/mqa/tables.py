@@ -80,7 +80,7 @@ def _average_texts(row: Sequence[TableNumber]) -> tuple[str, ...]:
     return *map(number_text, row), interval_text(row[-1]).strip("[]").replace(", ", DASH)
 
 
-def _cell_texts(row: Iterable[TableNumber]) -> tuple[str, ...]:
+def cell_texts(row: Iterable[TableNumber]) -> tuple[str, ...]:
     """Numbers with their intervals; an undefined one has its count."""
     return tuple(
         f"{DASH} (n {cell.n})" if cell.value is None else f"{number_text(cell)} {interval_text(cell)}".rstrip()
@@ -168,9 +168,7 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]], 
         "spearman": "Spearman",
         "coverage": "coverage",
     }
-    rows = tuple(
-        (judge, *_cell_texts(row[metric] for metric in header), *_counted(row)) for judge, row in cells.items()
-    )
+    rows = tuple((judge, *cell_texts(row[metric] for metric in header), *_counted(row)) for judge, row in cells.items())
     equation, over = ("Eq. 10", "masks") if block.protocol == "image" else ("Eq. 12: over tracks", "tracks")
     return Table(
         title=f"{block.title}: all masks",
@@ -231,7 +229,7 @@ def size_table(block: Block, cells: CellRows) -> Table:
     return Table(
         title=f"{block.title}: RMSE by size of the object",
         header=("judge", *map(size_name, SIZES)),
-        rows=(*((judge, *_cell_texts(row)) for judge, row in cells.items()), ("n", *map(str, counts))),
+        rows=(*((judge, *cell_texts(row)) for judge, row in cells.items()), ("n", *map(str, counts))),
         note=f"columns are the object's share of the frame; lower is better; n: {over}; in brackets: 95 % intervals "
         f"over {block.clips_text}, or those of them in a column. {' '.join(notes)}".strip(),
     )
@@ -264,7 +262,7 @@ def consistency_table(block: Block, cells: CellRows) -> Table:
     return Table(
         title=f"{block.title}: temporal consistency",
         header=("judge", "excess change", "step error", "agreement", "flicker"),
-        rows=tuple((judge, *_cell_texts(row)) for judge, row in cells.items()),
+        rows=tuple((judge, *cell_texts(row)) for judge, row in cells.items()),
         note=f"means over {_tracks(block.candidates)} tracks, intervals over {block.clips_text}. excess change: "
         "how much more the estimate moves from frame to frame than the true IoU, best 0; step error: how far the moves "
         "are from the true ones, lower is better; agreement: share of frames with the track's most frequent type, "

@@ -1,0 +1,306 @@
+"""What judges cost, in the form of the paper's Table 11, and what a cascade of two of them would give.
+
+Latency is the mean time of a verdict, and with a batch its share of it. Throughput is masks over the time in which the
+command judged, loading and all workers included. Peak memory is that of the largest process that judged, and of its
+GPU. Money is what the requests have cost.
+
+A cascade asks a dear judge about the masks whose verdict by the cheap one leaves open what to do; how many that are is
+the policy's matter. The curve asks about 0 to 100 % of the masks: first what is open, the widest interval first, then
+the rest. It is made of two records, so that nobody is asked again. Beside it masks are drawn at random: what the order
+is worth is the difference.
+
+Source: MQA-RefAVS, Table 11 and App. D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
+
+from auscult.act.policy import Policy, possible_actions
+from auscult.record.codec import Count, Word
+from auscult.record.reader import Run
+from auscult.report.charts.basic import Axes, Series, lines_drawing
+from auscult.report.page import Figure
+from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.suites.mqa.evaluate import Block, JudgedBlock, TableNumber, measured_by
+from auscult.suites.mqa.printed import OTHER_DATA, printed_rows
+from auscult.suites.mqa.rows import JudgeAnswer, answers_of
+from auscult.suites.mqa.tables import cell_texts
+
+TIMING: Final = "timing.jsonl"
+SHARES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the masks that the dear judge is asked about."""
+_MOST_PAIRS: Final = 3
+_DASH: Final = "–"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """A line of ``timing.jsonl``: what one command judged."""
+
+    judge: Word
+    masks: Count
+    seconds: Annotated[float, Meta(ge=0.0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeCost:
+    """What one judge costs, a mask; None where it is not known."""
+
+    latency_s: float | None
+    throughput: float | None  # masks a second
+    peak_gb: float | None
+    gpu_gb: float | None = None
+    usd: float | None = None  # for 1,000 masks
+
+    def against(self, other: JudgeCost) -> str:
+        """How much faster than another judge, how much lower its latency and peak memory, in words."""
+        words = []
+        if self.throughput and other.throughput:
+            words.append(f"{self.throughput / other.throughput:.2f}x")
+        for name, what in (("latency_s", "latency"), ("peak_gb", "memory")):
+            own, its = getattr(self, name), getattr(other, name)
+            if own and its:
+                words.append(f"{what} {100 * (own / its - 1):+.0f} %")
+        return ", ".join(words) or _DASH
+
+
+def cost_of(run: Run, timing: Sequence[Timing]) -> JudgeCost:
+    """The cost of a judge from its record and the times of its commands."""
+    rows = [row for _, row in run.verdicts]
+    masks, seconds = sum(one.masks for one in timing), sum(one.seconds for one in timing)
+    peaks = [[row[name] for row in rows if isinstance(row.get(name), int)] for name in ("peak_mb", "peak_gpu_mb")]
+    peak, gpu = (max(found) / 1000 if found else None for found in peaks)
+    paid = [cost for row in rows if (cost := usd_of(row)) is not None]
+    return JudgeCost(
+        latency_s=fmean(verdict.seconds for verdict, _ in run.verdicts) if rows else None,
+        throughput=masks / seconds if seconds else None,
+        peak_gb=peak,
+        gpu_gb=gpu,
+        usd=1000 * sum(paid) / len(rows) if paid else None,
+    )
+
+
+def usd_of(row: Mapping[str, Any]) -> float | None:
+    """What the requests behind a verdict have cost; None where that is not known."""
+    usage = row.get("usage")
+    cost = usage.get("cost") if isinstance(usage, Mapping) else None
+    return float(cost) if isinstance(cost, int | float) else None
+
+
+def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
+    """Table 11's form for every judge; compared with the first."""
+    first = next(iter(costs), "")
+    rows = []
+    for judge, cost in costs.items():
+        numbers = (_digits(cost.latency_s, 3), _digits(cost.throughput, 2), _digits(cost.peak_gb, 2))
+        beside = _DASH if judge == first else cost.against(costs[first])
+        rows.append((judge, *numbers, _digits(cost.gpu_gb, 2), _digits(cost.usd, 3), beside))
+    return Table(
+        title="What a mask costs (form of Table 11)",
+        header=("judge", "latency s", "masks/s", "peak GB", "GPU GB", "USD/1,000", f"against {first}"),
+        rows=tuple(rows),
+        note="Latency: mean time of a verdict. masks/s: of the commands of this run, all workers together and loading "
+        "included. Peak GB: largest process that judged, of a judge behind an endpoint this machine's part alone; with "
+        "no workers, of the whole command. USD: where the model's price is known.",
+    )
+
+
+def printed_costs() -> Table:
+    """Table 11 as printed, compared with its fastest other model as the paper does."""
+    found = {row.method: tuple(map(float, row.cells)) for row in printed_rows("11")}
+    costs = {
+        name: JudgeCost(latency_s=latency, throughput=rate, peak_gb=memory)
+        for name, (latency, rate, memory) in found.items()
+    }
+    first, *_, last = costs
+    rows = tuple((row.method, *row.cells) for row in printed_rows("11"))
+    return Table(
+        title="The paper's Table 11, other data and machines",
+        header=("method", "latency s", "samples/s", "peak GB"),
+        rows=rows,
+        note=f"{OTHER_DATA} {last} against {first}: {costs[last].against(costs[first])}.",
+    )
+
+
+def _digits(value: float | None, digits: int) -> str:
+    return _DASH if value is None else f"{value:.{digits}f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaidAnswer:
+    """A judge's answer to one mask, and what it took."""
+
+    answer: JudgeAnswer
+    seconds: float
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CurvePoint:
+    """A cascade of two judges that asks the dear one about a share of the masks."""
+
+    pair: str
+    share: float  # asked about, 0..1
+    rule: bool  # whether that is what the policy leaves open
+    seconds: float  # a mask
+    usd: float | None  # for 1,000 masks; None where the dear judge has no price
+    cells: tuple[TableNumber, ...]  # RMSE and F2-A with the masks that need it most asked, then both of a random choice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgePair:
+    """A cheap and a dear judge of the same masks."""
+
+    name: str
+    cheap: Mapping[str, PaidAnswer]
+    dear: Mapping[str, PaidAnswer]
+    order: tuple[str, ...]  # what the cheap one judged, the most in need of the other first
+    opened: int  # how many of them the policy leaves open
+
+    def points(self, block: Block) -> list[CurvePoint]:
+        """The points of the curve in one block; none where the cheap judge judged nothing of it."""
+        inside = {candidate.id for candidate in block.candidates}
+        order = [name for name in self.order if name in inside]
+        opened = sum(name in inside for name in self.order[: self.opened])
+        drawn = generator(0, "mqa", "cascade at random", block.name, self.name).permutation(len(order))
+        counts = {round(share * len(order)): False for share in SHARES} | {opened: True} if order else {}
+        return [
+            self._point(block, order, [order[index] for index in drawn[:count]], count=count, rule=counts[count])
+            for count in sorted(counts)
+        ]
+
+    def _point(self, block: Block, order: Sequence[str], drawn: Sequence[str], *, count: int, rule: bool) -> CurvePoint:
+        asked, n = order[:count], len(order)
+        paid = [self.dear[name] for name in asked if name in self.dear]
+        seconds = sum(self.cheap[name].seconds for name in order) + sum(one.seconds for one in paid)
+        priced = any(one.usd is not None for one in self.dear.values())
+        return CurvePoint(
+            pair=self.name,
+            share=count / n,
+            rule=rule,
+            seconds=seconds / n,
+            usd=1000 * sum(one.usd or 0.0 for one in paid) / n if priced else None,
+            cells=(
+                *self._cells(block, order, asked, column=f"{count} of {n} by need"),
+                *self._cells(block, order, drawn, column=f"{count} of {n} at random"),
+            ),
+        )
+
+    def _cells(
+        self, block: Block, order: Sequence[str], asked: Sequence[str], *, column: str
+    ) -> tuple[TableNumber, TableNumber]:
+        chosen = dict.fromkeys(order, self.cheap) | dict.fromkeys(asked, self.dear)
+        answers = {name: judge[name].answer for name, judge in chosen.items() if name in judge}
+        judged = JudgedBlock(block=block, judge=self.name, answers=answers)
+        members = [candidate for candidate in block.candidates if candidate.id in chosen]
+
+        def cell(metric: str) -> TableNumber:
+            measured = measured_by(metric, judged.pairs(metric, members), protocol=block.protocol)
+            return replace(judged.cell(metric, measured, column=column, members=members), metric=f"{metric}_cascade")
+
+        return cell("rmse"), cell("f2_confusion_a")
+
+
+def pairs_of(runs: Mapping[str, Run], policy: Policy) -> list[JudgePair]:
+    """The judge that takes least a mask with each dearer one that is no cascade itself, three at most."""
+    whole = {name: run for name, run in runs.items() if run.verdicts and not run.verdicts[0][0].judged_by}
+    paid = {name: _paid(run) for name, run in whole.items()}
+    cost = {
+        name: (fmean(one.usd or 0.0 for one in mine.values()), fmean(one.seconds for one in mine.values()))
+        for name, mine in paid.items()
+    }
+    if not cost:
+        return []
+    cheap, *dearer = sorted(cost, key=cost.__getitem__)
+    order, opened = asking_order(runs[cheap], policy)
+    return [
+        JudgePair(name=f"{cheap}, {dear}", cheap=paid[cheap], dear=paid[dear], order=order, opened=opened)
+        for dear in dearer[:_MOST_PAIRS]
+    ]
+
+
+def _paid(run: Run) -> dict[str, PaidAnswer]:
+    answers = answers_of(verdict for verdict, _ in run.verdicts)
+    return {
+        verdict.id: PaidAnswer(answer=answers[verdict.id], seconds=verdict.seconds, usd=usd_of(row))
+        for verdict, row in run.verdicts
+    }
+
+
+def asking_order(run: Run, policy: Policy) -> tuple[tuple[str, ...], int]:
+    """The ids of what a judge judged, the most in need of another judge first; and how many are left open."""
+    needs = []
+    for verdict, row in run.verdicts:
+        opened = len(possible_actions(verdict, policy, named=bool(row.get("text")))) > 1
+        low, high = verdict.iou_low, verdict.iou_high
+        width = 0.0 if verdict.defect == "empty" else 1.0 if low is None or high is None else high - low
+        needs.append((not opened, -width, verdict.id))
+    return tuple(name for *_, name in sorted(needs)), sum(not closed for closed, *_ in needs)
+
+
+def curve_table(block: Block, points: Sequence[CurvePoint]) -> Table:
+    """The curves of one block."""
+    rows = [
+        (
+            point.pair,
+            f"{100 * point.share:.0f} %{' (what is open)' if point.rule else ''}",
+            f"{point.seconds:.3f}",
+            _digits(point.usd, 3),
+            *cell_texts(point.cells),
+        )
+        for point in points
+    ]
+    return Table(
+        title=f"{block.title}: a cascade of two judges",
+        header=("judges", "asked", "s/mask", "USD/1,000", "RMSE", "F2-A", "RMSE, random", "F2-A, random"),
+        rows=tuple(rows),
+        note="Made of the records of both: the second judge is asked about this share of the masks, what the first "
+        "leaves open by the policy before the rest, and the widest interval before narrower ones. random: as many "
+        "masks, drawn. F2-A: F2-confusion of the policy's actions, percent. In brackets: 95 % intervals over "
+        f"{block.clips_text}.",
+    )
+
+
+def curve_figure(block: Block, points: Sequence[CurvePoint]) -> Figure:
+    """RMSE over cost: in order of need, and as many at random."""
+    money = any(point.usd is not None for point in points)
+    lines = [
+        Series(
+            name=f"{pair}{way}",
+            points=tuple(
+                (_cost(point, money=money), value, f"{100 * point.share:.0f} % asked: {value:.3f}")
+                for point in points
+                if point.pair == pair and (value := point.cells[index].value) is not None
+            ),
+            style=number,
+            quiet=bool(way),
+        )
+        for number, pair in enumerate(dict.fromkeys(point.pair for point in points))
+        for way, index in (("", 0), (", at random", 2))
+    ]
+    most = max((_cost(point, money=money) for point in points), default=0.0) or 1.0
+    high = max((y for line in lines for _, y, _ in line.points), default=0.0)
+    unit = "USD for 1,000 masks" if money else "seconds a mask"
+    axes = Axes(
+        x=(0.0, 1.03 * most),
+        y=(0.0, max(0.1, round(high + 0.05, 1))),
+        ticks=tuple((most * step / 4, f"{most * step / 4:.3g}") for step in range(5)),
+        across=unit,
+        up="RMSE",
+    )
+    return Figure(
+        name=f"{block.name}_cascade",
+        caption=f"What a cascade buys: RMSE by cost ({unit}). Thin: as many masks drawn at random.",
+        drawing=lines_drawing(lines, axes, title="RMSE by cost of a cascade"),
+    )
+
+
+def _cost(point: CurvePoint, *, money: bool) -> float:
+    return (point.usd or 0.0) if money else point.seconds
