@@ -41,7 +41,7 @@ def record(said, *, seconds, name="j", width=0.2, usd=None, peak=None, **more):
     for number, (id_, answer) in enumerate(said.items()):
         verdict = Verdict(
             id=id_, iou=answer.iou, iou_low=max(0.0, answer.iou - width / 2), iou_high=min(1.0, answer.iou + width / 2),
-            defect=answer.defect, action=answer.action, defect_probs={name: 1 / 6 for name in DEFECTS},
+            defect=answer.defect, action=answer.action, defect_probs=dict.fromkeys(DEFECTS, 1 / 6),
             evidence=Evidence(shape=True), rationale="Words.", judge=name, seconds=seconds, **more,
         )  # fmt: skip
         row = {} if usd is None else {"usage": {"cost": usd}}
@@ -73,7 +73,7 @@ def test_costs_are_those_of_record_and_commands():
     unknown = cost_of(CHEAP, [])
     assert (unknown.throughput, unknown.peak_gb, unknown.usd) == (None, None, None)
     table = costs_table({"cheap": unknown, "dear": cost})
-    assert table.rows[0] == ("cheap", "0.010", "–", "–", "–", "–", "–")
+    assert table.rows[0] == ("cheap", "0.010", "–", "–", "–", "–")
     assert table.rows[1][-2:] == ("2.000", "latency +4900 %")
 
 

@@ -97,18 +97,21 @@ def usd_of(row: Mapping[str, Any]) -> float | None:
 def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
     """Table 11's form for every judge; compared with the first."""
     first = next(iter(costs), "")
+    on_gpu, priced = (any(getattr(cost, name) is not None for cost in costs.values()) for name in ("gpu_gb", "usd"))
     rows = []
     for judge, cost in costs.items():
-        numbers = (_digits(cost.latency_s, 3), _digits(cost.throughput, 2), _digits(cost.peak_gb, 2))
-        beside = _DASH if judge == first else cost.against(costs[first])
-        rows.append((judge, *numbers, _digits(cost.gpu_gb, 2), _digits(cost.usd, 3), beside))
+        numbers = [_digits(cost.latency_s, 3), _digits(cost.throughput, 2), _digits(cost.peak_gb, 2)]
+        numbers += [_digits(cost.gpu_gb, 2)] if on_gpu else []
+        numbers += [_digits(cost.usd, 3)] if priced else []
+        rows.append((judge, *numbers, _DASH if judge == first else cost.against(costs[first])))
+    more = (*(("GPU GB",) if on_gpu else ()), *(("USD/1,000",) if priced else ()))
     return Table(
         title="What a mask costs (form of Table 11)",
-        header=("judge", "latency s", "masks/s", "peak GB", "GPU GB", "USD/1,000", f"against {first}"),
+        header=("judge", "latency s", "masks/s", "peak GB", *more, f"against {first}"),
         rows=tuple(rows),
         note="Latency: mean time of a verdict. masks/s: of the commands of this run, all workers together and loading "
         "included. Peak GB: largest process that judged, of a judge behind an endpoint this machine's part alone; with "
-        "no workers, of the whole command. USD: where the model's price is known.",
+        f"no workers, of the whole command. {'' if priced else 'No judge has a price.'}".strip(),
     )
 
 
