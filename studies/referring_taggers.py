@@ -16,7 +16,7 @@ import referring_numbers as numbers
 
 def ours():
     from auscult.language.lexicon import lexicon
-    from auscult.language.noun_phrases import noun_like
+    from auscult.language.referring import noun_like
 
     lex = lexicon()
     return lambda words: [noun_like(word.low, lex) for word in words]

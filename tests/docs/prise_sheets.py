@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from auscult.scenes.primitives.base import NOT_SURE, Stimulus, StimulusKind
-from auscult.scenes.primitives.kinds import KINDS
-from auscult.scenes.primitives.questions import stimulus, true_answer
+from auscult.scenes.primitives.kinds import KINDS, stimulus, true_answer
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 FOLDER: Final = DOCS / "images" / "prise"

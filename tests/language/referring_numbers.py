@@ -23,8 +23,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from marked_sections import placed
 
 from auscult.language.lexicon import lexicon
-from auscult.language.noun_phrases import noun_like
-from auscult.language.referring import Parse, Span, parse
+from auscult.language.referring import Parse, Span, noun_like, parse
 from auscult.language.tokens import Word, words
 from auscult.rng import generator
 from auscult.score.stats import Interval, bootstrap_interval

@@ -12,8 +12,7 @@ from auscult.errors import RecordError
 from auscult.record.codec import to_json
 from auscult.record.reader import Run
 from auscult.record.schema import DECIMALS, ClipRow, Mark
-from auscult.report.audit import page_of_audit
-from auscult.report.clips import clip_views
+from auscult.report.audit import clip_views, page_of_audit
 from auscult.report.drawing import to_markup
 from auscult.report.page import render
 from auscult.types import Verdict

@@ -25,9 +25,8 @@ from auscult.scenes.facts import facts_from_json
 from auscult.scenes.familiar import understanding
 from auscult.scenes.familiar.base import FamiliarKind
 from auscult.scenes.familiar.captions import prove, read_captions
-from auscult.scenes.familiar.kinds import KINDS, kinds_of
+from auscult.scenes.familiar.kinds import KINDS, draw, kinds_of, sample, true_answer
 from auscult.scenes.familiar.material import Material, open_material
-from auscult.scenes.familiar.samples import draw, sample, true_answer
 from auscult.scenes.familiar.worlds import VOICES, World
 from auscult.score.answers import AnswerScore
 from auscult.score.retrieval import retrieval

@@ -9,8 +9,7 @@ import pytest
 
 from auscult.rng import generator
 from auscult.scenes.primitives.base import StimulusKind
-from auscult.scenes.primitives.kinds import KINDS
-from auscult.scenes.primitives.questions import true_answer
+from auscult.scenes.primitives.kinds import KINDS, true_answer
 from auscult.score.tasks import TASKS
 
 MANY = 2000

@@ -27,9 +27,8 @@ from auscult.jobs.runner import (
 )
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
-from auscult.scenes.familiar.kinds import KINDS, kinds_of
+from auscult.scenes.familiar.kinds import KINDS, kinds_of, sample, sample_id, sample_row
 from auscult.scenes.familiar.material import Material, open_material
-from auscult.scenes.familiar.samples import sample, sample_id, sample_row
 from auscult.scenes.familiar.worlds import World
 
 SAMPLES: Final = "samples.jsonl"

@@ -31,8 +31,7 @@ from auscult.jobs.runner import (
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.scenes.primitives.base import Folder, StimulusKind
-from auscult.scenes.primitives.kinds import KINDS
-from auscult.scenes.primitives.questions import question, question_id, question_row
+from auscult.scenes.primitives.kinds import KINDS, question, question_id, question_row
 
 QUESTIONS: Final = "questions.jsonl"
 REVIEW: Final = "review.csv"

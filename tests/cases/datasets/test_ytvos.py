@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.datasets import ytvos_videos
+from auscult.cases.datasets import ytvos
 from auscult.cases.datasets.ytvos import DATASET
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions, list_items
@@ -315,7 +315,7 @@ def test_a_file_that_is_no_meta_json(split: Tree, name: str) -> None:
 
 def test_a_huge_file_is_not_read(split: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     annotated(split)
-    monkeypatch.setattr(ytvos_videos, "MAX_FILE_BYTES", 100)
+    monkeypatch.setattr(ytvos, "MAX_FILE_BYTES", 100)
     with pytest.raises(NothingToDo, match="bytes or more"):
         list_instances(split.folder)
 
