@@ -42,6 +42,7 @@ DECISIONS: tuple[Decision, ...] = (*ACTIONS, "unjudged")
 """What is done about a verdict: the actions, and none where there was no basis to judge."""
 JOINT_FAULTS: tuple[JointFault, ...] = ("none", "mask", "stem", "both")
 """Which of a mask and a separated sound is not the object's that was asked for."""
+JOINT_ANSWERS: tuple[JointFault | Literal["unchecked"], ...] = (*JOINT_FAULTS, "unchecked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +351,8 @@ class Verdict:
         prob_iou_80: Probability that the IoU with the unseen truth is .8 or more, 0..1; None where a judge gives none.
         prob_iou_50: The same for .5.
         joint: What is said of the mask together with a separated sound; None for an item without one.
+        usage: What the requests behind it took, such as ``requests``, ``tokens_in``, ``cost`` (USD) and ``unparsed``
+            replies; None of a judge that asks nobody.
         picture: The mask drawn on its frame, a small JPEG, for a notebook; None from judges and in records.
     """
 
@@ -375,6 +378,7 @@ class Verdict:
     prob_iou_50: float | None = None
     judged_by: str | None = None
     joint: Joint | None = None
+    usage: Mapping[str, float] | None = None
     picture: bytes | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:

@@ -17,9 +17,9 @@ from auscult.cases.listing import Listing
 from auscult.errors import Mismatch
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
-from auscult.jobs.judges import judge_spec
+from auscult.jobs.judges import JudgeAsking, judge_spec
 from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, make_auditor
-from auscult.jobs.options import AuditOptions, arguments_of
+from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
 from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, Result, ResultWriter, run_verb
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
@@ -50,7 +50,9 @@ class Audit(FrameVerb[Summary]):
     judged = False  # whether an item was judged in this run
 
     def __init__(self, options: AuditOptions) -> None:
-        self._judge = judge_spec(options.judge)
+        self._asking = JudgeAsking.of(options, options.out)
+        self._judge = judge_spec(options.judge, asking=self._asking)
+        self.threads = self._judge.connections
         self._policy = load_policy(options.policy)
         self._video: tuple[Path, VideoMasks] | None = None
         if options.video is not None and options.source == Path() and "source" not in options.given:
@@ -92,7 +94,10 @@ class Audit(FrameVerb[Summary]):
     def arguments(self) -> dict[str, Any]:
         """The resolved arguments, for the manifest; options that are not set are left out."""
         options, judge = self.options, self._judge
-        arguments = {name: value for name, value in arguments_of(options).items() if value not in (None, False)}
+        asks = "chat" in judge.origin.split()
+        unused = CHANGE_NOTHING if asks else {spec.name for spec in specs_of(ChatJudgeOptions)}
+        given = {name: value for name, value in arguments_of(options).items() if name not in unused}
+        arguments = {name: value for name, value in given.items() if value not in (None, False)}
         arguments |= {
             "judge": judge.name,
             "judge_from": judge.origin,
@@ -131,6 +136,7 @@ class Audit(FrameVerb[Summary]):
             weights=options.identity_weights,
             evidence=options.evidence,
             clips=ClipIndex.of(self.listing) if self._judge.needs_clip else None,
+            asking=self._asking,
         )
 
     def _is_unaltered(self, run: RunFolder) -> bool:

@@ -1,22 +1,69 @@
-"""Judges by the name that a person gives: registered ones, replies in files, programs."""
+"""Judges by the name that a person gives: registered ones, replies in files, programs, cascades of these."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from auscult import registry
+from auscult.act.policy import DEFAULT, Policy, possible_actions
 from auscult.errors import UsageError
+from auscult.jobs.options import ChatJudgeOptions
 from auscult.judge import DEFAULT_JUDGE
+from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.paths import safe_name
 from auscult.models.spec import COMMAND, model_spec
 from auscult.record.digest import digest_file, digest_json
-from auscult.types import MaskJudge
+from auscult.types import Case, Decision, MaskJudge, Verdict
 from auscult.work.line_program import words_of
 
+if TYPE_CHECKING:
+    from auscult.models.chat.loading import ChatHow
+    from auscult.models.chat.reply_cache import ReplyCache
+
+CHAT: Final = "chat:"
 REPLIES: Final = "replies:"
+CASCADE: Final = "cascade:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeAsking:
+    """How the chat judges of a run are asked; picklable, with one budget for all judges that it opens."""
+
+    options: ChatJudgeOptions = field(default_factory=ChatJudgeOptions)
+    folder: Path | None = None  # of the record: replies are kept there, and what was spent is read there
+
+    @classmethod
+    def of(cls, options: ChatJudgeOptions, folder: Path | None) -> JudgeAsking:
+        """From the options of a verb."""
+        own = {one.name: getattr(options, one.name) for one in fields(ChatJudgeOptions)}
+        return cls(options=ChatJudgeOptions(**own), folder=folder)
+
+    def __reduce__(self) -> tuple[Callable[..., JudgeAsking], tuple[Any, ...]]:
+        """Without the budget, which is of one process."""
+        return partial(JudgeAsking, options=self.options, folder=self.folder), ()
+
+    @cached_property
+    def how(self) -> ChatHow:
+        """The same, as models behind endpoints take it."""
+        from auscult.models.chat.loading import ChatHow
+
+        options = self.options
+        return ChatHow(
+            base_url=options.base_url,
+            profile=options.profile,
+            connections=options.max_connections,
+            budget=options.budget,
+            folder=self.folder,
+        )
+
+    @cached_property
+    def kept(self) -> ReplyCache:
+        """The replies of the record."""
+        return self.how.kept()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +72,28 @@ class JudgeSpec:
 
     given: str  # what `--judge` says
     name: str  # what records and tables call it
-    origin: str  # the package with its version that brings it; ``replies``, ``command``
+    origin: str  # the package with its version that brings it; ``chat``, ``replies``, ``command``
     arguments: Mapping[str, str] = field(default_factory=dict)  # what else of it the manifest holds
     needs_clip: bool = False  # whether it looks at more than the frame
+    connections: int = 0  # threads of this process that ask it at once, since it waits; 0 for worker processes
 
 
-def judge_spec(given: str) -> JudgeSpec:
+def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
     """What a name stands for: see ``load_judge``."""
+    if given.startswith(CHAT):
+        from auscult.jobs.chat_judge import find_chat
+
+        chat = find_chat(given, asking)
+        return JudgeSpec(
+            given=given,
+            name=chat.name,
+            origin="chat",
+            arguments={"judge_revision": chat.revision},
+            needs_clip=True,
+            connections=chat.connections,
+        )
+    if given.startswith(CASCADE):
+        return _cascade_spec(given, asking)
     if given.startswith(COMMAND):
         found = model_spec(given)
         return JudgeSpec(given=given, name=found.name, origin="command", arguments={"judge_revision": found.revision})
@@ -49,12 +111,48 @@ def judge_spec(given: str) -> JudgeSpec:
     return JudgeSpec(given=given, name=entry.name, origin=entry.origin, arguments=fitted, needs_clip=needs_clip)
 
 
-def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
+def _cascade_spec(given: str, asking: JudgeAsking | None) -> JudgeSpec:
+    parts = [judge_spec(part, asking=asking) for part in _parts(given)]
+    return JudgeSpec(
+        given=given,
+        name=f"cascade.{'+'.join(part.name for part in parts)}",
+        origin=" ".join(part.origin for part in parts),
+        arguments={
+            f"cascade_{place}": " ".join([part.name, *part.arguments.values()]) for place, part in enumerate(parts)
+        },
+        needs_clip=any(part.needs_clip for part in parts),
+        connections=max(part.connections for part in parts),
+    )
+
+
+def _parts(given: str) -> list[str]:
+    """The judges of a cascade, cheapest first."""
+    parts = [part.strip() for part in given.removeprefix(CASCADE).split(",")]
+    if len(parts) < 2 or not all(parts) or any(part.startswith(CASCADE) for part in parts):
+        raise UsageError(
+            f"{given[:80]!r} is no cascade",
+            expected="cascade:CHEAP,DEAR with two judges or more, none of them a cascade: cascade:cues,prompted",
+        )
+    return parts
+
+
+def load_judge(
+    name: str = DEFAULT_JUDGE,
+    *,
+    asking: JudgeAsking | None = None,
+    policy: Policy = DEFAULT,
+    seconds: float | None = None,
+) -> MaskJudge:
     """Load a judge; a registered one comes with a measured card or not at all.
 
     Args:
         name: Full or short name, for example ``masks.cues.v1`` or ``cues``; ``prompted@FOLDER`` for one that was fitted
-            to masks of a user's own; ``replies:PATH`` or ``command:PROGRAM ...`` for another model (``judge.replies``).
+            to masks of a user's own; ``replies:PATH`` or ``command:PROGRAM ...`` for another model (``judge.replies``);
+            ``cascade:CHEAP,DEAR`` for a dear judge where a cheap one leaves open what to do; ``chat:NAME`` for a chat
+            model.
+        asking: How chat models are asked; without it at the address of their profile, and no reply is kept.
+        policy: For a cascade: what decides what to do.
+        seconds: For a cascade: most seconds that its dearer judges may take in all.
 
     Raises:
         UnknownName: There is no such judge.
@@ -62,6 +160,15 @@ def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
     """
     from auscult.judge.cards import require_card
 
+    if name.startswith(CASCADE):
+        parts = [load_judge(part, asking=asking) for part in _parts(name)]
+        return CascadeJudge(
+            parts, name=judge_spec(name, asking=asking).name, possible=_Possible(policy), seconds=seconds
+        )
+    if name.startswith(CHAT):
+        from auscult.jobs.chat_judge import find_chat
+
+        return find_chat(name, asking).open()
     if name.startswith((COMMAND, REPLIES)):
         return _load_replies(name)
     entry, folder = find_judge(name)
@@ -71,6 +178,16 @@ def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
         return judge
     fitted: MaskJudge = judge.fitted(folder)  # type: ignore[attr-defined]  # find_judge has seen that it can be
     return fitted
+
+
+@dataclass(frozen=True, slots=True)
+class _Possible:
+    """The actions that a policy may take on a verdict of a case."""
+
+    policy: Policy
+
+    def __call__(self, verdict: Verdict, case: Case) -> set[Decision]:
+        return possible_actions(verdict, self.policy, named=bool((case.query.text or "").strip()))
 
 
 def find_judge(name: str) -> tuple[registry.Entry, Path | None]:

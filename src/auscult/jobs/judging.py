@@ -22,7 +22,7 @@ from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.frame_masks import FrameMasks
-from auscult.jobs.judges import load_judge, with_evidence
+from auscult.jobs.judges import JudgeAsking, load_judge, with_evidence
 from auscult.jobs.runner import INPUTS, FrameGroup, Last, Result, failed_row, input_digest, item_row, settled_stamp
 from auscult.judge.identity import NeedsWeights, Ready
 from auscult.judge.identity.combine import combined, unchecked
@@ -120,6 +120,11 @@ class Auditor:
     alone: bool = False  # show the judge no other candidate of the frame
     checker: Checker | None = None
     clips: ClipIndex | None = None  # where the judge looks at more than the frame
+
+    def close(self) -> None:
+        """Release what the judge holds."""
+        if callable(close := getattr(self.judge, "close", None)):
+            close()
 
     def __call__(self, group: FrameGroup) -> list[Result]:
         """Judge the wanted items; a judge with ``batch`` gets those of several frames at once."""
@@ -277,10 +282,11 @@ def make_auditor(
     weights: Path | None = None,
     evidence: str | None = None,
     clips: ClipIndex | None = None,
+    asking: JudgeAsking | None = None,
 ) -> Auditor:
     """Load the judge and make the worker's function; at module level, so that it can be pickled."""
     checker = None if identity is None else Checker(load_identity(identity, weights))
-    loaded = load_judge(judge)
+    loaded = load_judge(judge, asking=asking)
     if evidence is not None:
         loaded = with_evidence(loaded, evidence)
     return Auditor(loaded, policy, root, alone=alone, checker=checker, clips=clips)

@@ -245,23 +245,62 @@ def arguments_of(options: object) -> dict[str, Any]:
     return found
 
 
+# --- models behind endpoints ---
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatOptions:
+    """How models behind an endpoint are asked.
+
+    Attributes:
+        base_url: Where models behind an endpoint answer, before what their profile says.
+        profile: What a chat:NAME takes and how, a file; a folder of them for several. Without it, the shipped one of
+            that name, if any.
+        max_connections: Requests under way at once, to a model behind an endpoint.
+        budget: Most USD that the run may spend, earlier commands included.
+    """
+
+    base_url: str = ""
+    profile: Path | None = None
+    max_connections: Annotated[int, Flag(least=1, most=1024)] = 8
+    budget: Annotated[float | None, Flag(least=0.0)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatJudgeOptions(ChatOptions):
+    """How chat models are asked as judges.
+
+    Attributes:
+        samples: Replies of each chat model to one mask; their spread is the interval.
+    """
+
+    samples: Annotated[int, Flag(least=1, most=100)] = 1
+
+
+CHANGE_NOTHING: Final = frozenset({"base_url", "profile", "max_connections", "budget"})
+"""Options of models behind endpoints that may change between commands: a model's revision says what its replies
+depend on."""
+
+
 # --- the verbs ---
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditOptions(InputOptions):
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions(InputOptions, ChatJudgeOptions):
     """What to audit and how.
 
     Attributes:
         source: A folder with frames/ and masks/, an items.jsonl, or a COCO json; a video, or nothing beside --video.
         video: A video whose masks are in --masks, one a frame, by number or in order (extra `video`).
-        judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`; replies:PATH or
-            command:PROGRAM for another model's verdicts.
+        judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`; chat:NAME for a chat
+            model, chat:A+B for several, chat:hf:FOLDER for one that runs here; replies:PATH or command:PROGRAM for
+            another model's verdicts.
         policy: Name of a shipped policy, or a policy file.
         identity: A check of `auscult list identity`: is the mask on the object that the text names?
         identity_weights: Folder of CLIP weights, for --identity clip.
         evidence: hf:FOLDER: SAM, SAM 2 or SAM 3 draws what the judge compares with, from weights of yours.
         alone: Show the judge one mask at a time; without it the masks of a frame are one another's other objects.
+        probe: First ask the judge about masks of generated scenes, right and wrong; of a chat model always.
     """
 
     source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True, shown="-")] = Path()
@@ -273,6 +312,8 @@ class AuditOptions(InputOptions):
     evidence: str | None = None
     # The candidates of a benchmark are of one object: shown together they would give the defect away.
     alone: bool = False
+    cascade_seconds: Annotated[float | None, Flag(least=0, shown="no limit")] = None
+    probe: bool = False
 
     @property
     def video_file(self) -> Path | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import cache, partial
 from itertools import islice
@@ -33,7 +34,8 @@ from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.types import Instance, Item, MaskRef
-from auscult.work.pool import Task, run_tasks
+from auscult.work.pool import Task, TaskResult, run_tasks
+from auscult.work.threads import run_threads
 
 # --- progress ---
 
@@ -179,7 +181,10 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers(Generic[T, R]):
-    """Worker processes, with their function and limits."""
+    """Worker processes, with their function and limits; or threads of this process, for what waits for others.
+
+    Threads have no limits: what they do must limit itself.
+    """
 
     make: Callable[[], Callable[[T], R]]  # called once in each worker process; gives the function of one task
     count: int  # worker processes; 0 for this process
@@ -187,6 +192,7 @@ class Workers(Generic[T, R]):
     timeout_s: float | None = None  # limit for one task; None for none
     setup_s: float | None = None  # limit for starting a worker; None for the pool's own
     memory_mb: int | None = None  # limit of a worker's memory; None for none
+    threads: int = 0  # instead of processes; each does the parts of a task one at a time
 
     def results(
         self, tasks: Iterable[T], *, before: Callable[[T], None] | None = None
@@ -197,25 +203,45 @@ class Workers(Generic[T, R]):
         one bad item does not fail the others.
         """
         again: list[T] = []
+        if self.threads:
+            tasks = (part for task in tasks for part in task.split() or (task,))
         for attempt in (tasks, again):
             named = {task.key: task for task in attempt}
             if not named:
                 return
-            for result in run_tasks(
-                self.make,
-                self._queued(named.values(), before),
-                workers=self.count,
-                timeout_s=self.timeout_s,
-                setup_s=self.setup_s,
-                memory_mb=self.memory_mb,
-                stage=self.stage,
-            ):
+            for result in self._run(self._queued(named.values(), before)):
                 task, outcome = named[result.key], result.outcome
                 smaller = task.split() if isinstance(outcome, Failed) else ()
                 if smaller:
                     again.extend(smaller)
                 else:
                     yield task, outcome
+
+    def _run(self, queued: Iterator[Task[T]]) -> Iterator[TaskResult[R]]:
+        if not self.threads:
+            yield from run_tasks(
+                self.make,
+                queued,
+                workers=self.count,
+                timeout_s=self.timeout_s,
+                setup_s=self.setup_s,
+                memory_mb=self.memory_mb,
+                stage=self.stage,
+            )
+            return
+        made: list[Callable[[T], R]] = []
+
+        def make() -> Callable[[T], R]:
+            made.append(self.make())
+            return made[0]
+
+        try:
+            with closing(run_threads(make, queued, threads=self.threads, stage=self.stage)) as results:
+                yield from results
+        finally:
+            for one in made:
+                if callable(close := getattr(one, "close", None)):
+                    close()
 
     @staticmethod
     def _queued(tasks: Iterable[T], before: Callable[[T], None] | None) -> Iterator[Task[T]]:
@@ -266,7 +292,7 @@ class FrameGroup:
         """How many items it is."""
         return len(self.wanted)
 
-    def split(self) -> list[FrameGroup]:
+    def split(self) -> list[Self]:
         """One item at a time."""
         if len(self.wanted) < 2:
             return []
@@ -405,6 +431,8 @@ class Verb(ABC, Generic[V, S]):
     growing: ClassVar[frozenset[str]] = frozenset()  # arguments that may differ when resumed, besides ``SAME_RESULT``
     once: ClassVar[tuple[str, ...]] = ()  # see ``ResultWriter``
 
+    threads: int = 0  # instead of worker processes, where the function waits for others
+
     def __init__(self, options: RunOptions) -> None:
         self.options = options
 
@@ -450,6 +478,7 @@ def run_verb(verb: Verb[V, S], progress: Progress | None = None) -> S:
                 stage=verb.stage,
                 timeout_s=timeout_s,
                 memory_mb=options.memory_mb,
+                threads=verb.threads,
             )
             writer.keep_all(workers, tasks, before=partial(verb.begin, run=run), after=verb.kept)
         return verb.finish(writer)

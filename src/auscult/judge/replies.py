@@ -8,9 +8,27 @@ JSON object; what stands around them is its reasoning::
 
     {"iou": 0.8731, "mask_type": "erode", "action": "minor_revision"}
 
-Capitals, spaces, code fences, ``<mask>`` for ``<mask_type>``, ``full-neg`` and ``87 %`` are understood. Nothing is
-guessed: a reply without an IoU from 0 to 1 or without one of the six types, or that names two different ones, raises
-``InputError``, so that its item fails and has no score. Replies are text of strangers: bounded, and never run.
+What is read how, and that nothing else is:
+
+==========================================  ==========================================================================
+in the reply                                is read as
+==========================================  ==========================================================================
+``<IOU>.87</iou>``, ``&lt;iou&gt;``         .87: capitals, spaces and code fences do not matter
+``<mask> Full-Neg </mask>``                 full_neg, as in ``<mask_type>``
+``87 %``                                    .87; 87 without the sign, 1.7, -.1, nan and 0,87 are no IoU
+``.8-.9``, ``about .8``, ``not perfect``    no value: a range, or words around a value, name none
+``<iou> .87, its type is <mask> erode``     .87 and erode: a tag that is not closed holds what stands up to a comma,
+                                            semicolon, full stop, the line's end or the next tag
+two IoUs, types or actions                  no value where they differ; placeholders beside a value do not matter
+tags in tags, or in JSON                    each tag by itself; one with tags in place of its value has none
+``<think> ... </think>``                    drafts: what follows the last ``</think>`` counts
+JSON among prose                            every object with such keys; a key that stands twice has both values
+prose, a refusal, another language          no verdict
+``<target>``, ``<distractor>``              short phrases, or none; they decide nothing
+==========================================  ==========================================================================
+
+Nothing is guessed: a reply without an IoU from 0 to 1 or without one of the six types raises ``InputError``, and has no
+score. Replies are text of strangers: bounded, and never run.
 
 A reply gives neither an interval nor probabilities: the ends are None, and the type it names has probability 1. What it
 looked at is not known, so that no evidence is claimed. A mask without a pixel is ``empty`` by rule, without a reply.
@@ -65,14 +83,22 @@ _KEYS: Final = {
     "mask": "type",
     "defect": "type",
     "action": "action",
+    "target": "target",
+    "distractor": "distractor",
 }
+_PHRASES: Final = ("target", "distractor")
+_NO_PHRASE: Final = frozenset({"", "none", "null", "n/a", "nothing", "-", "target", "distractor"})
 _TAGS: Final = re.compile(
-    r"<{1,2}\s{0,9}(iou|mask[ _-]?type|mask|action)\s{0,9}>{1,2}([^<>]{0,200})<{1,2}\s{0,9}/\s{0,9}\1\s{0,9}>{1,2}",
+    r"<{1,2}\s{0,9}(iou|mask[ _-]?type|mask|action|target|distractor)\s{0,9}>{1,2}([^<>]{0,200})"
+    r"(<{1,2}\s{0,9}/\s{0,9}\1\s{0,9}>{1,2})?",
     re.IGNORECASE,
 )
+_END_OF_VALUE: Final = re.compile(r"[,;\n]|\.(?!\d)")
+_THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<{1,2}[^<>]{1,20}>{1,2}")
 _AROUND: Final = " \t\r\n\u00a0\"'`*"
 _NUMBER: Final = re.compile(r"(\d{1,3}(?:\.\d{0,17})?|\.\d{1,17})\s?(%?)")
+_MOST_OBJECTS: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +109,8 @@ class Reply:
     defect: Defect
     action: Action | None  # None where it names none
     reason: str  # its words without the tags, shortened; may be empty
+    target: str | None = None  # what was meant, a short phrase
+    distractor: str | None = None  # what was segmented instead
 
 
 def read_reply(content: str | Mapping[str, Any]) -> Reply:
@@ -94,9 +122,11 @@ def read_reply(content: str | Mapping[str, Any]) -> Reply:
         return _reply(_members([text]), reason=_reason([text]))
     if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
         raise _wrong(f"the reply is longer than {MOST_CHARACTERS:,} characters, or is no text")
+    text = _THOUGHT.split(text.replace("&lt;", "<").replace("&gt;", ">"))[-1]
     objects = list(_objects(text))
-    tagged = [(_key(name), words) for name, words in _TAGS.findall(text)]
-    words = " ".join(_ANY_TAG.sub(" ", _TAGS.sub(lambda found: f" {found[2]} ", text)).split())
+    tagged = [(_key(name), words if closer else _open_value(words)) for name, words, closer in _TAGS.findall(text)]
+    prose = next((text[: tag.start()] for tag in _TAGS.finditer(text) if _key(tag[1]) in _PHRASES), text)
+    words = " ".join(_ANY_TAG.sub(" ", _TAGS.sub(lambda found: f" {found[2]} ", prose)).split())
     return _reply([*tagged, *_members(objects)], reason=_reason(objects) if objects else words)
 
 
@@ -105,7 +135,7 @@ def _reason(objects: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _reply(found: Iterable[tuple[str, object]], *, reason: str) -> Reply:
-    values: dict[str, list[object]] = {"iou": [], "type": [], "action": []}
+    values: dict[str, list[object]] = {name: [] for name in dict.fromkeys(_KEYS.values())}
     for key, value in found:
         if value is not None:
             values[key].append(value)
@@ -114,8 +144,27 @@ def _reply(found: Iterable[tuple[str, object]], *, reason: str) -> Reply:
     if iou is None or defect is None:
         raise _wrong(f"the reply names no {'IoU' if iou is None else 'mask type'}")
     action: Action | None = _agreed(values["action"], _one_of(ACTIONS), what="action")
-    plain = "".join(sign if sign.isprintable() else " " for sign in reason[: 2 * _MOST_REASON])
-    return Reply(iou=iou, defect=defect, action=action, reason=plain[:_MOST_REASON].strip())
+    phrases = {name: _phrase(values[name]) for name in _PHRASES}
+    return Reply(iou=iou, defect=defect, action=action, reason=printable(reason, _MOST_REASON), **phrases)
+
+
+def printable(text: str, most: int) -> str:
+    """A text on one line, without control characters, shortened."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in text[: 2 * most])
+    return " ".join(plain.split())[:most]
+
+
+def _phrase(values: list[object]) -> str | None:
+    """The phrase that all agree on; None where there is none, or they differ."""
+    said = {printable(value, _SHOWN).strip(f"{_AROUND}.,") for value in values if isinstance(value, str)}
+    known = {phrase for phrase in said if phrase.lower() not in _NO_PHRASE}
+    return known.pop() if len(known) == 1 else None
+
+
+def _open_value(words: str) -> str:
+    """The value of a tag that is not closed: what stands up to the end of its part of the sentence."""
+    found = _END_OF_VALUE.search(words.lstrip())
+    return words if found is None else words.lstrip()[: found.start()]
 
 
 def _agreed(values: list[object], read: Callable[[object], T | None], *, what: str) -> T | None:
@@ -152,14 +201,17 @@ def _key(name: str) -> str:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a text: all of it, or what stands between code fences."""
-    for part in [text, *text.split("```")[1::2]]:
-        body = part.strip().removeprefix("json").strip()
-        if body.startswith("{"):
-            try:
-                value = json.loads(body, object_pairs_hook=_RepeatedKeys)
-            except (ValueError, RecursionError):
-                continue
+    """The JSON objects of a text, in code fences or among prose; those within another are its own."""
+    reader, at = json.JSONDecoder(object_pairs_hook=_RepeatedKeys), 0
+    for _ in range(_MOST_OBJECTS):
+        at = text.find("{", at)
+        if at < 0:
+            return
+        try:
+            value, at = reader.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+        else:
             yield value
 
 
@@ -193,6 +245,8 @@ def _verdict(reply: Reply, case: Case, judge: str) -> Verdict:
         rationale=reply.reason or "The reply gives no reason.",
         judge=judge,
         own_action=reply.action,
+        target=reply.target,
+        distractor=reply.distractor,
     )
 
 

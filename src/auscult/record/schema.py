@@ -25,9 +25,9 @@ VERDICT_KEYS = (
     "judge", "seconds",
 )  # fmt: skip
 
-OPTIONAL_KEYS = ("prob_iou_80", "prob_iou_50", "own_action", "judged_by", "joint")
-"""Keys of a verdict that only judges write which give them: probabilities, an action of their own, who judged; and a
-joint audit's."""
+OPTIONAL_KEYS = ("prob_iou_80", "prob_iou_50", "own_action", "judged_by", "joint", "usage")
+"""Keys of a verdict that only judges write which give them: probabilities, an action of their own, who judged, what
+asking took; and a joint audit's."""
 
 DECIMALS = 6
 """Decimals that numbers of verdicts and clips keep."""

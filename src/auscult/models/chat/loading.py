@@ -13,7 +13,7 @@ from auscult.errors import UsageError
 from auscult.media.paths import safe_name
 from auscult.models.chat.cascade import Cascade, Describer, NamedModel, Sense
 from auscult.models.chat.model import Asking, ChatModel, chat_model
-from auscult.models.chat.profile import read_profile, read_settings
+from auscult.models.chat.profile import PROFILE_FILES, read_profile, read_settings
 from auscult.models.chat.reply_cache import FILE as KEPT
 from auscult.models.chat.reply_cache import ReplyCache
 from auscult.record.codec import Word
@@ -34,7 +34,7 @@ class ChatHow:
 
     Attributes:
         base_url: Goes before that of profiles.
-        profile: A file, for the model that it names.
+        profile: A file, for the model that it names, or a folder of them.
         connections: Requests under way at once.
         seed: Sent with each request.
         budget: USD for the whole run, what earlier commands spent included; None without a limit.
@@ -142,6 +142,10 @@ class CascadeFile:
 def named_chat(name: str, *, profile: Path | None, asking: Asking) -> ChatModel:
     """The model ``chat:NAME``; with a profile, NAME may be left out."""
     wanted = name.removeprefix(CHAT)
+    if profile is not None and profile.is_dir():
+        files = sorted(file for file in profile.iterdir() if file.suffix.lower() in PROFILE_FILES)
+        known = {one.model: one for one in map(read_profile, files)}
+        return chat_model(wanted, profile=known.get(wanted), asking=asking)
     found = None if profile is None else read_profile(profile)
     return chat_model(wanted, profile=found, asking=asking)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -142,6 +142,8 @@ class Asking:
         seed: Sent with each request.
         spending: What is spent, with a budget; one for all models.
         sends: False where requests are only counted, so that no key is needed.
+        schema: Of the JSON that replies are, where the endpoint can enforce one; None for text.
+        least_temperature: The least temperature, for models that are asked several times.
     """
 
     base_url: str = ""
@@ -149,6 +151,8 @@ class Asking:
     seed: int = 42
     spending: Spending | None = None
     sends: bool = True
+    schema: Mapping[str, Any] | None = None
+    least_temperature: float = 0.0
 
 
 def chat_model(name: str, *, profile: ChatProfile | None = None, asking: Asking) -> ChatModel:
@@ -167,6 +171,10 @@ def chat_model(name: str, *, profile: ChatProfile | None = None, asking: Asking)
             expected=f"model = {name[:80]!r} in the profile",
             hint=f"or ask for chat:{own.model[:80]}",
         )
+    if asking.schema is not None:
+        own = own.in_form(asking.schema)
+    if own.temperature is not None and own.temperature < asking.least_temperature:
+        own = replace(own, temperature=asking.least_temperature)
     base_url = asking.base_url or own.base_url
     if not base_url:
         raise UsageError(

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
@@ -47,8 +47,8 @@ _SECRETS: Final = re.compile(
 )
 _FORMAT: Final = 1
 """Counts up when the same profile sends something else than before."""
-_APART: Final = frozenset({"base_url", "key", "price", "tokens", "timeout_s", "tries", "revision"})
-"""What changes no answer, and what says where a model is."""
+_APART: Final = frozenset({"base_url", "key", "price", "tokens", "timeout_s", "tries", "revision", "json"})
+"""What changes no answer by itself, and what says where a model is."""
 
 Usd: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e6)]
 SettingsKind = TypeVar("SettingsKind")
@@ -101,6 +101,7 @@ class ChatProfile:
         max_tokens: Of a reply.
         limit_name: What the endpoint calls that limit; budgets hold where the endpoint obeys it.
         stream: Ask for the reply in pieces, as some endpoints demand.
+        json: How the endpoint enforces JSON where an answer has a schema: by the schema, as any object, or not at all.
         extra: Further keys of the request; none that is called like a key or a header of HTTP.
         timeout_s: For one try.
         tries: How often a request is sent at most.
@@ -128,6 +129,7 @@ class ChatProfile:
     max_tokens: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
     limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     stream: bool = False
+    json: Literal["schema", "object", "none"] = "none"
     extra: dict[str, Any] = field(default_factory=dict)
     timeout_s: Annotated[float, Meta(ge=0.1, le=3600.0)] = 120.0
     tries: Annotated[int, Meta(ge=1, le=20)] = 5
@@ -144,6 +146,15 @@ class ChatProfile:
         secret = next((name for name in _names(self.extra) if _SECRETS.fullmatch(name.lower())), None)
         if secret is not None:
             raise ValueError(f"extra holds {secret[:40]!r}: keys are read from the environment alone")
+
+    def in_form(self, schema: Mapping[str, Any]) -> ChatProfile:
+        """The same, asked for JSON of a schema in the way that the endpoint offers; itself where it offers none."""
+        if self.json == "none":
+            return self
+        form: dict[str, Any] = {"type": "json_object"}
+        if self.json == "schema":
+            form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)}}
+        return replace(self, extra={**self.extra, "response_format": form})
 
     def digest(self, *, base_url: str, seed: int) -> str:
         """What an answer depends on beside the question and its media."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from auscult.jobs.options import Flag, names
+from auscult.jobs.options import ChatOptions, Flag, names
 from auscult.suites.options import ModelOptions
 from auscult.types import Metadata
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AviOptions(ModelOptions):
+class AviOptions(ModelOptions, ChatOptions):
     """Which omni models are asked, and how their replies are scored.
 
     Attributes:
@@ -41,10 +41,6 @@ class AviOptions(ModelOptions):
         boxes: How boxes are given, ORDER UNIT, by models that do not say it themselves.
         sentence_model: Folder of the sentence encoder that scores captions (AVC).
         fluency_model: Folder of the fluency model that scores captions (AVC).
-        base_url: Where models behind an endpoint answer, before what their profile says.
-        profile: What a chat:NAME takes and how, a file; without it, the shipped one of that name, if any.
-        max_connections: Requests under way at once, to a model behind an endpoint.
-        budget: Most USD that the run may spend, earlier commands included.
         dry_run: Count requests, tokens and USD of what has no reply yet, and send nothing.
         formatter: chat:NAME, asked to reformat replies in which no answer is found.
         formatter_profile: Its profile, as --profile.
@@ -58,10 +54,6 @@ class AviOptions(ModelOptions):
     boxes: str = "xyxy share"
     sentence_model: Path | None = None
     fluency_model: Path | None = None
-    base_url: str = ""
-    profile: Path | None = None
-    max_connections: Annotated[int, Flag(least=1, most=1024)] = 8
-    budget: Annotated[float | None, Flag(least=0.0)] = None
     dry_run: bool = False
     formatter: Annotated[str, Flag(shown="none")] = ""
     formatter_profile: Path | None = None

@@ -8,6 +8,7 @@ from typing import Any
 from auscult.errors import UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.dry_run import DRY_RUN, estimate_all, estimate_table
+from auscult.jobs.options import CHANGE_NOTHING
 from auscult.jobs.reformatting import ToRead, write_reformatted
 from auscult.jobs.runner import Progress
 from auscult.models.chat.formatter import ChatFormatter
@@ -26,7 +27,7 @@ from auscult.suites.core.results import ResultKey
 from auscult.suites.core.runner import SuiteRunner
 from auscult.suites.registered import SuiteRun
 
-ENDPOINT = frozenset({"base_url", "profile", "max_connections", "budget", "dry_run", "formatter", "formatter_profile"})
+ENDPOINT = CHANGE_NOTHING | {"dry_run", "formatter", "formatter_profile"}
 """Options of models behind endpoints; they may change between commands."""
 
 

@@ -1,0 +1,152 @@
+"""Chat models as judges, by name: ``chat:NAME``, ``chat:A+B``, ``chat:hf:FOLDER``.
+
+Every request and its reply stand in ``reply_cache.jsonl`` of the record as soon as the reply is there, with the text
+that was sent and what it cost: what was paid for is not asked again, whatever ended the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from auscult import registry
+from auscult.errors import UsageError
+from auscult.jobs.judges import CHAT, JudgeAsking
+from auscult.judge.masks.chat import CLIP_FRAMES, SCHEMA, AnsweringModel, Asked, ChatJudge, question
+from auscult.media.paths import safe_name
+from auscult.models.chat.loading import named_chat
+from auscult.models.chat.reply_cache import ReplyCache, key_of
+from auscult.models.omni import Unreachable
+from auscult.models.omni_spec import WeightedOmniModel, omni_spec
+from auscult.record.digest import digest_json
+from auscult.work.chat import BudgetSpent
+
+LOCAL: Final = "hf:"
+_LOCAL_MODEL: Final = "hf.qwen_omni.v1"
+_LEAST_TEMPERATURE: Final = 0.7
+"""Of models that are asked several times: at 0 all replies would be one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundChat:
+    """The models that a judge's name stands for, each as often as it is asked."""
+
+    name: str
+    revision: str
+    connections: int  # threads that ask at once; 0 for worker processes
+    open: Callable[[], ChatJudge]
+
+
+def find_chat(given: str, asking: JudgeAsking | None = None) -> FoundChat:
+    """The judge ``chat:...``; nothing is asked, and no weights are loaded.
+
+    Raises:
+        UsageError: A model cannot be asked, as ``models.chat.model.chat_model`` says, or takes no pictures.
+    """
+    how = asking or JudgeAsking()
+    rest = given.removeprefix(CHAT)
+    names = [rest] if rest.startswith(LOCAL) and Path(rest.removeprefix(LOCAL)).is_dir() else rest.split("+")
+    found = [one for name in names for one in _of_name(name.strip(), how)]
+    local = [one.connections == 0 for one in found]
+    sent = question(None, frames=CLIP_FRAMES, heard=True)
+    shown = list(dict.fromkeys(one.name.removeprefix("chat.") for one in found))
+    name = f"chat.{'+'.join(shown)}"
+    return FoundChat(
+        name=name,
+        revision=digest_json([sent, [[one.name, one.revision] for one in found]])[:12],
+        connections=(0 if all(local) else 1) if any(local) else min(one.connections for one in found),
+        open=lambda: ChatJudge([one.asked(number, how.kept) for number, one in enumerate(found)], name=name),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Model:
+    """One reply of a model."""
+
+    name: str
+    revision: str
+    connections: int
+    model: Callable[[], AnsweringModel]
+    shown: Asked | None = None
+
+    def asked(self, number: int, kept: ReplyCache) -> Asked:
+        model = _Kept(self.model(), name=self.name, revision=f"{self.revision}#{number}", kept=kept)
+        base = self.shown or Asked(name=self.name, model=model, hears=True)
+        return replace(base, model=model)
+
+
+def _of_name(name: str, asking: JudgeAsking) -> Sequence[_Model]:
+    samples = asking.options.samples
+    if name.startswith(LOCAL):
+        return [_local(name, samples)]
+    return [_behind_endpoint(name, asking, number=number) for number in range(samples)]
+
+
+def _local(name: str, samples: int) -> _Model:
+    if samples > 1:
+        raise UsageError(
+            "a model that runs here gives its likeliest reply, the same each time",
+            expected="--samples 1, or a model behind an endpoint",
+        )
+    spec = omni_spec(f"{_LOCAL_MODEL}@{name.removeprefix(LOCAL)}")
+    if spec.weights is None:
+        raise UsageError(f"{name[:80]!r} names no folder of weights", expected="chat:hf:FOLDER")
+    weights = spec.weights
+
+    def load() -> AnsweringModel:
+        entry = registry.find("model", _LOCAL_MODEL).load()
+        if not isinstance(entry, WeightedOmniModel):
+            raise UsageError(f"{_LOCAL_MODEL} runs no weights", expected="an installation as it was released")
+        return entry.using(weights)
+
+    return _Model(name=f"chat.hf.{safe_name(weights.name)}", revision=spec.revision, connections=0, model=load)
+
+
+def _behind_endpoint(name: str, asking: JudgeAsking, *, number: int) -> _Model:
+    several = asking.options.samples > 1
+    how = replace(
+        asking.how.asking(),
+        seed=asking.how.seed + number,
+        schema=SCHEMA,
+        least_temperature=_LEAST_TEMPERATURE if several else 0.0,
+    )
+    model = named_chat(name, profile=asking.options.profile, asking=how)
+    profile = model.profile
+    if profile.images == "none" or "images" in profile.leaves_out:
+        raise UsageError(f"{profile.model[:80]} takes no pictures", expected="a model that sees the mask")
+    shown = Asked(
+        name=model.name,
+        model=model,
+        hears=profile.sounds != "none" and "sounds" not in profile.leaves_out,
+        frames=0 if profile.video == "none" or "video" in profile.leaves_out else profile.frames,
+        as_json=profile.json != "none",
+    )
+    return _Model(
+        name=model.name, revision=model.revision, connections=model.connections, model=lambda: model, shown=shown
+    )
+
+
+class _Kept:
+    """A model whose replies are kept, and asked for once."""
+
+    def __init__(self, model: AnsweringModel, *, name: str, revision: str, kept: ReplyCache) -> None:
+        self._model, self._name, self._revision, self._kept = model, name, revision, kept
+
+    def answer(self, question: str, *, images: Sequence[Path], sounds: Sequence[Path], video: Path | None) -> str:
+        """The reply of the model, or of an earlier command of the run."""
+        key = key_of(self._name, self._revision, text=question, media=(*images, *sounds))
+        ask = partial(self._model.answer, question, images=images, sounds=sounds, video=video)
+        try:
+            return self._kept.reply(key, ask, model=self._name, sent=question)
+        except Unreachable as error:
+            if isinstance(error.__cause__, BudgetSpent):
+                raise error.__cause__ from None
+            raise
+
+    def close(self) -> None:
+        """Release the model."""
+        if callable(close := getattr(self._model, "close", None)):
+            close()
