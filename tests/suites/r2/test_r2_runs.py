@@ -249,7 +249,7 @@ def test_the_command_in_words(tmp_path: Path) -> None:
 def test_scenes_are_made_for_a_run(tmp_path: Path, task: str) -> None:
     """Generated scenes hold what every task needs; the same command again makes and asks nothing."""
     models = ["baseline.centre_box", "baseline.full_frame"]
-    made = run("r2", data="scenes", out=tmp_path / "out", task=task, models=models, levels=["low"], count=2, workers=2)
+    made = run("r2", data="scenes", out=tmp_path / "out", task=task, models=models, levels=["low"], count=2, workers=0)
     assert made.summary.failed == 0
     cases = rows(made.out, "cases.jsonl")
     assert len({row["clip"] for row in cases}) == 2
@@ -262,7 +262,7 @@ def test_scenes_are_made_for_a_run(tmp_path: Path, task: str) -> None:
     }
     assert task not in {"ris", "rvos"} or all(needs[row["id"]] == ["sight"] for row in cases)
     size = (made.out / "predictions.jsonl").stat().st_size
-    again = run("r2", data="scenes", out=tmp_path / "out", task=task, models=models, levels=["low"], count=2, workers=2)
+    again = run("r2", data="scenes", out=tmp_path / "out", task=task, models=models, levels=["low"], count=2, workers=0)
     assert again.summary == made.summary
     assert (made.out / "predictions.jsonl").stat().st_size == size
 
