@@ -26,6 +26,7 @@ from auscult.jobs.judges import JudgeAsking, load_judge, with_evidence
 from auscult.jobs.runner import INPUTS, FrameGroup, Last, Result, failed_row, input_digest, item_row, settled_stamp
 from auscult.judge.identity import NeedsWeights, Ready
 from auscult.judge.identity.combine import combined, unchecked
+from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.frames import decode_frame, encode_jpeg
 from auscult.media.masks import read_mask
 from auscult.media.paths import read_bytes
@@ -120,6 +121,7 @@ class Auditor:
     alone: bool = False  # show the judge no other candidate of the frame
     checker: Checker | None = None
     clips: ClipIndex | None = None  # where the judge looks at more than the frame
+    cascade: CascadeJudge | None = None  # of which the judge is the first
 
     def close(self) -> None:
         """Release what the judge holds."""
@@ -211,6 +213,8 @@ class Auditor:
             verdict = verdict or self.judge(case, prediction)
             if self.checker is not None:
                 verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
+            if self.cascade is not None:
+                verdict = self.cascade.settled(verdict, case, prediction)
             seconds = before + time.perf_counter() - begun
             verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
         except AuscultError as error:
@@ -283,13 +287,16 @@ def make_auditor(
     evidence: str | None = None,
     clips: ClipIndex | None = None,
     asking: JudgeAsking | None = None,
+    cascade_seconds: float | None = None,
 ) -> Auditor:
     """Load the judge and make the worker's function; at module level, so that it can be pickled."""
     checker = None if identity is None else Checker(load_identity(identity, weights))
-    loaded = load_judge(judge, asking=asking)
+    loaded = load_judge(judge, asking=asking, policy=policy, seconds=cascade_seconds)
+    cascade = loaded if isinstance(loaded, CascadeJudge) else None
+    loaded = loaded if cascade is None else cascade.first
     if evidence is not None:
         loaded = with_evidence(loaded, evidence)
-    return Auditor(loaded, policy, root, alone=alone, checker=checker, clips=clips)
+    return Auditor(loaded, policy, root, alone=alone, checker=checker, clips=clips, cascade=cascade)
 
 
 def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
@@ -306,7 +313,8 @@ def _shift(verdict: Verdict, judge: MaskJudge) -> dict[str, float]:
     It is recorded so that intervals can be computed from the row alone.
     """
     shift = getattr(judge, "prob_shift", None)
-    if verdict.prob_iou_80 is None or not isinstance(shift, int | float):
+    asked = verdict.judged_by in {None, judge.name}
+    if verdict.prob_iou_80 is None or not asked or not isinstance(shift, int | float):
         return {}
     return {"prob_shift": round(float(shift), 6)}
 

@@ -272,12 +272,14 @@ class ChatJudgeOptions(ChatOptions):
 
     Attributes:
         samples: Replies of each chat model to one mask; their spread is the interval.
+        cascade_seconds: Most seconds that the dearer judges of cascade:CHEAP,DEAR may take in all, by this command.
     """
 
     samples: Annotated[int, Flag(least=1, most=100)] = 1
+    cascade_seconds: Annotated[float | None, Flag(least=0, shown="no limit")] = None
 
 
-CHANGE_NOTHING: Final = frozenset({"base_url", "profile", "max_connections", "budget"})
+CHANGE_NOTHING: Final = frozenset({"base_url", "profile", "max_connections", "budget", "cascade_seconds"})
 """Options of models behind endpoints that may change between commands: a model's revision says what its replies
 depend on."""
 
@@ -312,7 +314,6 @@ class AuditOptions(InputOptions, ChatJudgeOptions):
     evidence: str | None = None
     # The candidates of a benchmark are of one object: shown together they would give the defect away.
     alone: bool = False
-    cascade_seconds: Annotated[float | None, Flag(least=0, shown="no limit")] = None
     probe: bool = False
 
     @property

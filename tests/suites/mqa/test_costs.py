@@ -25,6 +25,7 @@ from auscult.suites.mqa.costs import (
 from auscult.suites.mqa.evaluate import blocks_of
 from auscult.suites.mqa.printed import printed_rows
 from auscult.types import DEFECTS, Evidence, Verdict
+from small_inputs import write_lines
 
 PAPER = load_policy("paper")
 CANDIDATES = [one for one in benchmark(3, protocols=("image",)) if one.split == "test_s"]
@@ -35,7 +36,7 @@ def _few_draws(monkeypatch):
     monkeypatch.setattr("auscult.suites.mqa.evaluate.REPLICATES", 20)
 
 
-def record(said, *, seconds, name="j", width=0.2, usd=None, peak=None, **more):
+def record(said, *, seconds, name="j", width=0.2, peak=None, path=Path("none"), **more):
     """A record of answers, as one that was read."""
     verdicts = []
     for number, (id_, answer) in enumerate(said.items()):
@@ -44,13 +45,19 @@ def record(said, *, seconds, name="j", width=0.2, usd=None, peak=None, **more):
             defect=answer.defect, action=answer.action, defect_probs=dict.fromkeys(DEFECTS, 1 / 6),
             evidence=Evidence(shape=True), rationale="Words.", judge=name, seconds=seconds, **more,
         )  # fmt: skip
-        row = {} if usd is None else {"usage": {"cost": usd}}
-        verdicts.append((verdict, row | ({} if peak is None else {"peak_mb": peak + number, "peak_gpu_mb": None})))
-    return Run(path=Path(), manifest={}, verdicts=tuple(verdicts), errors=(), scores=(), clips=(), summary=None)
+        verdicts.append((verdict, {} if peak is None else {"peak_mb": peak + number, "peak_gpu_mb": None}))
+    return Run(path=path, manifest={}, verdicts=tuple(verdicts), errors=(), scores=(), clips=(), summary=None)
 
 
 CHEAP = record(answers(CANDIDATES), seconds=0.01)
-DEAR = record({one.id: right(one) for one in CANDIDATES}, seconds=2.0, usd=0.003, name="k")
+
+
+@pytest.fixture
+def dear(tmp_path):
+    """A judge that is right, at 3 USD for 1,000 masks."""
+    replies = [{"key": one.id, "usage": {"cost": 0.003}} for one in CANDIDATES] + [{"key": "x", "usage": {}}]
+    write_lines(tmp_path / "reply_cache.jsonl", *replies)
+    return record({one.id: right(one) for one in CANDIDATES}, seconds=2.0, name="k", path=tmp_path)
 
 
 def test_the_papers_comparison_follows_from_its_printed_cells():
@@ -63,18 +70,18 @@ def test_the_papers_comparison_follows_from_its_printed_cells():
     assert rate == pytest.approx(1 / latency, abs=0.001)
 
 
-def test_costs_are_those_of_record_and_commands():
-    run = record(answers(CANDIDATES), seconds=0.5, usd=0.002, peak=900)
+def test_costs_are_those_of_record_and_commands(dear):
+    run = record(answers(CANDIDATES), seconds=0.5, peak=900, path=dear.path)
     cost = cost_of(run, [Timing(judge="j", masks=30, seconds=10.0), Timing(judge="j", masks=10, seconds=10.0)])
     assert cost == JudgeCost(
         latency_s=pytest.approx(0.5), throughput=2.0, peak_gb=(900 + len(CANDIDATES) - 1) / 1000,
-        usd=pytest.approx(2.0),
+        usd=pytest.approx(3.0),
     )  # fmt: skip
     unknown = cost_of(CHEAP, [])
     assert (unknown.throughput, unknown.peak_gb, unknown.usd) == (None, None, None)
     table = costs_table({"cheap": unknown, "dear": cost})
     assert table.rows[0] == ("cheap", "0.010", "–", "–", "–", "–")
-    assert table.rows[1][-2:] == ("2.000", "latency +4900 %")
+    assert table.rows[1][-2:] == ("3.000", "latency +4900 %")
 
 
 def test_a_dear_judge_is_first_asked_what_the_policy_leaves_open():
@@ -92,8 +99,8 @@ def test_a_dear_judge_is_first_asked_what_the_policy_leaves_open():
     assert asking_order(texts, PAPER) == ((wide, narrow, sure), 2)  # unchecked identity; surely rejected is not asked
 
 
-def test_the_curve_goes_from_the_cheap_judge_to_the_dear_one():
-    (pair,) = pairs_of({"dear": DEAR, "cheap": CHEAP}, PAPER)
+def test_the_curve_goes_from_the_cheap_judge_to_the_dear_one(dear):
+    (pair,) = pairs_of({"dear": dear, "cheap": CHEAP}, PAPER)
     assert pair.name == "cheap, dear"
     (block,) = blocks_of(CANDIDATES)
     points = pair.points(block)

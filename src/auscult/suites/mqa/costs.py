@@ -16,13 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import Meta
 
 from auscult.act.policy import Policy, possible_actions
+from auscult.models.chat.reply_cache import FILE as KEPT
 from auscult.record.codec import Count, Word
+from auscult.record.lines import read_lines
 from auscult.record.reader import Run
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.page import Figure
@@ -77,21 +80,22 @@ def cost_of(run: Run, timing: Sequence[Timing]) -> JudgeCost:
     masks, seconds = sum(one.masks for one in timing), sum(one.seconds for one in timing)
     peaks = [[row[name] for row in rows if isinstance(row.get(name), int)] for name in ("peak_mb", "peak_gpu_mb")]
     peak, gpu = (max(found) / 1000 if found else None for found in peaks)
-    paid = [cost for row in rows if (cost := usd_of(row)) is not None]
+    spent = spent_usd(run.path)
     return JudgeCost(
         latency_s=fmean(verdict.seconds for verdict, _ in run.verdicts) if rows else None,
         throughput=masks / seconds if seconds else None,
         peak_gb=peak,
         gpu_gb=gpu,
-        usd=1000 * sum(paid) / len(rows) if paid else None,
+        usd=1000 * spent / len(rows) if rows and spent is not None else None,
     )
 
 
-def usd_of(row: Mapping[str, Any]) -> float | None:
-    """What the requests behind a verdict have cost; None where that is not known."""
-    usage = row.get("usage")
-    cost = usage.get("cost") if isinstance(usage, Mapping) else None
-    return float(cost) if isinstance(cost, int | float) else None
+def spent_usd(folder: Path) -> float | None:
+    """What the requests of a judge's record have cost; None where none has a price."""
+    usages = (row.get("usage") for row in read_lines(folder / KEPT))
+    costs = [usage.get("cost") for usage in usages if isinstance(usage, dict)]
+    known = [float(cost) for cost in costs if isinstance(cost, int | float)]
+    return sum(known) if known else None
 
 
 def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
@@ -142,7 +146,7 @@ class PaidAnswer:
 
     answer: JudgeAnswer
     seconds: float
-    usd: float | None
+    usd: float | None  # a mask of that judge on average
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -230,10 +234,11 @@ def pairs_of(runs: Mapping[str, Run], policy: Policy) -> list[JudgePair]:
 
 
 def _paid(run: Run) -> dict[str, PaidAnswer]:
-    answers = answers_of(verdict for verdict, _ in run.verdicts)
+    answers, spent = answers_of(verdict for verdict, _ in run.verdicts), spent_usd(run.path)
+    usd = None if spent is None else spent / len(answers)
     return {
-        verdict.id: PaidAnswer(answer=answers[verdict.id], seconds=verdict.seconds, usd=usd_of(row))
-        for verdict, row in run.verdicts
+        verdict.id: PaidAnswer(answer=answers[verdict.id], seconds=verdict.seconds, usd=usd)
+        for verdict, _ in run.verdicts
     }
 
 

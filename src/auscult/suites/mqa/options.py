@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
 from auscult.errors import UsageError
-from auscult.jobs.options import Flag, InputOptions, input_path, names
+from auscult.jobs.options import ChatJudgeOptions, Flag, InputOptions, input_path, names
 from auscult.judge import DEFAULT_JUDGE
 from auscult.models.proposals import MaskProposer
 from auscult.suites.options import SuiteOptions
@@ -118,12 +118,12 @@ class Making:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MqaOptions(SuiteOptions, Making):
+class MqaOptions(SuiteOptions, Making, ChatJudgeOptions):
     """Which judges are compared, on which protocols, and how the benchmark is made where it is not there yet.
 
     Attributes:
-        judges: A judge of `auscult list judge`, replies:PATH or command:PROGRAM, for a suite of judges; repeat it for
-            several.
+        judges: A judge of `auscult list judge`, chat:NAME, NAME@FOLDER, replies:PATH, command:PROGRAM or
+            cascade:CHEAP,DEAR, for a suite of judges; repeat it for several.
         policy: Name of a shipped policy, or a policy file; paper has the windows in which the truth is made.
         identity: A check of `auscult list identity`: is the mask on the object that the text names?
         identity_weights: Folder of CLIP weights, for --identity clip.

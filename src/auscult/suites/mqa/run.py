@@ -29,9 +29,9 @@ from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import Audit, audit_folder
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.judges import JudgeSpec, judge_spec
+from auscult.jobs.judges import JudgeAsking, JudgeSpec, judge_spec
 from auscult.jobs.judging import VERDICTS, identity_arguments
-from auscult.jobs.options import AuditOptions
+from auscult.jobs.options import AuditOptions, ChatJudgeOptions
 from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, item_row, refuse_changed
 from auscult.media.masks import read_mask
 from auscult.record.digest import digest_json
@@ -43,7 +43,7 @@ from auscult.record.schema import error_to_json
 from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.baselines import constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
-from auscult.suites.mqa.costs import TIMING
+from auscult.suites.mqa.costs import TIMING, spent_usd
 from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import COMMAND, JUDGES, Basis, outcome_of, read_timings, write_results
 from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
@@ -252,7 +252,8 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
 def _judges(options: MqaOptions) -> dict[str, JudgeSpec]:
     options.check_protocols()
     found: dict[str, JudgeSpec] = {}
-    for spec in map(judge_spec, options.judges):
+    asking = JudgeAsking.of(options, None)
+    for spec in (judge_spec(given, asking=asking) for given in options.judges):
         if found.setdefault(spec.name, spec).arguments != spec.arguments:
             raise UsageError(
                 f"two judges are called {spec.name}",
@@ -273,7 +274,7 @@ def _manifest(options: MqaOptions, judges: Mapping[str, JudgeSpec], policy: Poli
         "timeout": options.limit_s(FRAME_LIMIT_S),
     }
     identity = identity_arguments(options.identity, options.identity_weights)
-    without = frozenset({"identity", "identity_weights"})
+    without = frozenset({"identity", "identity_weights", *(one.name for one in fields(ChatJudgeOptions))})
     return options.manifest(COMMAND, without=without, **decided, **identity)
 
 
@@ -312,8 +313,10 @@ def _judge_all(
     progress: Progress,
 ) -> None:
     root = root_of(run.path, list(items.values()))
+    chat = {one.name: getattr(options, one.name) for one in fields(ChatJudgeOptions)}
     for name, judge in judges.items():
         progress.stage(f"judge {name}", 0)
+        spent = sum(spent_usd(run.path / JUDGES / other) or 0.0 for other in judges if other != name)
         job = AuditOptions(
             source=run.path / FILE,
             out=run.path / JUDGES / name,
@@ -321,6 +324,7 @@ def _judge_all(
             policy=options.policy,
             identity=options.identity,
             identity_weights=options.identity_weights,
+            **chat | {"budget": None if options.budget is None else max(0.0, options.budget - spent)},
             listing=ListOptions(root=root),
             workers=options.workers,
             timeout_s=options.limit_s(FRAME_LIMIT_S),

@@ -1,0 +1,89 @@
+"""A cascade through the jobs: by its name, with a policy, an identity check, a budget of seconds, and as a row."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import auscult.suites.registered as suites
+from auscult.errors import UsageError
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.judges import judge_spec, load_judge
+from auscult.jobs.options import AuditOptions
+from auscult.record.folder import read_manifest
+from auscult.record.manifest import argument
+from small_inputs import folder_input, rows, write_lines
+
+CASCADE = "cascade:masks.cues.v1,replies:"
+
+
+def made(tmp_path: Path, *, texts: bool = False) -> tuple[Path, str]:
+    """An input, and a cascade of the cues and a file of replies to all of it."""
+    source = folder_input(tmp_path / "in")
+    ids = [row["id"] for row in first(tmp_path, source)]
+    sheet = tmp_path / "sheet.jsonl"
+    write_lines(sheet, *({"id": name, "iou": 0.0, "mask_type": "full_neg", "action": "reject"} for name in ids))
+    return source, f"{CASCADE}{sheet}"
+
+
+def first(tmp_path: Path, source: Path) -> list[dict]:
+    audit_folder(AuditOptions(source=source, out=tmp_path / "cues", judge="cues", workers=0))
+    return rows(tmp_path / "cues" / "verdicts.jsonl")
+
+
+def test_a_cascade_is_a_judge_by_name_and_says_who_judged(tmp_path: Path) -> None:
+    source, judge = made(tmp_path)
+    audit_folder(AuditOptions(source=source, out=tmp_path / "out", judge=judge, workers=0, policy="paper"))
+    found = rows(tmp_path / "out" / "verdicts.jsonl")
+    name = "cascade.masks.cues.v1+replies.sheet"
+    assert {row["judge"] for row in found} == {name}
+    assert {row["judged_by"] for row in found} <= {"masks.cues.v1", "replies.sheet"}
+    asked = [row for row in found if row["judged_by"] == "replies.sheet"]
+    assert asked
+    assert all(row["defect"] == "full_neg" and row["own_action"] == "reject" for row in asked)
+    manifest = read_manifest(tmp_path / "out")
+    assert argument(manifest, "judge") == name
+    assert str(argument(manifest, "cascade_1")).startswith("replies.sheet ")
+
+
+def test_without_seconds_the_first_judge_judges_all(tmp_path: Path) -> None:
+    source, judge = made(tmp_path)
+    options = AuditOptions(source=source, out=tmp_path / "out", judge=judge, workers=0, cascade_seconds=0.0)
+    audit_folder(options)
+    found = rows(tmp_path / "out" / "verdicts.jsonl")
+    assert {row["judged_by"] for row in found} == {"masks.cues.v1"}
+    before = {row["id"]: (row["iou"], row["defect"]) for row in first(tmp_path, source)}
+    assert {row["id"]: (row["iou"], row["defect"]) for row in found} == before
+    assert any("the budget is spent" in row["rationale"] for row in found)
+
+
+@pytest.mark.parametrize("given", ["cascade:", "cascade:cues", "cascade:cues,", "cascade:cues,cascade:cues,prompted"])
+def test_what_is_no_cascade_is_refused(given: str) -> None:
+    with pytest.raises(UsageError, match="is no cascade"):
+        load_judge(given)
+
+
+def test_a_cascade_needs_the_clip_where_one_of_its_judges_does() -> None:
+    assert not judge_spec("cascade:cues,prompted").needs_clip
+    assert judge_spec("cascade:cues,prompted").origin.count("auscult") == 2
+
+
+@pytest.mark.slow
+def test_a_cascade_is_a_row_of_the_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("auscult.suites.mqa.evaluate.REPLICATES", 20)
+    program = tmp_path / "judge.py"
+    program.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    asked = json.loads(line)\n"
+        "    print(json.dumps({'id': asked['id'], 'iou': 0.5, 'mask_type': 'merge'}), flush=True)\n"
+    )
+    done = suites.run("mqa", data="scenes", count=2, seed=3, protocols=("image",), workers=0, out=tmp_path / "out",
+                      judges=("cues", f"cascade:cues,command:{sys.executable} {program}"))  # fmt: skip
+    name = "cascade.masks.cues.v1+command.judge"
+    assert "command.judge" in {row["judged_by"] for row in rows(done.out / "judges" / name / "verdicts.jsonl")}
+    assert [row[0] for row in done.tables["costs"].rows] == ["masks.cues.v1", name]
+    assert rows(done.out / "timing.jsonl")
+    assert done.summary.failed == 0
