@@ -35,6 +35,7 @@ def audit(options: AuditOptions, shown: Shown) -> None:
 
 def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: Table | None = None) -> None:
     """Print a finished record: the summary as JSON, or its tables, with another table of the worst masks first."""
+    from auscult.jobs.finish import alarms_of
     from auscult.record.manifest import notes_of
     from auscult.record.reader import read_run
     from auscult.report.tables import read_table
@@ -47,6 +48,8 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
     paths = {name: folder / "tables" / f"{name}.json" for name in PRINTED[: None if worst is None else -1]}
     tables = [read_table(name, _content(path)) for name, path in paths.items() if path.is_file()]
     show.tables(tables if worst is None else [worst, *tables])
+    for alarm in alarms_of(folder):
+        show.say(f"warning: {alarm}")
     for note in notes_of(run.manifest):
         show.say(f"note: {note}")
     _say_remarks(run)

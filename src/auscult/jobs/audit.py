@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from auscult.act.policy import load_policy
 from auscult.cases.listing import Listing
-from auscult.errors import Mismatch
+from auscult.errors import Mismatch, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
 from auscult.jobs.judges import JudgeAsking, judge_spec
 from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, make_auditor
 from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
 from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, Result, ResultWriter, run_verb
+from auscult.models.chat.reply_cache import FILE as REPLY_CACHE
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder
@@ -53,6 +54,9 @@ class Audit(FrameVerb[Summary]):
         self._asking = JudgeAsking.of(options, options.out)
         self._judge = judge_spec(options.judge, asking=self._asking)
         self.threads = self._judge.connections
+        self._asks = "chat" in self._judge.origin.split()
+        if options.probe and "replies" in self._judge.origin.split():
+            raise UsageError("replies in files cannot be probed", expected="a judge that can be asked")
         self._policy = load_policy(options.policy)
         self._video: tuple[Path, VideoMasks] | None = None
         if options.video is not None and options.source == Path() and "source" not in options.given:
@@ -89,13 +93,20 @@ class Audit(FrameVerb[Summary]):
             self.listing = write_frames(*self._video, writer)
         if self.listing.header:
             writer.run.write_long_json(HEADER, self.listing.header)
+        if self._asks:
+            writer.run.claim(REPLY_CACHE)
+        if self._asks or self.options.probe:
+            from auscult.jobs.probes import measure_probes
+
+            options = self.options
+            limits = {"count": options.n_workers, "timeout_s": options.timeout_s, "memory_mb": options.memory_mb}
+            measure_probes(self._judge, self._asking, writer=writer, limits=limits)
         return super().batches(writer)
 
     def arguments(self) -> dict[str, Any]:
         """The resolved arguments, for the manifest; options that are not set are left out."""
         options, judge = self.options, self._judge
-        asks = "chat" in judge.origin.split()
-        unused = CHANGE_NOTHING if asks else {spec.name for spec in specs_of(ChatJudgeOptions)}
+        unused = CHANGE_NOTHING if self._asks else {spec.name for spec in specs_of(ChatJudgeOptions)}
         given = {name: value for name, value in arguments_of(options).items() if name not in unused}
         arguments = {name: value for name, value in given.items() if value not in (None, False)}
         arguments |= {

@@ -40,6 +40,7 @@ from auscult.work.pool import Task, run_tasks
 WORST = 100
 MOST_BYTES = 4 << 20
 _QUICK_BYTES = 24 << 20
+PROBED = "probes.jsonl"
 _QUICK = Limits(max_pixels=12_000_000)
 
 
@@ -273,4 +274,13 @@ def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:
     rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in shown)
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
     large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])
-    return render(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables))
+    return render(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables, alarms=alarms_of(read.path)))
+
+
+def alarms_of(folder: Path) -> tuple[str, ...]:
+    """Why the verdicts of a record are not to be used, where its judge was probed and failed."""
+    if not (folder / PROBED).is_file():
+        return ()
+    from auscult.jobs.probes import chance_alarms  # draws scenes, which few records need
+
+    return chance_alarms(folder)

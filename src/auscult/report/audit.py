@@ -223,13 +223,15 @@ def page_of_audit(
     thumbnails: Mapping[str, bytes],
     crops: Mapping[str, bytes],
     tables: Mapping[str, object],
+    alarms: tuple[str, ...] = (),
 ) -> Page:
     """Put a record in the order of the page; ``thumbnails`` and ``crops`` are JPEG bytes by item id.
 
     Pictures are given to the worst items first, until ``PICTURED`` items or ``PICTURE_BYTES`` bytes have been
     reached; large views go to the worst ``LARGE``. ``tables`` is name to the JSON of ``tables/<name>.json``; names
     that begin with ``truth`` make the section that compares with truth, for which the points are the record's scores
-    named ``TRUE_IOU``, those that begin with ``MODEL_SCORE`` the section on the model's own score.
+    named ``TRUE_IOU``, those that begin with ``MODEL_SCORE`` the section on the model's own score. ``alarms``
+    stand in red above all.
     """
     verdicts = worst_first(verdict for verdict, _ in run.verdicts)
     listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
@@ -248,6 +250,7 @@ def page_of_audit(
         title=title_of(run),
         command=str(run.manifest.get("command", "")),
         facts=(("Judge", judges or "–"), ("Policy", policy_of(run) or "–"), *facts_of(run.manifest)),
+        alarms=alarms,
         notes=tuple(_notes(verdicts, unlike, with_truth=truth is not None)),
         advice=_advice(unlike) if unlike is not None and unlike.many else None,
         overview=_overview(run, verdicts),

@@ -165,6 +165,7 @@ class Page:
     command: str  # what made it, words of the command line after `auscult`; a comparison names the run that it compares
     lead: str = ""  # what came out, in one paragraph; the notes then stand below the first section
     facts: tuple[tuple[str, str], ...] = ()  # label and text of what the record says: input, time, version, seed
+    alarms: tuple[str, ...] = ()  # sentences in red: why the numbers below are not to be used
     notes: tuple[str, ...] = ()  # plain sentences that a reader must know
     advice: Advice | None = None  # what a reader must do first, or None
     # (words, path) of each judge's own report, relative, with `/` between the parts
