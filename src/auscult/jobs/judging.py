@@ -125,7 +125,7 @@ class Auditor:
 
     def close(self) -> None:
         """Release what the judge holds."""
-        if callable(close := getattr(self.judge, "close", None)):
+        if callable(close := getattr(self.cascade or self.judge, "close", None)):
             close()
 
     def __call__(self, group: FrameGroup) -> list[Result]:

@@ -74,6 +74,12 @@ class CascadeJudge:
             verdict, by = found, judge.name
         return replace(verdict, judge=self.name, judged_by=by, rationale=" ".join([verdict.rationale, *notes]))
 
+    def close(self) -> None:
+        """Release what the judges hold."""
+        for judge in (self.first, *self._dearer):
+            if callable(close := getattr(judge, "close", None)):
+                close()
+
     def _asked(self, judge: MaskJudge, case: Case, prediction: Prediction) -> Verdict | None:
         """A dearer judge's verdict; None where there is no budget for it."""
         if self._seconds is not None and self._seconds <= 0:

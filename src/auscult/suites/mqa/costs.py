@@ -115,7 +115,8 @@ def costs_table(costs: Mapping[str, JudgeCost]) -> Table:
         rows=tuple(rows),
         note="Latency: mean time of a verdict. masks/s: of the commands of this run, all workers together and loading "
         "included. Peak GB: largest process that judged, of a judge behind an endpoint this machine's part alone; with "
-        f"no workers, of the whole command. {'' if priced else 'No judge has a price.'}".strip(),
+        "no workers, of the whole command. "
+        + ("USD: all requests of a record, probes included." if priced else "No judge has a price."),
     )
 
 
