@@ -93,6 +93,7 @@ _TAGS: Final = re.compile(
     r"(<{1,2}\s{0,9}/\s{0,9}\1\s{0,9}>{1,2})?",
     re.IGNORECASE,
 )
+_OWN_TAG: Final = re.compile(r"<{1,2}\s{0,9}/?\s{0,9}(iou|mask|action|target|distractor|audit)", re.IGNORECASE)
 _END_OF_VALUE: Final = re.compile(r"[,;\n]|\.(?!\d)")
 _THOUGHT: Final = re.compile(r"</\s{0,9}think(?:ing)?\s{0,9}>", re.IGNORECASE)
 _ANY_TAG: Final = re.compile(r"<{1,2}[^<>]{1,20}>{1,2}")
@@ -124,7 +125,7 @@ def read_reply(content: str | Mapping[str, Any]) -> Reply:
         raise _wrong(f"the reply is longer than {MOST_CHARACTERS:,} characters, or is no text")
     text = _THOUGHT.split(text.replace("&lt;", "<").replace("&gt;", ">"))[-1]
     objects = list(_objects(text))
-    tagged = [(_key(name), words if closer else _open_value(words)) for name, words, closer in _TAGS.findall(text)]
+    tagged = [(_key(tag[1]), tag[2] if tag[3] else _open_value(tag)) for tag in _TAGS.finditer(text)]
     prose = next((text[: tag.start()] for tag in _TAGS.finditer(text) if _key(tag[1]) in _PHRASES), text)
     words = " ".join(_ANY_TAG.sub(" ", _TAGS.sub(lambda found: f" {found[2]} ", prose)).split())
     return _reply([*tagged, *_members(objects)], reason=_reason(objects) if objects else words)
@@ -161,10 +162,13 @@ def _phrase(values: list[object]) -> str | None:
     return known.pop() if len(known) == 1 else None
 
 
-def _open_value(words: str) -> str:
+def _open_value(tag: re.Match[str]) -> str:
     """The value of a tag that is not closed: what stands up to the end of its part of the sentence."""
-    found = _END_OF_VALUE.search(words.lstrip())
-    return words if found is None else words.lstrip()[: found.start()]
+    if tag.string.startswith("<", tag.end()) and not _OWN_TAG.match(tag.string, tag.end()):
+        return ""  # a tag that is none of ours stands in the value
+    words = tag[2].lstrip()
+    found = _END_OF_VALUE.search(words)
+    return words if found is None else words[: found.start()]
 
 
 def _agreed(values: list[object], read: Callable[[object], T | None], *, what: str) -> T | None:
