@@ -10,7 +10,9 @@ rows         candidates, and a judge's answer to each
 baselines    rows that never look at the mask: always perfect, a constant, random
 evaluate     candidates and answers to numbers with intervals; how far a judge can be trusted
 tables       numbers to tables, all of a run
-charts       charts, and pictures of the best and the worst cases
+costs        what a mask costs, and what a cascade of two judges would give
+printed      the rows of the paper's tables, to stand beside
+charts       charts, pictures of the best and the worst cases, and of failures
 finish_run   the end of a run, and scores from the record alone
 run          a whole run: benchmark, judges, tables, report
 ===========  ==========================================================================
