@@ -6,7 +6,7 @@ import typer
 
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
-from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions
+from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions, RepairOptions
 
 app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True, cls=Commands)
 
@@ -84,3 +84,16 @@ def calibrate_verdicts(options: CalibrateOptions, shown: Shown) -> None:
         show.say(f"note: {note}")
     show.say(f"written to {made.out}")
     show.failures(made.out)
+
+
+@app.command("repair")
+@command(RepairOptions)
+def repair_masks(options: RepairOptions, shown: Shown) -> None:
+    """Try to repair what was not accepted, judge it again, and keep what is better; the record stays as it is."""
+    from auscult.jobs.repair import RepairMasks
+    from auscult.jobs.runner import run_verb
+
+    verb = RepairMasks(options)
+    with show.progress_bar(quiet=shown.quiet) as progress:
+        summary, tables = run_verb(verb, progress)
+    show.result(summary, tables, shown, record=verb.options.out)

@@ -223,7 +223,7 @@ class Auditor:
         row = verdict_to_json(
             verdict,
             **_origin(item, loaded, self.root),
-            **_amounts(verdict, loaded.mask),
+            **amounts(verdict, loaded.mask),
             **_shift(verdict, self.judge),
             **({"peak_mb": peak_mb(), "peak_gpu_mb": peak_gpu_mb()} if self.alone else {}),
             input=digest,
@@ -299,7 +299,7 @@ def make_auditor(
     return Auditor(loaded, policy, root, alone=alone, checker=checker, clips=clips, cascade=cascade)
 
 
-def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
+def amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
     """Missing and extra shares of a mask by its error map, for the row; empty where there is no map."""
     if verdict.error_map is None:
         return {}

@@ -125,9 +125,9 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def out_path(text: str) -> Path:
+def out_path(text: str | Path) -> Path:
     """``--out`` as it was given; an empty one, as of a shell variable that is not set, is not the current folder."""
-    return _path(text, "--out", expected="a folder")
+    return text if isinstance(text, Path) else _path(text, "--out", expected="a folder")
 
 
 def input_path(text: str | Path) -> Path:
@@ -655,6 +655,29 @@ class CalibrateOptions:
     labels: Annotated[Path, Flag(metavar="FILE")]
     out: Path | None = None
     overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairOptions(RunOptions):
+    """What to repair and how.
+
+    Attributes:
+        folder: A record of `auscult audit`.
+        model: Segments anew what was rejected, by what was meant or by the expression; as --model of `run rris`.
+        rounds: How often a repaired mask that is not accepted is tried again.
+        policy: paper: segment anew only what is called full_neg, and keep it unseen; else the better lower bound.
+        judge: The record's judge as it was named, where that was NAME@FOLDER.
+        identity_weights: Folder of CLIP weights, where the record was made with --identity clip.
+        out: Output folder, beside DIR by default; the same command again continues in it.
+    """
+
+    folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
+    model: Annotated[str | None, Flag(metavar="MODEL", shown="none")] = None
+    rounds: Annotated[int, Flag(least=1, most=10)] = 1
+    policy: str | None = None
+    judge: Annotated[str | None, Flag(shown="the record's")] = None
+    identity_weights: Annotated[Path | None, Flag(shown="$AUSCULT_CLIP")] = None
+    out: Annotated[Path, Flag(read=out_path, metavar="<path>", shown="DIR-repaired")] = Path()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -222,7 +222,7 @@ def require_record(folder: Path) -> None:
 def require_audit(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Insist that a record is one of verdicts, not of a benchmark or of made material."""
     command = str(manifest["command"])
-    if command not in {"audit", "demo"}:
+    if command not in {"audit", "demo", "act repair"}:
         raise RecordError(
             f"the record was made by `auscult {command}`",
             path=folder,

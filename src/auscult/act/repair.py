@@ -1,0 +1,445 @@
+"""Repair a mask without truth: make attempts that suit its defect, judge them, keep the best by the lower bound.
+
+An attempt is a pure function of a frame, a mask and where its judge thinks it wrong. Those of ``ATTEMPTS`` that suit
+the defect that the judge named are made and judged together. A rejected mask is also segmented anew, from the phrase
+that the judge says was meant or from the expression. An attempt is kept where the lower end of its interval is above
+the mask's own by the attempt's margin; else the mask stays. A mask that is accepted, or was not judged, is never
+touched. An outline that follows edges, or that the judge drew itself, pleases the judge whether it is right or not:
+such attempts have a larger margin. Margins and what suits which defect were chosen on development and calibration
+pictures.
+
+Judge, graph cut and segmenter are arguments; truth is none.
+
+Source: MQA-RefAVS, Sec. 5.3, which segments anew what was called wrong; the geometric attempts are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import sqrt
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.arrays.boxes import box_of, grown, window
+from auscult.arrays.error_map import painted
+from auscult.arrays.overlap import iou
+from auscult.arrays.regions import components, depth, holes, reach
+from auscult.errors import AuscultError
+from auscult.types import Defect, Floats, Frame, Mask, Verdict
+
+Judge: TypeAlias = Callable[[Sequence[Mask]], Sequence[Verdict | AuscultError]]
+"""Verdicts, with actions, on masks (H, W) of one object of one frame; or why there is none."""
+GraphCut: TypeAlias = Callable[[Frame, NDArray[np.uint8]], Mask]
+"""From RGB and GrabCut's labels (0 outside, 1 inside, 2 and 3 likely so) to what belongs to the object."""
+Segment: TypeAlias = Callable[[str], Mask]
+"""What a phrase names in the frame, bool (H, W); an ``AuscultError`` where that cannot be said."""
+
+ANEW_MARGIN: Final = 0.03
+"""How far the lower bound has to rise before a mask that was segmented anew is kept."""
+
+_SAME: Final = 0.995  # IoU from which on two masks are one attempt
+_CUT_PX: Final = 144  # longer side of the picture that a graph cut sees
+_SURE: Final = 0.35  # so far from .5 a pixel's likelihood is taken for certain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Damaged:
+    """What attempts work on: the part of a frame that holds the mask.
+
+    Attributes:
+        frame: uint8 RGB (h, w, 3).
+        mask: bool (h, w), not empty.
+        likely: How likely each pixel belongs to the object by mask and error map, float32 (h, w), 0..1.
+        mapped: Whether there is an error map.
+        iou: The judge's estimate, 0..1.
+        others: Other objects' masks, each bool (h, w).
+        cut: A graph cut; None where there is none.
+    """
+
+    frame: Frame
+    mask: Mask
+    likely: Floats
+    mapped: bool
+    iou: float
+    others: tuple[Mask, ...] = ()
+    cut: GraphCut | None = None
+
+    @property
+    def width(self) -> float:
+        """Side in pixels of a square of the mask's area."""
+        return sqrt(float(np.count_nonzero(self.mask)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A way to repair a mask: ``make`` gives None where there is nothing to do."""
+
+    name: str
+    reason: str
+    make: Callable[[Damaged], Mask | None]
+    suits: tuple[Defect, ...]  # the defects for which it is tried
+    margin: float  # how far the lower bound has to rise before it is kept
+
+
+def _fill(seen: Damaged) -> Mask | None:
+    return seen.mask | holes(seen.mask)
+
+
+def _close(seen: Damaged) -> Mask | None:
+    """Fill what a disk of .15 of the width cannot enter, on a small picture."""
+    side = 8
+    scale = min(1.0, side / max(1.0, 0.15 * seen.width))
+    height, width = seen.mask.shape
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    small = np.pad(cv2.resize(seen.mask.astype(np.float32), size, interpolation=cv2.INTER_AREA), 2 * side)
+    disk = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * side + 1, 2 * side + 1))
+    closed = cv2.morphologyEx(small, cv2.MORPH_CLOSE, disk)[2 * side : -2 * side, 2 * side : -2 * side]
+    found = seen.mask | (cv2.resize(closed, (width, height), interpolation=cv2.INTER_LINEAR) > 0.5)
+    return np.asarray(found | holes(found))
+
+
+def _smooth(seen: Damaged) -> Mask | None:
+    sigma = max(1.0, 0.03 * seen.width)
+    return np.asarray(cv2.GaussianBlur(seen.mask.astype(np.float32), (0, 0), sigma) > 0.5)
+
+
+def _widen(seen: Damaged) -> Mask | None:
+    """Grow evenly, to the size at which the mask's IoU would be half as far from 1 as estimated."""
+    wanted = int(np.count_nonzero(seen.mask) / sqrt(max(seen.iou, 0.3)))
+    distance = reach(seen.mask)
+    at = min(wanted, distance.size - 1)
+    return np.asarray(distance <= np.partition(distance, at, axis=None)[at])
+
+
+def _narrow(seen: Damaged) -> Mask | None:
+    """Shrink evenly, likewise."""
+    inside = depth(seen.mask)[seen.mask]
+    at = min(int(inside.size * (1 - sqrt(max(seen.iou, 0.3)))), inside.size - 1)
+    return np.asarray(seen.mask & (depth(seen.mask) > np.partition(inside, at)[at]))
+
+
+def _drop_parts(seen: Damaged) -> Mask | None:
+    """Leave out parts that are likely wrong; where none is, all but the largest."""
+    labels, areas = components(seen.mask)
+    if areas.size < 2:
+        return None
+    likely = np.bincount(labels.ravel(), weights=seen.likely.ravel(), minlength=areas.size + 1)[1:] / areas
+    kept = likely >= 0.5
+    if kept.all() or not kept.any():
+        kept = areas == areas.max()
+    return np.asarray(np.concatenate([[False], kept])[labels])
+
+
+def _without_others(seen: Damaged) -> Mask | None:
+    """Leave out what another mask of the frame holds, if it is another object and not the same one."""
+    found = seen.mask
+    for other in seen.others:
+        shared = np.count_nonzero(other & seen.mask)
+        if shared > 0.8 * np.count_nonzero(other) and shared < 0.6 * np.count_nonzero(seen.mask):
+            found = found & ~other
+    return found
+
+
+def _correct(seen: Damaged) -> Mask | None:
+    return np.asarray(seen.likely > 0.5) if seen.mapped else None
+
+
+def _add_missing(seen: Damaged) -> Mask | None:
+    return np.asarray(seen.mask | (seen.likely > 0.5)) if seen.mapped else None
+
+
+def _to_edges(seen: Damaged, *, inward: float, outward: float, first: Callable[[Damaged], Mask | None]) -> Mask | None:
+    """Move the outline to edges of the picture within a band, by a watershed; widths are shares of the mask's."""
+    mask = first(seen)
+    if mask is None or not mask.any():
+        return None
+    inside = depth(mask) > max(2.0, inward * seen.width) if inward else mask
+    outside = reach(mask) > max(2.0, outward * seen.width) if outward else ~mask
+    if not inside.any() or not outside.any():
+        return None
+    marks = np.where(inside, 1, np.where(outside, 2, 0)).astype(np.int32)
+    found = cv2.watershed(np.ascontiguousarray(seen.frame), marks)
+    return np.asarray((found == 1) | ((found == -1) & mask))  # a pixel of the line itself stays where it was
+
+
+def _itself(seen: Damaged) -> Mask | None:
+    return seen.mask
+
+
+def _graph_cut(seen: Damaged) -> Mask | None:
+    """Cut a small picture, seeded by what mask and error map are sure of."""
+    if seen.cut is None:
+        return None
+    height, width = seen.mask.shape
+    scale = min(1.0, _CUT_PX / max(height, width))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    small = np.asarray(cv2.resize(seen.frame, size, interpolation=cv2.INTER_AREA), np.uint8)
+    likely = np.asarray(cv2.resize(seen.likely, size, interpolation=cv2.INTER_AREA), np.float32)
+    inside = np.asarray(likely > 0.5)
+    labels = np.where(inside, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
+    rim = max(1.0, 0.08 * scale * seen.width)
+    labels[(likely > 0.5 + _SURE) & (depth(inside) > rim)] = cv2.GC_FGD
+    labels[(likely < 0.5 - _SURE) & (reach(inside) > rim)] = cv2.GC_BGD
+    if not {cv2.GC_FGD, cv2.GC_BGD} <= set(np.unique(labels).tolist()):
+        return None
+    found = seen.cut(small, labels).astype(np.float32)
+    return np.asarray(cv2.resize(found, (width, height), interpolation=cv2.INTER_LINEAR) > 0.5)
+
+
+_SHAPE: Final[tuple[Defect, ...]] = ("cutout", "dilate", "erode")
+ATTEMPTS: Final[tuple[Attempt, ...]] = (
+    Attempt(name="fill", reason="holes filled", make=_fill, suits=("cutout", "erode"), margin=0.03),
+    Attempt(name="close", reason="notches and holes filled", make=_close, suits=("cutout",), margin=0.15),
+    Attempt(
+        name="grow",
+        reason="outline moved outwards to edges of the picture",
+        make=partial(_to_edges, inward=0.0, outward=0.12, first=_itself),
+        suits=("erode",),
+        margin=0.03,
+    ),
+    Attempt(
+        name="widen",
+        reason="grown evenly, by half of what seems to be missing",
+        make=_widen,
+        suits=("erode",),
+        margin=0.03,
+    ),
+    Attempt(
+        name="shrink",
+        reason="outline moved inwards to edges of the picture",
+        make=partial(_to_edges, inward=0.12, outward=0.0, first=_itself),
+        suits=("dilate",),
+        margin=0.06,
+    ),
+    Attempt(
+        name="narrow",
+        reason="shrunk evenly, by half of what seems too much",
+        make=_narrow,
+        suits=("dilate",),
+        margin=0.06,
+    ),
+    Attempt(
+        name="add_missing", reason="added what the error map misses", make=_add_missing, suits=("cutout",), margin=0.15
+    ),
+    Attempt(
+        name="correct", reason="changed as the error map says", make=_correct, suits=("dilate", "merge"), margin=0.15
+    ),
+    Attempt(
+        name="correct_to_edges",
+        reason="changed as the error map says, outline moved to edges of the picture",
+        make=partial(_to_edges, inward=0.05, outward=0.05, first=_correct),
+        suits=("dilate",),
+        margin=0.15,
+    ),
+    Attempt(
+        name="graph_cut",
+        reason="cut along edges, prompted by the error map",
+        make=_graph_cut,
+        suits=("dilate", "merge"),
+        margin=0.15,
+    ),
+    Attempt(name="drop_parts", reason="loose parts left out", make=_drop_parts, suits=("merge", "dilate"), margin=0.1),
+    Attempt(
+        name="without_others",
+        reason="what other masks of the frame hold left out",
+        make=_without_others,
+        suits=("merge", "dilate"),
+        margin=0.1,
+    ),
+    Attempt(name="smooth", reason="outline smoothed", make=_smooth, suits=_SHAPE, margin=0.1),
+)
+"""The geometric attempts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tried:
+    """One attempt.
+
+    Attributes:
+        attempt: Its name in ``ATTEMPTS``, or ``anew_target``, ``anew_expression``.
+        reason: What was done, in words.
+        round: From 1.
+        mask: What it gave, bool (H, W); None where it gave nothing.
+        verdict: What the judge says of that; None where there is none.
+        note: Why there is no mask or no verdict; else empty.
+        margin: How far the lower bound has to rise before it is kept.
+    """
+
+    attempt: str
+    reason: str
+    round: int
+    mask: Mask | None
+    verdict: Verdict | None = None
+    note: str = ""
+    margin: float = ANEW_MARGIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Repair:
+    """All attempts at one mask, and the one that is kept; None where the mask stays as it is."""
+
+    tried: tuple[Tried, ...]
+    kept: Tried | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tools:
+    """What a repair may use.
+
+    Attributes:
+        judge: Judges the attempts.
+        cut: A graph cut; None for none.
+        segment: Segments a phrase anew; None for none.
+        rounds: How often what was kept is tried again while it is not accepted.
+        attempts: The geometric attempts.
+    """
+
+    judge: Judge
+    cut: GraphCut | None = None
+    segment: Segment | None = None
+    rounds: int = 1
+    attempts: Sequence[Attempt] = ATTEMPTS
+
+
+def repair(
+    frame: Frame,
+    mask: Mask,
+    verdict: Verdict,
+    *,
+    tools: Tools,
+    text: str | None = None,
+    others: Sequence[Mask] = (),
+) -> Repair:
+    """Try to repair one mask.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W).
+        verdict: What the judge of ``tools`` says of it, with an action.
+        tools: Judge and helpers.
+        text: The expression; None for none.
+        others: Other objects' masks, bool (H, W).
+
+    Returns:
+        Attempts in the order in which they were made; none where the mask is accepted or was not judged.
+    """
+    tried: list[Tried] = []
+    kept: Tried | None = None
+    for number in range(1, tools.rounds + 1):
+        if verdict.action in {"accept", "unjudged", None}:
+            break
+        made = list(geometric(frame, mask, verdict, tools=tools, others=others, number=number))
+        if verdict.action == "reject" and number == 1:
+            made += anew(verdict, tools=tools, text=text)
+        judged = with_verdicts(made, tools.judge)
+        tried += judged
+        best = better(judged, verdict)
+        if best is None or best.mask is None or best.verdict is None:
+            break
+        kept, mask, verdict = best, best.mask, best.verdict
+    return Repair(tried=tuple(tried), kept=kept)
+
+
+def as_in_paper(verdict: Verdict, *, tools: Tools, text: str | None = None) -> Repair:
+    """Segment anew what is called ``full_neg``, from the phrase that was meant, and keep it unseen.
+
+    Without a phrase the expression is taken. Source: MQA-RefAVS, Sec. 5.3, Table 7.
+    """
+    made = list(anew(verdict, tools=tools, text=text))[:1] if verdict.defect == "full_neg" else []
+    tried = with_verdicts(made, tools.judge)
+    return Repair(tried=tuple(tried), kept=next((one for one in tried if one.mask is not None), None))
+
+
+def geometric(
+    frame: Frame, mask: Mask, verdict: Verdict, *, tools: Tools, others: Sequence[Mask] = (), number: int = 1
+) -> Iterator[Tried]:
+    """The attempts that suit the defect, without those that change nothing or give what another gave."""
+    suited = [attempt for attempt in tools.attempts if verdict.defect in attempt.suits]
+    if not suited or not mask.any():
+        return
+    where, seen = _seen(frame, mask, verdict, others=others, cut=tools.cut)
+    known = [seen.mask]
+    for attempt in suited:
+        found = attempt.make(seen)
+        if found is None or not found.any() or any(iou(found, other) > _SAME for other in known):
+            continue
+        known.append(found)
+        whole = mask.copy()
+        whole[where] = found
+        yield Tried(attempt=attempt.name, reason=attempt.reason, round=number, mask=whole, margin=attempt.margin)
+
+
+def _seen(
+    frame: Frame, mask: Mask, verdict: Verdict, *, others: Sequence[Mask], cut: GraphCut | None
+) -> tuple[tuple[slice, slice], Damaged]:
+    """The part of the frame that holds the mask and room around it."""
+    size = (mask.shape[0], mask.shape[1])
+    box = box_of(mask) or (0, 0, size[1], size[0])
+    room = max(8, max(box[2] - box[0], box[3] - box[1]) // 4)
+    where = window(grown(box, room, size))
+    likely = mask.astype(np.float32)
+    if verdict.error_map is not None:
+        likely = np.clip(likely + painted(verdict.error_map, size), 0.0, 1.0)
+    near = tuple(part for part in (other[where] for other in others) if part.any())
+    return where, Damaged(
+        frame=np.ascontiguousarray(frame[where]),
+        mask=np.ascontiguousarray(mask[where]),
+        likely=np.ascontiguousarray(likely[where]),
+        mapped=verdict.error_map is not None,
+        iou=verdict.iou if verdict.iou is not None else 1.0,
+        others=near,
+        cut=cut,
+    )
+
+
+_ANEW: Final[Mapping[str, str]] = MappingProxyType(
+    {"target": "segmented anew from what the judge says was meant", "expression": "segmented anew by the expression"}
+)
+
+
+def anew(verdict: Verdict, *, tools: Tools, text: str | None) -> Iterator[Tried]:
+    """Segment from the phrase that was meant, and from the expression; nothing where there is no segmenter."""
+    if tools.segment is None:
+        return
+    phrases = {"target": verdict.target, "expression": text}
+    said = {phrase: source for source, phrase in reversed(phrases.items()) if phrase and phrase.strip()}
+    for phrase, source in reversed(said.items()):
+        name, mask, note = f"anew_{source}", None, ""
+        try:
+            mask = tools.segment(phrase)
+        except AuscultError as error:
+            note = error.message
+        if mask is not None and not mask.any():
+            mask, note = None, "nothing was segmented"
+        yield Tried(attempt=name, reason=_ANEW[source], round=1, mask=mask, note=note)
+
+
+def with_verdicts(tried: Sequence[Tried], judge: Judge) -> list[Tried]:
+    """The same attempts, judged together."""
+    masks = [one.mask for one in tried if one.mask is not None]
+    verdicts = iter(judge(masks) if masks else ())
+    return [one if one.mask is None else _judged(one, next(verdicts)) for one in tried]
+
+
+def _judged(tried: Tried, said: Verdict | AuscultError) -> Tried:
+    if isinstance(said, AuscultError):
+        return replace(tried, note=f"not judged: {said.message}")
+    return replace(tried, verdict=said)
+
+
+def better(tried: Sequence[Tried], before: Verdict) -> Tried | None:
+    """The attempt whose lower bound is farthest above the mask's own and its margin; None where none is above."""
+    least = max(0.0, lower_bound(before))
+    best = max(tried, key=lambda one: lower_bound(one.verdict) - one.margin, default=None)
+    return best if best is not None and lower_bound(best.verdict) - best.margin > least else None
+
+
+def lower_bound(verdict: Verdict | None) -> float:
+    """The lower end of the interval of the IoU; -1 where there is no estimate."""
+    return -1.0 if verdict is None or verdict.iou_low is None else verdict.iou_low

@@ -1,0 +1,449 @@
+"""``auscult act repair``: try to repair what an audit did not accept, judge it again, keep what is better.
+
+The record of an audit is the input: its masks, verdicts, judge and policy, and the frames where they lay. The output is
+a record of the same form, in which repaired masks stand with their new verdicts and all others as they were; an INPUT
+(``items.jsonl``, ``frames/``) and a COCO file of the masks; and in ``repairs.jsonl`` every attempt.
+
+INPUT is listed again for its sounds, and for the truth, of which references are taken out before an item goes to the
+loop. Where INPUT has truth, masks before and after are compared with it when the last repair is written.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.act import repair as act
+from auscult.act.policy import Policy, decide
+from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.errors import AuscultError, Mismatch, RecordError, UsageError
+from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
+from auscult.jobs.against_truth import clusters_of, collect_truth
+from auscult.jobs.before_after import before_after
+from auscult.jobs.clip_context import ClipIndex
+from auscult.jobs.clip_tracks import filmed
+from auscult.jobs.finish import coco_of, finish_run, in_order
+from auscult.jobs.frame_masks import FrameMasks
+from auscult.jobs.judges import judge_spec
+from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor
+from auscult.jobs.options import RepairOptions
+from auscult.jobs.runner import (
+    FrameGroup,
+    Progress,
+    Result,
+    ResultWriter,
+    Verb,
+    failed_row,
+    finish_tables,
+    frame_groups,
+    refuse_changed,
+    run_manifest,
+    run_verb,
+)
+from auscult.jobs.stress import frame_name_of
+from auscult.media.frames import encode_jpeg, read_frame
+from auscult.media.masks import read_mask
+from auscult.media.rle import encode
+from auscult.models.base import Predictor, Request
+from auscult.models.classical.grabcut import graph_cut
+from auscult.models.spec import BY_SENTENCE, ModelSpec, named_models
+from auscult.record.codec import from_json
+from auscult.record.digest import digest_file, digest_json
+from auscult.record.folder import RunFolder
+from auscult.record.lines import read_lines
+from auscult.record.manifest import argument, section
+from auscult.record.reader import HEADER, column, read_run, read_verdicts
+from auscult.record.schema import Summary, verdict_from_json, verdict_to_json
+from auscult.report.overlay import shrunk, small_overlay
+from auscult.report.tables import Table
+from auscult.types import Case, Frame, Item, Mask, MaskRef, Prediction, Query, Verdict
+
+REPAIRS: Final = "repairs.jsonl"
+COCO: Final = "repaired.coco.json"
+PAPER: Final = "paper"
+_TRIED: Final = ("minor_revision", "major_revision", "reject")
+_CUT_ROUNDS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RepairGroup(FrameGroup):
+    """The items of one frame, and the verdicts on those that are to be repaired."""
+
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairer:
+    """Repairs masks of one frame; made once in each worker process."""
+
+    auditor: Auditor
+    model: Predictor | None
+    rounds: int
+    as_in_paper: bool
+
+    def __call__(self, group: RepairGroup) -> list[Result]:
+        """Repair the wanted items; an error costs the item it belongs to."""
+        wanted = [item for item in group.items if item.id in group.wanted]
+        try:
+            frame = read_frame(wanted[0].frame)
+        except AuscultError as error:
+            return [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
+        size = (frame.shape[0], frame.shape[1])
+        masks = FrameMasks(group.items, lambda item: read_mask(item.mask, size=size))
+        results = []
+        for item in wanted:
+            try:
+                results.append(self._result(item, frame, masks, verdict=group.verdicts[item.id]))
+            except AuscultError as error:
+                results.append(Result(id=item.id, errors=[failed_row(item, error, "repair")]))
+        return results
+
+    def _result(self, item: Item, frame: Frame, masks: FrameMasks, *, verdict: Verdict) -> Result:
+        loaded = masks.get(item.id)
+        if isinstance(loaded, AuscultError):
+            raise loaded
+        others = () if self.auditor.alone else masks.others(item.id)
+        clip = None if self.auditor.clips is None else self.auditor.clips.context(item)
+        case = Case(
+            id=digest_json([item.id]), frame=frame, query=item.query, others=others, time_s=item.time_s, clip=clip
+        )
+        tools = act.Tools(
+            judge=partial(self._verdicts, item, case),
+            cut=partial(graph_cut, rounds=_CUT_ROUNDS),
+            segment=None if self.model is None else partial(self._segmented, item, frame),
+            rounds=self.rounds,
+        )
+        if self.as_in_paper:
+            found = act.as_in_paper(verdict, tools=tools, text=item.query.text)
+        else:
+            found = act.repair(frame, loaded.mask, verdict, tools=tools, text=item.query.text, others=others)
+        return Result(id=item.id, rows={REPAIRS: [_row(item, verdict, found, frame=frame)]})
+
+    def _verdicts(self, item: Item, case: Case, masks: Sequence[Mask]) -> list[Verdict | AuscultError]:
+        """What the record's judge and identity check say of attempts, decided by the record's policy."""
+        predictions = [Prediction(mask) for mask in masks]
+        found: list[Verdict | AuscultError] = []
+        for prediction, known in zip(predictions, self._together(case, predictions), strict=True):
+            try:
+                verdict = known or self.auditor.judge(case, prediction)
+                if self.auditor.checker is not None:
+                    verdict = self.auditor.checker.of_item(verdict, item, case=case, prediction=prediction)
+                found.append(decide(replace(verdict, id=item.id), self.auditor.policy))
+            except AuscultError as error:
+                found.append(error)
+        return found
+
+    def _together(self, case: Case, predictions: Sequence[Prediction]) -> Sequence[Verdict | None]:
+        """Verdicts of a judge with ``batch``; None where each is to be judged by itself."""
+        batch = getattr(self.auditor.judge, "batch", None)
+        if batch is not None:
+            try:
+                return list(batch([case] * len(predictions), predictions))
+            except AuscultError:  # caused by one of them: judged one by one, only that one fails
+                pass
+        return [None] * len(predictions)
+
+    def _segmented(self, item: Item, frame: Frame, text: str) -> Mask:
+        if self.model is None:
+            raise UsageError("there is no model", hint="add --model")
+        request = Request(
+            id=item.id,
+            condition="clean",
+            names=(item.frame.stem,),
+            size=(frame.shape[0], frame.shape[1]),
+            query=Query(text),
+            frames=frame[None].copy,
+        )
+        mask: Mask = self.model(request).masks[0].astype(bool)
+        return mask
+
+
+def make_repairer(
+    auditor: Callable[[], Auditor], *, model: ModelSpec | None, rounds: int, as_in_paper: bool
+) -> Repairer:
+    """Load judge and model and make the worker's function; at module level, so that it can be pickled."""
+    loaded = None if model is None else model.load()
+    return Repairer(auditor=auditor(), model=loaded, rounds=rounds, as_in_paper=as_in_paper)
+
+
+def _row(item: Item, before: Verdict, found: act.Repair, *, frame: Frame) -> dict[str, Any]:
+    """A line of ``repairs.jsonl``."""
+    attempts = []
+    for one in found.tried:
+        row: dict[str, Any] = {"attempt": one.attempt, "round": one.round, "reason": one.reason, "kept": False}
+        row["kept"] = one is found.kept
+        if one.note:
+            row["note"] = one.note
+        if one.mask is not None:
+            row["segmentation"] = encode(one.mask)
+        if one.mask is not None and one.verdict is not None:
+            row["verdict"] = verdict_to_json(one.verdict, **amounts(one.verdict, one.mask))
+        attempts.append(row)
+    said = {key: getattr(before, key) for key in ("iou", "iou_low", "iou_high", "defect", "action")}
+    kept = found.kept
+    line = {"id": item.id, "before": said, "kept": None if kept is None else kept.attempt, "attempts": attempts}
+    if kept is not None and kept.mask is not None and kept.verdict is not None:
+        drawn = small_overlay(shrunk(frame), kept.mask, errors=kept.verdict.error_map)
+        line["jpeg"] = b64encode(encode_jpeg(drawn, quality=64)).decode("ascii")
+    return line
+
+
+def repair_record(options: RepairOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
+    """Repair the masks of a record into another folder; the record stays as it is."""
+    return run_verb(RepairMasks(options), progress)
+
+
+class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
+    """``auscult act repair``, as the runner sees it."""
+
+    doing = "repairing"
+    stage = "repair"
+    once = (REPAIRS,)
+    options: RepairOptions
+
+    def __init__(self, options: RepairOptions) -> None:
+        if options.out == Path() and "out" not in options.given:
+            options = replace(options, out=beside(options.folder, "repaired"))
+        super().__init__(options)
+        if options.policy not in {None, PAPER}:
+            raise UsageError(f"there is no policy {str(options.policy)[:80]!r}", expected=f"{PAPER}, or none")
+        self.record, rows = judged_rows(options.folder)
+        if options.out.resolve().is_relative_to(options.folder.resolve()):
+            raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=options.out)
+        self._judge = self._recorded_judge()
+        self._policy = from_json(Policy, self._said("policy"), path=options.folder / "manifest.json")
+        found = named_models([options.model] if options.model else (), task="ris", does=BY_SENTENCE)
+        self._model = found[0] if found else None
+        if options.policy == PAPER and self._model is None:
+            raise UsageError("as in the paper masks are segmented anew", hint="name what segments: --model NAME")
+        self._rows = {str(row["id"]): row for row in rows}
+        self._verdicts = {verdict.id: verdict for verdict, _ in self.record.verdicts}
+
+    def _said(self, name: str) -> Any:
+        return argument(self.record.manifest, name)
+
+    def _recorded_judge(self) -> str:
+        """The judge of the record, as it is named; a fitted one has to be named again, since folders are not kept."""
+        known = self._said("judge")
+        given = self.options.judge or known
+        spec = judge_spec(str(given))
+        keys = ("judge_revision", "judge_fitted")
+        same = spec.name == known and all(spec.arguments.get(key) == self._said(key) for key in keys)
+        if not same:
+            raise Mismatch(
+                f"the record was judged by {known}, and {given} is not that judge",
+                expected="the same judge with the same weights, so that lower bounds can be compared",
+                hint="name it as it was named: --judge NAME@FOLDER",
+            )
+        return str(given)
+
+    @cached_property
+    def listing(self) -> Listing:
+        """What INPUT holds, for sounds and truth; empty where it is gone."""
+        source = self._said("source")
+        names = {one.name: self._said(one.name) for one in fields(ListOptions)}
+        paths = ("texts", "scores", "frames", "masks", "images", "instances", "root")
+        chosen = {key: value for key, value in names.items() if value is not None}
+        chosen |= {key: Path(chosen[key]) for key in paths if key in chosen}
+        try:
+            return list_items(Path(str(source)), ListOptions(**chosen))
+        except AuscultError:
+            return Listing((), (), "")
+
+    @cached_property
+    def items(self) -> list[Item]:
+        """All items of the record with their masks, without truth."""
+        known = {item.id: item for item in self.listing.items}
+        masks = column(self.record.lines("masks.jsonl"), "segmentation", path=self.record.path / "masks.jsonl")
+        found = []
+        for name, row in self._rows.items():
+            frame = self.record.frame_path(row)
+            if frame is None or name not in masks:
+                raise RecordError(
+                    f"the record does not say where the frame or the mask of {name!r} is",
+                    path=self.record.path,
+                    expected="a record of this version, with a line of masks.jsonl for each verdict",
+                    hint="judge again into another --out",
+                )
+            bare = Item(
+                id=name,
+                frame=frame,
+                mask=MaskRef(segmentation=masks[name]),
+                query=Query(row.get("text")),
+                clip=row.get("clip"),
+                time_s=row.get("time_s"),
+                extra=row.get("extra") or {},
+            )
+            audio = known[name].audio if name in known else None
+            found.append(replace(bare, audio=audio, in_video=name in known and known[name].in_video))
+        return found
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of the run, with the judge, policy and frames of the record."""
+        options, model, path = self.options, self._model, self.record.path
+        recorded = {key: self._said(key) for key in ("judge", "judge_from", "policy", "alone", "identity", "evidence")}
+        chosen = {
+            "record": str(options.folder.resolve()),
+            "model": None if model is None else f"{model.name} {model.revision}",
+            "rounds": options.rounds,
+            "choice": options.policy or "lower bound",
+        }
+        files = {name: digest_file(path / name) for name in ("verdicts.jsonl", "masks.jsonl")}
+        inputs = {**section(self.record.manifest, "inputs"), "record": files}
+        arguments = {key: value for key, value in {**recorded, **chosen}.items() if value not in (None, False)}
+        arguments |= {key: value for key, value in self._identity().items() if key not in arguments}
+        return run_manifest("act repair", options, inputs=inputs, arguments=arguments)
+
+    def _identity(self) -> Mapping[str, Any]:
+        name = self._said("identity")
+        return identity_arguments(None if name is None else str(name), self.options.identity_weights)
+
+    def worker(self) -> Callable[[], Repairer]:
+        """Makes the function of one frame in a worker process."""
+        spec, options = judge_spec(self._judge), self.options
+        clips = ClipIndex.of(replace(self.listing, items=tuple(self.items))) if spec.needs_clip else None
+        auditor = partial(
+            make_auditor,
+            self._judge,
+            self._policy,
+            Path(),
+            alone=bool(self._said("alone")),
+            identity=self._said("identity"),
+            weights=options.identity_weights,
+            evidence=self._said("evidence"),
+            clips=clips,
+        )
+        paper = options.policy == PAPER
+        return partial(make_repairer, auditor, model=self._model, rounds=options.rounds, as_in_paper=paper)
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[RepairGroup], float | None]]:
+        """The frames with masks that were not accepted and have not been tried."""
+        if self.listing.items:
+            known = {item.id for item in self.listing.items}
+            rows = {name: row.get("input") for name, row in self._rows.items() if name in known}
+            refuse_changed(rows, self.listing.items)
+        wanted = self._wanted()
+        done = {str(row["id"]) for row in read_lines(writer.run.path / REPAIRS)} & wanted
+        writer.progress.stage(self.doing, len(wanted))
+        writer.progress.step(len(done))
+        rest = {item.id for item in self.items} - (wanted - done)
+        groups = frame_groups(self.items, done=rest)
+        yield (self._with_verdicts(group) for group in groups), self.options.timeout_s
+
+    def _wanted(self) -> set[str]:
+        if self.options.policy != PAPER:
+            return {name for name, verdict in self._verdicts.items() if verdict.action in _TRIED}
+        found = {name for name, verdict in self._verdicts.items() if verdict.defect == "full_neg"}
+        for clip in self.record.clips:  # what is called so as a clip, is so in every frame
+            frames = {name for name in clip.get("frames", ()) if name in self._verdicts}
+            found = found | frames if clip.get("defect") == "full_neg" else found - frames
+        return found
+
+    def _with_verdicts(self, group: FrameGroup) -> RepairGroup:
+        paper, found = self.options.policy == PAPER, {}
+        for name in group.wanted:
+            verdict = self._verdicts[name]
+            found[name] = replace(verdict, defect="full_neg") if paper else verdict
+        return RepairGroup(group.items, group.wanted, found)
+
+    def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
+        """Lay out the record with what was kept, INPUT and COCO, and compare with truth where there is some."""
+        run = writer.run
+        kept = {str(row["id"]): _kept(row) for row in read_lines(run.path / REPAIRS) if row.get("kept") is not None}
+        self._lay_out(run, kept)
+        verdicts = read_verdicts(run.path)
+        after = {item.id: kept[item.id]["segmentation"] if item.id in kept else None for item in self.items}
+        truths = {item.id: item.truth for item in self.listing.items}
+        items = [replace(item, truth=truths.get(item.id)) for item in self.items]
+        shown = [
+            item if after[item.id] is None else replace(item, mask=MaskRef(segmentation=after[item.id]))
+            for item in items
+        ]
+        listing = replace(self.listing, items=tuple(shown))
+        collect_truth(writer, listing, verdicts=verdicts, workers=self.options.n_workers)
+        clusters = {} if not items else clusters_of(items, films=filmed(listing))
+        compared = before_after(writer, items, after=after, clusters=clusters, workers=self.options.n_workers)
+        writer.progress.stage("tables and report", 0)
+        summary = finish_run(run, command="act repair", verdicts=verdicts, ended=False)
+        tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), kept), **compared.tables}
+        self._hand_over(writer)
+        metrics = {**summary.metrics, **compared.metrics}
+        failed = len(read_run(run.path).failed)
+        return finish_tables(run, replace(summary, metrics=metrics, failed=failed), tables)
+
+    def _lay_out(self, run: RunFolder, kept: Mapping[str, Mapping[str, Any]]) -> None:
+        """The files of an audit, with new rows of what was repaired."""
+        before = self.record
+        run.write_lines("masks.jsonl", _replaced(before.lines("masks.jsonl"), kept, ("segmentation",)))
+        run.write_lines("thumbnails.jsonl", _replaced(before.thumbnails(), kept, ("jpeg",)))
+        rows = []
+        for name, row in self._rows.items():
+            if name not in kept:
+                rows.append(row)
+                continue
+            verdict = verdict_from_json(kept[name]["verdict"])
+            shares = {key: kept[name]["verdict"].get(key) for key in ("missing_share", "extra_share")}
+            more = {key: value for key, value in row.items() if key not in {"input", *shares}}
+            was = {"attempt": kept[name]["attempt"], "before": kept[name]["before"]}
+            more |= {key: value for key, value in shares.items() if value is not None}
+            rows.append(verdict_to_json(verdict, **more, repair=was))
+        run.write_lines("verdicts.jsonl", rows)
+        if header := before.header():
+            run.write_long_json(HEADER, header)
+
+    def _hand_over(self, writer: ResultWriter) -> None:
+        """All masks as an INPUT and as COCO."""
+        run = read_run(writer.run.path)
+        masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
+        rows = in_order(row for _, row in run.verdicts)
+        root = Path(str(section(run.manifest, "inputs").get("frames_root") or ""))
+        items, copies = [], {}
+        for row in rows:
+            frame = run.frame_path(row)
+            if frame is None or not frame.is_file():
+                continue
+            name = f"frames/{frame_name_of(frame, root)}"
+            copies[name] = frame
+            keys = {key: row[key] for key in ("text", "clip", "time_s") if row.get(key) is not None}
+            was = {} if "repair" not in row else {"repair": row["repair"]["attempt"]}
+            items.append({"id": row["id"], "frame": name, "mask": masks[str(row["id"])], **keys, **was})
+        writer.keep([Result(id="", copies=copies)])
+        writer.run.write_lines("items.jsonl", items)
+        writer.run.write_long_json(COCO, coco_of(rows, run, masks=masks))
+
+
+def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The attempt that was kept last, with what was said before."""
+    found = [one for one in row["attempts"] if one["kept"]]
+    return {**found[-1], "before": row["before"], "jpeg": row.get("jpeg")}
+
+
+def _replaced(
+    rows: Iterable[Mapping[str, Any]], kept: Mapping[str, Mapping[str, Any]], keys: Sequence[str]
+) -> Iterator[Mapping[str, Any]]:
+    for row in rows:
+        new = kept.get(str(row.get("id")))
+        yield row if new is None else {"id": row["id"], **{key: new[key] for key in keys}}
+
+
+def attempts_table(rows: Iterable[Mapping[str, Any]], kept: Mapping[str, Mapping[str, Any]]) -> Table:
+    """How often each attempt was made, judged, and kept."""
+    counts: dict[str, list[int]] = {}
+    masks = 0
+    for row in rows:
+        masks += 1
+        for one in row["attempts"]:
+            made = counts.setdefault(one["attempt"], [0, 0, 0])
+            made[0] += 1
+            made[1] += "verdict" in one
+            made[2] += one["kept"]
+    return Table(
+        title="attempts",
+        header=("attempt", "made", "judged", "kept"),
+        rows=tuple((name, *map(str, made)) for name, made in sorted(counts.items())),
+        note=f"{masks} masks were tried, {len(kept)} of them repaired; all others stay as they were",
+    )

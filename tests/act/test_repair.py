@@ -1,0 +1,201 @@
+"""Repair of masks: what each attempt does, and which one is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from auscult.act.repair import ATTEMPTS, Attempt, Tools, as_in_paper, geometric, repair
+from auscult.arrays.error_map import error_map_of
+from auscult.arrays.overlap import iou
+from auscult.errors import InputError
+from auscult.models.classical.grabcut import graph_cut
+from auscult.types import Mask, Verdict
+from small_inputs import ellipse
+from small_records import verdict
+
+SIZE = (120, 160)
+TRUTH = ellipse((60, 80), (36, 44), SIZE)
+OTHER = ellipse((100, 22), (18, 20), SIZE)
+
+
+def scene() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    frame = rng.normal(70, 4, (*SIZE, 3))
+    frame[TRUTH] = rng.normal((200, 90, 60), 4, (int(TRUTH.sum()), 3))
+    frame[OTHER] = (60, 160, 210)
+    return np.clip(frame, 0, 255).astype(np.uint8)
+
+
+FRAME = scene()
+
+
+def judged(mask: Mask) -> Verdict:
+    """A judge that knows the truth: what a repair could reach at best."""
+    known = iou(mask, TRUTH)
+    action = "accept" if known >= 0.95 else "reject"
+    return verdict("x", iou=known, iou_low=known, iou_high=known, action=action)
+
+
+def tools(**more: object) -> Tools:
+    return Tools(judge=lambda masks: [judged(mask) for mask in masks], cut=partial(graph_cut, rounds=2), **more)
+
+
+def mapped(mask: Mask, said: Verdict) -> Verdict:
+    """The verdict with the true errors as its error map."""
+    signed = (TRUTH.astype(np.float32) - mask)[:, 20:140]
+    return replace(said, error_map=error_map_of(signed, (20, 0, 140, 120)))
+
+
+def cut_out() -> Mask:
+    return TRUTH & ~ellipse((60, 80), (14, 16), SIZE)
+
+
+CASES = {
+    "cutout": (cut_out(), "fill"),
+    "erode": (ellipse((60, 80), (31, 39), SIZE), "grow"),
+    "dilate": (ellipse((60, 80), (40, 48), SIZE), "shrink"),
+    "merge": (TRUTH | OTHER, "drop_parts"),
+}
+
+
+@pytest.mark.parametrize("defect", CASES)
+def test_a_mask_is_repaired_by_what_suits_its_defect(defect: str) -> None:
+    mask, wanted = CASES[defect]
+    said = mapped(mask, replace(judged(mask), defect=defect))
+    found = repair(FRAME, mask, said, tools=tools())
+    assert wanted in {one.attempt for one in found.tried}
+    assert all(defect in attempt.suits for attempt in ATTEMPTS if attempt.name in {one.attempt for one in found.tried})
+    assert found.kept is not None
+    assert found.kept.mask is not None
+    assert iou(found.kept.mask, TRUTH) > max(0.93, iou(mask, TRUTH) + 0.05)
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt.name)
+@pytest.mark.parametrize("with_map", [True, False])
+def test_attempts_give_masks_or_nothing_and_change_no_argument(attempt: Attempt, with_map: bool) -> None:
+    every = replace(attempt, suits=("erode",))
+    for mask in (cut_out(), TRUTH | OTHER, np.ones(SIZE, bool), ellipse((2, 2), (2, 2), SIZE)):
+        said = mapped(mask, judged(mask)) if with_map else judged(mask)
+        before, frame = mask.copy(), FRAME.copy()
+        made = list(geometric(FRAME, mask, said, tools=tools(attempts=(every,)), others=(OTHER,)))
+        assert np.array_equal(mask, before)
+        assert np.array_equal(FRAME, frame)
+        for one in made:
+            assert one.mask is not None
+            assert one.mask.shape == SIZE
+            assert one.mask.dtype == np.bool_
+            again = next(iter(geometric(FRAME, mask, said, tools=tools(attempts=(every,)), others=(OTHER,))))
+            assert np.array_equal(one.mask, again.mask)
+
+
+def test_what_another_mask_of_the_frame_holds_is_left_out() -> None:
+    mask = TRUTH | ellipse((90, 110), (14, 20), SIZE)
+    other = ellipse((90, 110), (14, 20), SIZE) & ~TRUTH
+    said = replace(judged(mask), defect="merge")
+    found = list(geometric(FRAME, mask, said, tools=tools(), others=(other,)))
+    (made,) = [one.mask for one in found if one.attempt == "without_others"]
+    assert made is not None
+    assert not (made & other).any()
+
+
+@pytest.mark.parametrize("action", ["accept", "unjudged", None])
+def test_what_is_accepted_or_was_not_judged_is_left_alone(action: str | None) -> None:
+    mask = cut_out()
+    found = repair(FRAME, mask, verdict("x", defect="cutout", action=action), tools=tools(segment=lambda _: TRUTH))
+    assert (found.tried, found.kept) == ((), None)
+
+
+def test_a_lower_bound_that_does_not_rise_by_the_margin_keeps_the_mask() -> None:
+    mask = cut_out()
+    said = verdict("x", defect="cutout", iou_low=0.6)
+
+    def same(masks: Sequence[Mask]) -> list[Verdict]:
+        return [verdict("x", iou=0.9, iou_low=0.62) for _ in masks]
+
+    found = repair(FRAME, mask, said, tools=Tools(judge=same))
+    assert found.tried
+    assert found.kept is None
+
+
+def test_a_rejected_mask_is_segmented_anew_from_what_was_meant_first() -> None:
+    asked = []
+
+    def segment(phrase: str) -> Mask:
+        asked.append(phrase)
+        return TRUTH if phrase == "the red ellipse" else OTHER
+
+    said = verdict("x", defect="full_neg", iou=0.02, iou_low=0.0, target="the red ellipse")
+    found = repair(FRAME, OTHER, said, tools=tools(segment=segment), text="the large one")
+    assert asked == ["the red ellipse", "the large one"]
+    assert found.kept is not None
+    assert found.kept.attempt == "anew_target"
+    assert np.array_equal(found.kept.mask, TRUTH)
+    lenient = replace(said, action="major_revision")
+    assert not repair(FRAME, OTHER, lenient, tools=tools(segment=segment), text="it").tried
+
+
+@pytest.mark.parametrize("text", [None, "", "  "])
+def test_without_words_nothing_is_segmented_anew(text: str | None) -> None:
+    said = verdict("x", defect="full_neg", iou=0.02, iou_low=0.0)
+    assert not repair(FRAME, OTHER, said, tools=tools(segment=lambda _: TRUTH), text=text).tried
+
+
+def test_a_segmenter_that_fails_or_finds_nothing_costs_its_attempt() -> None:
+    def broken(phrase: str) -> Mask:
+        raise InputError("it cannot read this", expected="words")
+
+    said = verdict("x", defect="full_neg", iou=0.02, iou_low=0.0)
+    failed = repair(FRAME, OTHER, said, tools=tools(segment=broken), text="it")
+    empty = repair(FRAME, OTHER, said, tools=tools(segment=lambda _: np.zeros(SIZE, bool)), text="it")
+    assert [one.note for one in failed.tried] == ["it cannot read this"]
+    assert [one.note for one in empty.tried] == ["nothing was segmented"]
+    assert failed.kept is None
+    assert empty.kept is None
+
+
+def test_an_empty_mask_can_only_be_segmented_anew() -> None:
+    said = verdict("x", defect="empty", iou=None, iou_low=None, iou_high=None, defect_probs={})
+    nothing = np.zeros(SIZE, bool)
+    assert not repair(FRAME, nothing, said, tools=tools()).tried
+    found = repair(FRAME, nothing, said, tools=tools(segment=lambda _: TRUTH), text="the ellipse")
+    assert found.kept is not None
+
+
+def test_a_judge_that_fails_on_an_attempt_costs_that_attempt() -> None:
+    def picky(masks: Sequence[Mask]) -> list[Verdict | InputError]:
+        return [judged(mask) if iou(mask, TRUTH) > 0.97 else InputError("no", expected="yes") for mask in masks]
+
+    mask = cut_out()
+    found = repair(FRAME, mask, replace(judged(mask), defect="cutout"), tools=Tools(judge=picky))
+    assert found.kept is not None
+    assert found.kept.attempt == "fill"
+    assert all((one.verdict is None) == one.note.startswith("not judged") for one in found.tried)
+
+
+def test_further_rounds_go_on_from_what_was_kept() -> None:
+    mask = ellipse((60, 80), (22, 27), SIZE)
+
+    def eroded(masks: Sequence[Mask]) -> list[Verdict]:
+        return [replace(judged(one), defect="erode") for one in masks]
+
+    said = replace(judged(mask), defect="erode")
+    once, twice = (repair(FRAME, mask, said, tools=Tools(judge=eroded, rounds=rounds)) for rounds in (1, 3))
+    assert once.kept is not None
+    assert twice.kept is not None
+    assert {one.round for one in once.tried} == {1}
+    assert max(one.round for one in twice.tried) > 1
+    assert iou(twice.kept.mask, TRUTH) > iou(once.kept.mask, TRUTH)
+
+
+def test_as_in_the_paper_only_what_is_called_full_neg_is_segmented_anew_and_kept_unseen() -> None:
+    worse = tools(segment=lambda _: OTHER)
+    wrong = verdict("x", defect="full_neg", iou=0.5, iou_low=0.4, target="it")
+    found = as_in_paper(wrong, tools=worse)
+    assert found.kept is not None
+    assert np.array_equal(found.kept.mask, OTHER)
+    assert not as_in_paper(replace(wrong, defect="merge"), tools=worse).tried

@@ -1,0 +1,251 @@
+"""`act repair`: what it leaves, what it changes, what it writes, and that it never reads truth."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.cases.listing import list_items
+from auscult.errors import Mismatch, RecordError, UsageError
+from auscult.jobs.act import filter_record
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.options import AuditOptions, FilterOptions, RepairOptions, StressOptions
+from auscult.jobs.repair import REPAIRS, repair_record
+from auscult.jobs.stress import stress_masks
+from auscult.media.rle import decode
+from auscult.record.folder import read_manifest
+from small_inputs import LEFT, RIGHT, auscult, folder_input, rows, save_frame, save_mask, tree, write_lines
+
+MODEL = '''
+import os
+import numpy as np
+
+def predict(frames, query):
+    """The left ellipse of the tests' frames, whatever is asked for."""
+    if query.text == "die":
+        os._exit(3)
+    if query.text == "raise":
+        raise ZeroDivisionError("division by zero")
+    rows, columns = np.ogrid[:48, :64]
+    found = ((rows - 24) / 14) ** 2 + ((columns - 18) / 11) ** 2 <= 1
+    return np.repeat((found if query.text != "nothing" else found & False)[None], len(frames), axis=0)
+'''
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A record of stressed masks with truth, judged by `cues`, which is made to think little of cutouts."""
+    folder = tmp_path_factory.mktemp("audited")
+    folder_input(folder / "in", ("a", "b"))
+    stress_masks(StressOptions(source=folder / "in", out=folder / "stressed", workers=0))
+    audit_folder(AuditOptions(source=folder / "stressed", out=folder / "out", judge="cues", alone=True, workers=0))
+    doubted = {"defect": "cutout", "action": "major_revision", "iou_low": 0.05}
+    path = folder / "out" / "verdicts.jsonl"
+    write_lines(path, *(row | doubted if "cutout" in row["id"] else row for row in rows(path)))
+    return folder / "out"
+
+
+def masks_of(record: Path) -> dict[str, np.ndarray]:
+    return {row["id"]: decode(row["segmentation"]) for row in rows(record / "masks.jsonl")}
+
+
+def repaired(record: Path, out: Path, **more: object) -> Path:
+    repair_record(RepairOptions(folder=record, out=out, workers=0, **more))
+    return out
+
+
+@pytest.fixture(scope="module")
+def done(audited: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return repaired(audited, tmp_path_factory.mktemp("done") / "out")
+
+
+def test_accepted_masks_stay_and_every_other_one_is_tried_once(audited: Path, done: Path) -> None:
+    before, after = masks_of(audited), masks_of(done)
+    verdicts = {row["id"]: row for row in rows(audited / "verdicts.jsonl")}
+    tried = {row["id"]: row for row in rows(done / REPAIRS)}
+    assert tried.keys() == {name for name, row in verdicts.items() if row["action"] not in {"accept", "unjudged"}}
+    kept = {name: row for name, row in tried.items() if row["kept"] is not None}
+    assert kept, "nothing was repaired, so that this test shows nothing"
+    assert before.keys() == after.keys()
+    for name, mask in before.items():
+        same = np.array_equal(mask, after[name])
+        assert same != (name in kept)
+    new = {row["id"]: row for row in rows(done / "verdicts.jsonl")}
+    for name, row in verdicts.items():
+        if name not in kept:
+            assert new[name] == row
+
+
+def test_every_attempt_is_on_record_with_reason_mask_and_verdict(audited: Path, done: Path) -> None:
+    before = {row["id"]: row for row in rows(audited / "verdicts.jsonl")}
+    new = {row["id"]: row for row in rows(done / "verdicts.jsonl")}
+    after = masks_of(done)
+    for row in rows(done / REPAIRS):
+        assert row["before"]["iou_low"] == pytest.approx(before[row["id"]]["iou_low"], abs=1e-6)
+        for one in row["attempts"]:
+            assert one["reason"]
+            assert decode(one["segmentation"]).any()
+            assert one["verdict"]["judge"] == "masks.cues.v1"
+        if row["kept"] is not None:
+            (kept,) = [one for one in row["attempts"] if one["kept"]]
+            assert kept["attempt"] == row["kept"]
+            assert np.array_equal(decode(kept["segmentation"]), after[row["id"]])
+            assert kept["verdict"]["iou_low"] > row["before"]["iou_low"]
+            assert new[row["id"]]["iou"] == kept["verdict"]["iou"]
+            assert new[row["id"]]["repair"]["attempt"] == row["kept"]
+
+
+def test_what_comes_out_is_a_record_an_input_and_coco(done: Path, tmp_path: Path) -> None:
+    listing = list_items(done)
+    assert not listing.errors
+    after = masks_of(done)
+    assert {item.id for item in listing.items} == after.keys()
+    audit_folder(AuditOptions(source=done, out=tmp_path / "again", judge="cues", alone=True, workers=0))
+    again = {row["id"]: row for row in rows(tmp_path / "again" / "verdicts.jsonl")}
+    for row in rows(done / REPAIRS):
+        if row["kept"] is not None:
+            (kept,) = [one["verdict"] for one in row["attempts"] if one["kept"]]
+            assert {key: again[row["id"]][key] for key in ("iou", "defect", "action")} == {
+                key: kept[key] for key in ("iou", "defect", "action")
+            }
+    coco = json.loads((done / "repaired.coco.json").read_text())
+    assert len(coco["annotations"]) == len(after)
+    assert filter_record(FilterOptions(folder=done, out=tmp_path / "kept")).total == len(after)
+    assert (done / "report.html").stat().st_size > 10_000
+
+
+def test_the_loop_reads_no_truth(audited: Path, done: Path, tmp_path: Path) -> None:
+    blind = tmp_path / "blind"
+    shutil.copytree(audited, blind)
+    for name in ("truth.jsonl", "scores.jsonl"):
+        (blind / name).unlink()
+    hidden = tmp_path / "hidden"
+    shutil.copytree(audited.parent / "stressed", hidden)
+    lines = [{key: value for key, value in row.items() if key != "truth"} for row in rows(hidden / "items.jsonl")]
+    write_lines(hidden / "items.jsonl", *lines)
+    shutil.rmtree(hidden / "truth")
+    text = (blind / "manifest.json").read_text()
+    (blind / "manifest.json").write_text(text.replace(str(audited.parent / "stressed"), str(hidden)))
+    found = repaired(blind, tmp_path / "out")
+
+    def timeless(record: Path) -> list[dict[str, object]]:
+        return json.loads(json.dumps(rows(record / REPAIRS)), object_hook=lambda row: row | {"seconds": 0})
+
+    assert timeless(found) == timeless(done)
+    assert not (found / "before_after.jsonl").exists()
+    assert (done / "before_after.jsonl").exists()
+
+
+def test_the_same_command_goes_on_and_loses_nothing(audited: Path, done: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(done, out)
+    lines = (out / REPAIRS).read_bytes().split(b"\n")
+    (out / REPAIRS).write_bytes(b"\n".join(lines[:2]) + b"\n" + lines[2][:40])  # as a killed run leaves it
+    repaired(audited, out)
+    assert {row["id"]: row["kept"] for row in rows(out / REPAIRS)} == {
+        row["id"]: row["kept"] for row in rows(done / REPAIRS)
+    }
+    assert {name: mask.tobytes() for name, mask in masks_of(out).items()} == {
+        name: mask.tobytes() for name, mask in masks_of(done).items()
+    }
+    assert len(rows(out / "before_after.jsonl")) == len(rows(done / "before_after.jsonl"))
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    """Three masks of the right ellipse where the left one is meant, one of each of them empty or asked to fail."""
+    for number, name in enumerate(("a", "b", "c", "d")):
+        save_frame(tmp_path / "in" / "frames" / f"{name}.png", seed=number)
+        save_mask(tmp_path / "in" / "masks" / f"{name}.png", RIGHT)
+        save_mask(tmp_path / "in" / "truth" / f"{name}.png", LEFT)
+    save_mask(tmp_path / "in" / "masks" / "d.png", RIGHT & ~RIGHT)
+    texts = {"a": "the left ellipse", "b": "die", "c": "raise", "d": "the left ellipse"}
+    lines = [
+        {"id": name, "frame": f"frames/{name}.png", "mask": f"masks/{name}.png", "text": text,
+         "truth": {"mask": f"truth/{name}.png"}, "mqa": {"split": "test_s" if name < "c" else "test_u"}}
+        for name, text in texts.items()
+    ]  # fmt: skip
+    write_lines(tmp_path / "in" / "items.jsonl", *lines)
+    audit_folder(AuditOptions(source=tmp_path / "in", out=tmp_path / "out", judge="cues", workers=0))
+    path = tmp_path / "out" / "verdicts.jsonl"
+    changed = {"defect": "full_neg", "action": "reject", "iou": 0.02, "iou_low": 0.0, "target": "the left ellipse"}
+    found = rows(path)
+    write_lines(path, *(row if row["id"] == "d" else row | changed | {"target": row["text"]} for row in found))
+    (tmp_path / "model.py").write_text(MODEL)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_model_that_takes_its_process_along_costs_its_item(wrong: Path) -> None:
+    options = ("--model", f"{wrong / 'model.py'}:predict", "--workers", "1", "--max-failed", "2")
+    ran = auscult("act", "repair", wrong / "out", *options)
+    assert ran.code == 0, ran.err
+    check_anew(wrong / "out-repaired")
+
+
+@pytest.mark.parametrize("policy", [None, "paper"])
+def test_rejects_are_segmented_anew_and_a_model_that_fails_costs_its_item(wrong: Path, policy: str | None) -> None:
+    (wrong / "model.py").write_text(MODEL.replace("os._exit(3)", "raise ZeroDivisionError"))
+    out = repaired(wrong / "out", wrong / "repaired", model=f"{wrong / 'model.py'}:predict", policy=policy)
+    check_anew(out, policy)
+
+
+def check_anew(out: Path, policy: str | None = None) -> None:
+    masks = masks_of(out)
+    assert np.array_equal(masks["a"], LEFT)
+    assert np.array_equal(masks["b"], RIGHT)
+    assert np.array_equal(masks["c"], RIGHT)
+    assert np.array_equal(masks["d"], LEFT) == (policy is None)  # the paper says nothing of empty masks
+    failed = {row["id"]: row for row in rows(out / "errors.jsonl")}
+    assert failed.keys() == {"b", "c"}
+    assert len(rows(out / "verdicts.jsonl")) == 4
+    table = json.loads((out / "tables" / "before_after.json").read_text())
+    assert table["header"] == ["", *(f"{part}, {name}" for part in ("seen", "unseen") for name in ("J", "F", "J&F"))]
+    assert table["rows"][0][1:3] == ["0.0", table["rows"][0][2]]
+    assert table["rows"][1][1] == "50.0"
+
+
+def test_as_in_the_paper_what_is_kept_may_be_worse(wrong: Path) -> None:
+    before = rows(wrong / "out" / "verdicts.jsonl")
+    raised = [row | {"iou_low": 0.9, "iou": 0.95, "iou_high": 0.97} if row["id"] == "a" else row for row in before]
+    write_lines(wrong / "out" / "verdicts.jsonl", *(row for row in raised if row["id"] in {"a", "d"}))
+    manifest = wrong / "out" / "summary.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"ok": 2}))
+    model = f"{wrong / 'model.py'}:predict"
+    bound = repaired(wrong / "out", wrong / "bound", model=model)
+    paper = repaired(wrong / "out", wrong / "paper", model=model, policy="paper")
+    assert np.array_equal(masks_of(bound)["a"], RIGHT)
+    assert np.array_equal(masks_of(paper)["a"], LEFT)
+
+
+def test_the_record_is_not_changed_and_another_judge_is_refused(audited: Path, tmp_path: Path) -> None:
+    before = tree(audited)
+    with pytest.raises(Mismatch, match=r"judged by masks\.cues\.v1"):
+        repaired(audited, tmp_path / "x", judge="compact")
+    with pytest.raises(RecordError, match="lies in the record"):
+        repaired(audited, audited / "inside")
+    with pytest.raises(UsageError, match="no policy"):
+        repaired(audited, tmp_path / "x", policy="lenient")
+    with pytest.raises(UsageError, match="segmented anew"):
+        repaired(audited, tmp_path / "x", policy="paper")
+    assert tree(audited) == before
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_frame_that_is_gone_costs_its_items_and_their_masks_stay(audited: Path, tmp_path: Path) -> None:
+    record, source = tmp_path / "out", tmp_path / "stressed"
+    shutil.copytree(audited, record)
+    shutil.copytree(audited.parent / "stressed", source)
+    text = (record / "manifest.json").read_text()
+    (record / "manifest.json").write_text(text.replace(str(audited.parent / "stressed"), str(source)))
+    shutil.rmtree(source)
+    out = repaired(record, tmp_path / "repaired")
+    assert {name: mask.tobytes() for name, mask in masks_of(out).items()} == {
+        name: mask.tobytes() for name, mask in masks_of(record).items()
+    }
+    assert rows(out / "errors.jsonl")
+    assert read_manifest(out)["command"] == "act repair"
