@@ -1,0 +1,210 @@
+"""`auscult audit --judge chat:...` against a real endpoint: once each, probed, resumed, dear, dead, and no key."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from base64 import b64decode
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.jobs.probes import SCENES, probed_scene
+from auscult.judge.masks.chat import question
+from auscult.media.frames import decode_frame
+from chat_server import completed, refused, serving
+from small_inputs import LEFT, auscult, folder_input, rows, save_mask, tree
+
+pytest.importorskip("openai", reason="the extra `chat` is not installed")
+pytestmark = pytest.mark.extra_chat
+
+KEY = "sk-searched-for-in-all-output-7d1e"
+PROBED = 3 * SCENES  # an empty mask asks nobody
+
+
+def form(iou, kind, action="Accept"):
+    return f"<audit> Words. <iou> {iou} </iou> <mask_type> {kind} </mask_type> <action> {action} </action> </audit>"
+
+
+def content(body):
+    return body["messages"][-1]["content"]
+
+
+def mask_of(body):
+    picture = content(body)[1]["image_url"]["url"].partition(",")[2]
+    return decode_frame(b64decode(picture), path=Path("mask.png"))[..., 0] > 127
+
+
+class Seer:
+    """Replies of a model that sees: of the probes' scenes it knows the true masks."""
+
+    def __init__(self):
+        scenes = [probed_scene(number) for number in range(SCENES)]
+        self.known = {scene.text: scene.masks["perfect"] for scene in scenes}
+
+    def __call__(self, _, body):
+        text, mask = content(body)[-1]["text"], mask_of(body)
+        true = next((known for words, known in self.known.items() if f'"{words}"' in text), LEFT)
+        if true.shape != mask.shape:
+            return completed(form(0, "full_neg"))
+        iou = float((mask & true).sum() / (mask | true).sum())
+        return completed(form(round(iou, 4), "perfect" if iou > 0.9 else "full_neg" if iou < 0.1 else "erode"))
+
+
+@pytest.fixture(scope="module")
+def seer():
+    return Seer()
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("AUSCULT_CHAT_KEY", KEY)
+
+
+def audit(source, out, url, *more, judge="chat:tiny", code=0):
+    told = auscult("audit", source, "--judge", judge, "--base-url", url, "--out", out, *more)
+    assert told.code == code, told.err + told.out
+    return told
+
+
+def test_masks_are_judged_once_and_the_record_holds_what_was_said(tmp_path, seer) -> None:
+    source, out = folder_input(tmp_path / "in", ("a", "secret_perfect", "c")), tmp_path / "out"
+    save_mask(source / "masks" / "secret_perfect.png", np.zeros(LEFT.shape, np.bool_))
+    with serving(seer) as served:
+        audit(source, out, served.url, "--text", "the dog")
+        assert len(served.bodies) == PROBED + 2
+        audit(source, out, served.url, "--text", "the dog")
+        (out / "verdicts.jsonl").write_bytes(b"")  # as if killed between a reply and its verdict
+        audit(source, out, served.url, "--text", "the dog", "--max-connections", "3")
+        assert len(served.bodies) == PROBED + 2
+        sent = json.dumps(served.bodies)
+    assert "secret" not in sent
+    assert str(tmp_path) not in sent
+    found = {row["id"]: row for row in rows(out / "verdicts.jsonl")}
+    assert {name: (row["defect"], row["iou"]) for name, row in found.items()} == {
+        "a": ("perfect", 1.0), "c": ("perfect", 1.0), "secret_perfect": ("empty", None),
+    }  # fmt: skip
+    assert found["a"]["own_action"] == "accept"
+    assert found["a"]["evidence"] == {"shape": True, "boundary": True, "identity": True, "sound": False}
+    replies = rows(out / "reply_cache.jsonl")
+    assert len(replies) == PROBED + 2
+    assert all("the mask" in row["sent"] and row["usage"]["tokens_in"] == 12 for row in replies)
+    assert all(KEY.encode() not in data for data in tree(out).values() if isinstance(data, bytes))
+    card = json.loads((out / "judge_card.json").read_text())
+    first = next(row for row in card["results"] if row["metric"] == "true_mask_first")
+    assert (first["value"], first["n"]) == (1.0, SCENES)
+    assert first["low"] > 1 / 3
+    assert 'class="alarm"' not in (out / "report.html").read_text()
+
+
+def test_a_judge_at_chance_is_said_so_in_red_and_what_holds_no_verdict_is_counted(tmp_path) -> None:
+    source, out = folder_input(tmp_path / "in", ("a", "b")), tmp_path / "out"
+    with serving(lambda number, _: completed("It looks fine." if number % 2 else form(0.9, "perfect"))) as served:
+        told = audit(source, out, served.url, "--max-connections", "1")
+    assert "not above chance" in told.err
+    assert '<p class="alarm" role="alert">This judge is not above chance' in (out / "report.html").read_text()
+    unjudged = [row for row in rows(out / "verdicts.jsonl") if row["action"] == "unjudged"]
+    assert [(row["iou"], row["usage"]["unparsed"]) for row in unjudged] == [(None, 1)]
+    assert json.loads((out / "summary.json").read_text())["by_action"]["unjudged"] == 1
+
+
+@pytest.mark.slow
+def test_several_models_and_samples_are_combined_and_json_is_enforced(tmp_path) -> None:
+    source, out, profiles = folder_input(tmp_path / "in", ("a",)), tmp_path / "out", tmp_path / "profiles"
+    profiles.mkdir()
+    (profiles / "x.json").write_text(json.dumps({"model": "x", "json": "schema", "revision": "r"}))
+
+    def script(_, body):
+        if body["model"] == "x":
+            assert body["response_format"]["json_schema"]["schema"]["required"]
+            return completed(json.dumps({"iou": 0.9 - 0.01 * (body["seed"] - 42), "mask_type": "perfect"}))
+        assert "response_format" not in body
+        return completed(form(0.5, "erode"))
+
+    with serving(script) as served:
+        audit(source, out, served.url, "--samples", "3", "--profile", profiles, judge="chat:x+y")
+        assert len(served.bodies) == 6 * (PROBED // 3 * 3 + 1)
+        assert {(body["model"], body["seed"], body["temperature"]) for body in served.bodies} == {
+            (name, seed, 0.7) for name in "xy" for seed in (42, 43, 44)
+        }
+    [row] = rows(out / "verdicts.jsonl")
+    assert row["judge"] == "chat.x+y"
+    assert row["iou"] == pytest.approx((0.89 + 0.5) / 2)
+    assert row["iou_low"] == pytest.approx(0.5)
+    assert row["iou_high"] == pytest.approx(0.9, abs=0.01)
+    assert "disagree" in row["rationale"]
+    assert row["usage"]["requests"] == 6
+
+
+@pytest.mark.slow
+def test_a_spent_budget_stops_asking_and_a_larger_one_goes_on(tmp_path, seer) -> None:
+    source, out, profile = folder_input(tmp_path / "in", ("a", "b")), tmp_path / "out", tmp_path / "p.json"
+    price = {"sent": 1000.0, "received": 1000.0}
+    tokens = {"picture": 1, "sound_second": 1, "video_second": 1}
+    profile.write_text(json.dumps({"model": "tiny", "max_tokens": 10, "price": price, "tokens": tokens}))
+    most = 0.001 * (len(question("the yellow bus", frames=0, heard=False)) + 200)  # one request, and a few replies
+    with serving(seer) as served:
+        told = audit(source, out, served.url, "--profile", profile, "--budget", f"{most:.3f}", code=1)
+        asked = len(served.bodies)
+        assert asked < PROBED + 2
+        assert "budget" in told.err + (out / "errors.jsonl").read_text()
+        audit(source, out, served.url, "--profile", profile, "--budget", "500")
+        assert len(served.bodies) == PROBED + 2  # nothing twice
+    assert rows(out / "verdicts.jsonl")[0]["usage"]["cost"] == pytest.approx(0.015)
+
+
+@pytest.mark.slow
+def test_an_endpoint_that_refuses_costs_no_score(tmp_path) -> None:
+    source, out = folder_input(tmp_path / "in", ("a", "b")), tmp_path / "out"
+    with serving(lambda *_: refused(401, f"bad key {KEY}")) as served:
+        audit(source, out, served.url, code=1)
+        assert len(served.bodies) <= 8 + 2
+    assert rows(out / "verdicts.jsonl") == []
+    failed = [row for row in rows(out / "errors.jsonl") if row["id"]]
+    assert {row["id"] for row in failed} == {"a", "b"}
+    assert KEY not in (out / "errors.jsonl").read_text()
+
+
+def test_what_cannot_be_asked_is_an_error_before_the_run(tmp_path) -> None:
+    source = folder_input(tmp_path / "in", ("a",))
+    profile = tmp_path / "blind.json"
+    profile.write_text(json.dumps({"model": "blind", "images": "none"}))
+    for words, said in [
+        (("--judge", "chat:mine"), "not known where mine answers"),
+        (("--judge", "chat:blind", "--profile", str(profile), "--base-url", "http://127.0.0.1:9/v1"), "no pictures"),
+        (("--judge", "chat:hf:/nowhere"), "no such folder"),
+        (("--judge", f"replies:{source}", "--probe"), "cannot be probed"),
+    ]:
+        told = auscult("audit", source, "--out", tmp_path / "out", *words)
+        assert told.code == 2, told.err
+        assert said in told.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_interrupted_and_resumed_nothing_is_paid_twice(tmp_path, seer) -> None:
+    source, out = folder_input(tmp_path / "in", [f"{n:02d}" for n in range(30)]), tmp_path / "out"
+
+    def slowly(number, body):
+        time.sleep(0.2)
+        return seer(number, body)
+
+    words = ["audit", str(source), "--judge", "chat:tiny", "--out", str(out), "--max-connections", "2", "--quiet"]
+    with serving(slowly) as served:
+        command = [sys.executable, "-m", "auscult.cli", *words, "--base-url", served.url]
+        running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=dict(os.environ))
+        while len(served.bodies) < PROBED + 8:
+            assert running.poll() is None
+            time.sleep(0.02)
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=60)
+        assert running.returncode != 0
+        assert len(rows(out / "reply_cache.jsonl")) == len(served.bodies) < PROBED + 30
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        assert len(served.bodies) == PROBED + 30
+    assert len(rows(out / "verdicts.jsonl")) == 30
