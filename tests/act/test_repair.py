@@ -14,7 +14,7 @@ from auscult.arrays.error_map import error_map_of
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.models.classical.grabcut import graph_cut
-from auscult.types import Mask, Verdict
+from auscult.types import Evidence, Mask, Verdict
 from small_inputs import ellipse
 from small_records import verdict
 
@@ -199,3 +199,29 @@ def test_as_in_the_paper_only_what_is_called_full_neg_is_segmented_anew_and_kept
     assert found.kept is not None
     assert np.array_equal(found.kept.mask, OTHER)
     assert not as_in_paper(replace(wrong, defect="merge"), tools=worse).tried
+
+
+@pytest.mark.parametrize(
+    ("defect", "identity", "kept"), [("cutout", False, False), ("cutout", True, True), ("full_neg", False, True)]
+)
+def test_what_may_be_another_object_replaces_only_what_is_lost_or_where_identity_was_checked(
+    defect: str, identity: bool, kept: bool
+) -> None:
+    def sure(masks: Sequence[Mask]) -> list[Verdict]:
+        said = verdict("x", iou=0.95, iou_low=0.9, evidence=Evidence(shape=True, identity=identity))
+        return [said if np.array_equal(mask, OTHER) else replace(said, iou_low=0.1) for mask in masks]
+
+    said = verdict("x", defect=defect, iou=0.4, iou_low=0.3)
+    found = repair(FRAME, cut_out(), said, tools=Tools(judge=sure, segment=lambda _: OTHER), text="it")
+    assert (found.kept is not None) == kept
+
+
+def test_where_identity_stays_in_doubt_the_estimate_decides_about_what_is_lost() -> None:
+    def doubt(masks: Sequence[Mask]) -> list[Verdict]:
+        return [verdict("x", iou=0.4, iou_low=0.0, defect="perfect") for _ in masks]
+
+    lost = verdict("x", defect="full_neg", iou=0.02, iou_low=0.0)
+    better = repair(FRAME, OTHER, lost, tools=Tools(judge=doubt, segment=lambda _: TRUTH), text="it")
+    same = repair(FRAME, OTHER, replace(lost, iou=0.39), tools=Tools(judge=doubt, segment=lambda _: TRUTH), text="it")
+    assert better.kept is not None
+    assert same.kept is None

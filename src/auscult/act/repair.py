@@ -279,6 +279,11 @@ class Tried:
     note: str = ""
     margin: float = ANEW_MARGIN
 
+    @property
+    def is_anew(self) -> bool:
+        """Whether it was segmented anew, so that it may be of another object."""
+        return self.attempt.startswith("anew_")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Repair:
@@ -434,10 +439,28 @@ def _judged(tried: Tried, said: Verdict | AuscultError) -> Tried:
 
 
 def better(tried: Sequence[Tried], before: Verdict) -> Tried | None:
-    """The attempt whose lower bound is farthest above the mask's own and its margin; None where none is above."""
-    least = max(0.0, lower_bound(before))
-    best = max(tried, key=lambda one: lower_bound(one.verdict) - one.margin, default=None)
+    """The attempt that is kept, or None where the mask stays.
+
+    It is the one whose lower bound is farthest above the mask's own and its margin. A mask that was segmented anew may
+    be of another object, however well it is drawn: it counts only where identity was checked, or where the mask before
+    was called ``full_neg`` or ``empty``, so that nothing is lost. There estimates decide where all lower bounds are 0,
+    as they are while identity is in doubt.
+    """
+    least, estimate = max(0.0, lower_bound(before)), before.iou or 0.0
+    if before.defect in _NOTHING_TO_LOSE:
+        found = [
+            (lower_bound(said), said.iou, one)
+            for one in tried
+            if (said := one.verdict) is not None and said.iou is not None and said.defect not in _NOTHING_TO_LOSE
+        ]
+        rising = [row for row in found if row[0] > least + row[2].margin or row[1] > estimate + row[2].margin]
+        return max(rising, key=lambda row: row[:2], default=(0.0, 0.0, None))[2]
+    judged = [one for one in tried if not one.is_anew or (one.verdict is not None and one.verdict.evidence.identity)]
+    best = max(judged, key=lambda one: lower_bound(one.verdict) - one.margin, default=None)
     return best if best is not None and lower_bound(best.verdict) - best.margin > least else None
+
+
+_NOTHING_TO_LOSE: Final = ("full_neg", "empty")
 
 
 def lower_bound(verdict: Verdict | None) -> float:
