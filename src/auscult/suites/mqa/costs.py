@@ -33,8 +33,9 @@ from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.suites.mqa.evaluate import Block, JudgedBlock, TableNumber, measured_by
 from auscult.suites.mqa.printed import OTHER_DATA, printed_rows
-from auscult.suites.mqa.rows import JudgeAnswer, answers_of
+from auscult.suites.mqa.rows import answers_of
 from auscult.suites.mqa.tables import cell_texts
+from auscult.types import Verdict
 
 TIMING: Final = "timing.jsonl"
 SHARES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
@@ -141,15 +142,6 @@ def _digits(value: float | None, digits: int) -> str:
     return _DASH if value is None else f"{value:.{digits}f}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaidAnswer:
-    """A judge's answer to one mask, and what it took."""
-
-    answer: JudgeAnswer
-    seconds: float
-    usd: float | None  # a mask of that judge on average
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurvePoint:
     """A cascade of two judges that asks the dear one about a share of the masks."""
@@ -167,8 +159,9 @@ class JudgePair:
     """A cheap and a dear judge of the same masks."""
 
     name: str
-    cheap: Mapping[str, PaidAnswer]
-    dear: Mapping[str, PaidAnswer]
+    cheap: Mapping[str, Verdict]
+    dear: Mapping[str, Verdict]
+    usd: float | None  # a mask of the dear one on average
     order: tuple[str, ...]  # what the cheap one judged, the most in need of the other first
     opened: int  # how many of them the policy leaves open
 
@@ -186,15 +179,13 @@ class JudgePair:
 
     def _point(self, block: Block, order: Sequence[str], drawn: Sequence[str], *, count: int, rule: bool) -> CurvePoint:
         asked, n = order[:count], len(order)
-        paid = [self.dear[name] for name in asked if name in self.dear]
-        seconds = sum(self.cheap[name].seconds for name in order) + sum(one.seconds for one in paid)
-        priced = any(one.usd is not None for one in self.dear.values())
+        paid = [self.dear[name].seconds for name in asked if name in self.dear]
         return CurvePoint(
             pair=self.name,
             share=count / n,
             rule=rule,
-            seconds=seconds / n,
-            usd=1000 * sum(one.usd or 0.0 for one in paid) / n if priced else None,
+            seconds=(sum(self.cheap[name].seconds for name in order) + sum(paid)) / n,
+            usd=None if self.usd is None else 1000 * self.usd * len(paid) / n,
             cells=(
                 *self._cells(block, order, asked, column=f"{count} of {n} by need"),
                 *self._cells(block, order, drawn, column=f"{count} of {n} at random"),
@@ -205,7 +196,7 @@ class JudgePair:
         self, block: Block, order: Sequence[str], asked: Sequence[str], *, column: str
     ) -> tuple[TableNumber, TableNumber]:
         chosen = dict.fromkeys(order, self.cheap) | dict.fromkeys(asked, self.dear)
-        answers = {name: judge[name].answer for name, judge in chosen.items() if name in judge}
+        answers = answers_of(judge[name] for name, judge in chosen.items() if name in judge)
         judged = JudgedBlock(block=block, judge=self.name, answers=answers)
         members = [candidate for candidate in block.candidates if candidate.id in chosen]
 
@@ -218,29 +209,23 @@ class JudgePair:
 
 def pairs_of(runs: Mapping[str, Run], policy: Policy) -> list[JudgePair]:
     """The judge that takes least a mask with each dearer one that is no cascade itself, three at most."""
-    whole = {name: run for name, run in runs.items() if run.verdicts and not run.verdicts[0][0].judged_by}
-    paid = {name: _paid(run) for name, run in whole.items()}
-    cost = {
-        name: (fmean(one.usd or 0.0 for one in mine.values()), fmean(one.seconds for one in mine.values()))
-        for name, mine in paid.items()
+    said = {
+        name: {verdict.id: verdict for verdict, _ in run.verdicts}
+        for name, run in runs.items()
+        if run.verdicts and not run.verdicts[0][0].judged_by
     }
+    usd = {name: None if (spent := spent_usd(runs[name].path)) is None else spent / len(said[name]) for name in said}
+    cost = {name: (usd[name] or 0.0, fmean(one.seconds for one in mine.values())) for name, mine in said.items()}
     if not cost:
         return []
     cheap, *dearer = sorted(cost, key=cost.__getitem__)
     order, opened = asking_order(runs[cheap], policy)
     return [
-        JudgePair(name=f"{cheap}, {dear}", cheap=paid[cheap], dear=paid[dear], order=order, opened=opened)
+        JudgePair(
+            name=f"{cheap}, {dear}", cheap=said[cheap], dear=said[dear], usd=usd[dear], order=order, opened=opened
+        )
         for dear in dearer[:_MOST_PAIRS]
     ]
-
-
-def _paid(run: Run) -> dict[str, PaidAnswer]:
-    answers, spent = answers_of(verdict for verdict, _ in run.verdicts), spent_usd(run.path)
-    usd = None if spent is None else spent / len(answers)
-    return {
-        verdict.id: PaidAnswer(answer=answers[verdict.id], seconds=verdict.seconds, usd=usd)
-        for verdict, _ in run.verdicts
-    }
 
 
 def asking_order(run: Run, policy: Policy) -> tuple[tuple[str, ...], int]:
