@@ -118,8 +118,8 @@ def test_the_curve_goes_from_the_cheap_judge_to_the_dear_one(dear):
     assert sum("what is open" in row[1] for row in table.rows) == 1
     assert len(table.rows) == len(points)
     figure = curve_figure(block, points)
-    assert "USD for 1,000 masks" in figure.caption
-    assert "cheap, dear, at random" in figure.drawing.words
+    assert "dear: 0 % asked" in figure.drawing.words
+    assert "random: dear: 0 % asked" in figure.drawing.words
 
 
 def test_what_the_dear_judge_failed_on_is_failed_where_it_is_asked():

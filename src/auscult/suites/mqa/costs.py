@@ -265,33 +265,34 @@ def curve_table(block: Block, points: Sequence[CurvePoint]) -> Table:
 def curve_figure(block: Block, points: Sequence[CurvePoint]) -> Figure:
     """RMSE over cost: in order of need, and as many at random."""
     money = any(point.usd is not None for point in points)
+    pairs = list(dict.fromkeys(point.pair for point in points))
     lines = [
         Series(
-            name=f"{pair}{way}",
+            name=f"{way}{pair.partition(', ')[2]}",
             points=tuple(
                 (_cost(point, money=money), value, f"{100 * point.share:.0f} % asked: {value:.3f}")
                 for point in points
                 if point.pair == pair and (value := point.cells[index].value) is not None
             ),
-            style=number,
+            style=style,
             quiet=bool(way),
         )
-        for number, pair in enumerate(dict.fromkeys(point.pair for point in points))
-        for way, index in (("", 0), (", at random", 2))
+        for style, (pair, way, index) in enumerate((pair, *way) for pair in pairs for way in (("", 0), ("random: ", 2)))
     ]
     most = max((_cost(point, money=money) for point in points), default=0.0) or 1.0
-    high = max((y for line in lines for _, y, _ in line.points), default=0.0)
+    errors = [y for line in lines for _, y, _ in line.points] or [0.0]
     unit = "USD for 1,000 masks" if money else "seconds a mask"
     axes = Axes(
         x=(0.0, 1.03 * most),
-        y=(0.0, max(0.1, round(high + 0.05, 1))),
-        ticks=tuple((most * step / 4, f"{most * step / 4:.3g}") for step in range(5)),
+        y=(max(0.0, round(min(errors) - 0.05, 1)), round(max(errors) + 0.06, 1)),
+        ticks=tuple((most * step / 4, f"{most * step / 4:.2g}") for step in range(5)),
         across=unit,
         up="RMSE",
     )
     return Figure(
         name=f"{block.name}_cascade",
-        caption=f"What a cascade buys: RMSE by cost ({unit}). Thin: as many masks drawn at random.",
+        caption="RMSE of a cascade by its cost, from the first judge alone to both; lines are named after the second. "
+        "Thin: as many masks drawn at random.",
         drawing=lines_drawing(lines, axes, title="RMSE by cost of a cascade"),
     )
 
