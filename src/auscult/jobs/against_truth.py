@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from statistics import fmean
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,9 +35,9 @@ from auscult.score.judges import (
     texts,
     with_interval,
 )
-from auscult.score.stats import F2Macro, F2Tables, f2_confusion, f2_tables
-from auscult.score.stats.few import mostly_undefined
-from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Verdict
+from auscult.score.stats import F2Macro, F2Tables, bootstrap_interval, f2_confusion, f2_tables
+from auscult.score.stats.few import SHARE, mostly_undefined
+from auscult.types import ACTIONS, DEFECTS, JOINT_ANSWERS, JOINT_FAULTS, Item, MaskRef, Verdict
 
 FILE, SCORES = "truth.jsonl", "scores.jsonl"
 
@@ -104,6 +105,7 @@ class _Comparer:
             signature = Signature.of(metric="iou", empty="1", prediction=candidate.reading, truth=true.reading)
         row: dict[str, Any] = {"id": item.id, "iou": value, "defect": truth.defect, "difficulty": truth.difficulty}
         row |= {"action": truth.action, "cluster": self._clusters[item.id]}
+        row |= {} if truth.joint is None else {"joint": truth.joint}
         scores = [] if value is None else [score_to_json(item.id, "masks.iou.v1", Scored(value, signature))]
         return Result(id=item.id, rows={FILE: [row], SCORES: scores})
 
@@ -121,6 +123,7 @@ class JudgedPair:
     defect: str | None
     action: str | None
     cluster: Hashable  # the clip or photograph; items of one cluster are not independent
+    joint: str | None = None  # which of mask and separated sound is wrong
 
     @property
     def values(self) -> tuple[float, float] | None:
@@ -143,6 +146,7 @@ def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -
             defect=by_id[verdict.id].get("defect"),
             action=by_id[verdict.id].get("action"),
             cluster=by_id[verdict.id].get("cluster", verdict.id),
+            joint=by_id[verdict.id].get("joint"),
         )
         for verdict in sorted(verdicts, key=lambda verdict: verdict.id)
         if verdict.id in by_id and verdict.defect != "empty" and by_id[verdict.id].get("defect") != "empty"
@@ -264,6 +268,27 @@ def confusion_table(pairs: Sequence[JudgedPair]) -> Table:
     )
 
 
+def _joint_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
+    """Which of mask and separated sound is wrong: counts of true against answered, and how many are right."""
+    counts = Counter((pair.joint, pair.verdict.joint.wrong) for pair in pairs if pair.verdict.joint is not None)
+    clusters: dict[Hashable, list[float]] = {}
+    for pair in pairs:
+        right = pair.verdict.joint is not None and pair.verdict.joint.wrong == pair.joint
+        clusters.setdefault(pair.cluster, []).append(float(right))
+    signature = Signature.of(metric="accuracy", of="mask and sound", unchecked="wrong")
+    drawn = bootstrap_interval(fmean, list(clusters.values()), rng=generator(0, "joint"), within=SHARE)
+    plain = Scored(fmean(one for cluster in clusters.values() for one in cluster), signature)
+    outcome = replace(drawn, signature=signature) if isinstance(drawn, Scored) else plain
+    keep(metrics, "joint_accuracy", outcome, n=len(pairs))
+    constant = max(Counter(pair.joint for pair in pairs).values()) / len(pairs)
+    return Table(
+        title="mask and sound, truth and answer",
+        header=("true \\ answer", *JOINT_ANSWERS),
+        rows=tuple((true, *(str(counts[true, name]) for name in JOINT_ANSWERS)) for true in JOINT_FAULTS),
+        note=f"counts; right: {cell(outcome)}; always the most frequent truth: {constant:.3f}; unchecked is not right",
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstTruth:
     """Tables for the report and metrics for ``summary.json``."""
@@ -289,6 +314,8 @@ def against_truth(pairs: Sequence[JudgedPair], *, unreadable: int = 0) -> Agains
         tables["truth_4_confusion"] = confusion_table(typed)
     if acted:
         tables["truth_3_actions"] = action_table(acted, metrics)
+    if both := [pair for pair in pairs if pair.joint is not None and pair.verdict.joint is not None]:
+        tables["truth_5_joint"] = _joint_table(both, metrics)
     return AgainstTruth(tables=dict(sorted(tables.items())), metrics=metrics)
 
 

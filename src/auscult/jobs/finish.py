@@ -18,6 +18,7 @@ from auscult.cases.ids import group_by_frame, natural_key
 from auscult.errors import AuscultError, RecordError
 from auscult.jobs.against_truth import AgainstTruth, against_labels, against_truth, pairs_of
 from auscult.jobs.estimates import ORDER_FILE, BesideScore, beside_score, expected
+from auscult.jobs.joint import joint_table
 from auscult.jobs.labels import clusters_in, read_labels
 from auscult.jobs.runner import ResultWriter
 from auscult.media.frames import encode_jpeg, read_frame
@@ -39,8 +40,8 @@ from auscult.work.pool import Task, run_tasks
 
 WORST = 100
 MOST_BYTES = 4 << 20
-_QUICK_BYTES = 24 << 20
 PROBED = "probes.jsonl"
+_QUICK_BYTES = 24 << 20
 _QUICK = Limits(max_pixels=12_000_000)
 
 
@@ -188,7 +189,8 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
     read = read_run(run.path, verdicts=verdicts)
     compared, beside = _measured(read, read.truths())
     summary = summarise(read, command=command, metrics={**beside.metrics, **compared.metrics})
-    tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables}.items()}
+    said = joint_table([verdict for verdict, _ in read.verdicts])
+    tables = {name: asdict(table) for name, table in {**said, **beside.tables, **compared.tables}.items()}
     printed = console_tables(replace(read, summary=summary.as_json()))
     for name in PRINTED:
         run.remove(f"tables/{name}.json")

@@ -22,6 +22,7 @@ from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.frame_masks import FrameMasks
+from auscult.jobs.joint import JointAuditor
 from auscult.jobs.judges import JudgeAsking, load_judge, with_evidence
 from auscult.jobs.runner import INPUTS, FrameGroup, Last, Result, failed_row, input_digest, item_row, settled_stamp
 from auscult.judge.identity import NeedsWeights, Ready
@@ -122,6 +123,7 @@ class Auditor:
     checker: Checker | None = None
     clips: ClipIndex | None = None  # where the judge looks at more than the frame
     cascade: CascadeJudge | None = None  # of which the judge is the first
+    joint: JointAuditor | None = None  # where items name a separated sound
 
     def close(self) -> None:
         """Release what the judge holds."""
@@ -215,6 +217,8 @@ class Auditor:
                 verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
             if self.cascade is not None:
                 verdict = self.cascade.settled(verdict, case, prediction)
+            if self.joint is not None:
+                verdict = self.joint.joined(verdict, item, case=case, prediction=prediction)
             seconds = before + time.perf_counter() - begun
             verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
         except AuscultError as error:
@@ -286,6 +290,7 @@ def make_auditor(
     weights: Path | None = None,
     evidence: str | None = None,
     clips: ClipIndex | None = None,
+    joint: bool = False,
     asking: JudgeAsking | None = None,
     cascade_seconds: float | None = None,
 ) -> Auditor:
@@ -296,7 +301,16 @@ def make_auditor(
     loaded = loaded if cascade is None else cascade.first
     if evidence is not None:
         loaded = with_evidence(loaded, evidence)
-    return Auditor(loaded, policy, root, alone=alone, checker=checker, clips=clips, cascade=cascade)
+    return Auditor(
+        loaded,
+        policy,
+        root,
+        alone=alone,
+        checker=checker,
+        clips=clips,
+        cascade=cascade,
+        joint=JointAuditor() if joint else None,
+    )
 
 
 def amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:

@@ -48,8 +48,17 @@ from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import facts_from_json, facts_of, say, targets_of
+from auscult.scenes.joint import choose_joint, separated
 from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose
-from auscult.scenes.refavs_layout import ExpressionRow, files_of, items_of, rows_of, video_name, with_video
+from auscult.scenes.refavs_layout import (
+    ExpressionRow,
+    files_of,
+    items_of,
+    joint_files,
+    rows_of,
+    video_name,
+    with_video,
+)
 from auscult.scenes.splits import SPLITS, Shelf, Split, divide
 from auscult.types import Frame, Samples
 
@@ -95,8 +104,15 @@ class SceneMaker:
         if options.fps is not None:
             files[video_name(plan.vid)] = video_of(stage, plan, heard.samples, fps=options.fps)
         line = scene_line(plan, facts, expressions, index=index) | {"targets": sorted(targets)}
-        items = with_video(items_of(plan, shots, expressions), files)
-        return [Result(id=plan.vid, files=files, rows={ITEMS: items, SCENES: [line]})]
+        rows: dict[str, Sequence[Mapping[str, Any]]] = {ITEMS: with_video(items_of(plan, shots, expressions), files)}
+        if options.stems:
+            said = [entry.expression for entry in expressions]
+            rng = generator(options.seed, "scene", index, "joint")
+            chosen = list(choose_joint(rng, plan, shots, expressions=said))
+            stems = [separated(sample, plan, assets.sounds, mixed=heard) for sample in chosen]
+            made, rows[JOINT] = joint_files(plan, shots, chosen, stems=stems)
+            files |= made
+        return [Result(id=plan.vid, files=files, rows={**rows, SCENES: [line]})]
 
 
 def _allowed(plan: ScenePlan, seen: frozenset[str], shelf: Shelf) -> frozenset[str]:
@@ -213,7 +229,7 @@ def left_out_table(left_out: Sequence[ErrorRecord]) -> Table:
     )
 
 
-SCENES, ITEMS = "scenes.jsonl", "items.jsonl"
+SCENES, ITEMS, JOINT = "scenes.jsonl", "items.jsonl", "joint.jsonl"
 _MOST_ON_LINE = 100_000
 
 
@@ -310,7 +326,7 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
     doing = "making scenes"
     stage = "make"
     growing = frozenset({"count"})
-    once = (ITEMS,)
+    once = (ITEMS, JOINT)
     options: MakeOptions
 
     def __init__(self, options: MakeOptions) -> None:
@@ -363,13 +379,15 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
 
 def _in_order(run: RunFolder) -> list[dict[str, Any]]:
     """Sort the lines by scene, since workers finish in any order; returns those of ``scenes.jsonl``."""
-    scenes, items = run.lines(SCENES), run.lines(ITEMS)
+    scenes = run.lines(SCENES)
     ordered = sorted(scenes, key=lambda row: int(row["index"]))
     order = {row["id"]: row["index"] for row in scenes}
-    # A killed run may have left lines of a scene that failed later: they go last.
-    arranged = sorted(items, key=lambda row: order.get(row["clip"], math.inf))
-    if arranged != items:
-        run.write_lines(ITEMS, arranged)
+    for name in (ITEMS, JOINT):
+        items = run.lines(name)
+        # A killed run may have left lines of a scene that failed later: they go last.
+        arranged = sorted(items, key=lambda row: order.get(row["clip"], math.inf))
+        if arranged != items:
+            run.write_lines(name, arranged)
     if ordered != scenes:
         run.write_lines(SCENES, ordered)
     return ordered

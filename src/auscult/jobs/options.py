@@ -458,6 +458,7 @@ class MakeOptions(RunOptions):
         split: train, test_s, test_u, or all: 60, 20 and 20 %, by chance.
         fps: Also write video.mp4 at so many frames a second (extra `video`).
         expressions: Most expressions of a scene.
+        stems: Also write separated sounds, and joint.jsonl: items whose mask, sound, both or none are another thing's.
         timeout_s: Seconds for one scene.
     """
 
@@ -470,6 +471,7 @@ class MakeOptions(RunOptions):
     split: str = "all"
     fps: Annotated[float | None, Flag(name="video")] = None
     expressions: int = 6
+    stems: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -739,7 +741,7 @@ class TrainOptions:
     """What to train and how; a recipe leaves aside what it has no use for.
 
     Attributes:
-        name: What to train: prompted-mask, cues, scenes-identity, rris.
+        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris.
         out: Output folder; the same command again continues in it.
         data: Folder of real material; for prompted-mask also an INPUT with truth; for rris an INPUT with expressions.
         images: For rris: folder of the pictures, of data that does not say where they are.

@@ -19,6 +19,7 @@ from auscult.media.frames import encode_jpeg
 from auscult.media.masks import encode_mask
 from auscult.media.wav import encode_wav
 from auscult.scenes.draw import RenderedScene
+from auscult.scenes.joint import JointSample
 from auscult.scenes.plan import ScenePlan
 from auscult.types import Samples
 
@@ -90,6 +91,25 @@ def items_of(plan: ScenePlan, shots: Sequence[RenderedScene], listed: Sequence[E
             if shot.visible[number].any():
                 items.append(_item(plan, planned.id, when=(frame, shot.time_s), listed=first.get(planned.id)))
     return items
+
+
+def joint_files(
+    plan: ScenePlan, shots: Sequence[RenderedScene], samples: Sequence[JointSample], *, stems: Sequence[Samples]
+) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
+    """The separated sounds of joint items by name, and their lines, which name files of ``files_of`` too."""
+    files: dict[str, bytes] = {}
+    lines: list[dict[str, Any]] = []
+    for number, (sample, stem) in enumerate(zip(samples, stems, strict=True)):
+        name = f"{refavs.MEDIA}/{plan.vid}/stems/{number:03d}.wav"
+        files[name] = encode_wav(stem, plan.rate_hz)
+        named = str(sample.expression.target)
+        truth = refavs.mask_name(plan.vid, int(named), sample.shot)
+        line: dict[str, Any] = {"id": f"{plan.vid}/joint/{number}", "frame": refavs.frame_name(plan.vid, sample.shot)}
+        line |= {"mask": refavs.mask_name(plan.vid, sample.mask + 1, sample.shot), "text": sample.expression.text}
+        line |= {"clip": plan.vid, "time_s": shots[sample.shot].time_s}
+        line |= {"mixture": refavs.sound_name(plan.vid), "separated": name}
+        lines.append({**line, "truth": {"mask": truth, "joint": sample.wrong}})
+    return files, lines
 
 
 def with_video(items: Sequence[Mapping[str, Any]], files: Iterable[str]) -> list[Mapping[str, Any]]:

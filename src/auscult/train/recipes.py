@@ -48,6 +48,12 @@ def _scenes_identity(options: TrainOptions, progress: Progress) -> Iterator[Path
     yield from scenes_identity(options, progress)
 
 
+def _scenes_joint(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.matcher.joint import scenes_joint
+
+    yield from scenes_joint(options, progress)
+
+
 def _rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     from auscult.train.rris.loop import rris
 
@@ -56,6 +62,12 @@ def _rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
 
 Recipe = Callable[[TrainOptions, Progress], Iterator[Path]]
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
-    {"cues": _cues, "prompted-mask": _prompted_mask, "scenes-identity": _scenes_identity, "rris": _rris}
+    {
+        "cues": _cues,
+        "prompted-mask": _prompted_mask,
+        "scenes-identity": _scenes_identity,
+        "scenes-joint": _scenes_joint,
+        "rris": _rris,
+    }
 )
 NAMES: Final[tuple[str, ...]] = tuple(RECIPES)

@@ -24,9 +24,11 @@ COLUMNS = (
     "rationale",
     "judge",
 )
-OPTIONAL_COLUMNS = ("missing_share", "extra_share", "prob_iou_80", "prob_iou_50", "model_score")
+OPTIONAL_COLUMNS = (
+    *("missing_share", "extra_share", "prob_iou_80", "prob_iou_50", "model_score", "joint_wrong", "joint_same"),
+)
 """Columns that follow where a row has them: from judges with an error map (the map itself stays in the record), from
-judges with probabilities, and the model's own score where INPUT has it."""
+judges with probabilities, the model's own score where INPUT has it, and what mask and separated sound come to."""
 
 
 def verdicts_csv(rows: Iterable[JsonRow]) -> str:
@@ -37,7 +39,7 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
-    kept = list(rows)
+    kept = [{**row, **{f"joint_{key}": value for key, value in (row.get("joint") or {}).items()}} for row in rows]
     columns = (*COLUMNS, *(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in kept)))
     writer.writerow(columns)
     for row in kept:

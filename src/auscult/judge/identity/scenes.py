@@ -441,27 +441,41 @@ def _eyes(folder: Path) -> Eyes:
     return Eyes(folder)
 
 
-def _judged(eyes: Eyes, reading: ParsedExpression, *, frame: Frame, mask: Mask) -> Identity | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenThings:
+    """What a mask falls into, and the frame's things; those of the mask come first."""
+
+    masks: tuple[Mask, ...]
+    things: tuple[FoundThing, ...]
+
+
+def seen_things(eyes: Eyes, frame: Frame, mask: Mask) -> SeenThings:
+    """Find and name what a mask, not empty, holds, and the other things of its frame."""
     centres, names = eyes.look(frame, mask)
     masks = parts(mask, centres)
     words = [names] if len(masks) == 1 else eyes.name(frame, masks)
     own = [_own(eyes.words, part, part_words, centres=centres) for part, part_words in zip(masks, words, strict=True)]
-    objects = own + [
+    rest = [
         _found(eyes.words, peak.words, position=(peak.x, peak.y, peak.share), sure=peak.height)
         for peak in others(masks, centres)
     ]
-    found = named(reading, objects, eyes.words)
-    raw = sum(found.shares[: len(own)])
-    match = calibrated(raw, eyes.words)
+    return SeenThings(masks=tuple(masks), things=(*own, *rest))
+
+
+def _judged(eyes: Eyes, reading: ParsedExpression, *, frame: Frame, mask: Mask) -> Identity | None:
+    seen = seen_things(eyes, frame, mask)
+    own = len(seen.masks)
+    found = named(reading, seen.things, eyes.words)
+    match = calibrated(sum(found.shares[:own]), eyes.words)
     partly = _partly(reading)
-    if partly and max(match, *found.possible[: len(own)]) >= _FALSE:
+    if partly and max(match, *found.possible[:own]) >= _FALSE:
         return None  # the unchecked part may only be ignored where the rest already rules the mask out
     return Identity(
         match=match,
         exists="unchecked" if reading.unknown else _exists(found),
         target=_target(reading),
-        distractor=None if match >= 0.5 else _called(eyes.words, own[0]),
-        kept=_kept(masks, found) if len(masks) > 1 else None,
+        distractor=None if match >= 0.5 else _called(eyes.words, seen.things[0]),
+        kept=_kept(seen.masks, found) if own > 1 else None,
         note=_note(match, found, reading),
     )
 

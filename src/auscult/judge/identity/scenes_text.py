@@ -17,12 +17,14 @@ from typing import Any, Final
 from auscult.errors import InputError
 from auscult.language.facts import MOTIONS
 from auscult.language.forms import (
+    ANYTHING,
     MOST_NESTING,
     SIGHT_QUALITIES,
     SIGHT_RELATIONS,
     SOUND_RELATIONS,
     SOUNDS,
     Form,
+    Sense,
     both,
     most,
     no,
@@ -67,7 +69,8 @@ TWO: Final[Mapping[str, str]] = {"left": "left", "right": "right", "upper": "hig
 }  # fmt: skip
 """Words before a noun that choose among two or more alike: "the left dog", "the smaller cat"."""
 
-ORDER_STARTS: Final = ("first", "last")
+ORDER_WORDS: Final[Mapping[str, tuple[str, str]]] = {"first": ("early", "short_lived"), "last": ("late", "lasting")}
+"""Of what starts to sound, and of what stops."""
 ORDER_ENDS: Final = (
     *("to start sounding", "to be heard", "to begin to sound", "to fall silent for good"),
     *("to stop sounding for good", "to fall silent", "to stop sounding"),
@@ -150,14 +153,13 @@ def nouns(words: Vocabulary) -> dict[Tokens, str]:
     return found
 
 
-def plain_patterns(words: Vocabulary) -> dict[Tokens, Form]:
-    """Patterns of everything but categories, relations and superlatives."""
+def plain_patterns(words: Vocabulary, *, heard: bool = False) -> dict[Tokens, Form]:
+    """Patterns of everything but categories, relations and superlatives; what is ``heard`` is kept as it is said."""
     found: dict[Tokens, Form] = {}
     for text in _MORE_UNHEARD:
-        found[tokens(text)] = UNHEARD
-        found[tokens(of_many(text))] = UNHEARD
-    for form, surface_forms in _unheard(words):
-        found.update(dict.fromkeys(surface_forms, form))
+        found[tokens(text)] = found[tokens(of_many(text))] = ANYTHING if heard else UNHEARD
+    for form, said, surface_forms in _audible(words):
+        found.update(dict.fromkeys(surface_forms, said if heard else form))
     seen: list[Form] = [*places(), {"op": "hidden"}, no({"op": "hidden"})]
     seen += [{"op": "texture", "word": word} for word in words.textures]
     seen += [{"op": "motion", "word": word} for word in MOTIONS] + [no({"op": "motion", "word": "still"})]
@@ -170,20 +172,20 @@ def plain_patterns(words: Vocabulary) -> dict[Tokens, Form]:
     return found
 
 
-def _unheard(words: Vocabulary) -> Iterator[tuple[Form, set[Tokens]]]:
-    """Audible properties: undecided from one frame, except where the sound names its source."""
+def _audible(words: Vocabulary) -> Iterator[tuple[Form, Form, set[Tokens]]]:
+    """Audible properties: what one frame tells of them, that is nothing but a known maker; what is said; its words."""
     heard: list[Form] = [SOUNDS, no(SOUNDS), {"op": "throughout"}, no({"op": "throughout"})]
     heard += [{"op": "times", "count": count} for count in _COUNTS]
     for form in heard:
-        yield UNHEARD, _surface_forms(form)
+        yield UNHEARD, form, _surface_forms(form)
     anyone = {noun for noun, _, maker in words.voices if not maker}
     makers = {(name, f"makes {name} sounds", name) for name in words.categories if name not in anyone}
     for noun, verb, named in sorted(makers | set(words.voices)):
-        maker = named if named in words.categories else ""
+        maker: Form = {"op": "category", "word": named} if named in words.categories else UNHEARD
         voice: Form = {"op": "voice", "noun": noun, "verb": verb}
-        yield {"op": "category", "word": maker} if maker else UNHEARD, _surface_forms(voice)
         more = (ing(verb), f"{noun} sound", f"the {sound_name(noun)}")
-        yield {"op": "category", "word": maker} if maker else UNHEARD, {tokens(text) for text in more}
+        yield maker, voice, _surface_forms(voice)
+        yield maker, voice, {tokens(text) for text in more}
 
 
 def relation_patterns() -> dict[tuple[Tokens, Tokens], Form | None]:
@@ -264,11 +266,16 @@ class _Notes:
 
 
 class SentenceReader:
-    """Reads sentences in the words of a vocabulary; made once."""
+    """Reads sentences in the words of a vocabulary; made once.
 
-    def __init__(self, words: Vocabulary) -> None:
+    With ``heard``, what is said of sound is kept, and what cannot be read is left out instead of undecided.
+    """
+
+    def __init__(self, words: Vocabulary, *, heard: bool = False) -> None:
+        self._heard = heard
+        self._open: Form = ANYTHING if heard else UNHEARD
         self._nouns = nouns(words)
-        self._plain = _by_first(plain_patterns(words))
+        self._plain = _by_first(plain_patterns(words, heard=heard))
         self._colours = frozenset(words.colours)
         self._relations = sorted(
             relation_patterns().items(), key=lambda pair: (-len(pair[0][0]), -len(pair[0][1]), pair[0])
@@ -289,7 +296,7 @@ class SentenceReader:
         """A noun phrase with everything that hangs on it."""
         span = _without_article(span)
         if notes.depth <= 1 or not span:
-            return UNHEARD
+            return self._open
         among = self._among(span, notes)
         if among is not None:
             return among
@@ -318,8 +325,9 @@ class SentenceReader:
                 return quality, length
         if span[0] in TWO and len(span) > 1 and (self._noun(span, 1) or span[1] in GENERIC | {"of", "among"}):
             return TWO[span[0]], 1
-        if span[0] in ORDER_STARTS and any(span[-len(end) :] == end for end in self._ends):
-            return "early", 1
+        for end in self._ends if span[0] in ORDER_WORDS else ():
+            if span[-len(end) :] == end:
+                return ORDER_WORDS[span[0]]["stop" in end or "silent" in end], 1
         return "", 0
 
     def _most(self, quality: str, rest: Tokens, notes: _Notes) -> Form:
@@ -333,7 +341,7 @@ class SentenceReader:
 
     def _of(self, quality: str, group: Form) -> Form:
         """The object with most of a quality; of an audible quality it is only known that it is one of the group."""
-        return most(quality, group) if quality in SIGHT_QUALITIES else both(group, UNHEARD)
+        return most(quality, group) if self._heard or quality in SIGHT_QUALITIES else both(group, self._open)
 
     def _relation(self, span: Tokens) -> tuple[int, Tokens, Tokens, Form | None] | None:
         """The first relation: its index, the words before and after its object (the longest that fit), its form."""
@@ -353,11 +361,11 @@ class SentenceReader:
         base = self._described(span[:at], notes) if span[:at] else {"op": "anything"}
         goal = span[at + len(before) : len(span) - len(after)]
         if form is None:
-            return both(base, UNHEARD)
+            return both(base, self._open)
         before_it = len(notes.unknown)
         goes_to = self._phrase(goal, notes.deeper())
         if len(notes.unknown) > before_it:
-            return both(base, UNHEARD)  # an unknown object may be none of those found
+            return both(base, self._open)  # an unknown object may be none of those found
         inner = form["of"] if form["op"] == "not" else form
         stands = relation(inner["how"], goes_to)
         return both(base, no(stands) if form["op"] == "not" else stands)
@@ -439,7 +447,7 @@ class SentenceReader:
             return []
         if all(form["op"] != "category" for form in found):
             notes.strange.add(" ".join(strays[0])[:60])
-        return [UNHEARD]  # a puppy may well be what is known as a dog
+        return [self._open]  # a puppy may well be what is known as a dog
 
 
 def _without_article(span: Tokens) -> Tokens:
@@ -470,13 +478,44 @@ def _superlatives() -> dict[Tokens, str]:
 def form_words(form: Form) -> frozenset[str]:
     """The categories that a form speaks of."""
     own: set[str] = {str(form["word"])} if form["op"] == "category" else set()
-    return frozenset(own).union(*map(form_words, _inside(form)))
+    return frozenset(own).union(*map(form_words, inside(form)))
+
+
+def part_for(sense: Sense, form: Form) -> Form | None:
+    """What a form says of one frame, or of a sound and the rest of its mixture; None where it says nothing of that.
+
+    What is said of the other sense is dropped from conjunctions and groups; a denial or relation is kept whole or not.
+    """
+    words, qualities = _SAID[sense]
+    name = form["op"]
+    if name in words:
+        return form
+    if name == "and":
+        kept = [part for part in (part_for(sense, one) for one in form["of"]) if part is not None]
+        return both(*kept) if kept else None
+    if name == "not":
+        return form if part_for(sense, form["of"]) == form["of"] else None
+    if name == "most":
+        group = part_for(sense, form["of"])
+        whole = group == form["of"] or form["of"]["op"] in {"anything", "sounds"}
+        return form if form["by"] in qualities and whole else group
+    if name == "relation" and sense == "sight" and form["how"] in _SHOWN:
+        return form if part_for(sense, form["to"]) == form["to"] else None
+    return None
+
+
+_SAID: Final[Mapping[Sense, tuple[frozenset[str], frozenset[str]]]] = {
+    "sight": (frozenset({"category", "colour", "texture", "place"}), frozenset(SIGHT_QUALITIES)),
+    # all that is heard sounds; of the rest of a mixture only beginning, end and loudness are those of one thing
+    "sound": (frozenset({"voice", "times", "throughout"}), frozenset({"early", "lasting", "loud", "quiet"})),
+}
+"""Predicates and qualities of each sense."""
 
 
 def is_seen(form: Form) -> bool:
     """Whether one frame can show any part of a form."""
     own = form["op"] in {"category", "colour", "texture", "place", "relation", "most"}
-    return own or any(map(is_seen, _inside(form)))
+    return own or any(map(is_seen, inside(form)))
 
 
 def is_whole(form: Form) -> bool:
@@ -490,9 +529,10 @@ def is_whole(form: Form) -> bool:
         own = form["how"] in _SHOWN
     else:
         own = name in {"anything", "category", "colour", "texture", "place"}
-    return own and all(map(is_whole, _inside(form)))
+    return own and all(map(is_whole, inside(form)))
 
 
-def _inside(form: Form) -> Sequence[Form]:
+def inside(form: Form) -> Sequence[Form]:
+    """The forms that a form is made of."""
     inner: Any = form.get("of", form.get("to", ()))
     return inner if isinstance(inner, list | tuple) else (inner,)

@@ -1,0 +1,49 @@
+"""The joint audit of a mask and a separated sound: in a worker process, and as tables of a record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from statistics import fmean
+
+from auscult.jobs.runner import Last
+from auscult.report.tables import Table
+from auscult.types import JOINT_ANSWERS, Case, Item, Prediction, Verdict
+
+
+class JointAuditor:
+    """Adds the joint finding to verdicts of items that name a separated sound; a mixture is kept for the next item."""
+
+    def __init__(self) -> None:
+        # imported late, since few inputs have separated sounds
+        from auscult.judge.identity.joint import LIMITS, JointCheck
+        from auscult.media.sound import read_sound
+
+        self._check = JointCheck()
+        self._read = partial(read_sound, limits=LIMITS)
+        self._mixture = Last(self._read)
+
+    def joined(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
+        """The verdict with what is said of mask and sound together; an AuscultError where a sound cannot be used."""
+        if item.mixture is None or item.separated is None:
+            return verdict
+        mixture, separated = self._mixture(item.mixture), self._read(item.separated)
+        found = self._check(case, prediction, mixture=mixture, separated=separated)
+        return replace(verdict, joint=found, rationale=f"{verdict.rationale} Mask and sound: {found.note}.".lstrip())
+
+
+def joint_table(verdicts: Sequence[Verdict]) -> Mapping[str, Table]:
+    """How often each answer was given, by the name of its table; empty where no item has a separated sound."""
+    found = [verdict.joint for verdict in verdicts if verdict.joint is not None]
+    counts = Counter(joint.wrong for joint in found)
+    rows = []
+    for answer in JOINT_ANSWERS:
+        same = [joint.same for joint in found if joint.wrong == answer and joint.same is not None]
+        rows.append((answer, str(counts[answer]), f"{fmean(same):.2f}" if same else ""))
+    note = (
+        "wrong: which of mask and separated sound is not the object's asked for; same: mean probability of one object"
+    )
+    table = Table(title="mask and sound", header=("wrong", "items", "same"), rows=tuple(rows), note=note)
+    return {"joint": table} if found else {}

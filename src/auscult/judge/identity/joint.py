@@ -1,0 +1,271 @@
+"""A mask and a separated sound audited as one: is the object asked for seen in the one and heard in the other?
+
+Three kinds of evidence, each only where there is a basis for it:
+
+- what the words say of one frame, against the things of the frame, by the check ``identity.scenes.v1``;
+- what they say of sound, against the kind, times and level of the separated sound and the rest of its mixture;
+- the side that the sound comes from, against the places of the mask and of the frame's other things. This alone links
+  the two: words that tell only which thing is seen still tell, through it, whether the sound is that thing's.
+
+For each of the four faults the evidence is put into three logarithms of likelihoods, and a conditional logit (McFadden
+1974), fitted on scenes of the calibration shelves, weighs them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from auscult.errors import InputError, UsageError
+from auscult.judge.identity.heard import MOST_S, RATE_HZ, HeardSound, SoundKinds, hear, listened
+from auscult.judge.identity.scenes import WEIGHTS, Eyes, centre_and_share, named, seen_things
+from auscult.judge.identity.scenes_text import ParsedExpression, SentenceReader, inside, part_for
+from auscult.language.facts import Facts, SceneObject, Voice
+from auscult.language.forms import Form, Sense
+from auscult.language.proof import Proof
+from auscult.media.limits import DEFAULT_LIMITS, Limits
+from auscult.media.wav import Sound
+from auscult.record import codec
+from auscult.types import JOINT_FAULTS, Case, Doubles, Joint, JointFault, Prediction
+
+FILE: Final = "joint.json"
+LIMITS: Final[Limits] = replace(DEFAULT_LIMITS, max_samples=40_000_000)
+"""For each of the two sounds: an hour of one channel at 11 kHz, or 7 minutes of two at 48 kHz."""
+
+_MOST_BYTES: Final = 1_000_000
+_EDGE: Final = 0.01  # no evidence is surer than this
+_UNCLEAR: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointNumbers:
+    """What was fitted: the kinds of sound, and how evidence is weighed."""
+
+    kinds: SoundKinds
+    spread: float  # standard deviation of a sound's side against its maker's place, in widths of the frame
+    outside: float  # share of sounds whose side tells nothing
+    bias: tuple[float, float, float, float]  # of each fault
+    weights: tuple[float, float, float]  # of words seen, words heard, place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointEvidence:
+    """What was found of a mask and a sound."""
+
+    own: float | None  # share of the words' meaning on what the mask holds, 0..1; None where they say nothing seen
+    x: float  # the mask's centre, 0 left to 1 right
+    others: tuple[tuple[float, float], ...]  # the frame's other things: share of the words' meaning, centre
+    heard: float | None  # how far the words fit the sound, 0..1; None where they say nothing that was heard
+    side: float | None  # where the sound comes from; None of one channel
+
+
+class JointCheck:
+    """The joint audit, with the networks and numbers of a folder, opened on first use, or with other numbers."""
+
+    name = "joint.scenes.v1"
+
+    def __init__(self, weights: Path = WEIGHTS, numbers: JointNumbers | None = None) -> None:
+        self._weights = weights
+        self._numbers = numbers
+
+    def __call__(self, case: Case, prediction: Prediction, *, mixture: Sound, separated: Sound) -> Joint:
+        """Audit a mask and a sound that was separated from a mixture of its rate and length, else an InputError."""
+        found = self.evidence(case, prediction, mixture=mixture, separated=separated)
+        return found if isinstance(found, Joint) else joint(found, self.numbers)
+
+    @property
+    def numbers(self) -> JointNumbers:
+        """What was fitted."""
+        return self._numbers or _numbers(self._weights)
+
+    def evidence(
+        self, case: Case, prediction: Prediction, *, mixture: Sound, separated: Sound
+    ) -> JointEvidence | Joint:
+        """What is found of a mask and a sound, or why nothing can be."""
+        check_sounds(mixture, separated)
+        mask, text = prediction.mask, case.query.text or ""
+        if not mask.any():
+            return unchecked("nothing is segmented")
+        stem, begin_s, whole = listened(separated.samples, separated.rate_hz, time_s=case.time_s)
+        sound = hear(stem, time_s=None if case.time_s is None else case.time_s - begin_s)
+        if sound is None:
+            return unchecked("the separated sound is silent")
+        eyes, reader = _readers(self._weights)
+        sight, said = _part(eyes.reader, text, "sight"), _part(reader, text, "sound")
+        heard = None
+        if said is not None:
+            mixed, _, _ = listened(mixture.samples, mixture.rate_hz, time_s=case.time_s)
+            rest = hear(mixed.mean(axis=0, keepdims=True) - stem.mean(axis=0, keepdims=True))
+            whole_s = stem.shape[1] / RATE_HZ if whole else None
+            heard = fit_of(said.form, self.numbers.kinds, sound, rest=rest, whole_s=whole_s)
+        seen = seen_things(eyes, case.frame, mask)
+        own = len(seen.masks)
+        shares = (0.0,) * len(seen.things) if sight is None else named(sight, seen.things, eyes.words).shares
+        return JointEvidence(
+            own=None if sight is None else sum(shares[:own]),
+            x=centre_and_share(mask)[0],
+            others=tuple((share, thing.x) for share, thing in zip(shares[own:], seen.things[own:], strict=True)),
+            heard=heard,
+            side=sound.x,
+        )
+
+
+@cache
+def _numbers(folder: Path) -> JointNumbers:
+    made_by = "what `auscult train scenes-joint` writes"
+    return codec.read_file(
+        JointNumbers, folder / FILE, what="the numbers", expected=made_by, most_bytes=_MOST_BYTES, error=UsageError
+    )
+
+
+@cache
+def _readers(folder: Path) -> tuple[Eyes, SentenceReader]:
+    eyes = Eyes(folder)
+    return eyes, SentenceReader(eyes.words, heard=True)
+
+
+def _part(reader: SentenceReader, text: str, sense: Sense) -> ParsedExpression | None:
+    """What an expression says of one sense; None where that is nothing, or a word of it is not known."""
+    reading = reader.read(text)
+    form = None if reading is None or reading.unknown else part_for(sense, reading.form)
+    return None if reading is None or form is None else replace(reading, form=form)
+
+
+def check_sounds(mixture: Sound, separated: Sound) -> None:
+    """Insist that a sound may have been separated from a mixture: of its rate and length."""
+    for what, one, other in (
+        ("sample rate", f"{separated.rate_hz:,} Hz", f"{mixture.rate_hz:,} Hz"),
+        ("length", f"{separated.samples.shape[1]:,} samples", f"{mixture.samples.shape[1]:,} samples"),
+    ):
+        if one != other:
+            raise InputError(
+                f"the {what} of the separated sound is {one}, that of its mixture {other}",
+                expected=f"the same {what}",
+                hint="bring one to the other's rate and length; how they are aligned cannot be guessed",
+            )
+
+
+def fit_of(
+    form: Form, kinds: SoundKinds, sound: HeardSound, *, rest: HeardSound | None, whole_s: float | None
+) -> float | None:
+    """How far a form fits a sound and the rest of its mixture, 0..1; ``whole_s`` is their length if all was heard.
+
+    None where it cannot be told: a sound that is not known, or order and number of what was heard in part.
+    """
+    known = set(zip(kinds.nouns, kinds.verbs, strict=True))
+    chances = kinds.chances(sound.described)
+    said = list(_simple(form))
+    named_so = {(one["noun"], one["verb"]) for one in said if one["op"] == "voice"}
+    timed = any(one["op"] != "voice" for one in said)
+    if not named_so <= known or (named_so and chances is None) or (timed and whole_s is None):
+        return None
+    weights = np.full(len(known), 1 / len(known)) if chances is None else chances
+    values = [
+        _value(form, sound, rest=rest, voice=voice, whole_s=whole_s or MOST_S)
+        for voice in zip(kinds.nouns, kinds.verbs, kinds.countable, strict=True)
+    ]
+    if all(value is None for value in values):
+        return None
+    return float(weights @ [_UNCLEAR if value is None else float(value) for value in values])
+
+
+def _simple(form: Form) -> Iterator[Form]:
+    """The predicates of a form, and its superlatives."""
+    if form["op"] not in {"and", "not"}:
+        yield form
+    for part in inside(form):
+        yield from _simple(part)
+
+
+def _value(
+    form: Form, sound: HeardSound, *, rest: HeardSound | None, voice: tuple[str, str, bool], whole_s: float
+) -> bool | None:
+    """Whether a form is true of a sound if it is of a kind; of the rest it is not known of which kind that is."""
+    noun, verb, countable = voice
+    voices = [Voice(noun=noun, verb=verb, spans=sound.spans, level_db=sound.level_db, countable=countable)]
+    if rest is not None:
+        voices.append(Voice(noun=noun, verb="", spans=rest.spans, level_db=rest.level_db, countable=False))
+    things = tuple(
+        SceneObject(id=str(at), category="thing", x=(0.5, 0.5), y=(0.5, 0.5), area=(0.1, 0.1), voice=one)
+        for at, one in enumerate(voices)
+    )
+    return Proof(Facts(things=things, duration_s=whole_s), frozenset({"sound"})).values(form)[0]
+
+
+def likelihoods(found: JointEvidence, numbers: JointNumbers) -> tuple[Doubles, float]:
+    """Logarithms of the evidence's likelihood by fault, (4, 3): words seen, words heard, place.
+
+    And where both are wrong, the share of it that mask and sound are one other thing's.
+    """
+    own = _UNCLEAR if found.own is None else _inside(found.own)
+    heard = _UNCLEAR if found.heard is None else _inside(found.heard)
+    at, weighed = [x for _, x in found.others], [share for share, _ in found.others]
+    if found.own is None or sum(weighed) <= 0:
+        weighed = [1.0] * len(at)
+    # a thing that the words may mean besides the mask's, and one that was not found
+    meant = np.array([*weighed, _EDGE]) / (sum(weighed) + _EDGE)
+    by = np.array([*(_density(found.side, x, numbers) for x in at), 1.0])  # the sound is that thing's
+    mine = _density(found.side, found.x, numbers)
+    another = (by.sum() - by) / max(1, len(by) - 1) if len(by) > 1 else by  # not the one meant, and not the mask's
+    same_other = mine / 2
+    place = [mine, float(meant @ by), float(by.mean()), same_other + float(meant @ another) / 2]
+    rows = [[math.log(own), math.log(heard)], [math.log(1 - own), math.log(heard)]]
+    rows += [[math.log(own), math.log(1 - heard)], [math.log(1 - own), math.log(1 - heard)]]
+    table = np.column_stack([np.array(rows), np.log(np.array(place))])
+    return table, same_other / place[3]
+
+
+def _density(side: float | None, x: float, numbers: JointNumbers) -> float:
+    """How likely a sound of a thing at x comes from a side, against one from anywhere; 1 without a side."""
+    if side is None:
+        return 1.0
+    bell = math.exp(-0.5 * ((side - x) / numbers.spread) ** 2) / (numbers.spread * math.sqrt(2 * math.pi))
+    return (1 - numbers.outside) * bell + numbers.outside
+
+
+def joint(found: JointEvidence, numbers: JointNumbers) -> Joint:
+    """What follows from the evidence; ``unchecked`` where there is no basis for the mask or for the sound."""
+    table, again = likelihoods(found, numbers)
+    scores = np.asarray(numbers.bias) + table @ np.asarray(numbers.weights)
+    chances = np.exp(scores - scores.max())
+    chances /= chances.sum()
+    place = found.side is not None
+    same = float(chances[0] + chances[3] * again) if place else None
+    seen, heard = found.own is not None, found.heard is not None
+    if not (seen or heard) or (not place and not (seen and heard)):
+        lacking = "the words" if not (seen or heard) else "what is heard" if seen else "what is seen"
+        return replace(unchecked(f"{lacking} could not be compared"), same=same, place=place)
+    probs: dict[JointFault, float] = dict(zip(JOINT_FAULTS, map(float, chances), strict=True))
+    wrong = max(JOINT_FAULTS, key=lambda fault: probs[fault])
+    return Joint(
+        wrong=wrong,
+        probs=probs,
+        same=same,
+        words_seen=seen,
+        words_heard=heard,
+        place=place,
+        note=f"{_NOTES[wrong]}, probability {probs[wrong]:.2f}",
+    )
+
+
+_NOTES: Final[Mapping[JointFault, str]] = {
+    "none": "the object asked for is what the mask holds and what the separated sound is of",
+    "mask": "the separated sound is of the object asked for, the mask is not on it",
+    "stem": "the mask is on the object asked for, the separated sound is of something else",
+    "both": "neither the mask nor the separated sound is of the object asked for",
+}
+
+
+def unchecked(why: str) -> Joint:
+    """No basis for a joint finding."""
+    return Joint(wrong="unchecked", note=f"mask and sound were not checked together: {why}")
+
+
+def _inside(share: float) -> float:
+    return min(1 - _EDGE, max(_EDGE, share))
