@@ -15,6 +15,7 @@ MODULES = (
     "refsegformer_speed",
     "main_job",
     "memory",
+    "repair_speed",
     "long_records",
     "make_scenes",
     "negatives_speed",

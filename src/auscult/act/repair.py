@@ -44,6 +44,7 @@ ANEW_MARGIN: Final = 0.03
 """How far the lower bound has to rise before a mask that was segmented anew is kept."""
 
 _SAME: Final = 0.995  # IoU from which on two masks are one attempt
+_PART: Final = 0.2  # share of the mask below which a part of it is small
 _CUT_PX: Final = 144  # longer side of the picture that a graph cut sees
 _SURE: Final = 0.35  # so far from .5 a pixel's likelihood is taken for certain
 
@@ -125,15 +126,10 @@ def _narrow(seen: Damaged) -> Mask | None:
 
 
 def _drop_parts(seen: Damaged) -> Mask | None:
-    """Leave out parts that are likely wrong; where none is, all but the largest."""
+    """Leave out small parts; which of two large ones is meant is no question of shape."""
     labels, areas = components(seen.mask)
-    if areas.size < 2:
-        return None
-    likely = np.bincount(labels.ravel(), weights=seen.likely.ravel(), minlength=areas.size + 1)[1:] / areas
-    kept = likely >= 0.5
-    if kept.all() or not kept.any():
-        kept = areas == areas.max()
-    return np.asarray(np.concatenate([[False], kept])[labels])
+    kept = areas >= _PART * areas.sum()
+    return None if kept.all() else np.asarray(np.concatenate([[False], kept])[labels])
 
 
 def _without_others(seen: Damaged) -> Mask | None:
@@ -244,7 +240,7 @@ ATTEMPTS: Final[tuple[Attempt, ...]] = (
         suits=("dilate", "merge"),
         margin=0.15,
     ),
-    Attempt(name="drop_parts", reason="loose parts left out", make=_drop_parts, suits=("merge", "dilate"), margin=0.1),
+    Attempt(name="drop_parts", reason="small parts left out", make=_drop_parts, suits=("merge", "dilate"), margin=0.1),
     Attempt(
         name="without_others",
         reason="what other masks of the frame hold left out",

@@ -11,7 +11,7 @@ loop. Where INPUT has truth, masks before and after are compared with it when th
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -378,8 +378,9 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def _lay_out(self, run: RunFolder, kept: Mapping[str, Mapping[str, Any]]) -> None:
         """The files of an audit, with new rows of what was repaired."""
         before = self.record
-        run.write_lines("masks.jsonl", _replaced(before.lines("masks.jsonl"), kept, ("segmentation",)))
-        run.write_lines("thumbnails.jsonl", _replaced(before.thumbnails(), kept, ("jpeg",)))
+        drawn = (row for row in read_lines(run.path / REPAIRS) if "jpeg" in row)
+        run.write_lines("masks.jsonl", _replaced(before.lines("masks.jsonl"), kept.values(), "segmentation", gone=kept))
+        run.write_lines("thumbnails.jsonl", _replaced(before.thumbnails(), drawn, "jpeg", gone=kept))
         rows = []
         for name, row in self._rows.items():
             if name not in kept:
@@ -417,17 +418,17 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
 
 
 def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The attempt that was kept last, with what was said before."""
-    found = [one for one in row["attempts"] if one["kept"]]
-    return {**found[-1], "before": row["before"], "jpeg": row.get("jpeg")}
+    """The attempt that was kept, with what was said before."""
+    found = next(one for one in row["attempts"] if one["kept"])
+    return {**found, "id": row["id"], "before": row["before"]}
 
 
 def _replaced(
-    rows: Iterable[Mapping[str, Any]], kept: Mapping[str, Mapping[str, Any]], keys: Sequence[str]
+    rows: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]], key: str, *, gone: Collection[str]
 ) -> Iterator[Mapping[str, Any]]:
-    for row in rows:
-        new = kept.get(str(row.get("id")))
-        yield row if new is None else {"id": row["id"], **{key: new[key] for key in keys}}
+    """Rows of the record, and in the place of those that are gone new ones."""
+    yield from (row for row in rows if row.get("id") not in gone)
+    yield from ({"id": row["id"], key: row[key]} for row in new)
 
 
 def attempts_table(rows: Iterable[Mapping[str, Any]], kept: Mapping[str, Mapping[str, Any]]) -> Table:
