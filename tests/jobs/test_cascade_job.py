@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import auscult
 import auscult.suites.registered as suites
 from auscult.errors import UsageError
 from auscult.jobs.audit import audit_folder
@@ -14,6 +16,7 @@ from auscult.jobs.judges import judge_spec, load_judge
 from auscult.jobs.options import AuditOptions
 from auscult.record.folder import read_manifest
 from auscult.record.manifest import argument
+from auscult.types import Identity, Metadata
 from small_inputs import folder_input, rows, write_lines
 
 CASCADE = "cascade:masks.cues.v1,replies:"
@@ -68,6 +71,23 @@ def test_what_is_no_cascade_is_refused(given: str) -> None:
 def test_a_cascade_needs_the_clip_where_one_of_its_judges_does() -> None:
     assert not judge_spec("cascade:cues,prompted").needs_clip
     assert judge_spec("cascade:cues,prompted").origin.count("auscult") == 2
+
+
+def test_from_python_an_identity_check_comes_before_the_dear_judge() -> None:
+    frame, mask = np.zeros((40, 40, 3), np.uint8), np.zeros((40, 40), bool)
+    frame[10:30, 10:30], mask[10:30, 10:30] = 200, True
+
+    class Sure:
+        name, meta = "identity.sure.v1", Metadata(summary="s", goal="g", modality="mask", source="ours")
+
+        def __call__(self, *_: object) -> Identity:
+            return Identity(match=0.0, note="it is another thing")
+
+    judge = "cascade:cues,prompted"
+    asked = auscult.audit_mask(frame, mask, text="the dog", judge=judge, policy="paper")
+    settled = auscult.audit_mask(frame, mask, text="the dog", judge=judge, policy="paper", identity=Sure())
+    assert (asked.judged_by, settled.judged_by) == ("masks.prompted.v1", "masks.cues.v1")
+    assert (settled.defect, settled.action) == ("full_neg", "reject")
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from auscult.jobs.judges import load_judge
 from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, load_identity, make_auditor
 from auscult.jobs.runner import CHUNK, Workers, frame_groups
 from auscult.judge import DEFAULT_JUDGE
+from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.frames import encode_jpeg
 from auscult.media.given import given_frame, given_mask, given_masks
 from auscult.media.wav import Sound
@@ -53,6 +54,7 @@ class Auditing:
     judge: MaskJudge
     policy: Policy
     checker: Checker | None = None
+    cascade: CascadeJudge | None = None  # of which the judge is the first
     pictures: bool = True  # draw what a notebook shows
 
     @classmethod
@@ -60,10 +62,12 @@ class Auditing:
         cls, judge: MaskJudge | str, policy: Policy | str = "default", identity: IdentityCheck | str | None = None
     ) -> Auditing:
         """Load what is given by name."""
-        used = load_judge(judge) if isinstance(judge, str) else judge
         rules = _rules(policy)
+        used = load_judge(judge, policy=rules) if isinstance(judge, str) else judge
         check = load_identity(identity) if isinstance(identity, str) else identity
-        return cls(judge=used, policy=rules, checker=None if check is None else Checker(check))
+        cascade = used if isinstance(used, CascadeJudge) else None
+        checker = None if check is None else Checker(check)
+        return cls(judge=used if cascade is None else cascade.first, policy=rules, checker=checker, cascade=cascade)
 
     def of_frame(self, case: Case, masks: object, *, threshold: float | None) -> list[Verdict]:
         """The verdict of each mask of a frame, the others beside it; ids count from 0."""
@@ -98,6 +102,8 @@ class Auditing:
         begun = time.perf_counter()
         if self.checker is not None:
             verdict = self.checker.joined(verdict, case, prediction=prediction)
+        if self.cascade is not None:
+            verdict = self.cascade.settled(verdict, case, prediction)
         timed = replace(verdict, seconds=seconds + time.perf_counter() - begun)
         verdict = decide(timed, self.policy)
         if not self.pictures:
