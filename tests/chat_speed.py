@@ -1,7 +1,9 @@
-"""Requests a second of `auscult run avi` against an endpoint that takes 200 ms: reading media, asking, storing.
+"""Requests a second against an endpoint that takes 200 ms: of `auscult run avi`, and of audits by a chat judge.
 
 The endpoint is a process of its own on loopback. Besides the wall time the processor time of the command is told, since
-a machine that does other work too shows in the first alone. Needs the extra `chat`: ``python tests/chat_speed.py``.
+a machine that does other work too shows in the first alone. Needs the extra `chat`: ``python tests/chat_speed.py 3000
+avi``, or ``photographs`` or ``clips`` instead: masks on pictures of 480x854, thirteen on each, alone or with the frames
+of a clip of ten.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
+import cv2
 import numpy as np
 
 from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
-from auscult.media.frames import encode_png
+from auscult.media.frames import encode_jpeg, encode_png
+from auscult.media.masks import encode_mask
 from auscult.media.wav import encode_wav
 from auscult.record.lines import read_lines
 
@@ -30,34 +34,36 @@ REQUESTS: Final = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
 CONNECTIONS: Final = 32
 LATENCY_S: Final = 0.2
 BAR: Final = 120
-_REPLY: Final = json.dumps(
-    {
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 1},
-    }
-).encode()
+SUBJECT: Final = sys.argv[2] if len(sys.argv) > 2 else "avi"
+MASKS_BAR: Final = 60
+MASKS_A_FRAME: Final = 13
+_SAID: Final = "yes" if SUBJECT == "avi" else "<iou> 0.8 </iou> <mask_type> erode </mask_type>"
 
 
 def main() -> None:
-    """Ask 3,000 questions about a picture and a sound of half a second each."""
+    """Ask about a picture and a sound of half a second each, or about masks."""
     spawned = multiprocessing.get_context("spawn")
     parent, child = spawned.Pipe()
     times = spawned.Array("d", 2)  # when the first request came, and when the last reply went
-    server = spawned.Process(target=_serve, args=(child, times), daemon=True)
+    server = spawned.Process(target=_serve, args=(child, times, _SAID), daemon=True)
     server.start()
-    port = parent.recv()
+    url = f"http://127.0.0.1:{parent.recv()}/v1"
     try:
         with tempfile.TemporaryDirectory() as place:
-            tree, out = Path(place) / "tree", Path(place) / "out"
-            _write(tree)
-            command = [sys.executable, "-m", "auscult.cli", "run", "avi", "--data", str(tree), "--out", str(out)]
-            command += ["--model", "chat:bench", "--base-url", f"http://127.0.0.1:{port}/v1", "--quiet"]
+            data, out = Path(place) / "data", Path(place) / "out"
+            if SUBJECT == "avi":
+                _write(data)
+                words, rows = ["run", "avi", "--data", str(data), "--model", "chat:bench"], "predictions.jsonl"
+            else:
+                _write_masks(data, frames=10 if SUBJECT == "clips" else 1)
+                words, rows = ["audit", str(data / "items.jsonl"), "--judge", "chat:bench"], "verdicts.jsonl"
+            command = [sys.executable, "-m", "auscult.cli", *words, "--out", str(out), "--base-url", url, "--quiet"]
             command += ["--max-connections", str(CONNECTIONS)]
             before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             wall_s = time.perf_counter() - begun
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            stored = sum(row["model"] == "chat.bench" for row in read_lines(out / "predictions.jsonl"))
+            stored = sum(row.get("model", "chat.bench") == "chat.bench" for row in read_lines(out / rows))
     finally:
         server.terminate()
         server.join()
@@ -65,13 +71,31 @@ def main() -> None:
         raise RuntimeError(f"{stored} of {REQUESTS} replies are stored")
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     rate = REQUESTS / (times[1] - times[0])
-    print(
-        f"{REQUESTS:,} requests of {LATENCY_S * 1000:.0f} ms over {CONNECTIONS} connections, as the endpoint saw them:"
-    )
-    print(f"{rate:.0f} requests/s; the bar is {BAR}, and the endpoint allows {CONNECTIONS / LATENCY_S:.0f}")
-    print(
-        f"the whole command, which also starts, lists, scores and reports: {wall_s:.1f} s, {cpu_s:.1f} s of processor"
-    )
+    print(f"{REQUESTS:,} requests ({SUBJECT}) of {LATENCY_S * 1000:.0f} ms over {CONNECTIONS} connections:")
+    print(f"as the endpoint saw them {rate:.0f}/s, of the {CONNECTIONS / LATENCY_S:.0f} that it allows; bar {BAR}")
+    print(f"the whole command, start and report included: {wall_s:.1f} s, {REQUESTS / wall_s:.0f}/s; bar {MASKS_BAR}")
+    print(f"{cpu_s:.1f} s of processor, {1000 * cpu_s / REQUESTS:.1f} ms each")
+
+
+def _write_masks(home: Path, *, frames: int) -> None:
+    """Clips of so many frames, with masks on the middle one; a last clip may have fewer masks."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for clip in range(-(-REQUESTS // MASKS_A_FRAME)):
+        folder = home / f"v{clip}"
+        folder.mkdir(parents=True)
+        for number in range(frames):
+            small = rng.integers(0, 256, (60, 107, 3), dtype=np.uint8)
+            frame = np.asarray(cv2.resize(small, (854, 480), interpolation=cv2.INTER_CUBIC), np.uint8)
+            (folder / f"{number:05d}.jpg").write_bytes(encode_jpeg(frame))
+        for place in range(min(MASKS_A_FRAME, REQUESTS - clip * MASKS_A_FRAME)):
+            mask = np.zeros((480, 854), np.bool_)
+            mask[100 : 300 + place, 200 : 500 + 7 * place] = True
+            (home / f"v{clip}_{place}.png").write_bytes(encode_mask(mask))
+            frame_name = f"v{clip}/{frames // 2:05d}.jpg"
+            row = {"id": f"{clip}/{place}", "frame": frame_name, "mask": f"v{clip}_{place}.png", "text": "the dog"}
+            lines.append(row | ({"clip": f"v{clip}"} if frames > 1 else {}))
+    (home / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def _write(tree: Path) -> None:
@@ -94,18 +118,20 @@ def _write(tree: Path) -> None:
     (home / "data.json").write_bytes(data_json(map(entry_json, entries)))
 
 
-def _serve(port: Connection, times: Any) -> None:
-    asyncio.run(_serving(port, times))
+def _serve(port: Connection, times: Any, said: str) -> None:
+    choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
+    reply = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 1}}).encode()
+    asyncio.run(_serving(port, times, reply))
 
 
-async def _serving(port: Connection, times: Any) -> None:
-    server = await asyncio.start_server(partial(_answer, times), "127.0.0.1", 0, backlog=256)
+async def _serving(port: Connection, times: Any, reply: bytes) -> None:
+    server = await asyncio.start_server(partial(_answer, times, reply), "127.0.0.1", 0, backlog=256, limit=1 << 22)
     port.send(server.sockets[0].getsockname()[1])
     async with server:
         await server.serve_forever()
 
 
-async def _answer(times: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(times: Any, reply: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
@@ -113,7 +139,7 @@ async def _answer(times: Any, reader: asyncio.StreamReader, writer: asyncio.Stre
             await reader.readexactly(length)
             times[0] = times[0] or time.perf_counter()
             await asyncio.sleep(LATENCY_S)
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(_REPLY) + _REPLY)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(reply) + reply)
             await writer.drain()
             times[1] = time.perf_counter()
     except (asyncio.IncompleteReadError, ConnectionError):

@@ -150,6 +150,7 @@ class Audit(FrameVerb[Summary]):
             clips=ClipIndex.of(self.listing) if self._judge.needs_clip else None,
             cascade_seconds=None if limit_s is None else limit_s / max(1, options.n_workers),
             asking=self._asking,
+            threads=self.threads,
             joint=any(item.separated is not None for item in self.listing.items),
         )
 

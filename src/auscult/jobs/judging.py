@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import time
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from auscult.media.paths import read_bytes
 from auscult.media.readings import LoadedMask
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
-from auscult.record.digest import digest_bytes, digest_file, digest_json
+from auscult.record.digest import digest_bytes, digest_file, digest_json, stamp_file
 from auscult.record.schema import verdict_to_json
 from auscult.report.overlay import shares, shrunk, small_overlay
 from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Verdict
@@ -43,6 +44,7 @@ from auscult.work.process import peak_gpu_mb, peak_mb
 VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl"
 
 _MOST_BYTES = 1 << 26  # of decoded frames and masks that wait for one batch
+_KEPT_FRAMES = 4  # for threads, which do the masks of a frame one by one
 
 
 class Checker:
@@ -112,6 +114,13 @@ class _Opened:
         return self.frame.nbytes + sum(masks)
 
 
+def _open_frame(path: Path, _: str) -> tuple[Frame, Frame, str]:
+    """A frame, the frame at the size of a thumbnail, and the hash of its file, which had that stamp before."""
+    content = read_bytes(path)
+    frame = decode_frame(content, path=path)
+    return frame, shrunk(frame), digest_bytes(content)
+
+
 @dataclass(frozen=True, slots=True)
 class Auditor:
     """Judges the items of one frame or of a few; made once in each worker process."""
@@ -122,6 +131,7 @@ class Auditor:
     alone: bool = False  # show the judge no other candidate of the frame
     checker: Checker | None = None
     clips: ClipIndex | None = None  # where the judge looks at more than the frame
+    open_frame: Callable[[Path, str], tuple[Frame, Frame, str]] = _open_frame
     cascade: CascadeJudge | None = None  # of which the judge is the first
     joint: JointAuditor | None = None  # where items name a separated sound
 
@@ -161,11 +171,10 @@ class Auditor:
         """Decode a frame; its masks are opened when they are asked for."""
         path = items[0].frame
         stamps = {item.id: settled_stamp(item) for item in items}
-        content = read_bytes(path)
-        frame = decode_frame(content, path=path)
+        frame, small, digest = self.open_frame(path, stamp_file(path))
         size = (frame.shape[0], frame.shape[1])
         masks = FrameMasks(items, lambda item: read_mask(item.mask, size=size))
-        return _Opened(frame, shrunk(frame), digest_bytes(content), masks, stamps=stamps)
+        return _Opened(frame, small, digest, masks, stamps=stamps)
 
     def _results(self, held: Sequence[_Opened]) -> list[Result]:
         verdicts = self._judged(held)
@@ -293,6 +302,7 @@ def make_auditor(
     joint: bool = False,
     asking: JudgeAsking | None = None,
     cascade_seconds: float | None = None,
+    threads: int = 0,
 ) -> Auditor:
     """Load the judge and make the worker's function; at module level, so that it can be pickled."""
     checker = None if identity is None else Checker(load_identity(identity, weights))
@@ -309,6 +319,7 @@ def make_auditor(
         checker=checker,
         clips=clips,
         cascade=cascade,
+        open_frame=lru_cache(_KEPT_FRAMES)(_open_frame) if threads else _open_frame,
         joint=JointAuditor() if joint else None,
     )
 

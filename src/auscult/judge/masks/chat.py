@@ -2,7 +2,7 @@
 
 Pictures in their order: the key frame, the mask in white on black, the key frame with the mask tinted and outlined, and
 frames of the clip where there are more and the model takes them. The clip's sound goes along where the model hears.
-Larger pictures are made ``SIDE_PX`` wide or high. File names are numbers, and no id, path or truth is sent.
+Larger pictures are made ``SIDE_PX`` wide or high. No id, path or truth is sent.
 
 The expression stands in the question as one JSON string, without the signs that tags and objects are made of: neither
 it nor an echo of it can be read as a reply. What a model says is read by ``judge.replies``, whatever it was told to
@@ -23,10 +23,13 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
+from shutil import rmtree
 from statistics import median
 from threading import Lock
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
+from weakref import finalize
 
 import cv2
 import numpy as np
@@ -39,8 +42,6 @@ from auscult.media.masks import encode_mask
 from auscult.media.paths import write_bytes
 from auscult.media.wav import encode_wav
 from auscult.types import ACTIONS, DEFECTS, Case, Evidence, Frame, Mask, Metadata, Prediction, Samples, Verdict
-
-L = TypeVar("L", bound=str)
 
 SIDE_PX: Final = 1024
 CLIP_FRAMES: Final = 8
@@ -157,7 +158,9 @@ class ChatJudge:
         self.name = name
         self._asked = tuple(asked)
         self._pictures: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-        self._lock = Lock()
+        self._lock, self._calls = Lock(), count()
+        self._folder = Path(tempfile.mkdtemp(prefix="auscult-ask-"))
+        self._remove = finalize(self, rmtree, self._folder, ignore_errors=True)
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
         """Ask about one candidate; ``InputError`` where a request fails."""
@@ -167,8 +170,8 @@ class ChatJudge:
         usage = Counter[str]()
         replies = list[tuple[str, Reply]]()
         lacking = list[str]()
-        with tempfile.TemporaryDirectory(prefix="auscult-ask-", ignore_cleanup_errors=True) as folder:
-            shown, sounds = self._files(case, prediction.mask, folder=Path(folder))
+        shown, sounds = self._files(case, prediction.mask)
+        try:
             for one in self._asked:
                 text, images, heard = self._sent(one, case, shown=shown, sounds=sounds)
                 said = one.model.answer(text, images=images, sounds=heard, video=None)
@@ -178,6 +181,9 @@ class ChatJudge:
                 except InputError as error:
                     usage["unparsed"] += 1
                     lacking.append(error.message)
+        finally:
+            for path in (*shown, *sounds):
+                path.unlink(missing_ok=True)
         if len(replies) <= len(lacking):
             why = f"{len(lacking)} of {len(self._asked)} replies hold no verdict, the last: {lacking[-1]}"
             return replace(unjudged(case.id, self.name, why), usage=dict(usage), novelty=0.0)
@@ -193,6 +199,7 @@ class ChatJudge:
         for one in self._asked:
             if callable(close := getattr(one.model, "close", None)):
                 close()
+        self._remove()
 
     @staticmethod
     def _sent(
@@ -204,20 +211,21 @@ class ChatJudge:
         heard = sounds if one.hears else ()
         return question(case.query.text, frames=len(frames), heard=bool(heard), as_json=one.as_json), images, heard
 
-    def _files(self, case: Case, mask: Mask, *, folder: Path) -> tuple[list[Path], list[Path]]:
-        """The pictures, and the sound where there is one, as files of a folder."""
+    def _files(self, case: Case, mask: Mask) -> tuple[list[Path], list[Path]]:
+        """The pictures, and the sound where there is one, as files of this call."""
         frame, clip = case.frame, case.clip
         drawn = [self._jpeg(case, frame), encode_mask(_smaller_mask(mask)), _jpeg(tinted(frame, mask))]
         most = max((one.frames for one in self._asked), default=0)
         if clip is not None and len(clip) > 1:
             places = spread(len(clip), min(most, CLIP_FRAMES))
             drawn += [self._kept((clip.key, index), partial(_jpeg_of, clip.frame, index)) for index in places]
-        files = [folder / f"{number}" for number in range(len(drawn))]
+        call = self._folder / f"{next(self._calls)}"
+        files = [call.with_suffix(f".{number}") for number in range(len(drawn))]
         for path, content in zip(files, drawn, strict=True):
             write_bytes(path, content)
         sounds = list[Path]()
         if any(one.hears for one in self._asked) and (sound := _sound_of(case)) is not None:
-            sounds.append(folder / "sound")
+            sounds.append(call.with_suffix(".sound"))
             write_bytes(sounds[0], encode_wav(*sound))
         return files, sounds
 
@@ -294,9 +302,11 @@ def spread(there: int, wanted: int) -> list[int]:
 
 def tinted(frame: Frame, mask: Mask) -> Frame:
     """The frame with the mask tinted and outlined."""
-    drawn = frame.copy()
-    drawn[mask] = drawn[mask] // 2 + np.asarray(_COLOUR, np.uint8) // 2
-    outlines, _ = cv2.findContours(mask.view(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+    shape = mask.view(np.uint8)
+    colour = tuple(value / 2 for value in (*_COLOUR, 0))
+    half = cv2.add(cv2.convertScaleAbs(frame, alpha=0.5), colour)  # type: ignore[call-overload]  # a scalar is allowed
+    drawn = cv2.copyTo(half, shape, frame.copy())
+    outlines, _ = cv2.findContours(shape, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     return np.asarray(cv2.drawContours(drawn, outlines, -1, _COLOUR, max(1, round(max(mask.shape) / 400))), np.uint8)
 
 
