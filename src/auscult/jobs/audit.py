@@ -137,7 +137,7 @@ class Audit(FrameVerb[Summary]):
     def worker(self) -> Callable[[], Auditor]:
         """Makes the function of one frame in a worker process."""
         options = self.options
-        limit_s = options.cascade_seconds  # each worker has its share
+        limit_s = options.cascade_seconds  # each worker has its share; threads have it together
         return partial(
             make_auditor,
             options.judge,
@@ -148,7 +148,7 @@ class Audit(FrameVerb[Summary]):
             weights=options.identity_weights,
             evidence=options.evidence,
             clips=ClipIndex.of(self.listing) if self._judge.needs_clip else None,
-            cascade_seconds=None if limit_s is None else limit_s / max(1, options.n_workers),
+            cascade_seconds=None if limit_s is None else limit_s / (1 if self.threads else max(1, options.n_workers)),
             asking=self._asking,
             threads=self.threads,
             joint=any(item.separated is not None for item in self.listing.items),
