@@ -31,6 +31,7 @@ from auscult.train.rris.references import Feed, read_references
 from auscult.train.rris.trainable import build
 from auscult.train.rris.trainer import Trainer
 from auscult.train.tflite import read_kernels
+from auscult.train.trainer import LOSSES
 from small_inputs import rows
 from train.rris.small_references import COLOURS, write_refer, write_settings
 
@@ -53,7 +54,7 @@ def options(tmp_path: Path, refer: tuple[Path, Path]) -> TrainOptions:
 
 
 def losses(out: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (out / loop.LOSSES).read_text().splitlines()]
+    return [json.loads(line) for line in (out / LOSSES).read_text().splitlines()]
 
 
 def test_the_committed_settings() -> None:
@@ -165,13 +166,13 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
             raise KeyboardInterrupt
         return learn(trainer, batch)
 
-    monkeypatch.setattr(loop, "_SAVED_EVERY_S", 0.0)
+    monkeypatch.setattr("auscult.train.trainer.SAVED_EVERY_S", 0.0)
     for _ in range(2):
         with monkeypatch.context() as patched:
             patched.setattr(Trainer, "learn", killed)
             with pytest.raises(KeyboardInterrupt):
                 list(recipes.run(again))
-    (again.out / loop.LOSSES).write_text((again.out / loop.LOSSES).read_text() + '{"step": 3, "lo')
+    (again.out / LOSSES).write_text((again.out / LOSSES).read_text() + '{"step": 3, "lo')
     list(recipes.run(again))
     assert losses(again.out) == whole
     assert (again.out / loop.NAMING_LOSSES).read_bytes() == (options.out / loop.NAMING_LOSSES).read_bytes()

@@ -22,6 +22,7 @@ from auscult.nets.hf_text import load_clipseg
 from auscult.nets.refsegformer.weights import read_model
 from auscult.train import recipes
 from auscult.train.rris import loop
+from auscult.train.trainer import LOSSES
 from train.rris.small_references import write_refer
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> TrainOptions:
 
 
 def losses(out: Path) -> list[float]:
-    return [json.loads(line)["loss"] for line in (out / loop.LOSSES).read_text().splitlines()]
+    return [json.loads(line)["loss"] for line in (out / LOSSES).read_text().splitlines()]
 
 
 def test_the_papers_setting_in_small(options: TrainOptions, tmp_path: Path) -> None:

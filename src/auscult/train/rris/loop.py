@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,15 +21,13 @@ from auscult.train.rris.naming import NamingFeed, NamingTrainer
 from auscult.train.rris.plan import read_plan
 from auscult.train.rris.references import Feed, Reference, read_references
 from auscult.train.rris.trainable import Trainable, build
-from auscult.train.rris.trainer import Trainer, batches
+from auscult.train.rris.trainer import Trainer
+from auscult.train.trainer import STATE, ends_at, trained
 
-STATE: Final = "state.pt"
 NAMING: Final = "naming.pt"
-LOSSES: Final = "losses.jsonl"
 NAMING_LOSSES: Final = "naming.jsonl"
 MODEL: Final = "model"
 ONNX: Final = "onnx"
-_SAVED_EVERY_S: Final = 120.0
 
 
 def rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
@@ -55,10 +51,10 @@ def rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         trainer.load(state)
     if main:
         yield _described(trainer, references, errors=len(listing.errors), options=options)
-    until = float("inf") if options.minutes is None else time.monotonic() + 60 * options.minutes
+    until = ends_at(options)
     if not state.exists() and not _named(trainable, references, options, until=until, progress=progress):
         return
-    if not _trained(trainer, options, progress, until=until):
+    if not trained(trainer, options, progress, until=until):
         return
     if main:
         yield from trainable.save(options.out / MODEL)
@@ -78,43 +74,7 @@ def _named(
     trainer = NamingTrainer(trainable, feed, seed=options.seed, device=options.device)
     if (options.out / NAMING).exists():
         trainer.load(options.out / NAMING)
-    return _trained(trainer, options, progress, until=until, state=NAMING, losses=NAMING_LOSSES)
-
-
-def _trained(
-    trainer: Trainer,
-    options: TrainOptions,
-    progress: Progress,
-    *,
-    until: float,
-    state: str = STATE,
-    losses: str = LOSSES,
-) -> bool:
-    """Train until a moment of ``time.monotonic``; gives whether all steps are done."""
-    progress.stage("training" if losses == LOSSES else "naming things", trainer.steps)
-    progress.step(trainer.step)
-    path, saved = options.out / losses, time.monotonic()
-    if trainer.accelerator.is_main_process:
-        _cut(path, trainer.step)
-    for batch in batches(trainer, workers=options.workers):
-        if trainer.any_says(time.monotonic() >= until):
-            break
-        row = {"step": trainer.step, **{name: round(value, 6) for name, value in trainer.learn(batch).items()}}
-        progress.step()
-        if trainer.accelerator.is_main_process:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-            if time.monotonic() - saved > _SAVED_EVERY_S:
-                trainer.save(options.out / state)
-                saved = time.monotonic()
-    trainer.save(options.out / state)
-    return trainer.step >= trainer.steps
-
-
-def _cut(path: Path, step: int) -> None:
-    """Leave out the lines of steps behind the state, which are taken again."""
-    kept = path.read_bytes().splitlines(keepends=True)[:step] if path.is_file() else []
-    write_bytes(path, b"".join(kept))
+    return trained(trainer, options, progress, until=until, state=NAMING, losses=NAMING_LOSSES, stage="naming things")
 
 
 def _described(trainer: Trainer, references: Sequence[Reference], *, errors: int, options: TrainOptions) -> Path:

@@ -9,12 +9,11 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from auscult.errors import InputError, UsageError
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
+from auscult.errors import UsageError
 from auscult.nets.refsegformer.losses import GAMMA, LAMBDA
 from auscult.nets.refsegformer.settings import Design
 from auscult.record.codec import from_json
+from auscult.train.settings import read_yaml
 
 COMMITTED: Final = ("paper", "release", "small", "mobile")
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -92,19 +91,5 @@ class Plan:
 
 def read_plan(name: str) -> Plan:
     """The settings of a committed name, or of a YAML file."""
-    path = Path(__file__).with_name(f"{name}.yaml") if name in COMMITTED else Path(name)
-    try:
-        import yaml
-    except ImportError as error:
-        raise UsageError("PyYAML is not installed", hint="pip install 'auscult[train]'") from error
-    try:
-        table = yaml.safe_load(read_bytes(path, limits=Limits(max_bytes=100_000)))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"no YAML: {' '.join(str(error).split())[:160]}", path=path) from error
-    except InputError as error:
-        raise UsageError(
-            f"the settings cannot be read: {error.message}",
-            path=path,
-            expected=f"{', '.join(COMMITTED)}, or a YAML file",
-        ) from error
+    table, path = read_yaml(name, folder=Path(__file__).parent, committed=COMMITTED)
     return from_json(Plan, table, path=path, error=UsageError, exact=True)
