@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,36 @@ def write_words(folder: Path, marks: dict[str, str]) -> Any:
     return words
 
 
-def write_omni(folder: Path, *, generation: str = "2.5", seed: int = 3) -> Path:
-    """Write a thinker with tokenizer and preparation of media."""
+SAYS = ("<iou>", "0.5", "</iou>", "<mask_type>", "erode", "</mask_type>")
+"""What ``taught`` makes a model say, a token each."""
+
+
+def taught(model: Any, words: Any) -> Any:
+    """Make a language model say ``SAYS`` to whatever it is asked: each token follows from the one before alone."""
+    import torch
+
+    begin, end = words.convert_tokens_to_ids("Ċ"), words.convert_tokens_to_ids("<|im_end|>")
+    chain = [begin, *words.convert_tokens_to_ids(list(SAYS)), end]
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            if name.endswith(("o_proj.weight", "down_proj.weight")):
+                weights.zero_()
+        inner, outer = model.get_input_embeddings().weight, model.get_output_embeddings().weight
+        inner.copy_(torch.nn.functional.normalize(torch.randn(inner.shape, generator=torch.Generator().manual_seed(1))))
+        outer.zero_()
+        for before, after in itertools.pairwise(chain):
+            outer[after] = 10.0 * inner[before]
+    return model
+
+
+def write_omni(folder: Path, *, generation: str = "2.5", seed: int = 3, teach: bool = False) -> Path:
+    """Write a thinker with tokenizer and preparation of media; one that is taught says ``SAYS``."""
     import transformers
 
     words = write_words(folder, MARKS_25 if generation == "2.5" else MARKS_3)
+    if teach:
+        words.add_tokens(list(SAYS))
+        words.save_pretrained(folder)
     transformers.Qwen2VLImageProcessorPil(
         patch_size=14, merge_size=2, min_pixels=28 * 28, max_pixels=28 * 28 * 9
     ).save_pretrained(folder)
@@ -50,7 +76,8 @@ def write_omni(folder: Path, *, generation: str = "2.5", seed: int = 3) -> Path:
     both = pictures | json.loads((folder / "preprocessor_config.json").read_text())
     (folder / "preprocessor_config.json").write_text(json.dumps(both))
     build = _thinker_25 if generation == "2.5" else _thinker_3
-    spread(made(lambda: build(words), seed=seed), by=8.0).save_pretrained(folder)
+    model = made(lambda: build(words), seed=seed)
+    (taught(model, words) if teach else spread(model, by=8.0)).save_pretrained(folder)
     return folder
 
 

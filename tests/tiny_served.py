@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_hf import made
-from tiny_omni import MARKS_25, write_words
+from tiny_omni import MARKS_25, SAYS, taught, write_words
 
 _TURN = "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
 _TEXT = "{% if part['type'] == 'text' %}{{ part['text'] }}{% else %}"
@@ -43,11 +43,14 @@ def write_text_model(folder: Path) -> Path:
     return folder
 
 
-def write_picture_model(folder: Path) -> Path:
-    """A LLaVA: CLIP's tower and Qwen2."""
+def write_picture_model(folder: Path, *, teach: bool = False) -> Path:
+    """A LLaVA: CLIP's tower and Qwen2; one that is taught says ``tiny_omni.SAYS``."""
     import transformers
 
     words = _words(folder, "<|IMAGE|>")
+    if teach:
+        words.add_tokens(list(SAYS))
+        words.save_pretrained(folder)
     vision = {
         "model_type": "clip_vision_model", "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2,
         "num_attention_heads": 2, "image_size": 32, "patch_size": 16, "projection_dim": 32,
@@ -56,7 +59,8 @@ def write_picture_model(folder: Path) -> Path:
         vision_config=vision, text_config=_language(words), image_token_index=words.image_token_id,
         vision_feature_layer=-1, image_seq_length=4,
     )  # fmt: skip
-    made(lambda: transformers.LlavaForConditionalGeneration(config), seed=1).save_pretrained(folder)
+    model = made(lambda: transformers.LlavaForConditionalGeneration(config), seed=1)
+    (taught(model, words) if teach else model).save_pretrained(folder)
     prepared = transformers.CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
     transformers.LlavaProcessor(
         image_processor=prepared, tokenizer=words, patch_size=16, vision_feature_select_strategy="default",

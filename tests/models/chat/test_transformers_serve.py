@@ -18,12 +18,15 @@ from auscult.record.lines import read_lines
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.run import run_avi
 from chat_media import picture, sound
+from chat_server import completed, serving
+from small_inputs import auscult, folder_input
 
 for needed in ("openai", "fastapi", "uvicorn", "torch", "transformers", "soxr"):
     if importlib.util.find_spec(needed) is None:
         pytest.skip("what `transformers serve` needs is not installed", allow_module_level=True)
 pytestmark = [pytest.mark.peer, pytest.mark.slow, pytest.mark.timeout(900)]
 
+from tiny_omni import SAYS  # noqa: E402 - torch
 from tiny_served import profile, write_picture_model, write_sound_model, write_text_model  # noqa: E402 - torch
 
 N = 3
@@ -104,3 +107,27 @@ def test_a_run_from_end_to_end(url: str, tmp_path: Path, kind: str) -> None:
     assert len(rows) == N
     assert all(row["usage"]["tokens_out"] > 0 and row["usage"]["tokens_in"] > 10 for row in rows)
     assert (out / "report.html").is_file()
+
+
+def test_a_scripted_server_and_a_real_one_judge_the_same_twelve_masks(url: str, tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", [f"{number:02d}" for number in range(12)])
+    folder = write_picture_model(tmp_path / "weights", teach=True)
+    more = {"leaves_out": ["sounds"], "max_tokens": 12}
+    files = {
+        "real": profile(tmp_path / "real.json", folder, **more),
+        "scripted": profile(tmp_path / "scripted.json", Path("scripted"), **more),
+    }
+    with serving(lambda *_: completed("".join(SAYS))) as served:
+        for name, (model, address) in {"real": (folder, url), "scripted": ("scripted", served.url)}.items():
+            words = ["--judge", f"chat:{model}", "--base-url", address, "--profile", files[name]]
+            told = auscult("audit", source, "--out", tmp_path / name, "--text", "the dog", *words)
+            assert told.code == 0, told.err
+    found = {
+        name: {row["id"]: (row["iou"], row["defect"], row["action"]) for row in read_lines(record)}
+        for name in files
+        if (record := tmp_path / name / "verdicts.jsonl").is_file()
+    }
+    assert found["real"] == found["scripted"]
+    assert list(found["real"].values()) == [(0.5, "erode", "reject")] * 12
+    sent = {name: {row["sent"] for row in read_lines(tmp_path / name / "reply_cache.jsonl")} for name in found}
+    assert sent["real"] == sent["scripted"]

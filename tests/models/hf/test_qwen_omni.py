@@ -20,6 +20,7 @@ pytest.importorskip("torch", reason="the extra `clip` is not installed")
 pytest.importorskip("transformers", reason="the extra `clip` is not installed")
 pytestmark = pytest.mark.extra_clip
 
+from small_inputs import auscult, folder_input, rows  # noqa: E402 - after the check for the extra
 from tiny_omni import write_omni  # noqa: E402 - it needs the extra
 
 GENERATIONS = ("2.5", "3")
@@ -141,3 +142,21 @@ def test_a_cascade_of_local_models(folders: dict[str, Path], media: dict[str, Pa
     found = made.answer("what?", images=[media["a.png"]], sounds=[media["b.wav"]], video=None)
     made.close()
     assert isinstance(found, str)
+
+
+@pytest.mark.slow
+def test_a_local_model_judges_masks(tmp_path: Path) -> None:
+    folder, source = write_omni(tmp_path / "weights", teach=True), folder_input(tmp_path / "in", ("a", "b"))
+    told = auscult("audit", source, "--judge", f"chat:hf:{folder}", "--out", tmp_path / "out", "--workers", "1")
+    assert told.code == 0, told.err
+    found = rows(tmp_path / "out" / "verdicts.jsonl")
+    assert {(row["id"], row["judge"], row["iou"], row["defect"]) for row in found} == {
+        (name, "chat.hf.weights", 0.5, "erode") for name in "ab"
+    }
+    assert "not above chance" in told.err  # it says the same of every mask
+    assert all("candidate mask" in row["sent"] for row in rows(tmp_path / "out" / "reply_cache.jsonl"))
+    refused = auscult(
+        "audit", source, "--judge", f"chat:hf:{folder}", "--out", tmp_path / "two", "--samples", "2", "--quiet"
+    )
+    assert refused.code == 2
+    assert "the same each time" in refused.err
