@@ -54,7 +54,7 @@ def picked(mask: Mask, masks: dict[str, Mask]) -> str:
 
 def test_it_is_a_model_of_pictures_and_clips() -> None:
     assert isinstance(MODEL, ReferringModel)
-    assert tuple(MODEL.tasks) == ("ris", "rvos")
+    assert tuple(MODEL.tasks) == ("ris", "rvos", "refavs")
 
 
 @pytest.mark.parametrize(

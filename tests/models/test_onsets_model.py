@@ -62,7 +62,7 @@ def two_standing() -> Clip:
 def test_is_a_model_for_sound_alone() -> None:
     assert isinstance(MODEL, ReferringModel)
     assert MODEL.name == "classical.onsets.v1"
-    assert MODEL.tasks == ("avs",)
+    assert MODEL.tasks == ("avs", "refavs")
 
 
 @pytest.mark.parametrize("stereo", [False, True], ids=["mono", "same-on-both-sides"])

@@ -99,6 +99,7 @@ class ModelWorker:
             "size": list(request.size),
             "counts": counts,
             "threshold": answer.threshold,
+            **({"said": answer.said} if answer.said else {}),
             "seconds": round(answer.seconds, 6),
             "preparing_s": round(clock.preparing_s, 6),
             "overhead_s": round(max(0.0, whole - clock.preparing_s - answer.seconds), 6),

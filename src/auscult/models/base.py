@@ -8,6 +8,7 @@ vos      the mask of the first frame   a video
 rvos     a sentence                    a video
 avs      the sound                     frames at the times of the sound
 avss     the sound                     the same; of each pixel also the class is asked
+refavs   a sentence and the sound      frames at the times of the sound
 ======== ============================= ==========================================
 
 A model takes arrays and gives masks, of ``avss`` class maps (``ReferringModel``). What runs one knows more, such as
@@ -28,18 +29,19 @@ from numpy.typing import NDArray
 from auscult.errors import InputError
 from auscult.types import Floats, Frame, Frames, Mask, Metadata, Query, Samples
 
-ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs", "avss"]
+ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs", "avss", "refavs"]
 Guidance: TypeAlias = Literal["text", "mask", "sound"]
 Masks: TypeAlias = NDArray[np.bool_]
 
 ClassMaps: TypeAlias = NDArray[np.uint8]
 """Which class each pixel of each frame belongs to, (T, H, W); 0 is the background."""
 
-TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs", "avss")
-MASK_TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs")
+TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs", "avss", "refavs")
+MASK_TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs", "refavs")
 """The tasks that ask for one mask a frame."""
-GUIDANCE: Final[dict[ModelTask, Guidance]] = {
-    "ris": "text", "vos": "mask", "rvos": "text", "avs": "sound", "avss": "sound"
+GUIDANCE: Final[dict[ModelTask, tuple[Guidance, ...]]] = {
+    "ris": ("text",), "vos": ("mask",), "rvos": ("text",), "avs": ("sound",), "avss": ("sound",),
+    "refavs": ("text", "sound"),
 }  # fmt: skip
 CLASSES: Final = 71
 """Classes of ``avss``: the 70 of AVSBench-semantic, and 0 for the background."""
@@ -147,6 +149,7 @@ class Answer:
     masks: Masks | ClassMaps  # bool (T, H, W), or where classes were asked for, these
     seconds: float  # wall time of the model alone
     threshold: float | None = None  # what probabilities were cut at; None where the model gave masks
+    said: str = ""  # what an agent took the sentence for; empty for other models
 
 
 class Predictor(Protocol):

@@ -70,7 +70,7 @@ CLIPSEG: Final = Weighted(
         modality="video",
         source="Lueddecke and Ecker, CVPR 2022; weights: the folder of CIDAS/clipseg-rd64-refined",
     ),
-    tasks=("ris", "rvos"),
+    tasks=("ris", "rvos", "refavs"),
     load=lambda weights: load_clipseg(weights).heat,
 )
 
@@ -104,7 +104,7 @@ GROUNDED_SAM2: Final = Weighted(
         source="Liu et al., ECCV 2024; Ravi et al. 2024; weights: IDEA-Research/grounding-dino-tiny in "
         f"`{BOXES}` and facebook/sam2.1-hiera-large in `{MASKS}` of one folder",
     ),
-    tasks=("ris", "rvos"),
+    tasks=("ris", "rvos", "refavs"),
     load=_load_grounded_sam2,
 )
 
@@ -130,6 +130,6 @@ SAM3: Final = Weighted(
         modality="video",
         source="Carion et al. 2025; weights: the folder of facebook/sam3",
     ),
-    tasks=("ris", "rvos"),
+    tasks=("ris", "rvos", "refavs"),
     load=lambda weights: load_sam3(weights).masks,
 )

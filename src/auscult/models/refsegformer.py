@@ -30,7 +30,7 @@ Networks: TypeAlias = Sequence[Answering]
 class Trained:
     """Networks that answer."""
 
-    tasks: tuple[ModelTask, ...] = ("ris", "rvos")
+    tasks: tuple[ModelTask, ...] = ("ris", "rvos", "refavs")
     attends = True
 
     def __init__(self, name: str, meta: Metadata, load: Callable[[], Networks], *, shipped: Path | None = None) -> None:

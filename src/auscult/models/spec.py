@@ -7,6 +7,7 @@
 ``package.module:NAME``         a function of an installed module
 ``predictions:DIR``             masks that were predicted elsewhere
 ``command:python model.py``     a program that reads and writes lines of JSON
+``tgs:OMNI+MODEL``              an omni model that says what is meant, and a model that segments that
 =============================== =====================================================================
 """
 
@@ -98,16 +99,26 @@ def _files(folder: Path, suffixes: frozenset[str]) -> list[Path]:
 
 
 _DIGITS: Final = 12
-ModelKind = Literal["registered", "callable", "predictions", "command", "endpoint"]
+ModelKind = Literal["registered", "callable", "predictions", "command", "endpoint", "agent"]
 
 PREDICTIONS: Final = "predictions:"
 COMMAND: Final = "command:"
+TGS: Final = "tgs:"
 _FORMS: Final = (
-    "a model of `auscult list model`, NAME@WEIGHTS, FILE.py:NAME, module:NAME, predictions:DIR or command:PROGRAM ..."
+    "a model of `auscult list model`, NAME@WEIGHTS, FILE.py:NAME, module:NAME, predictions:DIR, command:PROGRAM ... or "
+    "tgs:OMNI+MODEL"
 )
 BY_SENTENCE: Final = "segment a picture by a sentence"
 # What may stand before the @ of a folder of weights: no path and no module, which may hold an @ themselves.
 WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.-]*@.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointChoice:
+    """Where the omni models of agents answer that are behind an endpoint, as the command says."""
+
+    base_url: str = ""  # before what a profile says
+    profile: Path | None = None  # of a chat model, a file; None for the shipped one of its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,9 +162,13 @@ class ModelSpec:
         return model
 
 
-def model_spec(given: str) -> ModelSpec:
+def model_spec(given: str, *, endpoint: EndpointChoice = EndpointChoice()) -> ModelSpec:
     """Parse a model name; nothing of the model is loaded but its registration."""
     text = given.strip()
+    if text.startswith(TGS):
+        from auscult.models.tgs import tgs_spec  # it knows this module
+
+        return tgs_spec(text, endpoint=endpoint)
     if text.startswith(PREDICTIONS):
         return _predictions(text)
     if text.startswith(COMMAND):
@@ -167,7 +182,9 @@ def model_spec(given: str) -> ModelSpec:
     return _of_registry(text)
 
 
-def named_models(names: Iterable[str], *, task: ModelTask, does: str) -> tuple[ModelSpec, ...]:
+def named_models(
+    names: Iterable[str], *, task: ModelTask, does: str, endpoint: EndpointChoice = EndpointChoice()
+) -> tuple[ModelSpec, ...]:
     """What ``--model`` names, without duplicates of other spelling; an error where one cannot be asked for a task.
 
     ``does`` says the task in words, ``segment a picture by a sentence``. A model from a file gets its kind before its
@@ -176,7 +193,7 @@ def named_models(names: Iterable[str], *, task: ModelTask, does: str) -> tuple[M
     registered = {entry.name for entry in registry.entries("model")}
     found: dict[tuple[str, ...], ModelSpec] = {}
     for name in dict.fromkeys(names):
-        model = model_spec(name)
+        model = model_spec(name, endpoint=endpoint)
         if task not in model.tasks:
             raise UsageError(
                 f"{model.name} does not {does}",

@@ -195,20 +195,20 @@ def _tasks(name: str, example: Example) -> tuple[ModelTask, ...]:
     """The tasks of a registered model that an example fits; none where its weights are not installed."""
     model = registry.load("model", name)
     tasks = tuple(model.tasks) if isinstance(model, ReferringModel) else ()
-    return tuple(task for task in tasks if GUIDANCE[task] in example.of)
+    return tuple(task for task in tasks if not set(GUIDANCE[task]).isdisjoint(example.of))
 
 
 def _predicted(name: str, example: Example, task: ModelTask) -> NDArray[Any]:
     """Predict as a suite does: with the guidance of the task, and one frame for a photograph."""
     model: ReferringModel = registry.load("model", name)
-    guidance: Guidance = GUIDANCE[task]
-    heard = guidance == "sound"
+    guidance = GUIDANCE[task]
+    heard = "sound" in guidance
     return model.predict(
         _frames(example, task),
-        Query(example.text if guidance == "text" else None),
+        Query(example.text if "text" in guidance else None),
         sound=example.sound if heard else None,
         rate_hz=RATE_HZ if heard else None,
-        first_mask=example.first_mask if guidance == "mask" else None,
+        first_mask=example.first_mask if "mask" in guidance else None,
     )
 
 

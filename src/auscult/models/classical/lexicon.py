@@ -36,6 +36,8 @@ from auscult.models.classical.regions import resized
 from auscult.types import Frame, Frames, Mask, Metadata, Query
 
 Values = NDArray[np.float64]
+Weigh = Callable[[int, NDArray[np.bool_]], Values]
+"""From a frame's number and its regions, bool (n, h, w), to a factor above 0 for each."""
 
 LEAST: Final = 0.02
 """What a thing that does not fit a word at all is still given, since regions and tones are not exact."""
@@ -269,13 +271,13 @@ class _Key:
     chances: Values  # how probable each is, (n,)
 
 
-def followed(frames: Frames, parsed: ParsedQuery) -> list[Mask]:
+def followed(frames: Frames, parsed: ParsedQuery, *, weigh: Weigh | None = None) -> list[Mask]:
     """The thing through a clip of 2 frames or more, one mask each, at the size of the regions or of ``small_frame``."""
     size = small(frames[0]).shape[:2]
     tiny = [motion.small_frame(frame) for frame in frames]
     flows = [_flow(*pair) for pair in pairwise(tiny)]
     numbers = sorted({round(index) for index in np.linspace(0, len(frames) - 1, min(len(frames), MOST_KEYS)).tolist()})
-    found = (_key(frames, number, flows=flows, parsed=parsed) for number in numbers)
+    found = (_key(frames, number, flows=flows, parsed=parsed, weigh=weigh) for number in numbers)
     keys = [key for key in found if key is not None]
     if not keys:
         return [np.zeros(size, bool)] * len(frames)
@@ -290,14 +292,18 @@ def _flow(earlier: Frame, later: Frame) -> motion.Flow:
     return motion.step_between(earlier, later).flow
 
 
-def _key(frames: Frames, number: int, *, flows: Sequence[motion.Flow], parsed: ParsedQuery) -> _Key | None:
+def _key(
+    frames: Frames, number: int, *, flows: Sequence[motion.Flow], parsed: ParsedQuery, weigh: Weigh | None
+) -> _Key | None:
     things = things_in(small(frames[number]))
     if things is None:
         return None
     masks = np.stack([motion.small_mask(_as_large(mask, frames.shape[1:3])) for mask in things.masks])
     beside = [flows[at] * sign for at, sign in ((number - 1, -1), (number, -1)) if 0 <= at < len(flows)]
     motions = _motions(masks, np.mean(beside, axis=0).astype(np.float32))
-    return _Key(at=number, things=things, masks=masks, chances=chances(things, parsed, motions=motions))
+    found = chances(things, parsed, motions=motions)
+    found = found if weigh is None else found * weigh(number, things.masks)
+    return _Key(at=number, things=things, masks=masks, chances=found)
 
 
 def _as_large(mask: Mask, size: tuple[int, ...]) -> Mask:
@@ -360,7 +366,7 @@ def _shown(keys: Sequence[_Key], chosen: Sequence[int], at: int, *, flows: Seque
     return motion.moved(key.masks[index], _along(flows[key.at : at])) >= 0.5
 
 
-TASKS: Final[tuple[ModelTask, ...]] = ("ris", "rvos")
+TASKS: Final[tuple[ModelTask, ...]] = ("ris", "rvos", "refavs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,14 +385,20 @@ class Lexicon:
     def predict(self, frames: Frames, query: Query, **_: object) -> Masks:
         """Segment what the sentence speaks of, or what stands out: bool (T, H, W), one region a frame."""
         check_clip(frames)
-        parsed = parse_query(query.text)
-        size = (frames.shape[1], frames.shape[2])
-        if len(frames) > 1:
-            return np.stack([_enlarged(mask, size) for mask in followed(frames, parsed)])
-        things = _things_of(small(frames[0]))
-        if things is None:
-            return np.zeros(frames.shape[:3], bool)
-        return _enlarged(things.masks[int(chances(things, parsed).argmax())], size)[None]
+        return segmented(frames, parse_query(query.text))
+
+
+def segmented(frames: Frames, parsed: ParsedQuery, *, weigh: Weigh | None = None) -> Masks:
+    """What a sentence speaks of, bool (T, H, W); ``weigh`` gives what else multiplies the chances of regions."""
+    size = (frames.shape[1], frames.shape[2])
+    if len(frames) > 1:
+        return np.stack([_enlarged(mask, size) for mask in followed(frames, parsed, weigh=weigh)])
+    things = _things_of(small(frames[0]))
+    if things is None:
+        return np.zeros(frames.shape[:3], bool)
+    found = chances(things, parsed)
+    found = found if weigh is None else found * weigh(0, things.masks)
+    return _enlarged(things.masks[int(found.argmax())], size)[None]
 
 
 def _things_of(picture: Frame) -> Things | None:

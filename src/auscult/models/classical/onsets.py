@@ -31,7 +31,15 @@ from numpy.typing import NDArray
 from auscult.arrays.boxes import box_of
 from auscult.models.base import Masks, ModelTask
 from auscult.models.classical.grabcut import graph_cut
-from auscult.models.classical.onsets_sight import NEAR, CandidateKind, ClipSight, SeenPart, enlarged, rows_and_columns
+from auscult.models.classical.onsets_sight import (
+    NEAR,
+    CandidateKind,
+    ClipSight,
+    SeenPart,
+    enlarged,
+    rows_and_columns,
+    small_size,
+)
 from auscult.types import Doubles, Frame, Frames, Mask, Metadata, Query, Samples
 
 _MARGIN_PX: Final = 12
@@ -373,7 +381,7 @@ def _correlation(first: Doubles, second: Doubles) -> float:
     return float(np.sum(apart[0] * apart[1])) / size if size > 1e-9 else 0.0
 
 
-_TASKS: Final[tuple[ModelTask, ...]] = ("avs",)
+_TASKS: Final[tuple[ModelTask, ...]] = ("avs", "refavs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,14 +409,17 @@ class Onsets:
         """Segment what sounds, bool (T, H, W), where there is sound; query and first mask are not looked at."""
         del query
         size = (frames.shape[1], frames.shape[2])
-        empty = np.zeros((len(frames), *size), np.bool_)
         if sound is None or not rate_hz or not np.size(sound) or not len(frames):
-            return empty
-        heard = listen(sound, rate_hz, frames=len(frames))
-        if not heard.sounds.any():
-            return empty
-        sight = ClipSight(frames)
-        return enlarged(sounding(heard, sight), size)
+            return np.zeros((len(frames), *size), np.bool_)
+        return enlarged(heard_and_seen(frames, sound, rate_hz)[0], size)
+
+
+def heard_and_seen(frames: Frames, sound: Samples, rate_hz: int) -> tuple[Masks, Doubles]:
+    """What sounds, bool (T, h, w) at the small size, and how loud each frame is, as ``Heard.level``."""
+    heard = listen(sound, rate_hz, frames=len(frames))
+    if not heard.sounds.any():
+        return np.zeros((len(frames), *small_size(frames.shape[1], frames.shape[2])), np.bool_), heard.level
+    return sounding(heard, ClipSight(frames)), heard.level
 
 
 MODEL = Onsets()

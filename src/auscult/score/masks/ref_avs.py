@@ -176,6 +176,53 @@ def ref_avs_s(predictions: Sequence[Soft], *, variant: RefAvsVariant = "plain") 
     return _mean(of_group, _pairs(predictions, nothing), rules=rules, signature=_signature("s", variant, rules))
 
 
+RefAvsSums: TypeAlias = Mapping[str, Sequence[float]]
+"""Of one clip's bool masks, by measure: sums over its frames or pixels, and what they are over; see ``clip_sums``."""
+
+
+def clip_sums(prediction: Mask, truth: Mask) -> RefAvsSums:
+    """What the releases' scores of bool masks (T, H, W) follow from, so that clips are pooled without their masks.
+
+    ``J``: sum over frames, by background agreement where the truth is empty, and frames. ``F``: sum over frames whose
+    truth is not empty, of the mask and of the whole frame (which the lowest of 255 thresholds gives), and such frames.
+    ``S``: pixels segmented, and pixels.
+    """
+    ((soft, _),) = _pairs([prediction], [truth])
+    rules = _RULES["tgs-agent"]
+    agreed = [_frame_j(frame >= rules.threshold, true, rules) for frame, true in zip(soft, truth, strict=True)]
+    curves = [
+        _f_curve(frame, true, np.array([0.0, 0.5])) for frame, true in zip(soft, truth, strict=True) if true.any()
+    ]
+    whole, own = np.sum(curves, axis=0).tolist() if curves else (0.0, 0.0)
+    return {
+        "J": (math.fsum(agreed), len(agreed)),
+        "F": (own, whole, len(curves)),
+        "S": (int(np.count_nonzero(prediction)), prediction.size),
+    }
+
+
+def pooled_sums(
+    clips: Sequence[RefAvsSums], measure: Literal["J", "F", "S"], *, variant: RefAvsVariant
+) -> Scored[float] | Undefined:
+    """J or F of clips whose object is there, or S of null expressions, by a release's rules, from ``clip_sums``.
+
+    As ``ref_avs_j``, ``ref_avs_f`` and ``ref_avs_s`` of the same masks in the same order; ``tgs-agent``'s S is
+    ``plain``'s and follows from frames, not from sums. Undefined where no clip has a frame to score.
+    """
+    pooled = _rules(variant).pooled
+    groups = [clips[start : start + pooled] for start in range(0, len(clips), pooled)]
+    found = []
+    for group in groups:
+        *parts, over = np.sum([clip[measure] for clip in group], axis=0).tolist()
+        if over:
+            found.append(max(parts) / over)
+    if not found:
+        return Undefined("no items" if not clips else "no frame has a rule")
+    values = map(math.sqrt, found) if measure == "S" else found
+    lower: Literal["j", "f", "s"] = "j" if measure == "J" else "f" if measure == "F" else "s"
+    return Scored(math.fsum(values) / len(found), _signature(lower, variant, _rules(variant)))
+
+
 _Pair: TypeAlias = tuple[NDArray[np.floating[Any]], Mask]
 _Group: TypeAlias = tuple[_Pair, ...]
 

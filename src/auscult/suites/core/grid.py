@@ -22,6 +22,7 @@ class Task:
     name: str
     title: str  # what people call it
     metrics: tuple[str, ...]  # what is scored for each case, the first is the main one; 0..1, higher is better
+    beside: tuple[str, ...] = ()  # what else is scored, of some cases or lower for better: in no change and no rank
     # further metrics, and those that each is the mean of; the first goes before the first of ``metrics``
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # metrics that follow from others: whose signature they have, and what they are
@@ -79,6 +80,8 @@ class Grid:
     pixels: Mapping[tuple[str, str], Mapping[str, tuple[int, int]]]
     # the same to what the metrics of ``class_wise`` are made of: class to their sums over frames, then the frames
     classes: Mapping[tuple[str, str], Mapping[str, Mapping[str, Sequence[float]]]] = field(default_factory=dict)
+    # the same to case id to what else adds up over cases, by name
+    sums: Mapping[tuple[str, str], Mapping[str, Mapping[str, Sequence[float]]]] = field(default_factory=dict)
     # the same to case id to the answer that was read, as JSON, of models that answer in text
     answers: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     signatures: Mapping[str, Mapping[str, Any]]  # metric to the signature of its scores, as JSON has it
@@ -146,6 +149,7 @@ def grid_of(
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
     classes: dict[tuple[str, str], dict[str, Mapping[str, Sequence[float]]]] = {}
+    sums: dict[tuple[str, str], dict[str, Mapping[str, Sequence[float]]]] = {}
     answers: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
@@ -164,6 +168,8 @@ def grid_of(
             pixels.setdefault((model, condition), {})[case] = (int(row["both_px"]), int(row["either_px"]))
         if "classes" in row:
             classes.setdefault((model, condition), {})[case] = row["classes"]
+        if "sums" in row:
+            sums.setdefault((model, condition), {})[case] = row["sums"]
         if "answer" in row:
             answers.setdefault((model, condition), {})[case] = row["answer"]
     left: dict[tuple[str, str], set[str]] = {}
@@ -182,6 +188,7 @@ def grid_of(
         cells=cells,
         pixels=pixels,
         classes=classes,
+        sums=sums,
         answers=answers,
         failed=frozenset((model, condition) for model, condition, _ in failed),
         waiting={pair: frozenset(ids) for pair, ids in left.items()},
@@ -208,7 +215,8 @@ def request_counts(grid: Grid) -> tuple[int, int, int]:
         for condition in grid.conditions:
             if not grid.known(model, condition.name):
                 continue
-            cells = [grid.cell(model, condition.name, metric) for metric in grid.task.metrics]
+            metrics = (*grid.task.metrics, *grid.task.beside)
+            cells = [grid.cell(model, condition.name, metric) for metric in metrics]
             mine = grid.cases.keys() - grid.waiting.get((model, condition.name), frozenset())
             scored = mine & {case for cell in cells for case in cell.values}
             without = (mine & {case for cell in cells for case in cell.undefined}) - scored

@@ -61,8 +61,11 @@ class TaskWithResults(Protocol):
 
 def results_of(view: GridColumns) -> SuiteResults:
     """Everything that follows from the scores."""
-    if isinstance(view.grid.task, TaskWithResults):
-        return view.grid.task.results(view)
+    return view.grid.task.results(view) if isinstance(view.grid.task, TaskWithResults) else usual_results(view)
+
+
+def usual_results(view: GridColumns) -> SuiteResults:
+    """What follows from scores that are means over cases."""
     # Other splits of a source, such as train and test, say nothing of what a model has seen.
     splits = tuple(split for split in SPLITS if split in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()

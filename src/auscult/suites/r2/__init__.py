@@ -43,7 +43,7 @@ class R2Options(ModelOptions):
     """Which models are tested, and under what.
 
     Attributes:
-        task: The task of a suite of models: ris, vos, rvos, avs or avss.
+        task: The task of a suite of models: ris, vos, rvos, avs, avss or refavs.
         levels: Comma-separated: low, medium, high, numbers from 0 to 5, dynamic.
         mixes: Comma-separated, drawn for each case: mix (picture, guidance or both), picture, guidance; none for
             none.
@@ -52,6 +52,8 @@ class R2Options(ModelOptions):
         texts: CSV of sentences (id,text or frame,text), for data that has none of its own.
         masks: Folder of the true masks, where the data has several.
         inputs: Also write to OUT/inputs what models are shown, to predict elsewhere.
+        base_url: Where the omni model of an agent (tgs:) answers, before what its profile says.
+        profile: What a chat model of an agent takes and how, a file.
     """
 
     task: Annotated[str, Flag(shown="none")] = ""
@@ -62,10 +64,12 @@ class R2Options(ModelOptions):
     texts: Path | None = None
     masks: Path | None = None
     inputs: bool = False
+    base_url: str = ""
+    profile: Path | None = None
 
 
 class R2Suite:
-    """Robustness of referring perception: RIS, VOS, R-VOS, AVS and AVSS."""
+    """Robustness of referring perception: RIS, VOS, R-VOS, AVS, AVSS and Ref-AVS."""
 
     name = "r2.v1"
     meta = Metadata(

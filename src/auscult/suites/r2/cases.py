@@ -30,8 +30,11 @@ from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.splits import SPLITS
 from auscult.suites.core.grid import Task
+from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.page import SuiteResults
 from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.r2 import R2Options
+from auscult.suites.r2.ref_avs import ref_avs_results
 from auscult.suites.scene_source import scenes_of, shown_instances
 from auscult.types import Instance, Mask, MaskRef, Query
 
@@ -52,13 +55,28 @@ BASELINES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRules(Task):
-    """A task of the benchmark: ``ris``, ``vos``, ``rvos``, ``avs`` or ``avss``."""
+    """A task of the benchmark: ``ris``, ``vos``, ``rvos``, ``avs``, ``avss`` or ``refavs``."""
 
     name: ModelTask
     guidance: Room  # the room whose perturbations change the reference
     scored: FrameRule  # which frames are scored, unless the layout says otherwise
     still: bool = False  # whether a case is one photograph: then nothing can change from frame to frame
     classes: int = 0  # how many classes are told apart, the background among them; 0 where a mask is asked for
+    heard: bool = False  # whether the sound is a part of the reference beside ``guidance``
+    null: bool = False  # whether expressions that refer to nothing are asked too
+
+    @property
+    def rooms(self) -> tuple[Room, ...]:
+        """The rooms whose perturbations change the reference."""
+        return (self.guidance, "sound") if self.heard else (self.guidance,)
+
+
+class RefAvsRules(TaskRules):
+    """The task that is referred to by a sentence and the sound: S of null expressions, and the releases' variants."""
+
+    def results(self, view: GridColumns) -> SuiteResults:
+        """What follows from the scores."""
+        return ref_avs_results(view)
 
 
 _SHARED: Final[Mapping[str, Any]] = MappingProxyType(
@@ -75,6 +93,12 @@ _SHARED: Final[Mapping[str, Any]] = MappingProxyType(
     }
 )
 _J_AND_F: Final[Mapping[str, tuple[str, ...]]] = {BOTH: ("J", "F")}
+_REF_AVS: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "derived": {BOTH: ("F", "mean of J and F")},
+        "metric_words": {"F": "F (region)", "S": "S (null expressions), lower is better"},
+    }
+)
 _CLASS_WISE: Final = "of each class the mean over frames, then the mean over the classes that occur"
 
 TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
@@ -132,6 +156,18 @@ TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
                     "metric_words": {"mIoU_clip": "mIoU of each clip", "F_clip": "F of each clip"},
                 },
             ),
+            RefAvsRules(
+                name="refavs",
+                title="referring audio-visual segmentation",
+                guidance="sentences",
+                heard=True,
+                null=True,
+                metrics=("J", "F"),
+                beside=("S",),
+                means=_J_AND_F,
+                scored="all",
+                **{**_SHARED, **_REF_AVS},
+            ),
         )
     }
 )
@@ -185,6 +221,12 @@ class R2Case:
     digest: str = ""  # hash of everything a model can see of it; no two cases of a run have one
     truth: str = ""  # hash of its true masks, so that answers are scored anew where they changed
     classes: int = 0  # how many classes its true masks tell apart; 0 where each is one mask
+    absent: bool = False  # whether it refers to nothing: its true mask is empty on every frame
+
+    @property
+    def about(self) -> dict[str, str | int]:
+        """What results need besides scores."""
+        return {"absent": 1} if self.absent else {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -199,7 +241,7 @@ class CaseList:
 
     cases: list[R2Case] = field(default_factory=list)
     errors: list[ListError] = field(default_factory=list)
-    absent: int = 0  # null expressions, which this suite leaves out
+    absent: int = 0  # null expressions, which the task leaves out
 
 
 def cases_of(
@@ -215,7 +257,7 @@ def cases_of(
     source = _Source(task=task, scored=scored, hash_of=cache(digest_file), unopened=unopened)
     for instance in instances:
         try:
-            if instance.absent:
+            if instance.absent and not task.null:
                 found.absent += 1
             else:
                 found.cases.append(_with_unique_digest(_case(instance, source), digests))
@@ -252,7 +294,7 @@ def _case(instance: Instance, source: _Source) -> R2Case:
             hint="give sentences with --text or --texts, or in the data set's own file of expressions",
             path=instance.source,
         )
-    if task.guidance == "sound" and instance.sound is None:
+    if "sound" in task.rooms and instance.sound is None:
         raise InputError("the clip has no sound", expected="a sound file beside its frames", path=instance.source)
     start = _middle(instance) if task.still else _start(instance, source.unopened) if task.guidance == "masks" else 0
     moments = instance.moments[start : start + 1] if task.still else instance.moments[start:]
@@ -263,7 +305,8 @@ def _case(instance: Instance, source: _Source) -> R2Case:
             hint="--task avs asks for all that sounds, whatever it is",
             path=instance.source,
         )
-    if task.guidance != "sound" and not any(moment.target is not None for moment in moments):
+    absent = instance.absent and task.null
+    if task.guidance != "sound" and not absent and not any(moment.target is not None for moment in moments):
         raise InputError("no frame has a true mask", expected="true masks to score with", path=instance.source)
     case = R2Case(
         id=instance.id,
@@ -271,13 +314,14 @@ def _case(instance: Instance, source: _Source) -> R2Case:
         split=instance.split,
         query=instance.query if task.guidance == "sentences" else Query(),
         frames=tuple(moment.frame for moment in moments),
-        targets=tuple(moment.target for moment in moments),
+        targets=tuple(None if absent else moment.target for moment in moments),
         size=frame_size(moments[0].frame),
         rate_fps=_rate([moment.time_s for moment in moments]),
         scored=source.scored,
-        sound=instance.sound if task.guidance == "sound" else None,
+        sound=instance.sound if "sound" in task.rooms else None,
         first=task.guidance == "masks",
         classes=task.classes,
+        absent=absent,
     )
     return _with_digest(case, source.hash_of)
 
@@ -298,7 +342,7 @@ def _with_digest(case: R2Case, hash_of: Callable[[Path], str]) -> R2Case:
         "rate": case.rate_fps,
     }
     truth = [None if ref is None else _mask_digest(ref, hash_of) for ref in case.targets]
-    return replace(case, digest=digest_json(seen), truth=digest_json(truth))
+    return replace(case, digest=digest_json(seen), truth=digest_json("nothing" if case.absent else truth))
 
 
 def _mask_digest(ref: MaskRef, hash_of: Callable[[Path], str]) -> list[Any]:
@@ -315,7 +359,9 @@ def target(case: R2Case, index: int) -> Mask | None:
 
 
 def _truth(case: R2Case, index: int) -> Mask | ClassMaps | None:
-    """The same, of a case of classes the class of each pixel."""
+    """The same, of a case of classes the class of each pixel; empty where nothing is referred to."""
+    if case.absent:
+        return np.zeros(case.size, np.bool_)
     ref = case.targets[index]
     if ref is None or ref.path is None or not case.classes:
         return target(case, index)
@@ -411,7 +457,7 @@ def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> Insta
     refuse_unknown_splits(options.splits, dict.fromkeys(instance.split for instance in listing.instances))
     if task.guidance == "masks":
         return replace(listing, instances=_one_per_object(listing.instances))
-    if sounding or options.texts is not None:
+    if sounding or task.heard or options.texts is not None:
         return listing
     return shown_instances(listing, source, splits=options.splits, still=task.still)
 

@@ -88,7 +88,7 @@ def _refuse(words: Iterable[str], known: Sequence[str], what: str) -> None:
 
 
 def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
-    rooms = ("vision", task.guidance, "timing") if task.guidance != "masks" else ("vision", "timing")
+    rooms = ("vision", *task.rooms, "timing") if task.guidance != "masks" else ("vision", "timing")
     names: list[str] = []
     for kind in kinds:
         if kind == "all":
@@ -100,7 +100,7 @@ def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
             names.append(full_name(kind, rooms))
     if task.still and any(room_of(name) == "timing" for name in names):
         raise UsageError("a photograph has no timing", expected="perturbations of pictures and sentences")
-    lone = [name for name in names if name in _OF_SOUND] if task.guidance != "sound" else []
+    lone = [name for name in names if name in _OF_SOUND] if "sound" not in task.rooms else []
     if lone:
         raise UsageError(
             f"{base_of(lone[0])} needs a sound, which {task.name} has not",
@@ -113,7 +113,7 @@ def _guiding(task: TaskRules) -> list[str]:
     """The paper's kinds of the guidance; it has none for masks, whose defects come with ``guidance``."""
     if task.guidance == "masks":
         return []
-    return [full_name(base, [task.guidance]) for base in PAPER[task.guidance]]
+    return [full_name(base, [room]) for room in task.rooms for base in PAPER[room]]
 
 
 def _mask_kind(kind: str) -> str:
@@ -155,7 +155,7 @@ def _short(task: TaskRules, group: str) -> str:
     room, base, version = group.split(".")
     if room == "masks":
         return f"first_mask_{base}"
-    others = [other for other in ("vision", task.guidance) if other != room and base in PAPER.get(other, ())]
+    others = [other for other in ("vision", *task.rooms) if other != room and base in PAPER.get(other, ())]
     shared = bool(others) and base not in PAPER[room] and f"{others[0]}.{base}.{version}" in registered(others)
     newest = full_name(base, [room]) == group
     return f"{room}." * shared + base + f".{version}" * (not newest)

@@ -105,9 +105,15 @@ class Prepared:
         if group == CLEAN or group.startswith("masks.") or (group == "guidance" and self.guidance == "masks"):
             return None
         if group in MIXES:
-            return _mixed(group, self.guidance, strength=strength, seed=self.seed, key=self.case.id)
+            return _mixed(group, self._reference(), strength=strength, seed=self.seed, key=self.case.id)
         schedule = STATIC if strength is not None else SCHEDULES["r2bench"]
         return recipe_of([group], _FULL if strength is None else strength, schedule=schedule)
+
+    def _reference(self) -> str:
+        """The room of what is perturbed of the reference; drawn where it is a sentence and the sound."""
+        if self.guidance != "sentences" or self.case.sound is None:
+            return self.guidance
+        return ("sentences", "sound")[int(generator(self.seed, "r2", "reference", self.case.id).integers(2))]
 
     def _heard_by(self, reader: Reader) -> AudioInfo | None:
         if self.case.sound is None:

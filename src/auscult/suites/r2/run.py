@@ -16,7 +16,7 @@ from auscult.cases.instances import InstanceListing
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
-from auscult.models.spec import ModelSpec, model_spec, named_models
+from auscult.models.spec import EndpointChoice, ModelSpec, model_spec, named_models
 from auscult.record.folder import open_run
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
@@ -36,7 +36,9 @@ from auscult.suites.r2.strips import beside_sections, draw_beside, draw_strips, 
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 COMMAND = "run r2"
-_GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"})
+_GROWING = frozenset(
+    {"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs", "base_url", "profile"}
+)
 """Arguments that may change between commands: what they add is computed, what they leave out stays."""
 
 
@@ -107,14 +109,15 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
 
 def _setting(options: R2Options) -> _Setting:
     if not options.task:
-        raise UsageError("no task was named", expected="--task ris, vos, rvos, avs or avss")
+        raise UsageError("no task was named", expected="--task ris, vos, rvos, avs, avss or refavs")
     task = task_rules(options.task)
     if not options.models and not options.inputs:
         raise UsageError(
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
     refuse_idle(options, _idle(options, task))
-    models = named_models(options.models, task=task.name, does=f"do {task.title}")
+    endpoint = EndpointChoice(base_url=options.base_url, profile=options.profile)
+    models = named_models(options.models, task=task.name, does=f"do {task.title}", endpoint=endpoint)
     conditions = conditions_of(
         task, mixes=options.mixes, kinds=options.kinds, levels=options.levels, parts=options.parts
     )
@@ -123,7 +126,7 @@ def _setting(options: R2Options) -> _Setting:
 
 def _idle(options: R2Options, task: TaskRules) -> dict[str, str]:
     """Options that have no effect with the other ones, and what they belong to."""
-    found = {} if task.guidance == "sentences" else {"texts": "a task that is asked by sentences: ris or rvos"}
+    found = {} if task.guidance == "sentences" else {"texts": "a task that is asked by sentences: ris, rvos or refavs"}
     if not options.mixes and not options.kinds:
         found |= dict.fromkeys(("severity", "part"), "something that is perturbed: --perturb or --kind")
     return found
@@ -165,4 +168,5 @@ def _case_row(case: R2Case) -> dict[str, Any]:
         "size": list(case.size),
         "digest": case.digest,
         "truth": case.truth,
+        **({"about": case.about} if case.about else {}),
     }

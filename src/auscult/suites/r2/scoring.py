@@ -14,7 +14,7 @@ from auscult.models.base import ClassMaps
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.record.schema import error_to_json, score_to_json
 from auscult.score.masks.class_wise import class_sums, class_wise
-from auscult.score.masks.ref_avs import avs_scores
+from auscult.score.masks.ref_avs import avs_scores, clip_sums, ref_avs_f, ref_avs_j, ref_avs_s
 from auscult.score.masks.video import j_and_f
 from auscult.suites.core.runner import ToScore
 from auscult.suites.r2.cases import R2Case, TaskRules, Truths, scored_frames, truths_of
@@ -53,6 +53,8 @@ class R2Scorer:
         prediction = np.stack([_predicted(row, index, case) for index in frames])
         truth = np.stack([mask for index in frames if (mask := truths[index]) is not None])
         outcomes = scores_of(self._task, prediction, truth, frames=case.scored, threshold=row.get("threshold"))
+        if case.absent:
+            outcomes = null_scores(self._task, prediction, threshold=row.get("threshold"))
         sums = _sums(self._task, prediction, truth)
         return [{**score_to_json(case.id, metric, outcome), **about, **sums} for metric, outcome in outcomes.items()]
 
@@ -63,7 +65,8 @@ def _sums(task: TaskRules, prediction: NDArray[Any], truth: NDArray[Any]) -> dic
         found = class_sums(prediction, truth, classes=task.classes)
         return {"classes": {str(number): sums for number, sums in found.items()}}
     both, either = np.count_nonzero(prediction & truth), np.count_nonzero(prediction | truth)
-    return {"both_px": int(both), "either_px": int(either)}
+    of_releases = {"sums": clip_sums(prediction, truth)} if task.null else {}
+    return {"both_px": int(both), "either_px": int(either), **of_releases}
 
 
 def _unscored(error: InputError) -> InputError:
@@ -86,12 +89,22 @@ def scores_of(
         found = {f"{name}_clip": outcome for name, outcome in by_class.items()}
     elif task.name == "avs":
         found = {str(name): outcome for name, outcome in avs_scores(prediction, truth).items()}
+    elif task.name == "refavs":
+        found = {"J": ref_avs_j([prediction], [truth]), "F": ref_avs_f([prediction], [truth])}
     elif isinstance(both := j_and_f(prediction, truth, protocol="davis2016"), Undefined):
         found = dict.fromkeys(task.metrics, both)
     else:
         values = (both.j,) if task.name == "ris" else (both.j, both.f)
         found = {name: Scored(value, _plain(name)) for name, value in zip(task.metrics, values, strict=True)}
     return {name: _signed_for_task(one, task, frames=frames, threshold=threshold) for name, one in found.items()}
+
+
+def null_scores(
+    task: TaskRules, prediction: NDArray[Any], *, threshold: float | None = None
+) -> dict[str, Outcome[float]]:
+    """The scores of an expression that refers to nothing: S, 0..1, lower is better; the others are undefined."""
+    found = _signed_for_task(ref_avs_s([prediction]), task, frames="all", threshold=threshold)
+    return {**dict.fromkeys(task.metrics, Undefined("the expression refers to nothing, and has S instead")), "S": found}
 
 
 def _plain(metric: str) -> Signature:
