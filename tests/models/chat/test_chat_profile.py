@@ -28,12 +28,21 @@ TABLE_13 = {
     "gpt-4o-mini-audio-preview-2024-12-17",
     "qwen-omni-turbo-2025-03-26",
 }
+TABLE_2_OF_MQA = {
+    "DAMO-NLP-SG/VideoLLaMA3-7B",
+    "Qwen/Qwen2.5-Omni-7B",
+    "inclusionAI/Ming-flash-omni-Preview",
+    "gemini-3-flash-preview",
+}
 
 
-def test_the_versions_of_table_13_have_a_profile() -> None:
+def test_the_models_of_both_papers_have_a_profile() -> None:
     found = shipped_profiles()
-    assert found.keys() == TABLE_13
-    assert all(profile.base_url.startswith("https://") and profile.key for profile in found.values())
+    assert found.keys() == TABLE_13 | TABLE_2_OF_MQA
+    for name in (*TABLE_13, "gemini-3-flash-preview"):
+        assert found[name].base_url.startswith("https://")
+        assert found[name].key
+    assert all(found[name].images == "image_url" for name in TABLE_2_OF_MQA)  # the others are served by the user
 
 
 def test_toml_and_json_are_read_alike(tmp_path: Path) -> None:
