@@ -99,7 +99,7 @@ def test_the_dear_judge_is_asked_only_where_the_cheap_one_leaves_it_open():
     assert (sure.judge, sure.judged_by, sure.defect, dear.asked) == ("cascade.two", "cheap", "erode", 0)
     asked = cascade(Scripted("cheap", said(low=0.7, high=0.9)), dear)(CASE, MASK)
     assert (asked.judge, asked.judged_by, asked.defect, asked.iou) == ("cascade.two", "dear", "dilate", 0.95)
-    assert "cheap said erode, IoU 0.50, and left open: major_revision, minor_revision, reject." in asked.rationale
+    assert "cheap said erode, IoU 0.50, and left open: minor revision, major revision, reject." in asked.rationale
     again = verdict_from_json(verdict_to_json(asked))
     assert again.judged_by == "dear"
     assert "judged_by" not in verdict_to_json(said())

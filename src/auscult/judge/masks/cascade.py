@@ -17,7 +17,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Final, TypeAlias
 
-from auscult.types import Case, MaskJudge, Metadata, Prediction, Verdict
+from auscult.types import DECISIONS, Case, MaskJudge, Metadata, Prediction, Verdict
 from auscult.work.chat.spending import BudgetSpent
 
 Possible: TypeAlias = Callable[[Verdict, Case], Collection[str]]
@@ -70,7 +70,8 @@ class CascadeJudge:
                 notes.append(SPENT)
                 break
             iou = "no IoU" if verdict.iou is None else f"IoU {verdict.iou:.2f}"
-            notes.append(f"{by} said {verdict.defect}, {iou}, and left open: {', '.join(sorted(possible))}.")
+            left = ", ".join(one.replace("_", " ") for one in DECISIONS if one in possible)
+            notes.append(f"{by} said {verdict.defect}, {iou}, and left open: {left}.")
             verdict, by = found, judge.name
         return replace(verdict, judge=self.name, judged_by=by, rationale=" ".join([verdict.rationale, *notes]))
 

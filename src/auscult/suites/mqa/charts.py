@@ -153,15 +153,16 @@ def failures(judges: Mapping[str, Answers], candidates: Sequence[Candidate], sho
     """
     found: dict[str, Candidate] = {}
     for judge, answers in judges.items():
-        said = [(one, answers[one.id]) for one in candidates if one.id in answers and one.id not in shown]
+        used = {*shown, *(one.id for one in found.values())}
+        said = [(one, answers[one.id]) for one in candidates if one.id in answers and one.id not in used]
         taken = [one for one, answer in said if answer.defect == "perfect" != one.defect and one.iou is not None]
         if taken:
             worst = min(taken, key=lambda one: (one.iou, one.id))
-            found.setdefault(f"{judge}: {worst.defect} taken for perfect", worst)
+            found[f"{judge}: {worst.defect} taken for perfect"] = worst
         other = [(one, answer) for one, answer in said if _names_another(one, answer)]
         if other:
             one, answer = min(other, key=lambda pair: pair[0].id)
-            found.setdefault(f"{judge}: speaks of {answer.target[:_MOST_TARGET]}, not of {one.category}", one)
+            found[f"{judge}: speaks of {answer.target[:_MOST_TARGET]}, not of {one.category}"] = one
     return list(found.items())
 
 

@@ -294,9 +294,9 @@ def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> li
         "saw; then what each judge takes to be missing (blue with stripes) or too much (yellow with dots)."
     )
     wrong = (
-        "Of each judge the wrong mask of the lowest IoU that it calls perfect, and the first where it speaks of "
-        "another object than the one that is meant, as in the paper's Fig. 13. Another word for the same object "
-        "counts too."
+        "Of each judge, among masks not shown yet, the wrong one of the lowest IoU that it calls perfect, and the "
+        "first where it speaks of another object than the one that is meant, as in the paper's Fig. 13. Another word "
+        "for the same object counts too."
     )
     parts = (("examples", "All judges side by side", lead, best), ("failures", "How judges fail", wrong, failed))
     sections = []
