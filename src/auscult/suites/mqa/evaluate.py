@@ -16,31 +16,17 @@ A column without a mask is Undefined: it is left out of the mean, and the mean s
 
 Source: MQA-RefAVS, Tables 2 to 6, 9 and 10.
 
-The numbers themselves are those of ``score.judges``.
+The numbers themselves are those of ``score.judges``. How far a judge can be trusted: RMSE by the object's share of the
+frame (``SIZES``), Spearman's correlation of estimated and true IoU, coverage of the judge's own 90 % intervals, and
+reliability: mean estimated beside mean true IoU in ten even bins of the *estimate*. Their absolute differences,
+weighted by the masks in the bins, are the ``calibration_error``, 0..1, lower is better.
 
-How far a judge can be trusted:
-
-- Size: RMSE over the objects whose share of the frame lies in a bin (``SIZES``).
-- Order: Spearman's rank correlation of estimated and true IoU over all masks of a block.
-- Reliability: masks are put into ten even bins of the *estimated* IoU; in each the mean estimate stands beside the mean
-  true IoU. A judge is calibrated where the two agree. ``calibration_error`` is the mean of their absolute differences,
-  weighted by the masks in the bins: 0..1, lower is better.
-- Coverage of the judge's own 90 % intervals is measured with the cells.
-
-A track is one kind of mask over the frames of a clip: its true type is the same throughout and its true IoU changes
-slowly. With s_t the estimated and g_t the true IoU of frame t, over the steps between neighbouring frames that
-both have an answer:
-
-- ``excess_change``: mean of |s_t - s_(t-1)| minus mean of |g_t - g_(t-1)|. 0 is best: the estimate changes as much as
-  the true IoU. Above 0 it changes too much, below 0 too little.
-- ``step_error``: mean of |(s_t - s_(t-1)) - (g_t - g_(t-1))|, 0 or more, lower is better: it also counts changes of
-  the right size at the wrong time.
-- ``agreement``: share of the frames whose predicted type is the track's most frequent one (of equally frequent ones
-  any). 0..1, higher is better. It measures consistency, not correctness.
-- ``flicker``: share of the steps at which the predicted type changes, 0..1, lower is better.
-
-Each is computed per track and averaged over the tracks; intervals draw whole clips. A track with fewer than two
-answered neighbours has no steps and enters ``agreement`` only.
+A track is one kind of mask over the frames of a clip. With s_t the estimated and g_t the true IoU of frame t, over the
+steps between neighbouring frames that both have an answer: ``excess_change`` is the mean of |s_t - s_(t-1)| minus that
+of |g_t - g_(t-1)|, 0 is best; ``step_error`` the mean of |(s_t - s_(t-1)) - (g_t - g_(t-1))|, lower is better;
+``agreement`` the share of frames whose type is the track's most frequent one, which is consistency and not correctness;
+``flicker`` the share of steps at which the type changes. Each is averaged over the tracks; intervals draw whole clips.
+A track with fewer than two answered neighbours has no steps and enters ``agreement`` only.
 """
 
 from __future__ import annotations
