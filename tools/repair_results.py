@@ -44,7 +44,6 @@ from auscult.types import Evidence, Item, Mask, Verdict
 VIDEO: Final = ("osvos", "rvos")
 _EVERY: Final = 4  # of the frames of a sequence
 _LEAST_PX: Final = 32 * 32
-_PER_PICTURE: Final = 2  # real masks of one photograph or frame
 _WORSE: Final = 0.005
 
 
@@ -54,18 +53,19 @@ def targets(pictures: Iterable[Picture], folder: Path) -> None:
         name = f"{picture.cluster}_{picture.path.stem}" if picture.source == "davis" else picture.path.stem
         masks = [mask for mask in picture.masks() if mask.sum() >= _LEAST_PX]
         for number, mask in enumerate(masks):
-            write(folder / "masks" / name / f"{number}.png", encode_mask(mask))
+            own = f"{name}.png" if picture.source == "davis" else f"{name}/{number}.png"
+            write(folder / "masks" / own, encode_mask(mask))
         if masks:
             write(folder / "frames" / f"{name}{picture.path.suffix}", picture.path.read_bytes())
 
 
-def real_masks(pictures: Iterable[Picture], families: Iterable[str], folder: Path) -> None:
-    """Masks that models drew, as lines with truth; at most two of a picture, drawn at random."""
+def real_masks(pictures: Iterable[Picture], families: Iterable[str], folder: Path, *, most: int) -> None:
+    """Masks that models drew, as lines with truth; at most ``most`` of a picture, drawn at random."""
     rows, wanted = [], frozenset(families)
     for picture in pictures:
         drawn = [one for one in picture.real if one.family in wanted]
         order = generator(0, "repair", picture.cluster, picture.path.name).permutation(len(drawn))
-        for number in order[:_PER_PICTURE]:
+        for number in order[:most]:
             one = drawn[number]
             frame = f"frames/{picture.cluster}__{picture.path.name}"
             write(folder / frame, picture.path.read_bytes())
@@ -89,8 +89,8 @@ def make_inputs(data: Path, out: Path) -> list[str]:
     makers: Mapping[str, Callable[[Path], object]] = {
         "coco": partial(targets, [one for one in test if one.source == "coco"]),
         "davis": partial(targets, [one for one in test if one.source == "davis" and one.order % _EVERY == 0]),
-        "video": partial(real_masks, [*test, *unseen], VIDEO),
-        "real": partial(real_masks, [*test, *unseen], [name for name in FAMILIES if name not in VIDEO]),
+        "video": partial(real_masks, [*test, *unseen], VIDEO, most=2),
+        "real": partial(real_masks, [*test, *unseen], [name for name in FAMILIES if name not in VIDEO], most=1),
     }
     for name, make in makers.items():
         if not (out / name).exists():
@@ -172,6 +172,8 @@ def tables(out: Path, name: str) -> Iterator[str]:
     """The rows of one INPUT, and the change by true defect or model."""
     listing = list_items(out / name)
     clusters = clusters_of(listing.items, films=filmed(listing))
+    if name.startswith("davis"):  # frames side by side, named after their sequences
+        clusters = {item.id: item.frame.stem.rsplit("_", 1)[0] for item in listing.items}
     by_judge = {judge: changes(out, name, judge) for judge in ("prompted", "cues")}
     none = dict.fromkeys(by_judge["prompted"], 0.0)
     before = {row["id"]: row["before"][0] for row in read_lines(out / f"{name}-prompted-repaired/before_after.jsonl")}

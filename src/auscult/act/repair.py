@@ -204,7 +204,7 @@ ATTEMPTS: Final[tuple[Attempt, ...]] = (
         reason="grown evenly, by half of what seems to be missing",
         make=_widen,
         suits=("erode",),
-        margin=0.03,
+        margin=0.1,
     ),
     Attempt(
         name="shrink",
@@ -223,9 +223,7 @@ ATTEMPTS: Final[tuple[Attempt, ...]] = (
     Attempt(
         name="add_missing", reason="added what the error map misses", make=_add_missing, suits=("cutout",), margin=0.15
     ),
-    Attempt(
-        name="correct", reason="changed as the error map says", make=_correct, suits=("dilate", "merge"), margin=0.15
-    ),
+    Attempt(name="correct", reason="changed as the error map says", make=_correct, suits=("dilate",), margin=0.15),
     Attempt(
         name="correct_to_edges",
         reason="changed as the error map says, outline moved to edges of the picture",
@@ -237,7 +235,7 @@ ATTEMPTS: Final[tuple[Attempt, ...]] = (
         name="graph_cut",
         reason="cut along edges, prompted by the error map",
         make=_graph_cut,
-        suits=("dilate", "merge"),
+        suits=("dilate",),
         margin=0.15,
     ),
     Attempt(name="drop_parts", reason="small parts left out", make=_drop_parts, suits=("merge", "dilate"), margin=0.1),
