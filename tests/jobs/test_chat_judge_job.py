@@ -110,7 +110,17 @@ def test_a_judge_at_chance_is_said_so_in_red_and_what_holds_no_verdict_is_counte
     assert '<p class="alarm" role="alert">This judge is not above chance' in (out / "report.html").read_text()
     unjudged = [row for row in rows(out / "verdicts.jsonl") if row["action"] == "unjudged"]
     assert [(row["iou"], row["usage"]["unparsed"]) for row in unjudged] == [(None, 1)]
-    assert json.loads((out / "summary.json").read_text())["by_action"]["unjudged"] == 1
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["by_action"]["unjudged"] == 1
+    assert (summary["metrics"]["unparsed"]["value"], summary["metrics"]["unparsed"]["n"]) == (0.5, 2)
+
+
+def test_any_judge_can_be_probed(tmp_path) -> None:
+    source, out = folder_input(tmp_path / "in", ("a",)), tmp_path / "out"
+    told = auscult("audit", source, "--judge", "cues", "--probe", "--out", out, "--workers", "1")
+    assert told.code == 0, told.err
+    assert len(rows(out / "probes.jsonl")) == 4 * SCENES
+    assert "does not tell the named object from another" in told.err  # it reads no words
 
 
 @pytest.mark.slow

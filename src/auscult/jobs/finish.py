@@ -258,8 +258,24 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
         undefined=0,
         by_action=counted_by([verdict.action or "" for verdict in verdicts], DECISIONS),
         by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
-        metrics={**_estimated(verdicts), **expected(read.verdicts), **out_of_distribution_rate(verdicts), **metrics},
+        metrics={
+            **_estimated(verdicts),
+            **expected(read.verdicts),
+            **out_of_distribution_rate(verdicts),
+            **_unparsed(verdicts),
+            **metrics,
+        },
     )
+
+
+def _unparsed(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
+    """Share of masks whose replies hold no verdict, of those that a model was asked about."""
+    asked = [verdict for verdict in verdicts if verdict.usage]
+    lost = sum(verdict.iou is None for verdict in asked)
+    if not lost:
+        return {}
+    signature = Signature.of(metric="share of masks without a verdict in the replies", judge=asked[0].judge)
+    return {"unparsed": metric_row(Scored(lost / len(asked), signature), n=len(asked))}
 
 
 def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:

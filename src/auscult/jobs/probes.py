@@ -198,17 +198,20 @@ def _share(right: int, n: int, *, row: str, metric: str) -> CardResult:
 
 
 def chance_alarms(folder: Path) -> tuple[str, ...]:
-    """A sentence where the probed judge of a record is not above chance; none where it is, or was not probed."""
+    """A sentence where the probed judge of a record is not above chance; none where it is, or was not probed.
+
+    Above chance is a share whose lower bound, one-sided with 95 %, is above what a judge gets that does not look.
+    """
     card = card_from(list(read_lines(folder / ROWS)), judge="")
     if card is None:
         return ()
-    first = next(one for one in card.results if one.metric == _FIRST)
-    right = round((first.value or 0.0) * first.n)
-    if lower_bound(right, first.n) > CHANCE:
+    shares = {one.metric: one for one in card.results if not one.row}
+    n = shares[_FIRST].n
+    first, inverted = (round((shares[name].value or 0.0) * n) for name in (_FIRST, "above_inverted"))
+    if lower_bound(first, n) > CHANCE:
         return ()
-    alarm = (
-        f"This judge is not above chance: of {first.n} generated scenes it gave the true mask the highest IoU in "
-        f"{right}; one that does not look does so in {first.n / 3:.1f} on average. Do not use its verdicts. "
-        f"What it said is in {ROWS}."
-    )
-    return (alarm,)
+    counted = f"of {n} generated scenes it gave the true mask the highest IoU in {first}, and one that does not look "
+    counted += f"does so in {n * CHANCE:.1f} on average; what it said is in {ROWS}."
+    if lower_bound(inverted, n) > 0.5:
+        return (f"This judge does not tell the named object from another: {counted}",)
+    return (f"This judge is not above chance, and its verdicts are not to be used: {counted}",)
