@@ -29,11 +29,13 @@ from auscult.jobs.act import beside
 from auscult.jobs.against_truth import clusters_of
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.options import AuditOptions, RepairOptions, StressOptions
+from auscult.jobs.make import make_scenes
+from auscult.jobs.options import AuditOptions, MakeOptions, RepairOptions, StressOptions
 from auscult.jobs.repair import repair_record
 from auscult.jobs.stress import stress_masks
 from auscult.media.frames import read_frame
 from auscult.media.masks import encode_mask, read_mask
+from auscult.media.paths import safe_name
 from auscult.models.classical.grabcut import graph_cut
 from auscult.record.lines import read_lines
 from auscult.rng import generator
@@ -45,6 +47,7 @@ VIDEO: Final = ("osvos", "rvos")
 _EVERY: Final = 4  # of the frames of a sequence
 _LEAST_PX: Final = 32 * 32
 _WORSE: Final = 0.005
+_SCENES, _SCENES_SEED, _AT_S = 60, 91_000, 3.0
 
 
 def targets(pictures: Iterable[Picture], folder: Path) -> None:
@@ -106,8 +109,50 @@ def changes(out: Path, name: str, judge: str) -> dict[str, float]:
     record = out / f"{name}-{judge}"
     audit_folder(AuditOptions(source=out / name, out=record, judge=judge, alone=True))
     repair_record(RepairOptions(folder=record))
-    rows = read_lines(beside(record, "repaired") / "before_after.jsonl")
+    return changed(beside(record, "repaired"))
+
+
+def changed(repaired: Path) -> dict[str, float]:
+    rows = read_lines(repaired / "before_after.jsonl")
     return {str(row["id"]): row["after"][0] - row["before"][0] for row in rows}
+
+
+def confused(out: Path) -> Iterator[str]:
+    """A segmenter that draws another object half of the time, over scenes: an identity check, and what draws anew."""
+    scenes, again = out / "scenes", out / "scenes-again"
+    make_scenes(MakeOptions(out=scenes, count=_SCENES, seed=_SCENES_SEED, expressions=3))
+    lines = list(read_lines(scenes / "items.jsonl"))
+    chosen = [row for row in lines if row["time_s"] == _AT_S and row.get("text")]
+    rows = []
+    for row in {row["id"]: row for row in chosen}.values():
+        others = [one["mask"] for one in lines if one["frame"] == row["frame"] and thing(one) != thing(row)]
+        masks = [drawn(row, others, key) for key in ("first", "again")]
+        rows.append(row | {"mask": masks[0], "truth": {"mask": row["mask"]}})
+        write(again / "clean" / row["id"] / f"{Path(row['frame']).stem}.png", (scenes / masks[1]).read_bytes())
+    write(scenes / "confused.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows).encode())
+    clusters = {row["id"]: row["clip"] for row in rows}
+    wrong = sum(row["mask"] != row["truth"]["mask"] for row in rows)
+    yield f"\n### A confused segmenter: {len(rows)} masks of {_SCENES} scenes, {wrong} of them of another object\n"
+    yield "| identity check | drawn anew by | change of IoU, 95 % | changed, % | made worse, % |\n|---|---|---|---|---|"
+    models = ("lexicon", "refsegformer-small", f"predictions:{again}")
+    for identity, model in [*(("scenes", model) for model in models), (None, models[-1])]:
+        record = out / f"confused-{identity}"
+        audit_folder(AuditOptions(source=scenes / "confused.jsonl", out=record, alone=True, identity=identity))
+        name = "the same segmenter, asked again" if model == models[-1] else f"`{model}`"
+        repaired = out / f"{record.name}-{safe_name(model.partition(':')[0])}"
+        repair_record(RepairOptions(folder=record, model=model, out=repaired))
+        check = "none" if identity is None else f"`{identity}`"
+        yield row_of(f"{check} | {name}", changed(repaired), clusters)
+
+
+def thing(row: Mapping[str, Any]) -> str:
+    return str(row["scene"]["object"])
+
+
+def drawn(row: Mapping[str, Any], others: Sequence[str], key: str) -> str:
+    """The mask of the object that is meant, or half of the time of another one of the frame."""
+    rng = generator(0, "confused", key, row["id"])
+    return others[int(rng.integers(len(others)))] if others and rng.random() < 0.5 else str(row["mask"])
 
 
 def knowing(item: Item, truth: Mask) -> Callable[[Sequence[Mask]], list[Verdict]]:
@@ -156,7 +201,7 @@ def without_judge(out: Path, name: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def row(name: str, by_id: Mapping[str, float], clusters: Mapping[str, Any]) -> str:
+def row_of(name: str, by_id: Mapping[str, float], clusters: Mapping[str, Any]) -> str:
     """Mean change with its interval over whole photographs or clips, share changed and made worse."""
     groups: dict[Any, list[float]] = {}
     for key, change in by_id.items():
@@ -180,11 +225,11 @@ def tables(out: Path, name: str) -> Iterator[str]:
     yield f"\n### {name}: {len(none)} masks, {len(set(clusters.values()))} photographs or clips\n"
     yield f"Mean IoU before: {fmean(before.values()):.3f}.\n"
     yield "| row | change of IoU, 95 % | changed, % | made worse, % |\n|---|---|---|---|"
-    yield row("no repair", none, clusters)
+    yield row_of("no repair", none, clusters)
     for judge, found in by_judge.items():
-        yield row(f"judge `{judge}`", found, clusters)
+        yield row_of(f"judge `{judge}`", found, clusters)
     for key, found in without_judge(out, name).items():
-        yield row("oracle (ceiling)" if key == "oracle" else f"`{key}` on every mask, blindly", found, clusters)
+        yield row_of("oracle (ceiling)" if key == "oracle" else f"`{key}` on every mask, blindly", found, clusters)
     kinds: dict[str, list[str]] = {}
     for item in listing.items:
         defect = item.truth.defect if item.truth is not None else None
@@ -205,6 +250,7 @@ def main() -> None:
     cv2.setNumThreads(1)
     options.out.mkdir(parents=True, exist_ok=True)
     lines = [line for name in make_inputs(options.data, options.out) for line in tables(options.out, name)]
+    lines += confused(options.out)
     (options.out / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 
