@@ -1,0 +1,182 @@
+"""What MQ-Auditor learns from: masks of an INPUT with truth, each with the answer to learn, and batches of them.
+
+Sampling is the paper's (Sec. 4, "Training"): an epoch shows one mask of each video, of one of its expressions; in each
+small batch a fixed part is perfect masks, and of the others first a type is drawn, uniformly, then a mask of it. A
+batch follows from (seed, number) and the masks alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Final, TypeVar
+
+import cv2
+import numpy as np
+
+from auscult.cases.layouts.mqravs import response
+from auscult.cases.listing import Listing, list_items
+from auscult.errors import AuscultError, InputError, UsageError
+from auscult.jobs.clip_context import ClipIndex
+from auscult.media.frames import read_frame
+from auscult.media.masks import read_mask
+from auscult.rng import generator
+from auscult.train.mq_auditor.plan import Plan
+from auscult.types import Case, Defect, Item, Mask
+
+T = TypeVar("T")
+TRIES: Final = 50
+"""Unreadable masks in a row that end a training."""
+
+_IOU: Final = re.compile(r"(<iou>)[^<]*(</iou>)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A video with an expression: its perfect mask, and its others by type."""
+
+    id: str
+    video: str
+    perfect: Item | None
+    others: Mapping[Defect, tuple[Item, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """A mask as a judge sees it, and what to answer about it."""
+
+    case: Case
+    mask: Mask
+    answer: str
+    iou: float
+
+
+def read_units(source: Path, plan: Plan) -> tuple[list[Unit], Listing]:
+    """List what a plan learns from: MQ-RAVSBench as released, or what ``auscult stress masks --suite mqa`` wrote.
+
+    Of the videos, ``plan.share`` are kept; a smaller share is part of a larger one. Empty masks are left out: they are
+    rejected by rule.
+    """
+    listing = list_items(source)
+    found: dict[str, list[Item]] = {}
+    for item in listing.items:
+        known, truth = item.extra.get("mqa") or {}, item.truth
+        if known.get("split", "") not in {plan.split, ""} or truth is None or truth.iou is None:
+            continue
+        if truth.defect is not None and truth.defect != "empty" and truth.action is not None:
+            found.setdefault(str(known.get("uid") or f"{item.clip or item.frame}: {item.query.text}"), []).append(item)
+    units = [_unit(name, items) for name, items in found.items()]
+    videos = sorted({one.video for one in units})
+    order = generator(0, "mq-auditor", "videos").permutation(len(videos))
+    kept = {videos[at] for at in order[: max(1, round(plan.share * len(videos)))]} if videos else set()
+    units = [one for one in units if one.video in kept]
+    if not units:
+        raise UsageError(
+            "there is nothing to learn from",
+            expected=f"masks of the split {plan.split!r} with true IoU, defect and action",
+            hint="`auscult stress masks INPUT --suite mqa` makes them from true masks with expressions",
+            path=source,
+        )
+    return units, listing
+
+
+def _unit(name: str, items: Sequence[Item]) -> Unit:
+    by_type: dict[Defect, list[Item]] = {}
+    for item in items:
+        by_type.setdefault(_defect(item), []).append(item)
+    perfect = by_type.pop("perfect", [None])[0]
+    video = items[0].clip or str(items[0].frame)
+    return Unit(id=name, video=video, perfect=perfect, others={name: tuple(same) for name, same in by_type.items()})
+
+
+def _defect(item: Item) -> Defect:
+    return "perfect" if item.truth is None or item.truth.defect is None else item.truth.defect
+
+
+def answer_of(item: Item) -> tuple[str, float]:
+    """What to answer about a mask, what its file says or the sentence of its type (G.3), and the IoU that is in it."""
+    truth = item.truth
+    if truth is None or truth.iou is None or truth.defect is None or truth.action is None:
+        raise InputError(f"{item.id}: IoU, defect and action are not all known")
+    written = item.extra.get("response")
+    if isinstance(written, str):
+        return _IOU.sub(rf"\1 {truth.iou:.4f} \2", written), truth.iou
+    known = item.extra.get("mqa") or {}
+    words = {key: known.get(name) or "" for key, name in (("target", "category"), ("other", "negative"))}
+    return response(truth.defect, truth.action, iou=truth.iou, **words), truth.iou
+
+
+class Feed:
+    """Makes the batches of a plan: each a list of small batches, of which a process gets its own."""
+
+    def __init__(self, units: Sequence[Unit], clips: ClipIndex, plan: Plan, *, seed: int) -> None:
+        self.clips, self.plan, self.seed = clips, plan, seed
+        self.videos = [[*same] for _, same in groupby(sorted(units, key=attrgetter("video")), attrgetter("video"))]
+        self.each = max(1, len(self.videos) // plan.batch)
+        self.steps = self.each * plan.epochs
+
+    def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[list[Sample]]:
+        """A batch by its number, as lists of ``small_batch`` samples."""
+        drawn = list(enumerate(self.drawn(number)))[process::processes]
+        return [[self._read(item, rng=self._rng("instead", number, k)) for item in small] for k, small in drawn]
+
+    def _rng(self, use: str, *key: int) -> np.random.Generator:
+        return generator(self.seed, "mq-auditor", use, *key)
+
+    def drawn(self, number: int) -> list[list[Item]]:
+        """The masks of a batch."""
+        plan, (epoch, at) = self.plan, divmod(number, self.each)
+        order = self._rng("order", epoch).permutation(len(self.videos))
+        chosen = np.take(order, np.arange(at * plan.batch, (at + 1) * plan.batch), mode="wrap")
+        rng = self._rng("batch", number)
+        first = number * (plan.batch // plan.small_batch)
+        return [
+            self._small([_one_of(self.videos[which], rng) for which in part], first + k, rng)
+            for k, part in enumerate(chosen.reshape(-1, plan.small_batch).tolist())
+        ]
+
+    def _small(self, units: Sequence[Unit], number: int, rng: np.random.Generator) -> list[Item]:
+        """A mask of each; what 25 % of 2 leaves over is made up for by the small batches after it."""
+        part = self.plan.positives * self.plan.small_batch
+        positives = int(part * (number + 1) + 1e-9) - int(part * number + 1e-9)
+        return [_drawn(unit, rng, perfect=at < positives) for at, unit in enumerate(units)]
+
+    def _read(self, item: Item, *, rng: np.random.Generator) -> Sample:
+        """A mask; where it cannot be read, another one, perfect if it was."""
+        for _ in range(TRIES):
+            try:
+                return self.sample(item)
+            except (AuscultError, cv2.error):
+                unit = _one_of(_one_of(self.videos, rng), rng)
+                item = _drawn(unit, rng, perfect=_defect(item) == "perfect")
+        raise InputError(f"{TRIES} masks in a row cannot be read", hint="are the pictures where the data says?")
+
+    def sample(self, item: Item) -> Sample:
+        """A mask as the judge would see it."""
+        frame = read_frame(item.frame)
+        mask = read_mask(item.mask, size=(frame.shape[0], frame.shape[1])).mask
+        answer, iou = answer_of(item)
+        clip = self.clips.context(item)
+        case = Case(id=item.id, frame=frame, query=item.query, time_s=item.time_s, clip=clip)
+        return Sample(case=case, mask=mask, answer=answer, iou=iou)
+
+
+def _one_of(values: Sequence[T], rng: np.random.Generator) -> T:
+    return values[int(rng.integers(len(values)))]
+
+
+def _drawn(unit: Unit, rng: np.random.Generator, *, perfect: bool) -> Item:
+    """Its perfect mask, or a mask of a type that is drawn first; where there is none such, of the other kind."""
+    if unit.perfect is not None and (perfect or not unit.others):
+        return unit.perfect
+    return _one_of(unit.others[_one_of(sorted(unit.others), rng)], rng)
+
+
+def texts_of(units: Iterable[Unit]) -> list[str]:
+    """All expressions and answers, of which a small language model takes its words."""
+    items = [item for unit in units for same in (*unit.others.values(), (unit.perfect,)) for item in same if item]
+    return [text for item in items for text in (item.query.text or "", answer_of(item)[0])]
