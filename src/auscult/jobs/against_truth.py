@@ -270,22 +270,24 @@ def confusion_table(pairs: Sequence[JudgedPair]) -> Table:
 
 def _joint_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     """Which of mask and separated sound is wrong: counts of true against answered, and how many are right."""
-    counts = Counter((pair.joint, pair.verdict.joint.wrong) for pair in pairs if pair.verdict.joint is not None)
+    said = [(pair, pair.verdict.joint.wrong) for pair in pairs if pair.verdict.joint is not None]
+    counts = Counter((pair.joint, answer) for pair, answer in said)
     clusters: dict[Hashable, list[float]] = {}
-    for pair in pairs:
-        right = pair.verdict.joint is not None and pair.verdict.joint.wrong == pair.joint
-        clusters.setdefault(pair.cluster, []).append(float(right))
-    signature = Signature.of(metric="accuracy", of="mask and sound", unchecked="wrong")
-    drawn = bootstrap_interval(fmean, list(clusters.values()), rng=generator(0, "joint"), within=SHARE)
-    plain = Scored(fmean(one for cluster in clusters.values() for one in cluster), signature)
-    outcome = replace(drawn, signature=signature) if isinstance(drawn, Scored) else plain
-    keep(metrics, "joint_accuracy", outcome, n=len(pairs))
+    for pair, answer in said:
+        if answer != "unchecked":
+            clusters.setdefault(pair.cluster, []).append(float(answer == pair.joint))
+    outcome = bootstrap_interval(fmean, list(clusters.values()), rng=generator(0, "joint"), within=SHARE)
+    if isinstance(outcome, Scored):
+        outcome = replace(outcome, signature=Signature.of(metric="accuracy", of="mask and sound", unchecked="left out"))
+    answered = sum(map(len, clusters.values()))
+    keep(metrics, "joint_accuracy", outcome, n=answered)
     constant = max(Counter(pair.joint for pair in pairs).values()) / len(pairs)
     return Table(
         title="mask and sound, truth and answer",
         header=("true \\ answer", *JOINT_ANSWERS),
         rows=tuple((true, *(str(counts[true, name]) for name in JOINT_ANSWERS)) for true in JOINT_FAULTS),
-        note=f"counts; right: {cell(outcome)}; always the most frequent truth: {constant:.3f}; unchecked is not right",
+        note=f"counts; right, of the {answered} that were answered: {cell(outcome)}; always the most frequent truth: "
+        f"{constant:.3f}",
     )
 
 

@@ -17,6 +17,7 @@ from auscult.cases.listing import Listing
 from auscult.errors import Mismatch, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
+from auscult.jobs.joint import JOINT
 from auscult.jobs.judges import JudgeAsking, judge_spec
 from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, make_auditor
 from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
@@ -115,6 +116,7 @@ class Audit(FrameVerb[Summary]):
             "policy": asdict(self._policy),
             **judge.arguments,
         }
+        arguments |= {"joint": JOINT} if self._is_joint else {}
         return arguments | identity_arguments(options.identity, options.identity_weights)
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
@@ -151,8 +153,13 @@ class Audit(FrameVerb[Summary]):
             cascade_seconds=None if limit_s is None else limit_s / (1 if self.threads else max(1, options.n_workers)),
             asking=self._asking,
             threads=self.threads,
-            joint=any(item.separated is not None for item in self.listing.items),
+            joint=self._is_joint,
         )
+
+    @property
+    def _is_joint(self) -> bool:
+        """Whether an item names a separated sound."""
+        return any(item.separated is not None for item in self.listing.items)
 
     def _is_unaltered(self, run: RunFolder) -> bool:
         """Whether the record was finished and nothing came or changed since: its report would be the same.

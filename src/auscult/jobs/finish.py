@@ -189,8 +189,9 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
     read = read_run(run.path, verdicts=verdicts)
     compared, beside = _measured(read, read.truths())
     summary = summarise(read, command=command, metrics={**beside.metrics, **compared.metrics})
-    said = joint_table([verdict for verdict, _ in read.verdicts])
-    tables = {name: asdict(table) for name, table in {**said, **beside.tables, **compared.tables}.items()}
+    tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables}.items()}
+    if joint := [verdict.joint for verdict, _ in read.verdicts if verdict.joint is not None]:
+        tables["joint"] = asdict(joint_table(joint))
     printed = console_tables(replace(read, summary=summary.as_json()))
     for name in PRINTED:
         run.remove(f"tables/{name}.json")

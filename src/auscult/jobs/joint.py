@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean
+from typing import Final
 
 from auscult.jobs.runner import Last
 from auscult.report.tables import Table
-from auscult.types import JOINT_ANSWERS, Case, Item, Prediction, Verdict
+from auscult.types import JOINT_ANSWERS, Case, Item, Joint, Prediction, Verdict
+
+JOINT: Final = "joint.scenes.v1"
 
 
 class JointAuditor:
@@ -34,9 +37,8 @@ class JointAuditor:
         return replace(verdict, joint=found, rationale=f"{verdict.rationale} Mask and sound: {found.note}.".lstrip())
 
 
-def joint_table(verdicts: Sequence[Verdict]) -> Mapping[str, Table]:
-    """How often each answer was given, by the name of its table; empty where no item has a separated sound."""
-    found = [verdict.joint for verdict in verdicts if verdict.joint is not None]
+def joint_table(found: Sequence[Joint]) -> Table:
+    """How often each answer was given."""
     counts = Counter(joint.wrong for joint in found)
     rows = []
     for answer in JOINT_ANSWERS:
@@ -45,5 +47,4 @@ def joint_table(verdicts: Sequence[Verdict]) -> Mapping[str, Table]:
     note = (
         "wrong: which of mask and separated sound is not the object's asked for; same: mean probability of one object"
     )
-    table = Table(title="mask and sound", header=("wrong", "items", "same"), rows=tuple(rows), note=note)
-    return {"joint": table} if found else {}
+    return Table(title="mask and sound", header=("wrong", "items", "same"), rows=tuple(rows), note=note)

@@ -68,8 +68,6 @@ class JointEvidence:
 class JointCheck:
     """The joint audit, with the networks and numbers of a folder, opened on first use, or with other numbers."""
 
-    name = "joint.scenes.v1"
-
     def __init__(self, weights: Path = WEIGHTS, numbers: JointNumbers | None = None) -> None:
         self._weights = weights
         self._numbers = numbers
