@@ -54,14 +54,14 @@ demo: $(VENV)/.demo
 	$(VENV)/bin/auscult demo --overwrite
 
 test: $(VENV)/.core
-	$(PY) -m pytest -n auto -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip and not extra_chat and not extra_inspect"
+	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip and not extra_chat and not extra_inspect"
 
 test-all: $(VENV)/.peers $(PERTURB)/.done
 	$(PY) tools/test_extras.py
-	$(PY) -m pytest -n auto -m "slow or peer"
+	$(PY) -m pytest -n auto --dist worksteal -m "slow or peer"
 
 fuzz: $(VENV)/.core
-	$(PY) -m pytest -n auto --hypothesis-profile search -m "hypothesis and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip and not extra_chat and not extra_inspect"
+	$(PY) -m pytest -n auto --dist worksteal --hypothesis-profile search -m "hypothesis and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip and not extra_chat and not extra_inspect"
 	$(PY) tests/fuzz_readers.py --inputs $(INPUTS) --seed $$(date +%s) --keep build/fuzz
 
 # What git shows as changed afterwards is what a card says that is no longer so.

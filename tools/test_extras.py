@@ -96,7 +96,7 @@ def _passes(extra: str, python: Path) -> bool:
     print(f"--- extra {extra}", flush=True)
     mark = f"extra_{extra}"
     files = sorted(str(file) for file in (ROOT / "tests").rglob("test_*.py") if mark in file.read_text("utf-8"))
-    tests = [str(python), "-m", "pytest", "-q", "-n", "2", "-m", f"{mark} and not slow", *files]
+    tests = [str(python), "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", f"{mark} and not slow", *files]
     return subprocess.run(tests, cwd=ROOT, check=False).returncode == 0
 
 

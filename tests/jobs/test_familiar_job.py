@@ -26,8 +26,8 @@ pytestmark = [pytest.mark.extra_video, pytest.mark.slow]
 
 
 def make(out: Path, **more: Any) -> list[tuple[str, ...]]:
-    summary, tables = make_avi(FamiliarOptions(**{"out": out, "count": 5, "seed": 7, "workers": 0, **more}))
-    assert summary.ok == summary.n == len(FOLDERS) * more.get("count", 5)
+    summary, tables = make_avi(FamiliarOptions(**{"out": out, "count": 3, "seed": 7, "workers": 0, **more}))
+    assert summary.ok == summary.n == len(FOLDERS) * more.get("count", 3)
     return list(tables[0].rows)
 
 
@@ -69,7 +69,7 @@ def test_observers_of_pixels_and_samples_find_every_truth(made: Path) -> None:
 def test_a_reply_in_the_asked_form_is_read_strictly_and_is_the_truth(made: Path) -> None:
     listing = read_tree(made)
     assert not listing.errors
-    assert len(listing.samples) == 5 * len(FOLDERS)
+    assert len(listing.samples) == 3 * len(FOLDERS)
     for sample in listing.samples:
         form = TASKS[sample.folder].answer
         read = read_reply(reply_of(sample), form, words=sample.options, frames=10)
@@ -118,7 +118,7 @@ def _pixels(box: Any, truth: TrueBoxes | TrueFrames) -> Any:
 
 def test_real_recordings_and_photographs_make_every_second_sample(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("av", reason="the extra `video` is not installed")
-    rows = make(tmp_path / "real", count=4, data=data)
+    rows = make(tmp_path / "real", count=2, data=data)
     real = {row[0]: row[2] for row in rows}
     assert real["AMIC"] == "made_sounds, recordings"
     assert real["VMIC"] == "made_picture, photograph"

@@ -38,7 +38,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(source: Path) -> Path:
     out = source.parent / "made"
-    stress_masks(StressOptions(source=source, out=out, seed=7, workers=1))
+    stress_masks(StressOptions(source=source, out=out, seed=7, workers=0))
     return out
 
 
@@ -89,7 +89,7 @@ def test_killed_and_repeated_it_comes_to_the_same_bytes(source: Path, made: Path
         process.kill()
         killed += process.wait() == -signal.SIGKILL
     assert killed >= 1
-    summary, _ = stress_masks(StressOptions(source=source, out=out, seed=7, workers=1))
+    summary, _ = stress_masks(StressOptions(source=source, out=out, seed=7, workers=0))
     assert _material(out) == _material(made)
     assert _targets(out) == _targets(made)
     assert summary.as_json() == json.loads((made / "summary.json").read_text())
@@ -102,12 +102,12 @@ def _lines(out: Path) -> int:
 
 def test_again_makes_nothing_twice_and_other_arguments_are_refused(source: Path, made: Path) -> None:
     before = {name: data for name, data in tree(made).items() if name != "manifest.json"}
-    stress_masks(StressOptions(source=source, out=made, seed=7, workers=1))
+    stress_masks(StressOptions(source=source, out=made, seed=7, workers=0))
     assert {name: data for name, data in tree(made).items() if name != "manifest.json"} == before
     others = (({"seed": 8}, "seed"), ({"kinds": ("erode",)}, "--kind"), ({"difficulties": ("hard",)}, "--difficulty"))
     for other, says in others:
         with pytest.raises(Mismatch, match=says):
-            stress_masks(StressOptions(**{"source": source, "out": made, "seed": 7, "workers": 1, **other}))
+            stress_masks(StressOptions(**{"source": source, "out": made, "seed": 7, "workers": 0, **other}))
     assert {name: data for name, data in tree(made).items() if name != "manifest.json"} == before
 
 
@@ -164,7 +164,7 @@ def test_bad_targets_cost_themselves_and_are_tried_again(tmp_path: Path) -> None
         save_mask(source / "masks" / f"{name}.png", ONE)
     save_mask(source / "masks" / "b.png", ONE & False)
     save_frame(source / "frames" / "c.jpg", size=(96, 127))
-    options = StressOptions(source=source, out=tmp_path / "out", kinds=("perfect",), workers=1)
+    options = StressOptions(source=source, out=tmp_path / "out", kinds=("perfect",), workers=0)
     summary, _ = stress_masks(options)
     assert (summary.n, summary.ok, summary.failed) == (3, 1, 2)
     errors = {row["id"]: row for row in rows(tmp_path / "out" / "errors.jsonl")}
