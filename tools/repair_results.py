@@ -20,6 +20,7 @@ from statistics import fmean
 from typing import Any, Final
 
 import cv2
+import numpy as np
 
 from auscult.act.policy import DEFAULT, decide
 from auscult.act.repair import ATTEMPTS, Tools, geometric, repair
@@ -33,21 +34,24 @@ from auscult.jobs.make import make_scenes
 from auscult.jobs.options import AuditOptions, MakeOptions, RepairOptions, StressOptions
 from auscult.jobs.repair import repair_record
 from auscult.jobs.stress import stress_masks
-from auscult.media.frames import read_frame
+from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
+from auscult.media.rle import decode
 from auscult.models.classical.grabcut import graph_cut
 from auscult.record.lines import read_lines
+from auscult.report.overlay import compared
 from auscult.rng import generator
 from auscult.score.stats.intervals import Interval, bootstrap_interval
 from auscult.train.prompted.material import FAMILIES, Picture, read_material
-from auscult.types import Evidence, Item, Mask, Verdict
+from auscult.types import Evidence, Frame, Item, Mask, Verdict
 
 VIDEO: Final = ("osvos", "rvos")
 _EVERY: Final = 4  # of the frames of a sequence
 _LEAST_PX: Final = 32 * 32
 _WORSE: Final = 0.005
 _SCENES, _SCENES_SEED, _AT_S = 60, 91_000, 3.0
+_SHOWN: Final = (240, 135)  # width and height of a picture, px
 
 
 def targets(pictures: Iterable[Picture], folder: Path) -> None:
@@ -242,6 +246,40 @@ def tables(out: Path, name: str) -> Iterator[str]:
         yield f"| {kind} | {len(values)} | {mean:.3f} | {fmean(values):+.3f} | {worse:.1f} |"
 
 
+def pictures(records: Sequence[tuple[Path, Path]], target: Path) -> None:
+    """Before and after, two pairs of each attempt: its typical change, and its worst; INPUT and record of repairs."""
+    found: dict[str, list[tuple[float, str, Item, Mask, str]]] = {}
+    for source, repaired in records:
+        items = {item.id: item for item in list_items(source).items}
+        rows = {str(row["id"]): row for row in read_lines(repaired / "before_after.jsonl")}
+        for row in read_lines(repaired / "repairs.jsonl"):
+            for one in row["attempts"]:
+                if one["kept"]:
+                    (before, _), (after, _) = rows[row["id"]]["before"], rows[row["id"]]["after"]
+                    text = f"{one['attempt']}: IoU {before:.2f} to {after:.2f}"
+                    entry = after - before, row["id"], items[row["id"]], decode(one["segmentation"]), text
+                    found.setdefault(one["attempt"], []).append(entry)
+    strips = []
+    for attempt in sorted(found):
+        ranked = sorted(found[attempt], key=lambda entry: entry[:2])
+        strips += [_pair(*entry[2:]) for entry in (ranked[len(ranked) // 2], ranked[0])]
+    pairs = [np.hstack(strips[at : at + 2]) for at in range(0, len(strips), 2)]
+    write(target, encode_jpeg(np.asarray(np.vstack(pairs), np.uint8), quality=82))
+
+
+def _pair(item: Item, repaired: Mask, text: str) -> Frame:
+    frame = read_frame(item.frame)
+    size = (frame.shape[0], frame.shape[1])
+    if item.truth is None or item.truth.mask is None:
+        raise ValueError("no truth")
+    masks = read_mask(item.mask, size=size).mask, repaired
+    truth = read_mask(item.truth.mask, size=size).mask
+    shown = np.hstack([compared(frame, mask, truth, size=_SHOWN) for mask in masks])
+    strip = np.full((22, shown.shape[1], 3), 255, np.uint8)
+    cv2.putText(strip, text, (6, 16), cv2.FONT_HERSHEY_SIMPLEX, 0.45, (0, 0, 0), 1, cv2.LINE_AA)
+    return np.asarray(np.vstack([strip, shown]), np.uint8)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
@@ -253,6 +291,11 @@ def main() -> None:
     lines += confused(options.out)
     (options.out / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
+    shown = [
+        *((options.out / name, options.out / f"{name}-prompted-repaired") for name in ("davis-stressed", "video")),
+        (options.out / "scenes/confused.jsonl", options.out / "confused-scenes-predictions"),
+    ]
+    pictures(shown, options.out / "repair.jpg")
 
 
 if __name__ == "__main__":
