@@ -218,3 +218,23 @@ def test_interrupted_and_resumed_nothing_is_paid_twice(tmp_path, seer) -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         assert len(served.bodies) == PROBED + 30
     assert len(rows(out / "verdicts.jsonl")) == 30
+
+
+@pytest.mark.slow
+def test_run_mqa_compares_a_chat_judge_and_names_one_at_chance(tmp_path) -> None:
+    out = tmp_path / "out"
+    words = ["run", "mqa", "--data", "scenes", "--count", "2", "--protocol", "image", "--out", out, "--workers", "1"]
+
+    def script(number, _):
+        return completed("I cannot tell." if number % 5 == 0 else form(0.8, "erode", "Minor Revision"))
+
+    with serving(script) as served:
+        told = auscult(*words, "--judge", "cues", "--judge", "chat:tiny", "--base-url", served.url)
+        assert told.code == 0, told.err
+        asked = len(served.bodies)
+        auscult(*words, "--judge", "cues", "--judge", "chat:tiny", "--base-url", served.url)
+        assert len(served.bodies) == asked
+    page = (out / "report.html").read_text()
+    assert '<p class="alarm" role="alert">chat.tiny: This judge is not above chance' in page
+    cells = [cell for cell in json.loads((out / "cells.json").read_text()) if cell.get("judge") == "chat.tiny"]
+    assert any(cell.get("unparsed") for cell in cells)

@@ -197,6 +197,7 @@ class _PageFile:
     suite: str
     lead: str = ""
     facts: _TextPairs
+    alarms: _Many[str] = ()
     notes: _Many[str]
     links: _TextPairs
     shown: _Many[str]
@@ -238,6 +239,7 @@ class _PageReader:
             command=f"{_RUN}{entry.suite}",
             lead=entry.lead,
             facts=entry.facts,
+            alarms=entry.alarms,
             notes=entry.notes,
             links=links,
             sections=sections,
@@ -358,6 +360,7 @@ def write_page(run: RunFolder, page: Page, tables: Mapping[str, Table]) -> None:
         suite=page.command.removeprefix(_RUN),
         lead=page.lead,
         facts=page.facts,
+        alarms=page.alarms,
         notes=page.notes,
         links=page.links,
         shown=tuple(_file_of(table, names) for table in page.shown),

@@ -21,6 +21,7 @@ from msgspec import Meta
 from auscult.act.policy import Policy
 from auscult.cases.ids import counted
 from auscult.errors import InputError, RecordError
+from auscult.jobs.finish import alarms_of
 from auscult.media.paths import inside
 from auscult.record.codec import Count, from_json, read_file
 from auscult.record.folder import MANIFEST, RunFolder, read_manifest
@@ -239,6 +240,7 @@ def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page
             ("Clips or photographs", f"{clips:,}"),
             *facts_of(run.manifest),
         ),
+        alarms=tuple(f"{name}: {said}" for name in judges for said in alarms_of(run.path / JUDGES / name)),
         notes=(
             "The truth was opened after each judge's last verdict. Failed cases are in no number and are counted.",
             *_failures(run, outcome),
