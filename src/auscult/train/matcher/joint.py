@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -35,6 +36,7 @@ from auscult.scenes.plan import choose
 from auscult.scenes.sound.generated import GENERATED as SOUNDS
 from auscult.scenes.sound.generated import KINDS
 from auscult.score.stats import bootstrap_interval
+from auscult.score.stats.few import SHARE
 from auscult.train.matcher.frames import AssetSource, painted
 from auscult.types import JOINT_FAULTS, Case, Doubles, JointFault, Prediction, Query
 
@@ -287,7 +289,8 @@ def _compared(rows: Sequence[_Row]) -> dict[str, Any]:
     found: dict[str, Any] = {"n": len(rows), "scenes": len(scenes)}
     for name, (first, second) in {"joint": (1, 0), "product": (0, 1), "difference": (1, -1)}.items():
         parts = [[first * row[1] + second * row[2] for row in of_scene] for of_scene in scenes.values()]
-        drawn = bootstrap_interval(lambda some: sum(some) / len(some), parts, rng=generator(0, "joint"))
+        within = None if name == "difference" else SHARE
+        drawn = bootstrap_interval(fmean, parts, rng=generator(0, "joint"), within=within)
         found[name] = (
             None if isinstance(drawn, Undefined) else [round(one, 4) for one in (drawn.value, drawn.low, drawn.high)]
         )
