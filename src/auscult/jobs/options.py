@@ -741,12 +741,15 @@ class TrainOptions:
     """What to train and how; a recipe leaves aside what it has no use for.
 
     Attributes:
-        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris.
+        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris, mq-auditor.
         out: Output folder; the same command again continues in it.
-        data: Folder of real material; for prompted-mask also an INPUT with truth; for rris an INPUT with expressions.
+        data: Folder of real material; for prompted-mask also an INPUT with truth; for rris an INPUT with expressions;
+            for mq-auditor MQ-RAVSBench, or what `auscult stress masks --suite mqa` wrote.
         images: For rris: folder of the pictures, of data that does not say where they are.
         model: For rris: refsegformer, lavt, lavt+, existence, each also @FOLDER to go on from; or clipseg@FOLDER.
-        config: For rris: paper, release, small, mobile, or a YAML file of settings.
+            For mq-auditor: mq-auditor@FOLDER with language, vision and sound in it, or of an earlier stage.
+        config: For rris: paper, release, small, mobile, or a YAML file of settings. For mq-auditor: paper, release,
+            projectors, small, or a file; each also +ROW of an ablation, paper+table4.mask.
         seed: The same seed makes the same material.
         samples: Samples to train on in all.
         minutes: Stop after this long; the same command goes on.
