@@ -210,7 +210,8 @@ def estimates(
         return np.nan_to_num(predicted.iou[answered], nan=0.0), truth.iou[answered], tuple(truth.cluster[answered])
     tracks = _tracks(truth)
     if unparsed == "wrong":
-        answered |= known & ~np.isin(tracks, tracks[answered])
+        heard = set(tracks[answered].tolist())  # np.isin compares objects one with each
+        answered |= known & ~np.fromiter((track in heard for track in tracks.tolist()), bool, len(tracks))
     of_frame = tracks[answered].tolist()
     estimated = dict(zip(*group_means(np.nan_to_num(predicted.iou[answered], nan=0.0), of_frame), strict=True))
     true_iou = dict(zip(*group_means(truth.iou[answered], of_frame), strict=True))
