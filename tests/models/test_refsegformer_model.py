@@ -112,7 +112,7 @@ def test_what_ships_is_a_model_with_its_files_in_its_revision(home: Path, tmp_pa
     assert shipped.predict(FRAMES, Query(TEXT)).shape == (2, 50, 70)
     assert not isinstance(small_model(home / "none"), ReferringModel)
     spec = model_spec(f"two-stage@{home / 'two'}")
-    assert (spec.name, spec.tasks) == ("trained.two_stage.v1@two", ("ris", "rvos"))
+    assert (spec.name, spec.tasks) == ("trained.two_stage.v1@two", ("ris", "rvos", "refavs"))
     assert model_spec(f"two-stage@{home / 'never'}").revision != spec.revision
     linked = tmp_path / "linked"
     linked.mkdir()

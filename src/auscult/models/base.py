@@ -187,3 +187,14 @@ def check_clip(frames: Frames) -> None:
     """Refuse what is no clip of frames."""
     if frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[3] != len("RGB") or not frames.size:
         raise InputError(f"frames of shape {frames.shape} and type {frames.dtype}", expected="uint8 (T, H, W, 3)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointChoice:
+    """Where the omni models of agents answer that are behind an endpoint, as the command says."""
+
+    base_url: str = ""  # before what a profile says
+    profile: Path | None = None  # of a chat model, a file; None for the shipped one of its name
+
+
+USUAL_ENDPOINT: Final = EndpointChoice()

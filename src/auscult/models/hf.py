@@ -9,19 +9,20 @@ not the union of all: a union would count every other thing of the kind as the o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.arrays.boxes import box_iou
 from auscult.errors import InputError, UsageError
 from auscult.models.base import ModelTask, check_clip
 from auscult.nets.hf_sam import load_sam2, load_sam2_video, load_sam3
-from auscult.nets.hf_text import load_clipseg, load_grounding
-from auscult.types import Frames, Mask, Metadata, Query
+from auscult.nets.hf_text import FloatBox, load_clipseg, load_grounding
+from auscult.types import Box, Frame, Frames, Mask, Metadata, Query
 
 SegmentFunction: TypeAlias = Callable[[Frames, Any], NDArray[Any]]
 """From frames and a sentence, or a first mask, to bool (T, H, W), or float32 probabilities in [0, 1]."""
@@ -75,6 +76,70 @@ CLIPSEG: Final = Weighted(
 )
 
 
+class BoxFinder(Protocol):
+    """Finds what a phrase names."""
+
+    def boxes(self, frames: Frames, text: str) -> Sequence[FloatBox | None]:
+        """The best box (x0, y0, x1, y1) of each frame, in pixels; None where there is none."""
+        ...
+
+
+class BoxMasks(Protocol):
+    """Draws what a box holds."""
+
+    def masks(self, frames: Frames, boxes: Sequence[FloatBox | None]) -> NDArray[np.bool_]:
+        """One mask a frame, bool (T, H, W), empty where there is no box."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """Segments what a phrase names, frame by frame: one model grounds it, another draws what its box holds."""
+
+    finder: BoxFinder
+    drawer: BoxMasks
+
+    def __call__(self, frames: Frames, text: str) -> NDArray[np.bool_]:
+        """Masks bool (T, H, W)."""
+        return self.drawer.masks(frames, self.finder.boxes(frames, text))
+
+
+class BoxesFinder(Protocol):
+    """Finds all that a prompt names."""
+
+    def every_box(self, frame: Frame, text: str, *, least_score: float) -> Sequence[FloatBox]:
+        """The boxes of one frame, (x0, y0, x1, y1) in pixels, the surest first."""
+        ...
+
+
+KINDS: Final = "person. animal. vehicle. musical instrument. machine. furniture. toy. tool. food. plant. thing."
+"""What a detector that is told what to look for is asked, where everything counts."""
+
+_SURE: Final = 0.25
+_SAME_BOX: Final = 0.7  # IoU from which on two boxes are of one thing
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedCount:
+    """Counts the things of a frame as a detector finds them: MQ-RAVSBench, Sec. 3.3, chooses key frames so."""
+
+    finder: BoxesFinder
+
+    def __call__(self, frame: Frame) -> int:
+        """Boxes that score over .25, of those that lie on one another one: 0 or more."""
+        kept: list[Box] = []
+        for left, top, right, bottom in self.finder.every_box(frame, KINDS, least_score=_SURE):
+            box = round(left), round(top), round(right), round(bottom)
+            if all(box_iou(box, one) < _SAME_BOX for one in kept):
+                kept.append(box)
+        return len(kept)
+
+
+def detected_count(folder: Path) -> DetectedCount:
+    """The counter with the weights of Grounding DINO in a folder."""
+    return DetectedCount(load_grounding(folder))
+
+
 BOXES: Final = "grounding_dino"
 MASKS: Final = "sam2"
 
@@ -87,12 +152,7 @@ def _load_grounded_sam2(weights: Path) -> SegmentFunction:
                 path=weights,
                 expected=f"two folders in it: {BOXES} with Grounding DINO and {MASKS} with SAM 2",
             )
-    grounding, sam2 = load_grounding(weights / BOXES), load_sam2(weights / MASKS)
-
-    def answer(frames: Frames, text: str) -> NDArray[np.bool_]:
-        return sam2.masks(frames, grounding.boxes(frames, text))
-
-    return answer
+    return Grounded(load_grounding(weights / BOXES), load_sam2(weights / MASKS))
 
 
 GROUNDED_SAM2: Final = Weighted(

@@ -10,6 +10,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +48,7 @@ MOST_CHARS: Final = 120
 MOST_FRAMES: Final = 10
 _MOST_READ: Final = 20_000
 _MOST_WORDS: Final = 16
+_MOST_LISTS: Final = 32  # brackets that are tried: each may cost its whole reply
 _TARGET: Final = re.compile(r"<target>(.*?)(?:</target>|$)", re.IGNORECASE | re.DOTALL)
 _NOTHING: Final = frozenset({"nothing", "none", "null", "no such thing"})
 
@@ -88,7 +90,7 @@ def read_phrases(reply: str) -> tuple[str, ...]:
 def _lists(text: str) -> Iterator[list[str]]:
     """Lists of strings in a text."""
     decoder = json.JSONDecoder()
-    for match in re.finditer(r"\[", text):
+    for match in islice(re.finditer(r"\[", text), _MOST_LISTS):
         try:
             found: Any = decoder.raw_decode(text, match.start())[0]
         except (ValueError, RecursionError):

@@ -42,6 +42,32 @@ class MaskProposer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NamedObject:
+    """Another object of a frame."""
+
+    phrase: str
+    mask: Mask  # bool (H, W), not empty
+
+
+@runtime_checkable
+class NamedProposer(Protocol):
+    """Proposes masks of things in a frame, and says what each is."""
+
+    def named(self, frame: Frame, *, target: Mask, meant: str) -> tuple[NamedObject, ...]:
+        """Propose things that could be taken for the target, the most confusing first; may be none.
+
+        Args:
+            frame: uint8 RGB (H, W, 3).
+            target: What is meant, bool (H, W).
+            meant: What it is called, or the sentence that refers to it.
+
+        Raises:
+            InputError: What was asked gave no answer that can be used.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectCounter:
     """Counts things in a frame as the number of proposals: for choosing the frame that shows most."""

@@ -27,7 +27,15 @@ from typing import Any, Final, Literal, TypeAlias
 from auscult import registry
 from auscult.errors import InputError, UsageError
 from auscult.media.paths import safe_name
-from auscult.models.base import TASKS, ModelTask, Predictor, ReferringModel, WeightedModel
+from auscult.models.base import (
+    TASKS,
+    USUAL_ENDPOINT,
+    EndpointChoice,
+    ModelTask,
+    Predictor,
+    ReferringModel,
+    WeightedModel,
+)
 from auscult.record.digest import digest_file, digest_json
 
 PYTHON: Final = frozenset({".py"})
@@ -114,14 +122,6 @@ WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.-]*@.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointChoice:
-    """Where the omni models of agents answer that are behind an endpoint, as the command says."""
-
-    base_url: str = ""  # before what a profile says
-    profile: Path | None = None  # of a chat model, a file; None for the shipped one of its name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """A model that was asked for, before anything of it is loaded; goes to worker processes."""
 
@@ -162,7 +162,7 @@ class ModelSpec:
         return model
 
 
-def model_spec(given: str, *, endpoint: EndpointChoice = EndpointChoice()) -> ModelSpec:
+def model_spec(given: str, *, endpoint: EndpointChoice = USUAL_ENDPOINT) -> ModelSpec:
     """Parse a model name; nothing of the model is loaded but its registration."""
     text = given.strip()
     if text.startswith(TGS):
@@ -183,7 +183,7 @@ def model_spec(given: str, *, endpoint: EndpointChoice = EndpointChoice()) -> Mo
 
 
 def named_models(
-    names: Iterable[str], *, task: ModelTask, does: str, endpoint: EndpointChoice = EndpointChoice()
+    names: Iterable[str], *, task: ModelTask, does: str, endpoint: EndpointChoice = USUAL_ENDPOINT
 ) -> tuple[ModelSpec, ...]:
     """What ``--model`` names, without duplicates of other spelling; an error where one cannot be asked for a task.
 

@@ -17,12 +17,12 @@ from typing import Final
 import numpy as np
 
 from auscult.errors import InputError, UsageError
-from auscult.models.base import Answer, Predictor, Request
+from auscult.models.base import Answer, EndpointChoice, Predictor, Request
 from auscult.models.chat.loading import ChatHow
 from auscult.models.omni import OmniPredictor
 from auscult.models.omni_spec import OmniSpec, omni_spec
 from auscult.models.phrases import TARGET_QUESTION, asked, quoted, read_target
-from auscult.models.spec import TGS, EndpointChoice, ModelSpec, model_spec
+from auscult.models.spec import TGS, ModelSpec, model_spec
 from auscult.record.digest import digest_json
 from auscult.types import Query
 

@@ -7,6 +7,7 @@ Liu et al., ECCV 2024, as ``transformers`` has it (``GroundingDinoForObjectDetec
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from auscult.errors import UsageError
 from auscult.nets.hf_folder import Family, Loaded, check_folder, finite, load
 from auscult.nets.hf_pictures import PREPARED, Preparation, batches, read_preparation
-from auscult.types import Frames
+from auscult.types import Frame, Frames
 
 CLIPSEG: Final = Family(
     title="CLIPSeg", model="CLIPSegForImageSegmentation", types=("clipseg",), reader="CLIPTokenizer"
@@ -111,10 +112,18 @@ class Grounding:
 
         None where no box scores more than ``LEAST_SCORE``.
         """
+        found = (ranked[:1] for ranked in self._ranked(frames, text, least_score=LEAST_SCORE))
+        return [ranked[0] if ranked else None for ranked in found]
+
+    def every_box(self, frame: Frame, text: str, *, least_score: float) -> list[FloatBox]:
+        """All boxes of a frame that score more, the surest first."""
+        (found,) = self._ranked(frame[None], text, least_score=least_score)
+        return found
+
+    def _ranked(self, frames: Frames, text: str, *, least_score: float) -> Iterator[list[FloatBox]]:
         import torch
 
         tokens = self._tokens_of(text)
-        found: list[FloatBox | None] = []
         with torch.inference_mode():
             for batch in batches(frames, _BATCH):
                 pixels = self._prepared(batch).to(self._net.device)
@@ -123,10 +132,13 @@ class Grounding:
                 out = self._net.model(pixel_values=pixels, pixel_mask=mask, **inputs)
                 # Words that are not there have logits of minus infinity; NaN never passes the threshold.
                 scores = torch.sigmoid(out.logits).amax(-1).cpu()
-                found += [
-                    _box(row, boxes, frames.shape[1:3]) for row, boxes in zip(scores, out.pred_boxes.cpu(), strict=True)
-                ]
-        return found
+                for row, boxes in zip(scores, out.pred_boxes.cpu(), strict=True):
+                    sure = [
+                        index
+                        for index in row.argsort(descending=True, stable=True).tolist()
+                        if float(row[index]) > least_score
+                    ]
+                    yield [_box(boxes[index], frames.shape[1:3]) for index in sure]
 
     def _tokens_of(self, text: str) -> dict[str, Any]:
         most = self._net.model.config.max_text_len
@@ -146,10 +158,7 @@ def sentence(text: str) -> str:
     return plain if plain.endswith(".") else f"{plain}."
 
 
-def _box(scores: Any, boxes: Any, size: tuple[int, ...]) -> FloatBox | None:
-    best = int(scores.argmax())
-    if not float(scores[best]) > LEAST_SCORE:
-        return None
-    x, y, width, height = map(float, boxes[best])
+def _box(box: Any, size: tuple[int, ...]) -> FloatBox:
+    x, y, width, height = map(float, box)
     left, top = (x - width / 2) * size[1], (y - height / 2) * size[0]
     return left, top, left + width * size[1], top + height * size[0]

@@ -65,6 +65,7 @@ from auscult.suites.mqa.building import (
     UNREADABLE,
     Looked,
     Order,
+    check_negatives,
     digest_of,
     make_builder,
     make_finder,
@@ -245,14 +246,14 @@ def _named(value: Any, path: Path, *, depth: int = 0) -> Iterator[tuple[str, str
 _SHORT = 12
 
 # The sample follows from the whole listing: a source that has gained an instance would give another benchmark.
-_SAME_BENCHMARK = SAME_RESULT - {"items", "listed"}
+_SAME_BENCHMARK = (SAME_RESULT - {"items", "listed"}) | {"base_url"}
 
 
 def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
     """Build the benchmark from a source with true masks; returns its summary and tables."""
     options.check()
     make_finder(options.key_frame)  # raises on an unknown name, before anything is written
-    make_builder(options.negatives, seed=options.seed)
+    check_negatives(options.negatives, endpoint=options.endpoint)
     parts = None if options.splits_file is None else read_parts(options.splits_file)
     listing = list_instances(options.source, options.listing)
     loose = listing.layout == "datasets.folder.v1"  # any other layout marks its clips itself
@@ -339,7 +340,14 @@ def _make(
     making, division = options.making, splits_digest(options.splits_file)
     if division is not None:
         making["splits_file"] = division[:_SHORT]
-    make = partial(make_builder, options.negatives, seed=options.seed, generator=options.generator, making=making)
+    make = partial(
+        make_builder,
+        options.negatives,
+        seed=options.seed,
+        generator=options.generator,
+        making=making,
+        endpoint=options.endpoint,
+    )
     workers = Workers(make=make, count=options.n_workers, stage="stress", timeout_s=options.timeout_s)
     for order, outcome in workers.results(wanted):
         if isinstance(outcome, Failed):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from auscult import registry
@@ -18,7 +19,10 @@ from auscult.jobs.stress import ITEMS, TARGETS, variant_name
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
-from auscult.models.proposals import MaskProposer, ObjectCounter
+from auscult.models.base import USUAL_ENDPOINT, EndpointChoice
+from auscult.models.hf import detected_count
+from auscult.models.negative_objects import VLM, negative_objects
+from auscult.models.proposals import MaskProposer, NamedObject, NamedProposer, ObjectCounter
 from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
@@ -27,6 +31,9 @@ from auscult.suites.mqa.options import ANNOTATED, GENERATORS, OWN, STANDARD, Mqa
 from auscult.suites.mqa.rows import KEY, RANKS, TRUTH
 from auscult.suites.mqa.sample import split_of
 from auscult.types import Frame, Instance, Mask, MaskRef, Moment, StressedMask
+
+HF: Final = "hf:"
+"""Before the folder of a detector's weights."""
 
 REMARK = "truth"
 """Stage of another object's broken mask: it is named in ``errors.jsonl`` and costs no instance."""
@@ -161,6 +168,8 @@ def make_finder(key_frame: str | Detector, *, least_px: int = 0) -> Finder:
     """Make the worker's function; module-level, so that a child process can import it."""
     if not isinstance(key_frame, str):
         return Finder(key_frame, least_px)
+    if key_frame.startswith(HF):
+        return Finder(detected_count(Path(key_frame.removeprefix(HF))), least_px)
     return Finder(None if key_frame == ANNOTATED else ObjectCounter(load_proposer(key_frame)), least_px)
 
 
@@ -223,6 +232,7 @@ class Builder:
 
     seed: int
     proposer: MaskProposer | None = None  # where other objects come from; None for the data set's own
+    named: NamedProposer | None = None  # the same, of models that name what they find
     generator: str = STANDARD  # a key of GENERATORS
     making: Mapping[str, str] = field(default_factory=dict)  # how instances and frames were chosen, for every line
 
@@ -231,14 +241,18 @@ class Builder:
         try:
             opened = [open_moment(order.instance.moments[index]) for index in order.moments]
             digest = digest_of(order.instance, order.moments)
-            made, undefined = self._image(order, opened[0]) if order.protocol == "image" else self._video(order, opened)
+            found = self._found(order, opened[0])
+            if order.protocol == "image":
+                made, undefined = self._image(order, opened[0], [one.mask for one in found])
+            else:
+                made, undefined = self._video(order, opened)
         except AuscultError as error:
             return Result(id=order.key, errors=[failed_row(order.instance, error, "read")])
         files = {_truth_name(order, index): encode_mask(_target(moment)) for index, moment in enumerate(opened)}
         items = []
         for candidate in made:
             files[_mask_name(order, candidate)] = encode_mask(candidate.made.output)
-            items.append(self._line(order, candidate, opened[candidate.index]))
+            items.append(self._line(order, candidate, opened[candidate.index], phrases=[one.phrase for one in found]))
         target = {
             "id": order.key,
             "uid": order.instance.id,
@@ -251,9 +265,20 @@ class Builder:
         }
         return Result(id=order.key, files=files, rows={ITEMS: items, TARGETS: [target]})
 
-    def _image(self, order: Order, opened: OpenedMoment) -> tuple[list[MadeMask], list[dict[str, Any]]]:
+    def _found(self, order: Order, opened: OpenedMoment) -> Sequence[NamedObject]:
+        """What models found in the key frame that could be taken for the target; a clip has no tracks of it."""
+        if self.named is None or order.protocol == "video":
+            return ()
+        instance = order.instance
+        frame, meant = read_frame(instance.moments[order.moments[0]].frame), instance.category or instance.query.text
+        return self.named.named(frame, target=_target(opened), meant=meant or "the thing that is meant")
+
+    def _image(
+        self, order: Order, opened: OpenedMoment, named: Sequence[Mask]
+    ) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of masks for the key frame."""
-        target = tracks.target_of(_target(opened), self._others(order, opened))
+        others = named if self.named is not None else self._others(order, opened)
+        target = tracks.target_of(_target(opened), others)
         candidates, undefined = [], []
         made = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
         merges = [outcome for kind, *_, outcome in made if kind == "merge" and isinstance(outcome, Scored)]
@@ -279,7 +304,7 @@ class Builder:
 
     def _video(self, order: Order, opened: Sequence[OpenedMoment]) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of tracks through the clip."""
-        others = [moment.others if self.proposer is None else () for moment in opened]
+        others = [moment.others if self._own else () for moment in opened]
         candidates, undefined = [], []
         targets = [moment.target for moment in opened]
         for track in tracks.variants(targets, others, seed=self.seed, key=order.instance.id):
@@ -295,9 +320,16 @@ class Builder:
         return candidates, undefined
 
     def _reason(self, reason: str) -> str:
-        return NO_TRACKS if self.proposer is not None and reason == "no_other_object" else reason
+        return NO_TRACKS if not self._own and reason == "no_other_object" else reason
 
-    def _line(self, order: Order, candidate: MadeMask, opened: OpenedMoment) -> dict[str, Any]:
+    @property
+    def _own(self) -> bool:
+        """Whether the other objects are the data set's own."""
+        return self.proposer is None and self.named is None
+
+    def _line(
+        self, order: Order, candidate: MadeMask, opened: OpenedMoment, *, phrases: Sequence[str]
+    ) -> dict[str, Any]:
         """One line of ``items.jsonl``."""
         instance, frame = order.instance, order.numbers[candidate.index]
         moment, truth = instance.moments[order.moments[candidate.index]], candidate.made.truth
@@ -319,19 +351,36 @@ class Builder:
             "template": instance.template,
             "area": round(opened.area / _target(opened).size, 6),
         }
-        other, names = candidate.made.params.get("other"), instance.others
-        if self.proposer is None and isinstance(other, int) and other < len(names) and names[other]:
-            row[KEY]["negative"] = names[other]  # the data set's word; a proposed region has none
+        other, names = candidate.made.params.get("other"), instance.others if self._own else phrases
+        if isinstance(other, int) and other < len(names) and names[other]:
+            row[KEY]["negative"] = names[other]  # the data set's word or a model's phrase; a proposed region has none
         if self.generator != STANDARD:
             row[KEY]["generator"] = self.generator
         row[KEY] |= self.making
         return row
 
 
+def check_negatives(negatives: str | MaskProposer | NamedProposer, *, endpoint: EndpointChoice) -> None:
+    """Raise where what finds the negatives is not there; weights of models are loaded later, where they are used."""
+    if isinstance(negatives, str) and negatives.startswith(VLM):
+        negative_objects(negatives, endpoint=endpoint)
+    else:
+        make_builder(negatives, seed=0)
+
+
 def make_builder(
-    negatives: str | MaskProposer, *, seed: int, generator: str = STANDARD, making: Mapping[str, str] | None = None
+    negatives: str | MaskProposer | NamedProposer,
+    *,
+    seed: int,
+    generator: str = STANDARD,
+    making: Mapping[str, str] | None = None,
+    endpoint: EndpointChoice = USUAL_ENDPOINT,
 ) -> Builder:
     """Make the worker's function; module-level, so that a child process can import it."""
+    if isinstance(negatives, str) and negatives.startswith(VLM):
+        negatives = negative_objects(negatives, endpoint=endpoint)()
+    if isinstance(negatives, NamedProposer):
+        return Builder(seed=seed, named=negatives, generator=generator, making=making or {})
     own = None if negatives == OWN else negatives
     proposer = load_proposer(own) if isinstance(own, str) else own
     return Builder(seed=seed, proposer=proposer, generator=generator, making=making or {})

@@ -10,7 +10,8 @@ from typing import Annotated, Final, Literal, TypeAlias
 from auscult.errors import UsageError
 from auscult.jobs.options import ChatJudgeOptions, Flag, InputOptions, input_path, names
 from auscult.judge import DEFAULT_JUDGE
-from auscult.models.proposals import MaskProposer
+from auscult.models.base import EndpointChoice
+from auscult.models.proposals import MaskProposer, NamedProposer
 from auscult.suites.options import SuiteOptions
 from auscult.types import DEFECTS, Frame
 
@@ -90,7 +91,8 @@ class Making:
         seed: The same seed makes the same material.
         protocols: Comma-separated: image (one key frame), video (whole clips), or both.
         splits: Comma-separated splits of the source.
-        negatives: Other objects: own (the data set's), or a model that proposes regions.
+        negatives: Other objects: own (the data set's), a model that proposes regions, or vlm:NAME+MODEL: an omni model
+            that names them, and one that segments a picture by a sentence.
         generator: Who makes the defects: standard, or freehand (same kinds, other shapes; image protocol only).
         take: Frames of the image protocol: key (one an object), all, or every:N of them that show the target.
         objects: Objects of the source: sample (the numbers of MQ-RAVSBench, at most two a clip), or all.
@@ -101,7 +103,7 @@ class Making:
     seed: int = 0
     protocols: Annotated[tuple[str, ...], Flag(name="protocol", read=names)] = PROTOCOLS
     splits: Annotated[tuple[str, ...], Flag(name="split", read=names, shown="all but val, test_n")] = ()
-    negatives: str | MaskProposer = OWN
+    negatives: str | MaskProposer | NamedProposer = OWN
     generator: str = STANDARD
     take: str = KEY
     objects: str = SAMPLE
@@ -143,11 +145,21 @@ class BuildOptions(InputOptions, Making):
 
     Attributes:
         count: Most instances of a split.
-        key_frame: How objects are counted: annotated, or a model that proposes regions.
+        key_frame: How objects are counted: annotated, a model that proposes regions, or hf:FOLDER with the weights of
+            Grounding DINO.
+        base_url: Where the omni model of negatives answers, before what its profile says.
+        profile: What a chat model of negatives takes and how, a file.
     """
 
     count: Annotated[int | None, Flag(least=1, shown="as MQ-RAVSBench")] = None
     key_frame: str | Callable[[Frame], int] = ANNOTATED
+    base_url: str = ""
+    profile: Path | None = None
+
+    @property
+    def endpoint(self) -> EndpointChoice:
+        """Where the omni model of negatives answers."""
+        return EndpointChoice(base_url=self.base_url, profile=self.profile)
 
     @property
     def step(self) -> int:

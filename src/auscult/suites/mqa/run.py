@@ -123,6 +123,8 @@ def _built(source: Path, options: MqaOptions, progress: Progress) -> Benchmark:
             workers=options.workers,
             timeout_s=options.limit_s(FRAME_LIMIT_S),
             overwrite=options.overwrite,
+            base_url=options.base_url,
+            profile=options.profile,
             **{field.name: getattr(options, field.name) for field in fields(Making)},
         ),
         progress,

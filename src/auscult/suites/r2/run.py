@@ -16,7 +16,8 @@ from auscult.cases.instances import InstanceListing
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
-from auscult.models.spec import EndpointChoice, ModelSpec, model_spec, named_models
+from auscult.models.base import EndpointChoice
+from auscult.models.spec import ModelSpec, model_spec, named_models
 from auscult.record.folder import open_run
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
