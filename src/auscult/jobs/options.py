@@ -296,7 +296,7 @@ class AuditOptions(InputOptions, ChatJudgeOptions):
         video: A video whose masks are in --masks, one a frame, by number or in order (extra `video`).
         judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`; chat:NAME for a chat
             model, chat:A+B for several, chat:hf:FOLDER for one that runs here; replies:PATH or command:PROGRAM for
-            another model's verdicts.
+            another model's verdicts; cascade:CHEAP,DEAR for a dear one where a cheap one leaves open what to do.
         policy: Name of a shipped policy, or a policy file.
         identity: A check of `auscult list identity`: is the mask on the object that the text names?
         identity_weights: Folder of CLIP weights, for --identity clip.
