@@ -1,0 +1,391 @@
+"""MQ-Auditor: CLIP and BEATs, a Q-Former and a projector behind each, and a language model (MQA-RefAVS, Fig. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AutoConfig, AutoModelForCausalLM, CLIPVisionConfig, CLIPVisionModel, PreTrainedModel
+
+from auscult.errors import UsageError
+from auscult.nets.mq_auditor.beats import Beats, log_mel
+from auscult.nets.mq_auditor.inputs import AuditorBatch, Clip, Encoded
+from auscult.nets.mq_auditor.prompt import IOU_TOKEN, Branch, Grammar
+from auscult.nets.mq_auditor.settings import AuditorConfig
+
+PROJECTIONS: Final = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+_IGNORED: Final = -100
+_AST_MEAN, _AST_SCALE = -4.2677393, 2 * 4.5689974
+
+
+class Bridge(nn.Module):
+    """A Q-Former and a two-layer projector: features of a picture or a second (n, k, source) to (n, queries, width)."""
+
+    def __init__(self, config: AuditorConfig, *, source: int, width: int) -> None:
+        from transformers import Blip2QFormerConfig, Blip2QFormerModel
+
+        super().__init__()
+        inner = config.qformer_width
+        self.norm = nn.LayerNorm(source)
+        self.queries = nn.Parameter(torch.randn(1, config.queries, inner) * 0.02)
+        self.qformer = Blip2QFormerModel(
+            Blip2QFormerConfig(
+                hidden_size=inner,
+                num_hidden_layers=config.qformer_layers,
+                num_attention_heads=config.qformer_heads,
+                intermediate_size=4 * inner,
+                cross_attention_frequency=1,
+                encoder_hidden_size=source,
+            )
+        )
+        self.project = nn.Sequential(nn.Linear(inner, width), nn.GELU(), nn.Linear(width, width))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Ask the queries about each."""
+        queries = self.queries.expand(features.shape[0], -1, -1)
+        found = self.qformer(query_embeds=queries, encoder_hidden_states=self.norm(features)).last_hidden_state
+        return self.project(found)  # type: ignore[no-any-return]
+
+
+class SoundEncoder(nn.Module):
+    """BEATs, or AST, CLAP or PE-audio of ``transformers``: seconds of sound (n, samples) to (n, k, width)."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        import transformers
+
+        super().__init__()
+        self.kind = str(settings["kind"])
+        own = {key: value for key, value in settings.items() if key != "kind"}
+        if self.kind == "beats":
+            self.net: Any = Beats(settings)
+            self.width = self.net.width
+            return
+        names = {
+            "ast": ("ASTConfig", "ASTModel"),
+            "clap": ("ClapAudioConfig", "ClapAudioModel"),
+            "pe_audio": ("PeAudioEncoderConfig", "PeAudioEncoder"),
+        }[self.kind]
+        table = getattr(transformers, names[0])(**own)
+        self.net = getattr(transformers, names[1])(table)
+        self.width = int(table.hidden_size)
+
+    def forward(self, samples: Tensor) -> Tensor:
+        """Encode sounds of one length, at the encoder's rate."""
+        if self.kind == "beats":
+            return self.net(samples)  # type: ignore[no-any-return]
+        if self.kind == "ast":
+            seen = (log_mel(samples) - _AST_MEAN) / _AST_SCALE
+            lacking = self.net.config.max_length - seen.shape[1]
+            seen = functional.pad(seen, (0, 0, 0, max(0, lacking)))[:, : self.net.config.max_length]
+            return self.net(seen).last_hidden_state  # type: ignore[no-any-return]
+        if self.kind == "clap":
+            from transformers import ClapFeatureExtractor
+
+            read = ClapFeatureExtractor(feature_size=self.net.config.num_mel_bins, truncation="rand_trunc")
+            found = read(list(samples.cpu().numpy()), sampling_rate=48_000, padding="repeatpad", return_tensors="pt")
+            out = self.net(input_features=found["input_features"].to(samples.device)).last_hidden_state
+            return out.flatten(2).transpose(1, 2)  # type: ignore[no-any-return]
+        return self.net(input_values=samples[:, None]).last_hidden_state  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """How replies are made.
+
+    Attributes:
+        constrained: Only replies with IoU, type and action between their tags; else any text.
+        most_tokens: Most tokens of a reply without constraint; with one, most of its comment.
+        samples: Replies a row.
+        temperature: 0 for the likeliest token.
+        seed: Of the draws.
+    """
+
+    constrained: bool = True
+    most_tokens: int = 48
+    samples: int = 1
+    temperature: float = 0.0
+    seed: int = 0
+
+
+class MqAuditor(PreTrainedModel):
+    """The network.
+
+    Args:
+        config: What it is made of; weights are random.
+    """
+
+    config_class = AuditorConfig
+    base_model_prefix = ""
+    _no_split_modules: ClassVar[list[str]] = ["LlamaDecoderLayer"]
+
+    def __init__(self, config: AuditorConfig) -> None:
+        super().__init__(config)
+        own = {key: value for key, value in config.language.items() if key != "model_type"}
+        # embeddings and head are learned apart, as in the release
+        language = AutoConfig.for_model(config.language["model_type"], **{**own, "tie_word_embeddings": False})
+        self.language: Any = AutoModelForCausalLM.from_config(language)
+        self.vision = CLIPVisionModel(CLIPVisionConfig(**config.vision))
+        self.sound = SoundEncoder(config.sound)
+        width = int(language.hidden_size)
+        self.video_bridge = Bridge(config, source=int(config.vision["hidden_size"]), width=width)
+        self.sound_bridge = Bridge(config, source=self.sound.width, width=width)
+        self.iou_head = nn.Linear(width, 1) if config.iou == "token" else None
+        self.post_init()
+        if config.lora_rank:
+            _add_adapters(self.language, config)
+        self.learn("answers")
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Torch's own first weights, except what the library's parts say themselves."""
+
+    def learn(self, what: Literal["answers", "captions", "all"]) -> None:
+        """Say what is learned: for ``captions`` Q-Formers and projectors; for ``answers`` adapters and ends as well.
+
+        ``all`` is everything; without adapters ``answers`` has the whole language model.
+        """
+        adapters = self.config.lora_rank > 0
+        ends = {id(one) for part in (self.language.get_input_embeddings(), self.language.get_output_embeddings())
+                for one in part.parameters()}  # fmt: skip
+        for name, one in self.named_parameters():
+            bridge = "_bridge." in name
+            tuned = name.startswith("iou_head") or (
+                name.startswith("language.") and (not adapters or "lora_" in name or id(one) in ends)
+            )
+            one.requires_grad_(what == "all" or bridge or (what == "answers" and tuned))
+
+    def forward(self, batch: AuditorBatch) -> dict[str, Tensor]:
+        """Losses of answers: ``loss``, of which ``words`` is the mean over tokens, and ``iou`` the squared error.
+
+        The IoU's is 0 unless it is read off a token.
+        """
+        prompts = self._prompts(batch, self.encode(batch.clips))
+        words = [torch.tensor(answer, device=self.device) for answer in batch.answers]
+        embedded = [torch.cat([prompt, self.embed(tokens)]) for prompt, tokens in zip(prompts, words, strict=True)]
+        none = [torch.full((len(prompt),), _IGNORED, device=self.device) for prompt in prompts]
+        labels = pad_sequence(
+            [torch.cat(pair) for pair in zip(none, words, strict=True)], batch_first=True, padding_value=_IGNORED
+        )
+        given = pad_sequence(embedded, batch_first=True)
+        lengths = torch.tensor([len(one) for one in embedded], device=self.device)
+        known = torch.arange(given.shape[1], device=self.device)[None] < lengths[:, None]
+        out = self.language(
+            inputs_embeds=given, attention_mask=known.long(), output_hidden_states=self.iou_head is not None
+        )
+        spoken = functional.cross_entropy(out.logits[:, :-1].flatten(0, 1).float(), labels[:, 1:].flatten())
+        off = spoken.new_zeros(())
+        if self.iou_head is not None and batch.ious is not None:
+            at = (labels == batch.iou_token).nonzero()
+            if len(at):
+                said = self.stated_iou(out.hidden_states[-1][at[:, 0], at[:, 1]])
+                off = functional.mse_loss(said, batch.ious[at[:, 0]].to(said))
+        return {"loss": spoken + off, "words": spoken, "iou": off}
+
+    def encode(self, clips: Iterable[Clip | Encoded]) -> list[Encoded]:
+        """Clips as tokens of the language model, all of the pictures and of the sounds at once."""
+        clips = list(clips)
+        new = [clip for clip in clips if isinstance(clip, Clip)]
+        width = self.video_bridge.project[-1].out_features
+        pictures = iter(self._apart(self.look, [clip.pictures for clip in new], width))
+        sounds = iter(self._apart(self._listen, [clip.sound for clip in new], width))
+        return [clip if isinstance(clip, Encoded) else Encoded(next(pictures), next(sounds)) for clip in clips]
+
+    def _apart(self, encode: Any, parts: Sequence[Tensor], width: int) -> list[Tensor]:
+        """Encode several parts as one, and give each its own, (n * queries, width)."""
+        counts = [len(part) for part in parts]
+        if not sum(counts):
+            return [torch.zeros(0, width, device=self.device, dtype=self.dtype) for _ in parts]
+        found = encode(torch.cat(list(parts)).to(self.device))
+        return [part.flatten(0, 1) for part in found.split(counts)]
+
+    def look(self, pictures: Tensor) -> Tensor:
+        """Pictures (n, 3, side, side) to (n, queries, width)."""
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self._learned(self.vision)):
+            found = self.vision(pictures.to(self.dtype), output_hidden_states=True)
+            seen = found.hidden_states[self.config.vision_layer][:, 1:]  # without the token of the whole
+        return self.video_bridge(seen)  # type: ignore[no-any-return]
+
+    def _listen(self, seconds: Tensor) -> Tensor:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self._learned(self.sound)):
+            heard = self.sound(seconds)
+        return self.sound_bridge(heard.to(self.dtype))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _learned(part: nn.Module) -> bool:
+        return any(one.requires_grad for one in part.parameters())
+
+    def embed(self, tokens: Sequence[int] | Tensor) -> Tensor:
+        """Tokens as the language model takes them, (n, width)."""
+        given = torch.as_tensor(tokens, dtype=torch.long, device=self.device)
+        return self.language.get_input_embeddings()(given)  # type: ignore[no-any-return]
+
+    def stated_iou(self, hidden: Tensor) -> Tensor:
+        """The IoU at hidden states (n, width) of its token: (n,), 0..1."""
+        return self.iou_head(hidden)[..., 0].float().sigmoid()  # type: ignore[no-any-return, misc]
+
+    def _prompts(self, batch: AuditorBatch, clips: Sequence[Encoded], *, upto: bool = True) -> list[Tensor]:
+        """The embedded prompts of all rows, (length, width) each; ``upto=False`` leaves out mask and question."""
+        frames = self.look(batch.frames) if len(batch.frames) else None
+        masks = self.look(batch.masks.flatten(0, 1)) if len(batch.masks) and upto else None
+        seen = None if masks is None else masks.unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
+        return [self._prompt(batch, at, clips=clips, frames=frames, masks=seen) for at in range(len(batch))]
+
+    def _prompt(
+        self, batch: AuditorBatch, at: int, *, clips: Sequence[Encoded], frames: Tensor | None, masks: Tensor | None
+    ) -> Tensor:
+        clip, parts = clips[batch.clip_of[at]], []
+        for part in batch.layouts[at]:
+            if part == "mask":
+                if masks is None:
+                    break
+                parts.append(masks[at])
+            elif part == "frame" and frames is not None:
+                parts.append(frames[batch.frame_of[at]])
+            elif part == "video":
+                parts.append(clip.pictures)
+            elif part == "sound":
+                parts.append(clip.sound)
+            else:
+                parts.append(self.embed(part))  # type: ignore[arg-type]
+        return torch.cat([one.to(self.dtype) for one in parts])
+
+    @torch.inference_mode()
+    def generate(self, batch: AuditorBatch, tokenizer: Any, how: Decoding = Decoding()) -> list[list[str]]:  # type: ignore[override]
+        """Reply to each row, ``how.samples`` times, with an IoU in figures where the network reads it off a token.
+
+        What rows share, clip, expression and key frame, is computed once.
+        """
+        clips = self.encode(batch.clips)
+        shared = {key: at for at, key in reversed(list(enumerate(zip(batch.clip_of, batch.frame_of, batch.layouts))))}  # noqa: B905
+        rows = sorted(shared.values())
+        which = [rows.index(shared[key]) for key in zip(batch.clip_of, batch.frame_of, batch.layouts)]  # noqa: B905
+        frames = self.look(batch.frames)
+        seen = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
+        prefixes = [self._prompt(batch, at, clips=clips, frames=frames, masks=None) for at in rows]
+        reply = _Replies(self, tokenizer, how)
+        reply.read(prefixes)
+        reply.select(torch.tensor(which, device=self.device))
+        reply.read([torch.cat([seen[at], self.embed(batch.layouts[at][-1])]) for at in range(len(batch))])  # type: ignore[arg-type]
+        reply.select(torch.arange(len(batch), device=self.device).repeat_interleave(how.samples))
+        texts = reply.texts()
+        return [texts[at : at + how.samples] for at in range(0, len(texts), how.samples)]
+
+
+class _Replies:
+    """Rows that are read and continued together, with the cache of what was read; padding is never attended to."""
+
+    def __init__(self, net: MqAuditor, tokenizer: Any, how: Decoding) -> None:
+        self.net, self.tokenizer, self.how = net, tokenizer, how
+        self.cache: Any = None
+        self.known = torch.zeros(0, 0, dtype=torch.long)
+        self.last = torch.zeros(0)  # logits of the next token
+        self.hidden: Tensor | None = None
+
+    def read(self, parts: Sequence[Tensor]) -> None:
+        """Read on: embedded parts, (length, width) each, a row each, padded before."""
+        most = max(map(len, parts))
+        given = torch.stack([functional.pad(part, (0, 0, most - len(part), 0)) for part in parts])
+        new = torch.tensor([[0] * (most - len(part)) + [1] * len(part) for part in parts], device=given.device)
+        self.known = torch.cat([self.known, new], dim=1) if self.cache is not None else new
+        self._step(given, new)
+
+    def _step(self, given: Tensor, new: Tensor) -> None:
+        places = (self.known.cumsum(dim=1) - 1).clamp(min=0)[:, -new.shape[1] :]
+        out = self.net.language(
+            inputs_embeds=given,
+            attention_mask=self.known,
+            position_ids=places,
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+            output_hidden_states=self.net.iou_head is not None,
+        )
+        self.cache, self.last = out.past_key_values, out.logits[:, -1].float()
+        self.hidden = out.hidden_states[-1][:, -1] if self.net.iou_head is not None else None
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with these rows; one may stand there several times."""
+        self.cache.batch_select_indices(rows)
+        self.known, self.last = self.known[rows], self.last[rows]
+        self.hidden = None if self.hidden is None else self.hidden[rows]
+
+    def texts(self) -> list[str]:
+        """Continue all rows to their ends."""
+        count, how = len(self.last), self.how
+        token = self.tokenizer.convert_tokens_to_ids(IOU_TOKEN)
+        grammar = None
+        if how.constrained:
+            grammar = Grammar(self.tokenizer, by_token=self.net.iou_head is not None, comment=how.most_tokens)
+        states: list[Branch | int] = [-1] * count
+        said: list[list[int]] = [[] for _ in range(count)]
+        ious: dict[int, float] = {}
+        draws = torch.Generator(device="cpu").manual_seed(how.seed)
+        open_rows = set(range(count))
+        limit = how.most_tokens + (96 if how.constrained else 0)
+        while open_rows and min(len(said[at]) for at in open_rows) < limit:
+            chosen = [[one] for one in self._chosen(grammar, states, draws)]
+            if grammar is not None:
+                _follow(grammar, states, {at: chosen[at] for at in open_rows})
+            for at in open_rows:
+                said[at] += chosen[at]
+            open_rows -= {at for at in open_rows if said[at][-1] == self.tokenizer.eos_token_id}
+            if not open_rows:
+                break
+            wide = max(map(len, chosen))
+            new = torch.tensor([[int(at in open_rows)] * wide for at in range(count)], device=self.known.device)
+            self.known = torch.cat([self.known, new], dim=1)
+            self._step(self.net.embed([(one * wide)[:wide] for one in chosen]), new)
+            for at in open_rows:
+                if chosen[at][-1] == token and self.hidden is not None:
+                    ious[at] = float(self.net.stated_iou(self.hidden[at]))
+        texts = [self.tokenizer.decode(tokens, skip_special_tokens=False) for tokens in said]
+        return [text.replace(IOU_TOKEN, f"{ious[at]:.4f}") if at in ious else text for at, text in enumerate(texts)]
+
+    def _chosen(self, grammar: Grammar | None, states: Sequence[Branch | int], draws: torch.Generator) -> list[int]:
+        """The next token of each row."""
+        scores = self.last.cpu()
+        for at, state in enumerate(states if grammar is not None else ()):
+            allowed = grammar.allowed(state) if grammar is not None else None
+            if allowed is None and grammar is not None:
+                scores[at, grammar.refused] = -torch.inf
+            elif allowed:
+                kept = scores[at, allowed].clone()
+                scores[at] = -torch.inf
+                scores[at, allowed] = kept
+        if not self.how.temperature:
+            return scores.argmax(dim=1).tolist()  # type: ignore[no-any-return]
+        shares = (scores / self.how.temperature).softmax(dim=1)
+        return torch.multinomial(shares, 1, generator=draws)[:, 0].tolist()  # type: ignore[no-any-return]
+
+
+def _follow(grammar: Grammar, states: list[Branch | int], chosen: Mapping[int, list[int]]) -> None:
+    """Bring states up to date, and add to what rows chose what can only follow, to all of them equally much."""
+    for at, tokens in chosen.items():
+        states[at] = grammar.follow(states[at], tokens[0])
+    runs = {at: [] if tokens[0] in grammar.stops else grammar.forced(states[at]) for at, tokens in chosen.items()}
+    together = min(map(len, runs.values()))
+    for at, run in runs.items():
+        chosen[at].extend(run[:together])
+        for token in run[:together]:
+            states[at] = grammar.follow(states[at], token)
+
+
+def _add_adapters(language: nn.Module, config: AuditorConfig) -> None:
+    from peft import LoraConfig, inject_adapter_in_model
+
+    wanted = LoraConfig(
+        r=config.lora_rank,
+        lora_alpha=config.lora_alpha,
+        lora_dropout=config.lora_dropout,
+        target_modules=list(PROJECTIONS),
+    )
+    try:
+        inject_adapter_in_model(wanted, language)
+    except ValueError as error:
+        raise UsageError(
+            "this language model takes no adapters", expected=f"projections named {', '.join(PROJECTIONS)}"
+        ) from error
