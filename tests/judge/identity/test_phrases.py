@@ -12,32 +12,32 @@ from auscult.language.morphology import plural
 from auscult.rng import generator
 
 TABLE = [
-    ("The striped red cars that move to the left", "striped red cars", "car", ("left",)),
-    ("among the drums, the one that is louder", "drum", "drum", ()),
-    ("of all the birds, the one that is heard first", "bird", "bird", ()),
-    ("the largest of the cats", "cat", "cat", ()),
-    ("the largest among all vases at the bottom", "vase", "vase", ("bottom",)),
-    ("the left car", "left car", "car", ("left",)),
-    ("the car left of the tree", "car", "car", ("left",)),
-    ("man in red", "man", "man", ()),
-    ("the barking dog on the upper right", "barking dog", "dog", ("top", "right")),
-    ("Segment the guitar being played by the man", "guitar", "guitar", ()),
-    ("the young woman's hat", "young woman's hat", "hat", ()),
-    ("the traffic lights in the middle", "traffic lights", "traffic light", ("centre",)),
-    ("the object making a sound", "object", None, ()),
-    ("the first thing to be heard", "first thing", None, ()),
-    ("an object that is not a cat", "object", None, ()),
-    ("second from left", "second", None, ("left",)),
-    ("the scissors on the table", "scissors", "scissors", ()),
-    ("guy", "guy", "guy", ()),
+    ("The striped red cars that move to the left", "striped red cars", "car"),
+    ("among the drums, the one that is louder", "drum", "drum"),
+    ("of all the birds, the one that is heard first", "bird", "bird"),
+    ("the largest of the cats", "cat", "cat"),
+    ("the largest among all vases at the bottom", "vase", "vase"),
+    ("the left car", "left car", "car"),
+    ("the car left of the tree", "car", "car"),
+    ("man in red", "man", "man"),
+    ("the barking dog on the upper right", "barking dog", "dog"),
+    ("Segment the guitar being played by the man", "guitar", "guitar"),
+    ("the young woman's hat", "young woman's hat", "hat"),
+    ("the traffic lights in the middle", "traffic lights", "traffic light"),
+    ("the object making a sound", "object", None),
+    ("the first thing to be heard", "first thing", None),
+    ("an object that is not a cat", "object", None),
+    ("second from left", "second", None),
+    ("the scissors on the table", "scissors", "scissors"),
+    ("guy", "guy", "guy"),
 ]
 
 
-@pytest.mark.parametrize(("text", "words", "noun", "places"), TABLE)
-def test_what_is_asked_for(text: str, words: str, noun: str | None, places: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("text", "words", "noun"), TABLE)
+def test_what_is_asked_for(text: str, words: str, noun: str | None) -> None:
     found = parse_expression(text)
     assert found is not None
-    assert (found.phrase, found.noun, found.places) == (words, noun, places)
+    assert (found.phrase, found.noun) == (words, noun)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "...", "the", "the of a", ","])

@@ -97,13 +97,6 @@ _MEASURES: Final = frozenset(
     )
 )
 _ANYTHING: Final = frozenset({"thing", "things", "object", "objects", "item", "items", "one", "ones", "something"})
-_PLACES: Final[dict[str, str]] = {
-    **dict.fromkeys(("left", "leftmost", "leftward"), "left"),
-    **dict.fromkeys(("right", "rightmost", "rightward"), "right"),
-    **dict.fromkeys(("top", "topmost", "upper", "uppermost", "highest"), "top"),
-    **dict.fromkeys(("bottom", "bottommost", "lower", "lowermost", "lowest"), "bottom"),
-    **dict.fromkeys(("middle", "centre", "center", "central"), "centre"),
-}
 _SOUNDS: Final = re.compile(
     r"\b(?:sound(?:s|ing|less)?|noises?|noiseless|heard|hear(?:s|able)?|audible|silent|silence|mute|loud(?:er|est|ly)?|"
     r"quiet(?:er|est|ly)?|volume|melody|voices?|rings?|ringing|barks?|barking|plays|playing|sings?|singing)\b",
@@ -113,23 +106,21 @@ _SINGULAR: Final = {plural(noun): noun for noun in NOUNS if plural(noun) != noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedExpression:
+class NounPhrase:
     """What an expression asks for."""
 
     phrase: str  # its noun phrase without an article, at most ``MOST_LETTERS`` letters: ``red car``
     # the head of the phrase, in the singular: ``car``; None where it names no kind ("the object that")
     noun: str | None
-    # words of place anywhere in it, out of left, right, top, bottom, centre, each once, in order
-    places: tuple[str, ...]
     heard: bool = False  # whether it speaks of sound
 
 
-def parse_expression(text: str) -> ParsedExpression | None:
+def parse_expression(text: str) -> NounPhrase | None:
     """Read an expression, of its first 2,000 characters; None where no word of it could name something.
 
     Example:
         >>> parse_expression("The striped red cars that move to the left")
-        ParsedExpression(phrase='striped red cars', noun='car', places=('left',), heard=False)
+        NounPhrase(phrase='striped red cars', noun='car', heard=False)
         >>> parse_expression("among the drums, the one that is louder").noun
         'drum'
     """
@@ -138,9 +129,8 @@ def parse_expression(text: str) -> ParsedExpression | None:
     if not kept:
         return None
     named = None if kept[-1] in _ANYTHING else _named(kept)
-    places = tuple(dict.fromkeys(_PLACES[word] for word in words if word in _PLACES))
     heard = _SOUNDS.search(text[:_MOST_READ]) is not None
-    return ParsedExpression(phrase=_short(kept), noun=named, places=places, heard=heard)
+    return NounPhrase(phrase=_short(kept), noun=named, heard=heard)
 
 
 def prompts(text: str) -> tuple[str, ...]:

@@ -213,9 +213,8 @@ def likelihoods(found: JointEvidence, numbers: JointNumbers) -> tuple[Doubles, f
     another = (by.sum() - by) / max(1, len(by) - 1) if len(by) > 1 else by  # not the one meant, and not the mask's
     same_other = mine / 2
     place = [mine, float(meant @ by), float(by.mean()), same_other + float(meant @ another) / 2]
-    rows = [[math.log(own), math.log(heard)], [math.log(1 - own), math.log(heard)]]
-    rows += [[math.log(own), math.log(1 - heard)], [math.log(1 - own), math.log(1 - heard)]]
-    table = np.column_stack([np.array(rows), np.log(np.array(place))])
+    words = [(own, heard), (1 - own, heard), (own, 1 - heard), (1 - own, 1 - heard)]
+    table = np.log(np.column_stack([words, place]))
     return table, same_other / place[3]
 
 

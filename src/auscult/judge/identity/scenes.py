@@ -36,7 +36,7 @@ from auscult.language.facts import Facts, SceneObject
 from auscult.language.proof import Proof
 from auscult.nets.onnx_session import open_session, read_network
 from auscult.rng import generator
-from auscult.types import Box, Case, Existence, Floats, Frame, Identity, Mask, Metadata, Prediction
+from auscult.types import Box, Case, Doubles, Existence, Floats, Frame, Identity, Mask, Metadata, Prediction
 
 PIXELS: Final = 144 * 256
 """The small frame has about so many pixels, whatever its shape."""
@@ -192,16 +192,6 @@ def centre_and_share(mask: Mask) -> tuple[float, float, float]:
     return (float(columns.mean()) + 0.5) / width, (float(rows.mean()) + 0.5) / height, len(rows) / mask.size
 
 
-def probabilities(words: Floats, known: Vocabulary) -> tuple[Floats, Floats, Floats]:
-    """Logits of all words to probabilities of categories, colours and textures."""
-    first, second = known.parts
-    return (
-        _softmax(words[:first] * known.sharpness),
-        _softmax(words[first:second]),
-        _softmax(words[second:]),
-    )
-
-
 def _softmax(logits: Floats) -> Floats:
     powers = np.exp(logits - logits.max())
     return np.asarray(powers / powers.sum(), dtype=np.float32)
@@ -268,14 +258,14 @@ def named(
             nothing += 1
     whole = worlds - nothing + _NOTHING * nothing
     return NamingOdds(
-        shares=tuple(float(share) for share in shares / whole),
+        shares=tuple((shares / whole).tolist()),
         nothing=nothing / worlds,
         settled=settled / worlds,
-        possible=tuple(float(share) for share in possible / worlds),
+        possible=tuple((possible / worlds).tolist()),
     )
 
 
-_Draw: TypeAlias = tuple[str, str | None, str | None]
+_Draw: TypeAlias = tuple[str, str, str]
 """Category, colour and texture."""
 
 
@@ -289,17 +279,13 @@ def _draws(
     weights = np.array([*chances, 0.0], np.float64)
     weights = weights / max(1.0, float(weights.sum()))
     weights[-1] = max(0.0, 1.0 - float(weights.sum()))
-    steps = np.cumsum(weights / weights.sum())
-    categories = np.searchsorted(steps, rng.random(worlds), side="right")
+    categories = _picked(rng, weights, options, worlds=worlds)
     colours = _picked(rng, obj.colours, words.colours, worlds=worlds)
     textures = _picked(rng, obj.textures, words.textures, worlds=worlds)
-    named_so = [options[min(int(at), len(options) - 1)] for at in categories]
-    return list(zip(named_so, colours, textures, strict=True))
+    return list(zip(categories, colours, textures, strict=True))
 
 
-def _picked(
-    rng: np.random.Generator, chances: NDArray[np.float32], words: Sequence[str], *, worlds: int
-) -> list[str | None]:
+def _picked(rng: np.random.Generator, chances: Floats | Doubles, words: Sequence[str], *, worlds: int) -> list[str]:
     steps = np.cumsum(chances / chances.sum())
     drawn = np.minimum(np.searchsorted(steps, rng.random(worlds), side="right"), len(words) - 1)
     return [words[int(at)] for at in drawn]
@@ -309,29 +295,27 @@ def _proven(
     reading: ParsedExpression, objects: Sequence[FoundThing], world: Sequence[_Draw | None]
 ) -> NDArray[np.float64]:
     """1 for each thing that the sentence is true of, 0 where it is false, between where it is unclear."""
-    there = {at: _scene_object(str(at), objects[at], called) for at, called in enumerate(world) if called is not None}
-    values = np.zeros(len(objects))
-    if not there:
-        return values
-    proof = Proof(Facts(things=tuple(there.values()), duration_s=_DURATION_S), frozenset({"sight"}))
-    found = proof.values(reading.form)
-    values[list(there)] = [1.0 if value else _UNCLEAR if value is None else 0.0 for value in found]
-    return values
-
-
-def _scene_object(name: str, found: FoundThing, called: _Draw) -> SceneObject:
-    category, colour, texture = called
-    return SceneObject(
-        id=name,
-        category=category,
-        colour=colour,
-        texture=texture,
-        x=(found.x, found.x),
-        y=(found.y, found.y),
-        area=(found.share, found.share),
-        covered_by=(_ELSE,),  # whether a part of it is hidden is not known
-        hidden=0.05,
+    things = tuple(
+        SceneObject(
+            id=str(at),
+            category=called[0],
+            colour=called[1],
+            texture=called[2],
+            x=(objects[at].x, objects[at].x),
+            y=(objects[at].y, objects[at].y),
+            area=(objects[at].share, objects[at].share),
+            covered_by=(_ELSE,),  # whether a part of it is hidden is not known
+            hidden=0.05,
+        )
+        for at, called in enumerate(world)
+        if called is not None
     )
+    values = np.zeros(len(objects))
+    if things:
+        proof = Proof(Facts(things=things, duration_s=_DURATION_S), frozenset({"sight"}))
+        found = proof.values(reading.form)
+        values[[int(thing.id) for thing in things]] = [_UNCLEAR if value is None else float(value) for value in found]
+    return values
 
 
 WEIGHTS: Final = Path(__file__).with_name("weights")
@@ -495,9 +479,17 @@ def _own(known: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Sequence
 
 def _found(known: Vocabulary, words: Floats, *, position: tuple[float, float, float], sure: float) -> FoundThing:
     """A thing of a centre and share, from the logits of all words."""
-    categories, colours, textures = probabilities(words, known)
+    first, second = known.parts
     x, y, share = position
-    return FoundThing(x=x, y=y, share=share, sure=sure, categories=categories, colours=colours, textures=textures)
+    return FoundThing(
+        x=x,
+        y=y,
+        share=share,
+        sure=sure,
+        categories=_softmax(words[:first] * known.sharpness),
+        colours=_softmax(words[first:second]),
+        textures=_softmax(words[second:]),
+    )
 
 
 def _partly(reading: ParsedExpression) -> str:
