@@ -68,14 +68,16 @@ def write_omni(folder: Path, *, generation: str = "2.5", seed: int = 3, teach: b
     if teach:
         words.add_tokens(list(SAYS))
         words.save_pretrained(folder)
-    transformers.Qwen2VLImageProcessorPil(
-        patch_size=14, merge_size=2, min_pixels=28 * 28, max_pixels=28 * 28 * 9
-    ).save_pretrained(folder)
+    sizes = {"patch_size": 14, "min_pixels": 28 * 28, "max_pixels": 28 * 28 * 9}
+    if generation == "video-llama":
+        transformers.VideoLlama3ImageProcessorPil(**sizes).save_pretrained(folder)
+    else:
+        transformers.Qwen2VLImageProcessorPil(**sizes, merge_size=2).save_pretrained(folder)
     pictures = json.loads((folder / "preprocessor_config.json").read_text())
     transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=3).save_pretrained(folder)
     both = pictures | json.loads((folder / "preprocessor_config.json").read_text())
     (folder / "preprocessor_config.json").write_text(json.dumps(both))
-    build = _thinker_25 if generation == "2.5" else _thinker_3
+    build = {"2.5": _thinker_25, "3": _thinker_3, "video-llama": _video_llama}[generation]
     model = made(lambda: build(words), seed=seed)
     (taught(model, words) if teach else spread(model, by=8.0)).save_pretrained(folder)
     return folder
@@ -133,3 +135,15 @@ def _thinker_3(words: Any) -> Any:
         **numbers,
     )
     return transformers.Qwen3OmniMoeThinkerForConditionalGeneration(config)
+
+
+def _video_llama(words: Any) -> Any:
+    import transformers
+
+    text = {key: value for key, value in _text(words).items() if key != "rope_parameters"}
+    vision = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = transformers.VideoLlama3Config(
+        text_config={"model_type": "qwen2", **text}, vision_config={**vision, "patch_size": 14},
+        image_token_id=words.image_token_id, video_token_id=words.video_token_id,
+    )  # fmt: skip
+    return transformers.VideoLlama3ForConditionalGeneration(config)

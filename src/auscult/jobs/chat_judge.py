@@ -73,8 +73,9 @@ class _Model:
     shown: Asked | None = None
 
     def asked(self, number: int, kept: ReplyCache) -> Asked:
-        model = _Kept(self.model(), name=self.name, revision=f"{self.revision}#{number}", kept=kept)
-        base = self.shown or Asked(name=self.name, model=model, hears=True)
+        opened = self.model()
+        model = _Kept(opened, name=self.name, revision=f"{self.revision}#{number}", kept=kept)
+        base = self.shown or Asked(name=self.name, model=model, hears=bool(getattr(opened, "hears", False)))
         return replace(base, model=model)
 
 

@@ -1,4 +1,4 @@
-"""Qwen2.5-Omni and Qwen3-Omni on a folder of weights, as omni models: ``qwen-omni@FOLDER``.
+"""Qwen2.5-Omni, Qwen3-Omni and VideoLLaMA3 on a folder of weights, as omni models: ``qwen-omni@FOLDER``.
 
 The frames of a video are shown as pictures, so that answers are the same with and without torchvision. Sounds are mixed
 to one channel and brought to the model's rate. Replies are the likeliest, so there is no seed.
@@ -36,6 +36,11 @@ class QwenOmni:
     boxes: str = BOXES
     max_tokens: int = _MAX_TOKENS
 
+    @property
+    def hears(self) -> bool:
+        """Whether it takes sounds."""
+        return self.thinker.sounds is not None
+
     def answer(
         self, question: str, *, images: Sequence[Path] = (), sounds: Sequence[Path] = (), video: Path | None = None
     ) -> str:
@@ -70,9 +75,10 @@ class WeightedQwenOmni:
 QWEN_OMNI: Final = WeightedQwenOmni(
     name=_NAME,
     meta=Metadata(
-        summary="Qwen2.5-Omni or Qwen3-Omni: answers in text about pictures, sounds and frames of a video",
+        summary="Qwen2.5-Omni, Qwen3-Omni or VideoLLaMA3: answers in text about pictures, sounds, frames of a video",
         goal="an open omni model that runs here",
         modality="video",
-        source="Xu et al. 2025; weights: the folder of Qwen/Qwen2.5-Omni-3B, -7B or Qwen/Qwen3-Omni-30B-A3B-Instruct",
+        source="Xu et al. 2025; weights: the folder of Qwen/Qwen2.5-Omni-3B, -7B or Qwen/Qwen3-Omni-30B-A3B-Instruct; "
+        "Zhang et al. 2025: VideoLLaMA3 as transformers has it",
     ),
 )

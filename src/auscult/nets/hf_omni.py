@@ -1,9 +1,10 @@
-"""Qwen2.5-Omni and Qwen3-Omni from a user's folder: their thinkers, which answer in text about pictures and sounds.
+"""Qwen2.5-Omni, Qwen3-Omni and VideoLLaMA3 from a user's folder, which answer in text about pictures and sounds.
 
-Xu et al. 2025, as ``transformers`` has them (``Qwen2_5OmniThinkerForConditionalGeneration``,
-``Qwen3OmniMoeThinkerForConditionalGeneration``). The library's processors want torchvision even where no video is
-shown, so their parts are put together here: tokenizer, preparation of pictures, features of sounds. The frames of a
-video are pictures. No chat template of a folder is run: the form of a conversation is ChatML, written here.
+Xu et al. 2025 and Zhang et al. 2025, as ``transformers`` has them (``Qwen2_5OmniThinkerForConditionalGeneration``,
+``Qwen3OmniMoeThinkerForConditionalGeneration``, ``VideoLlama3ForConditionalGeneration``, which hears nothing). The
+library's processors want torchvision even where no video is shown, so their parts are put together here: tokenizer,
+preparation of pictures, features of sounds. The frames of a video are pictures. No chat template of a folder is run:
+the form of a conversation is ChatML, written here.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ _QWEN_3: Final = Family(
     reader="Qwen2Tokenizer",
     dtype="auto",
 )
+_VIDEO_LLAMA_3: Final = Family(
+    title="VideoLLaMA3",
+    model="VideoLlama3ForConditionalGeneration",
+    types=("video_llama_3",),
+    parts={"text_config": "Qwen2Config"},
+    reader="Qwen2Tokenizer",
+    dtype="auto",
+)
 _SYSTEM: Final = "You answer questions about what you see and hear."
 _END: Final = "<|im_end|>"
 _CHUNK: Final = 13  # tokens of a whole window of sound in Qwen3-Omni
@@ -44,12 +53,18 @@ class OmniThinker:
 
     net: Loaded
     pictures: Any  # prepares pictures
-    sounds: Any  # makes features of sounds
+    sounds: Any  # makes features of sounds; None where it hears nothing
 
     @property
     def rate_hz(self) -> int:
         """The rate at which it takes sounds."""
-        return int(self.sounds.sampling_rate)
+        return int(self._ears.sampling_rate)
+
+    @property
+    def _ears(self) -> Any:
+        if self.sounds is None:
+            raise InputError(f"{self.net.folder.family.title} hears nothing", expected="a question without sounds")
+        return self.sounds
 
     def answer(self, question: str, *, pictures: Sequence[Frame], sounds: Sequence[Samples], max_tokens: int) -> str:
         """The likeliest reply to a question about pictures, uint8 RGB (H, W, 3), and sounds, float32 (samples,)."""
@@ -89,11 +104,12 @@ class OmniThinker:
         audio_tokens: list[int] = []
         if pictures:
             shown = self.pictures(images=list(pictures), return_tensors="pt")
-            inputs |= {"pixel_values": shown["pixel_values"], "image_grid_thw": shown["image_grid_thw"]}
+            taken = ("pixel_values", "image_grid_thw", "image_merge_sizes")
+            inputs |= {name: shown[name] for name in taken if name in shown}
             merged = int(self.pictures.merge_size) ** 2
             image_tokens = [int(grid.prod()) // merged for grid in shown["image_grid_thw"]]
         if sounds:
-            heard = self.sounds(
+            heard = self._ears(
                 list(sounds),
                 sampling_rate=self.rate_hz,
                 padding="max_length",
@@ -116,9 +132,8 @@ class OmniThinker:
     def _conversation(self, question: str, image_tokens: Sequence[int], audio_tokens: Sequence[int]) -> str:
         """The whole text: marks stand for media; a question cannot hold any."""
         words = self.net.tokens
-        pictures = "".join(
-            f"{words.vision_bos_token}{words.image_token * count}{words.vision_eos_token}" for count in image_tokens
-        )
+        begin, mark, end = _marks_of_pictures(words)
+        pictures = "".join(f"{begin}{mark * count}{end}" for count in image_tokens)
         sounds = "".join(
             f"{words.audio_bos_token}{words.audio_token * count}{words.audio_eos_token}" for count in audio_tokens
         )
@@ -127,6 +142,12 @@ class OmniThinker:
             f"<|im_start|>system\n{_SYSTEM}{_END}\n<|im_start|>user\n{pictures}{sounds}{asked}{_END}\n"
             "<|im_start|>assistant\n"
         )
+
+
+def _marks_of_pictures(words: Any) -> tuple[str, str, str]:
+    """What stands before a picture, for each of its tokens, and after it."""
+    mark = getattr(words, "image_token", None) or "<|image_pad|>"
+    return getattr(words, "vision_bos_token", None) or "", mark, getattr(words, "vision_eos_token", None) or "\n"
 
 
 def load_omni(path: Path) -> OmniThinker:
@@ -138,17 +159,21 @@ def load_omni(path: Path) -> OmniThinker:
     folder = check_folder(path, _family(path))
     import transformers
 
-    net = load(folder)
+    net, hears = load(folder), folder.family is not _VIDEO_LLAMA_3
+    kind: Any = transformers.Qwen2VLImageProcessorPil if hears else transformers.VideoLlama3ImageProcessorPil
+    ears: Any = transformers.WhisperFeatureExtractor
     try:
         with quiet():
-            pictures = transformers.Qwen2VLImageProcessorPil.from_pretrained(str(path), local_files_only=True)
-            sounds = transformers.WhisperFeatureExtractor.from_pretrained(str(path), local_files_only=True)
+            pictures = kind.from_pretrained(str(path), local_files_only=True)
+            sounds = ears.from_pretrained(str(path), local_files_only=True) if hears else None
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UsageError(
             f"{folder.family.title} has no usable preparation of media: {' '.join(str(error).split())[:120]}",
             path=path,
             expected="preprocessor_config.json with pictures and sounds",
         ) from error
+    if not hears:
+        return OmniThinker(net, pictures, None)
     marks = ("image_token", "vision_bos_token", "vision_eos_token", "audio_token", "audio_bos_token", "audio_eos_token")
     lacking = [name for name in marks if not getattr(net.tokens, name, None)]
     if lacking:
@@ -161,10 +186,9 @@ def load_omni(path: Path) -> OmniThinker:
 
 
 def _family(path: Path) -> Family:
-    if not path.is_dir():
-        return _QWEN_25
     try:
-        kind = str(read_table(path / CONFIG).get("model_type"))
+        kind = str(read_table(path / CONFIG).get("model_type")) if path.is_dir() else ""
     except InputError:
-        return _QWEN_25  # its check says what is wrong
-    return _QWEN_3 if kind in (*_QWEN_3.types, *_QWEN_3.inside) else _QWEN_25
+        kind = ""  # its check says what is wrong
+    families = (_QWEN_25, _QWEN_3, _VIDEO_LLAMA_3)
+    return next((one for one in families if kind in (*one.types, *one.inside)), _QWEN_25)

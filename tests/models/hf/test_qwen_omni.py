@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auscult.errors import UsageError
+from auscult.errors import InputError, UsageError
 from auscult.media.frames import encode_png
 from auscult.media.wav import encode_wav
 from auscult.models.chat.cascade import Cascade, Describer
@@ -144,9 +144,18 @@ def test_a_cascade_of_local_models(folders: dict[str, Path], media: dict[str, Pa
     assert isinstance(found, str)
 
 
+def test_videollama_sees_and_says_that_it_hears_nothing(tmp_path: Path, media: dict[str, Path]) -> None:
+    folder = write_omni(tmp_path / "weights", generation="video-llama")
+    assert len({ask(folder, media, *names) for names in ((), ("a.png",), ("b.png",), ("a.png", "b.png"))}) >= 3
+    with pytest.raises(InputError, match="hears nothing"):
+        ask(folder, media, "a.png", "a.wav")
+
+
 @pytest.mark.slow
-def test_a_local_model_judges_masks(tmp_path: Path) -> None:
-    folder, source = write_omni(tmp_path / "weights", teach=True), folder_input(tmp_path / "in", ("a", "b"))
+@pytest.mark.parametrize("generation", ["2.5", "video-llama"])
+def test_a_local_model_judges_masks(tmp_path: Path, generation: str) -> None:
+    folder = write_omni(tmp_path / "weights", generation=generation, teach=True)
+    source = folder_input(tmp_path / "in", ("a", "b"))
     told = auscult("audit", source, "--judge", f"chat:hf:{folder}", "--out", tmp_path / "out", "--workers", "1")
     assert told.code == 0, told.err
     found = rows(tmp_path / "out" / "verdicts.jsonl")
