@@ -11,7 +11,7 @@ import auscult.suites.registered as suites
 from chat_server import completed, serving
 from small_inputs import LEFT, RIGHT, rows, save_frame, save_mask, write_lines
 
-pytestmark = pytest.mark.extra_chat
+pytestmark = [pytest.mark.extra_chat, pytest.mark.slow]
 REPLY = "<audit> <iou> 0.0 </iou> <mask_type> full_neg </mask_type> <action> reject </action> </audit>"
 CASCADE = "cascade.masks.cues.v1+chat.served"
 USD = 0.0015  # of a reply
@@ -45,7 +45,6 @@ def run(tmp_path: Path, url: str, *judges: str, **more):
                       profile=profile, max_connections=2, **more)  # fmt: skip
 
 
-@pytest.mark.slow
 def test_a_chat_judge_and_a_cascade_with_it_are_rows_with_their_cost(tmp_path: Path) -> None:
     made(tmp_path / "in")
     with serving(lambda *_: completed(REPLY)) as served:
@@ -73,8 +72,11 @@ def test_a_chat_judge_and_a_cascade_with_it_are_rows_with_their_cost(tmp_path: P
 
 def test_a_budget_is_for_all_judges_together_and_leaves_a_cascade_its_cheap_verdicts(tmp_path: Path) -> None:
     made(tmp_path / "in")
+    earlier = tmp_path / "out" / "judges" / "chat.other"  # an earlier command has spent all
     with serving(lambda *_: completed(REPLY)) as served:
-        done = run(tmp_path, served.url, "cues", "cascade:cues,chat:served", budget=1e-6)
+        run(tmp_path, served.url, "cues")
+        write_lines(earlier / "reply_cache.jsonl", {"key": "x", "usage": {"cost": 5.0}})
+        done = run(tmp_path, served.url, "cues", "cascade:cues,chat:served", budget=5.0)
         assert not served.bodies
     assert done.summary.failed == 0
     found = rows(tmp_path / "out" / "judges" / CASCADE / "verdicts.jsonl")

@@ -318,7 +318,8 @@ def _judge_all(
     chat = {one.name: getattr(options, one.name) for one in fields(ChatJudgeOptions)}
     for name, judge in judges.items():
         progress.stage(f"judge {name}", 0)
-        spent = sum(spent_usd(run.path / JUDGES / other) or 0.0 for other in judges if other != name)
+        others = (path for path in (run.path / JUDGES).glob("*") if path.name != name)
+        spent = sum(spent_usd(path) or 0.0 for path in others)
         job = AuditOptions(
             source=run.path / FILE,
             out=run.path / JUDGES / name,
