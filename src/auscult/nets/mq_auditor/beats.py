@@ -81,7 +81,7 @@ class _Attention(nn.Module):
         gates = self.grep_linear(q).unflatten(3, (2, _GATES // 2)).sum(dim=4).sigmoid()
         gate = gates[..., :1] * (gates[..., 1:] * self.grep_a - 1.0) + 2.0
         found = functional.scaled_dot_product_attention(q, k, v, attn_mask=gate * places)
-        return self.out_proj(found.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+        return self.out_proj(found.transpose(1, 2).flatten(2))
 
 
 class _Layer(nn.Module):
@@ -96,7 +96,7 @@ class _Layer(nn.Module):
 
     def forward(self, given: Tensor, places: Tensor) -> Tensor:
         found = self.self_attn_layer_norm(self.kept * given + self.self_attn(given, places))
-        return self.final_layer_norm(self.kept * found + self.fc2(functional.gelu(self.fc1(found))))  # type: ignore[no-any-return]
+        return self.final_layer_norm(self.kept * found + self.fc2(functional.gelu(self.fc1(found))))
 
 
 class _Encoder(nn.Module):
@@ -117,7 +117,7 @@ class _Encoder(nn.Module):
         places = self.layers[0].self_attn.relative_attention_bias(among).permute(2, 0, 1)[None]
         for layer in self.layers:
             found = layer(found, places)
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 class Beats(nn.Module):
@@ -135,7 +135,7 @@ class Beats(nn.Module):
         """Encode sounds of one length."""
         seen = ((log_mel(samples) - MEAN) / SCALE).to(self.patch_embedding.weight.dtype)
         patches = self.patch_embedding(seen[:, None]).flatten(2).transpose(1, 2)
-        return self.encoder(self.post_extract_proj(self.layer_norm(patches)))  # type: ignore[no-any-return]
+        return self.encoder(self.post_extract_proj(self.layer_norm(patches)))
 
 
 def released_state(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

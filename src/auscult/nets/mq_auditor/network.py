@@ -49,7 +49,7 @@ class Bridge(nn.Module):
         """Ask the queries about each."""
         queries = self.queries.expand(features.shape[0], -1, -1)
         found = self.qformer(query_embeds=queries, encoder_hidden_states=self.norm(features)).last_hidden_state
-        return self.project(found)  # type: ignore[no-any-return]
+        return self.project(found)
 
 
 class SoundEncoder(nn.Module):
@@ -77,20 +77,20 @@ class SoundEncoder(nn.Module):
     def forward(self, samples: Tensor) -> Tensor:
         """Encode sounds of one length, at the encoder's rate."""
         if self.kind == "beats":
-            return self.net(samples)  # type: ignore[no-any-return]
+            return self.net(samples)
         if self.kind == "ast":
             seen = (log_mel(samples) - _AST_MEAN) / _AST_SCALE
             lacking = self.net.config.max_length - seen.shape[1]
             seen = functional.pad(seen, (0, 0, 0, max(0, lacking)))[:, : self.net.config.max_length]
-            return self.net(seen).last_hidden_state  # type: ignore[no-any-return]
+            return self.net(seen).last_hidden_state
         if self.kind == "clap":
             from transformers import ClapFeatureExtractor
 
             read = ClapFeatureExtractor(feature_size=self.net.config.num_mel_bins, truncation="rand_trunc")
             found = read(list(samples.cpu().numpy()), sampling_rate=48_000, padding="repeatpad", return_tensors="pt")
             out = self.net(input_features=found["input_features"].to(samples.device)).last_hidden_state
-            return out.flatten(2).transpose(1, 2)  # type: ignore[no-any-return]
-        return self.net(input_values=samples[:, None]).last_hidden_state  # type: ignore[no-any-return]
+            return out.flatten(2).transpose(1, 2)
+        return self.net(input_values=samples[:, None]).last_hidden_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class MqAuditor(PreTrainedModel):
         width = int(language.hidden_size)
         self.video_bridge = Bridge(config, source=int(config.vision["hidden_size"]), width=width)
         self.sound_bridge = Bridge(config, source=self.sound.width, width=width)
-        self.iou_head = nn.Linear(width, 1) if config.iou == "token" else None
+        self.iou_head: Any = nn.Linear(width, 1) if config.iou == "token" else None
         self.post_init()
         if config.lora_rank:
             _add_adapters(self.language, config)
@@ -163,7 +163,7 @@ class MqAuditor(PreTrainedModel):
 
         The IoU's is 0 unless it is read off a token.
         """
-        prompts = self._prompts(batch, self.encode(batch.clips))
+        prompts = self._prompts(batch)
         words = [torch.tensor(answer, device=self.device) for answer in batch.answers]
         embedded = [torch.cat([prompt, self.embed(tokens)]) for prompt, tokens in zip(prompts, words, strict=True)]
         none = [torch.full((len(prompt),), _IGNORED, device=self.device) for prompt in prompts]
@@ -207,12 +207,12 @@ class MqAuditor(PreTrainedModel):
         with torch.set_grad_enabled(torch.is_grad_enabled() and self._learned(self.vision)):
             found = self.vision(pictures.to(self.dtype), output_hidden_states=True)
             seen = found.hidden_states[self.config.vision_layer][:, 1:]  # without the token of the whole
-        return self.video_bridge(seen)  # type: ignore[no-any-return]
+        return self.video_bridge(seen)
 
     def _listen(self, seconds: Tensor) -> Tensor:
         with torch.set_grad_enabled(torch.is_grad_enabled() and self._learned(self.sound)):
             heard = self.sound(seconds)
-        return self.sound_bridge(heard.to(self.dtype))  # type: ignore[no-any-return]
+        return self.sound_bridge(heard.to(self.dtype))
 
     @staticmethod
     def _learned(part: nn.Module) -> bool:
@@ -221,27 +221,31 @@ class MqAuditor(PreTrainedModel):
     def embed(self, tokens: Sequence[int] | Tensor) -> Tensor:
         """Tokens as the language model takes them, (n, width)."""
         given = torch.as_tensor(tokens, dtype=torch.long, device=self.device)
-        return self.language.get_input_embeddings()(given)  # type: ignore[no-any-return]
+        return self.language.get_input_embeddings()(given)
 
     def stated_iou(self, hidden: Tensor) -> Tensor:
         """The IoU at hidden states (n, width) of its token: (n,), 0..1."""
-        return self.iou_head(hidden)[..., 0].float().sigmoid()  # type: ignore[no-any-return, misc]
+        return self.iou_head(hidden)[..., 0].float().sigmoid()
 
-    def _prompts(self, batch: AuditorBatch, clips: Sequence[Encoded], *, upto: bool = True) -> list[Tensor]:
-        """The embedded prompts of all rows, (length, width) each; ``upto=False`` leaves out mask and question."""
-        frames = self.look(batch.frames) if len(batch.frames) else None
-        masks = self.look(batch.masks.flatten(0, 1)) if len(batch.masks) and upto else None
-        seen = None if masks is None else masks.unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
-        return [self._prompt(batch, at, clips=clips, frames=frames, masks=seen) for at in range(len(batch))]
+    def _prompts(self, batch: AuditorBatch) -> list[Tensor]:
+        """The embedded prompts of all rows, (length, width) each."""
+        clips = self.encode(batch.clips)
+        if not len(batch.frames):
+            return [self._prompt(batch, at, clips=clips, frames=None, masks=None) for at in range(len(batch))]
+        frames = self.look(batch.frames)
+        seen = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
+        before = [self._prompt(batch, at, clips=clips, frames=frames, masks=None) for at in range(len(batch))]
+        after = [self._prompt(batch, at, clips=clips, frames=frames, masks=seen) for at in range(len(batch))]
+        return [torch.cat(pair) for pair in zip(before, after, strict=True)]
 
     def _prompt(
         self, batch: AuditorBatch, at: int, *, clips: Sequence[Encoded], frames: Tensor | None, masks: Tensor | None
     ) -> Tensor:
-        clip, parts = clips[batch.clip_of[at]], []
-        for part in batch.layouts[at]:
-            if part == "mask":
-                if masks is None:
-                    break
+        """The embedded prompt of a row up to its mask, or, with ``masks``, from there on."""
+        layout, clip, parts = batch.layouts[at], clips[batch.clip_of[at]], []
+        end = layout.index("mask") if "mask" in layout else len(layout)
+        for part in layout[:end] if masks is None else layout[end:]:
+            if part == "mask" and masks is not None:
                 parts.append(masks[at])
             elif part == "frame" and frames is not None:
                 parts.append(frames[batch.frame_of[at]])
@@ -249,29 +253,27 @@ class MqAuditor(PreTrainedModel):
                 parts.append(clip.pictures)
             elif part == "sound":
                 parts.append(clip.sound)
-            else:
-                parts.append(self.embed(part))  # type: ignore[arg-type]
+            elif isinstance(part, tuple):
+                parts.append(self.embed(part))
         return torch.cat([one.to(self.dtype) for one in parts])
 
-    @torch.inference_mode()
-    def generate(self, batch: AuditorBatch, tokenizer: Any, how: Decoding = Decoding()) -> list[list[str]]:  # type: ignore[override]
+    def generate(self, batch: AuditorBatch, tokenizer: Any, how: Decoding = Decoding()) -> list[list[str]]:
         """Reply to each row, ``how.samples`` times, with an IoU in figures where the network reads it off a token.
 
         What rows share, clip, expression and key frame, is computed once.
         """
-        clips = self.encode(batch.clips)
-        shared = {key: at for at, key in reversed(list(enumerate(zip(batch.clip_of, batch.frame_of, batch.layouts))))}  # noqa: B905
-        rows = sorted(shared.values())
-        which = [rows.index(shared[key]) for key in zip(batch.clip_of, batch.frame_of, batch.layouts)]  # noqa: B905
-        frames = self.look(batch.frames)
-        seen = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
-        prefixes = [self._prompt(batch, at, clips=clips, frames=frames, masks=None) for at in rows]
+        asked = list(zip(batch.clip_of, batch.frame_of, batch.layouts, strict=True))
+        first = {key: at for at, key in reversed(list(enumerate(asked)))}
+        places = {key: at for at, key in enumerate(first)}
         reply = _Replies(self, tokenizer, how)
-        reply.read(prefixes)
-        reply.select(torch.tensor(which, device=self.device))
-        reply.read([torch.cat([seen[at], self.embed(batch.layouts[at][-1])]) for at in range(len(batch))])  # type: ignore[arg-type]
-        reply.select(torch.arange(len(batch), device=self.device).repeat_interleave(how.samples))
-        texts = reply.texts()
+        with torch.inference_mode():
+            clips, frames = self.encode(batch.clips), self.look(batch.frames)
+            seen = self.look(batch.masks.flatten(0, 1)).unflatten(0, batch.masks.shape[:2]).flatten(1, 2)
+            reply.read([self._prompt(batch, at, clips=clips, frames=frames, masks=None) for at in first.values()])
+            reply.select(torch.tensor([places[key] for key in asked], device=self.device))
+            reply.read([self._prompt(batch, at, clips=clips, frames=frames, masks=seen) for at in range(len(batch))])
+            reply.select(torch.arange(len(batch), device=self.device).repeat_interleave(how.samples))
+            texts = reply.texts()
         return [texts[at : at + how.samples] for at in range(0, len(texts), how.samples)]
 
 
@@ -357,9 +359,9 @@ class _Replies:
                 scores[at] = -torch.inf
                 scores[at, allowed] = kept
         if not self.how.temperature:
-            return scores.argmax(dim=1).tolist()  # type: ignore[no-any-return]
+            return list(map(int, scores.argmax(dim=1)))
         shares = (scores / self.how.temperature).softmax(dim=1)
-        return torch.multinomial(shares, 1, generator=draws)[:, 0].tolist()  # type: ignore[no-any-return]
+        return list(map(int, torch.multinomial(shares, 1, generator=draws)[:, 0]))
 
 
 def _follow(grammar: Grammar, states: list[Branch | int], chosen: Mapping[int, list[int]]) -> None:

@@ -162,11 +162,10 @@ class Grammar:
     def forced(self, state: Branch | int) -> list[int]:
         """The tokens that can only follow, up to one that is the IoU's or ends the reply."""
         run: list[int] = []
-        while (
-            (allowed := self.allowed(state)) is not None and len(allowed) == 1 and not (run and run[-1] in self.stops)
-        ):
-            run.append(allowed[0])
-            state = self.follow(state, allowed[0])
-            if not state:
+        while not (run and run[-1] in self.stops):
+            allowed = self.allowed(state)
+            if allowed is None or len(allowed) != 1:
                 break
+            run += allowed
+            state = self.follow(state, allowed[0])
         return run
