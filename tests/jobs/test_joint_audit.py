@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,14 +27,15 @@ RATE_HZ = 8_000
 TONE = 0.2 * np.sin(np.arange(RATE_HZ, dtype=np.float32) * 0.5)[None]
 LINE = {"id": "a", "frame": "frame.png", "mask": "mask.png", "mixture": "mixture.wav", "separated": "stem.wav"}
 SCENE = SceneOptions(size=(96, 170), seconds=4.0, rate_hz=RATE_HZ, objects=(3, 4))
+MADE: dict[str, Any] = {"count": 1, "seed": 7, "scene": SCENE, "workers": 0, "expressions": 3, "stems": True}
 
 
-def audited(source: Path, out: Path, **more: object) -> Run:
+def audited(source: Path, out: Path, **more: Any) -> Run:
     audit_folder(AuditOptions(source=source, out=out, judge="masks.cues.v1", workers=0, **more))
     return read_run(out)
 
 
-def given(folder: Path, *, stem: bytes, **more: object) -> Path:
+def given(folder: Path, *, stem: bytes, **more: Any) -> Path:
     save_frame(folder / "frame.png")
     save_mask(folder / "mask.png", LEFT)
     (folder / "mixture.wav").write_bytes(encode_wav(TONE, RATE_HZ))
@@ -44,11 +46,11 @@ def given(folder: Path, *, stem: bytes, **more: object) -> Path:
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("joint") / "scenes"
-    make_scenes(MakeOptions(out=out, count=2, seed=7, scene=SCENE, workers=0, stems=True))
+    make_scenes(MakeOptions(out=out, **MADE))
     return out
 
 
-def lines(path: Path) -> list[dict[str, object]]:
+def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -59,7 +61,7 @@ def test_stems_are_made_right_and_wrong_in_equal_shares(scenes: Path) -> None:
         right_mask = row["mask"] == row["truth"]["mask"]
         assert right_mask == (row["truth"]["joint"] in {"none", "stem"})
     again = scenes.parent / "again"
-    make_scenes(MakeOptions(out=again, count=2, seed=7, scene=SCENE, workers=0, stems=True))
+    make_scenes(MakeOptions(out=again, **MADE))
     assert (again / "joint.jsonl").read_bytes() == (scenes / "joint.jsonl").read_bytes()
     one = str(made[0]["separated"])
     assert (again / one).read_bytes() == (scenes / one).read_bytes()

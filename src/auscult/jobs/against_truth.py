@@ -276,18 +276,21 @@ def _joint_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     for pair, answer in said:
         if answer != "unchecked":
             clusters.setdefault(pair.cluster, []).append(float(answer == pair.joint))
-    outcome = bootstrap_interval(fmean, list(clusters.values()), rng=generator(0, "joint"), within=SHARE)
-    if isinstance(outcome, Scored):
-        outcome = replace(outcome, signature=Signature.of(metric="accuracy", of="mask and sound", unchecked="left out"))
-    answered = sum(map(len, clusters.values()))
-    keep(metrics, "joint_accuracy", outcome, n=answered)
+    outcome: Scored[float] | Undefined = bootstrap_interval(
+        fmean, list(clusters.values()), rng=generator(0, "joint"), within=SHARE
+    )
+    rights = [right for cluster in clusters.values() for right in cluster]
+    if rights:  # of one clip without an interval
+        signature = Signature.of(metric="accuracy", of="mask and sound", unchecked="left out")
+        plain = Scored(fmean(rights), signature)
+        outcome = replace(outcome, signature=signature) if isinstance(outcome, Scored) else plain
+    keep(metrics, "joint_accuracy", outcome, n=len(rights))
     constant = max(Counter(pair.joint for pair in pairs).values()) / len(pairs)
     return Table(
         title="mask and sound, truth and answer",
         header=("true \\ answer", *JOINT_ANSWERS),
         rows=tuple((true, *(str(counts[true, name]) for name in JOINT_ANSWERS)) for true in JOINT_FAULTS),
-        note=f"counts; right, of the {answered} that were answered: {cell(outcome)}; always the most frequent truth: "
-        f"{constant:.3f}",
+        note=f"counts; right, of {len(rights)} answered: {cell(outcome)}; the most frequent truth: {constant:.3f}",
     )
 
 
