@@ -1,6 +1,6 @@
 """The joined classical model beside its two parts and an empty answer, on generated scenes, for the docs page.
 
-``auscult make scenes --out S --count 40 --seed 1311``, then ``python studies/lexicon_onsets_results.py S``. What the
+``auscult make scenes --out S --count 26 --seed 1311``, then ``python studies/lexicon_onsets_results.py S``. What the
 parts find in a clip is kept while its sentences are asked, which changes no answer. Scores are J&F by the ``plain``
 rules of ``score.masks.ref_avs``, means over sentences that name something; intervals draw whole clips.
 """
@@ -86,8 +86,12 @@ def main() -> None:
     parser.add_argument("scenes", type=Path)
     parser.add_argument("--kept", type=Path, help="rows that are done already; the same file goes on")
     parser.add_argument("--most", type=int, default=3, help="sentences of a clip, drawn at random")
+    parser.add_argument("--of-sound", action="store_true", help="only those that say something of the sound")
     given = parser.parse_args()
-    instances = drawn(list_instances(given.scenes).instances, given.most)
+    listed = [
+        one for one in list_instances(given.scenes).instances if not given.of_sound or heard_cue(one.query.text or "")
+    ]
+    instances = drawn(listed, given.most)
     remember(lexicon, "things_in")
     remember(motion, "step_between")
     rows = [json.loads(line) for line in given.kept.open()] if given.kept and given.kept.exists() else []

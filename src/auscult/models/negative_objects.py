@@ -13,6 +13,7 @@ Source: MQ-RAVSBench, Sec. 3.2 and App. G.1; shares are ours, since the paper sa
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
@@ -61,7 +62,7 @@ class AskedPhrases:
         return tuple(phrase for phrase in read_phrases(reply) if phrase.casefold() != meant.strip().casefold())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NegativeObjects:
     """Finds other objects of a frame (a ``NamedProposer``); what it is called in a manifest is ``name``."""
 
@@ -108,7 +109,9 @@ def negative_objects(given: str, *, endpoint: EndpointChoice) -> Callable[[], Ne
             return predictor(request).masks
 
         opened = opened_omni(omni.given, endpoint).open()
-        return NegativeObjects(name=f"vlm.{omni.name}+{segmenter.name}", phrases=AskedPhrases(opened), segment=segment)
+        found = NegativeObjects(name=f"vlm.{omni.name}+{segmenter.name}", phrases=AskedPhrases(opened), segment=segment)
+        weakref.finalize(found, opened.close)  # a worker's function has no end of its own
+        return found
 
     return load
 

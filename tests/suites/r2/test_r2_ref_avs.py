@@ -124,3 +124,18 @@ def test_pooled_sums_are_the_releases_scores() -> None:
         assert pooled_sums(sums, "F", variant=variant).value == pytest.approx(f.value, abs=1e-9)
     s = ref_avs_s(predictions, variant="ref-avs")
     assert pooled_sums(sums, "S", variant="ref-avs").value == pytest.approx(s.value, abs=1e-9)
+
+
+def test_predictions_lie_as_ref_avs_bench_has_its_masks(tmp_path: Path) -> None:
+    stored, out = tmp_path / "eemc", tmp_path / "out"
+    for uid, shown in (("v0_block_1", True), ("v1_block_1", True), ("null_m-v0_null_1", False)):
+        for number in range(3):
+            write_mask(stored / uid / f"{number:05d}.png", block(number) & shown)
+    write_mask(stored / "v9_block_1/00000.png", block(0))
+    done = asked(release(tmp_path / "data"), out, "refavs", f"predictions:{stored}", mixes=())
+    assert scores(out, "J", model="predictions.eemc")["v1_block_1"] == 1.0
+    assert scores(out, "S", model="predictions.eemc")["null_m-v0_null_1"] == 0.0
+    assert any("v9_block_1" in json.dumps(row) for row in rows(out, "errors.jsonl"))
+    failed = [row for row in rows(out, "scores.jsonl") if row["outcome"] == "failed"]
+    assert {row["id"] for row in failed} == {"null_m-v1_null_1"}
+    assert done.summary.failed == 1

@@ -4,6 +4,7 @@
 
     <folder>/<condition>/<case id>/<frame>.png    or .npy
     <folder>/<condition>/<case id>.png            for a case of one frame
+    <folder>/<uid>/00000.png                      as of Ref-AVSBench: clean input alone, frames by their numbers
 
 A ``/`` in a case's id is a folder. Files are black and white (0 and 255), palette pictures (every index but 255, void,
 is the object), grey pictures with more values (soft), or NPY arrays of bool, 0 and 1, or probabilities. Grey pictures
@@ -195,6 +196,9 @@ def _mask(stored: StoredMask, *, soft_grey: bool) -> NDArray[np.bool_]:
 
 
 SUFFIXES: Final = (".png", ".npy")
+CLEAN: Final = "clean"
+"""The condition whose folder may be left out."""
+
 _MOST_SHOWN = 10
 _MOST_LOOKED_AT = 2000
 
@@ -248,10 +252,14 @@ class FolderOfPredictions:
 
     def _paths(self, request: Request) -> Iterator[tuple[Path, ...]]:
         """The possible paths of each frame's mask."""
-        condition = inside(self._folder, request.condition)
-        whole = [inside(condition, request.id + suffix) for suffix in SUFFIXES] if len(request.names) == 1 else []
+        homes = [inside(self._folder, request.condition)]
+        if request.condition == CLEAN and not homes[0].is_dir():
+            homes.append(self._folder)
+        whole = [f"{request.id}{suffix}" for suffix in SUFFIXES] if len(request.names) == 1 else []
         for name in request.names:
-            yield (*(inside(condition, f"{request.id}/{name}{suffix}") for suffix in SUFFIXES), *whole)
+            named = [name, f"{int(name):05d}"] if name.isascii() and name.isdigit() else [name]
+            frames = [f"{request.id}/{one}{suffix}" for one in dict.fromkeys(named) for suffix in SUFFIXES]
+            yield tuple(inside(home, one) for home in homes for one in (*frames, *whole))
 
 
 _EXPECTED: Final = "<folder>/<condition>/<case id>/<frame>.png, or .npy"

@@ -19,7 +19,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.overlap import iou
 from auscult.models.base import Masks, ModelTask, check_clip
 from auscult.models.classical import lexicon
 from auscult.models.classical.lexicon_reading import parse_query, tokens_of
@@ -50,9 +49,6 @@ _RANKED: Final[Mapping[HeardCue, re.Pattern[str]]] = {
 _RELATED: Final = re.compile(r"\b(?:than|same (?:colour|sort|kind)|shares|next to|closest|nearest|farthest|covers)\b")
 _LEAST: Final = 0.05
 """What a region that does not sound as it should is still given."""
-
-_ON_IT: Final = 0.2
-"""IoU from which on a region is what sounds."""
 
 _NEAR_EDGE: Final = 2  # frames from the first or last that is heard within which a sound is the first or last
 _MOST_CHARS: Final = 2000
@@ -88,12 +84,6 @@ class Sounding:
             both = (flat & part).sum(axis=1)
             best = np.maximum(best, both / np.maximum((flat | part).sum(axis=1), 1))
         return best
-
-    def redrawn(self, at: int, mask: Mask) -> Mask:
-        """The outline of what sounds in place of a mask (H, W) of a frame that lies on it."""
-        parts = self._parts(at, mask.shape)
-        best = max(parts, key=lambda part: iou(part, mask), default=mask)
-        return best if iou(best, mask) > _ON_IT else mask
 
     def _parts(self, at: int, size: tuple[int, ...]) -> list[Mask]:
         small = cv2.resize(self.masks[at].view(np.uint8), (size[1], size[0]), interpolation=cv2.INTER_NEAREST)
@@ -163,10 +153,7 @@ class LexiconOnsets:
         sounding = _sounding((frames.tobytes(), frames.shape), (samples.tobytes(), samples.shape), rate_hz)
         if cue != "silent" and not sounding.masks.any():
             return np.zeros(frames.shape[:3], np.bool_)
-        found = lexicon.segmented(frames, parse_query(query.text), weigh=_weigh(sounding, cue))
-        if cue == "silent":
-            return found
-        return np.stack([sounding.redrawn(at, mask) for at, mask in enumerate(found)])
+        return lexicon.segmented(frames, parse_query(query.text), weigh=_weigh(sounding, cue))
 
 
 MODEL = LexiconOnsets()
