@@ -60,6 +60,12 @@ def _rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     yield from rris(options, progress)
 
 
+def _mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.mq_auditor.loop import mq_auditor
+
+    yield from mq_auditor(options, progress)
+
+
 Recipe = Callable[[TrainOptions, Progress], Iterator[Path]]
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
     {
@@ -68,6 +74,7 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         "scenes-identity": _scenes_identity,
         "scenes-joint": _scenes_joint,
         "rris": _rris,
+        "mq-auditor": _mq_auditor,
     }
 )
 NAMES: Final[tuple[str, ...]] = tuple(RECIPES)

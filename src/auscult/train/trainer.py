@@ -98,6 +98,8 @@ class Trainer(ABC):
         self.accelerator = Accelerator(
             mixed_precision=plan.precision, cpu=device == "cpu", gradient_accumulation_steps=accumulation
         )
+        if (plugin := getattr(self.accelerator.state, "deepspeed_plugin", None)) is not None:
+            plugin.deepspeed_config["train_micro_batch_size_per_gpu"] = 1  # only DeepSpeed's reports of speed read it
         if self.accelerator.num_processes > 1 and self.accelerator.device.type == "cuda":
             net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
         self.net, self.optimiser = self.accelerator.prepare(net, torch.optim.AdamW(self._groups(net), lr=0.0))

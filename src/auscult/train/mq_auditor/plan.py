@@ -30,6 +30,8 @@ class Plan:
         learns: ``answers``: adapters, projectors and Q-Formers learn what to answer about a mask; ``captions``: before
             that, projectors and Q-Formers alone learn to name what is in a clip; ``all``: everything, from nothing.
         positives: p of Table 6: the part of each small batch that is perfect masks.
+        comment: Whether an answer begins with a sentence, in which the type is decided word by word; a network that
+            cannot name things yet, learns types sooner without.
         share: The part of the videos that is learned from (Table 10).
         epochs: Each shows one mask of each video.
         batch: Masks of a step, over all processes and accumulated small batches.
@@ -45,6 +47,7 @@ class Plan:
     network: Mapping[str, Any] = field(default_factory=dict)
     learns: Literal["answers", "captions", "all"] = "answers"
     positives: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    comment: bool = True
     share: _Share = 1.0
     epochs: _Count = 48
     batch: _Count = 128

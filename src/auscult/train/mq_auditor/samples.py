@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 import cv2
 import numpy as np
 
-from auscult.cases.layouts.mqravs import response
+from auscult.cases.layouts.mqravs import UNNAMED, response
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_context import ClipIndex
@@ -32,6 +32,7 @@ T = TypeVar("T")
 TRIES: Final = 50
 """Unreadable masks in a row that end a training."""
 
+_COMMENT: Final = re.compile(r"(<audit>).*?(<iou>)", re.IGNORECASE | re.DOTALL)
 _IOU: Final = re.compile(r"(<iou>)[^<]*(</iou>)", re.IGNORECASE)
 
 
@@ -53,6 +54,7 @@ class Sample:
     mask: Mask
     answer: str
     iou: float
+    caption: str
 
 
 def read_units(source: Path, plan: Plan) -> tuple[list[Unit], Listing]:
@@ -110,6 +112,14 @@ def answer_of(item: Item) -> tuple[str, float]:
     return response(truth.defect, truth.action, iou=truth.iou, **words), truth.iou
 
 
+def caption_of(units: Iterable[Unit]) -> str:
+    """What is in a video, as far as its masks say: the warm-up of the projectors learns to name it."""
+    masks = (item for unit in units for same in (*unit.others.values(), (unit.perfect,)) for item in same if item)
+    known = (item.extra.get("mqa") or {} for item in masks)
+    names = sorted({str(name) for one in known for name in (one.get("category"), one.get("negative")) if name})
+    return f"There is: {', '.join(names) or UNNAMED}."
+
+
 class Feed:
     """Makes the batches of a plan: each a list of small batches, of which a process gets its own."""
 
@@ -118,6 +128,7 @@ class Feed:
         self.videos = [[*same] for _, same in groupby(sorted(units, key=attrgetter("video")), attrgetter("video"))]
         self.each = max(1, len(self.videos) // plan.batch)
         self.steps = self.each * plan.epochs
+        self._captions = {same[0].video: caption_of(same) for same in self.videos}
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[list[Sample]]:
         """A batch by its number, as lists of ``small_batch`` samples."""
@@ -160,9 +171,13 @@ class Feed:
         frame = read_frame(item.frame)
         mask = read_mask(item.mask, size=(frame.shape[0], frame.shape[1])).mask
         answer, iou = answer_of(item)
+        if not self.plan.comment:
+            answer = _COMMENT.sub(r"\1 \2", answer)
         clip = self.clips.context(item)
         case = Case(id=item.id, frame=frame, query=item.query, time_s=item.time_s, clip=clip)
-        return Sample(case=case, mask=mask, answer=answer, iou=iou)
+        return Sample(
+            case=case, mask=mask, answer=answer, iou=iou, caption=self._captions[item.clip or str(item.frame)]
+        )
 
 
 def _one_of(values: Sequence[T], rng: np.random.Generator) -> T:
