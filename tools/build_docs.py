@@ -38,6 +38,7 @@ VERBS = (
     ("act", "filter"),
     ("act", "export"),
     ("act", "calibrate"),
+    ("act", "repair"),
     ("train",),
     ("list",),
     ("doctor",),

@@ -272,7 +272,7 @@ def pictures(records: Sequence[tuple[Path, Path]], target: Path) -> None:
         ranked = sorted(found[attempt], key=lambda entry: entry[:2])
         strips += [_pair(*entry[2:]) for entry in (ranked[len(ranked) // 2], ranked[0])]
     pairs = [np.hstack(strips[at : at + 2]) for at in range(0, len(strips), 2)]
-    write(target, encode_jpeg(np.asarray(np.vstack(pairs), np.uint8), quality=82))
+    write(target, encode_jpeg(np.asarray(np.vstack(pairs), np.uint8), quality=70))
 
 
 def _pair(item: Item, repaired: Mask, text: str) -> Frame:
@@ -300,8 +300,8 @@ def main() -> None:
     (options.out / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
     shown = [
-        *((options.out / name, options.out / f"{name}-prompted-repaired") for name in ("davis-stressed", "video")),
-        (options.out / "scenes/confused.jsonl", options.out / "confused-scenes-predictions"),
+        (options.out / "davis-stressed", options.out / "davis-stressed-prompted-repaired"),
+        (options.out / "scenes/confused.jsonl", options.out / "confused-scenes-lexicon"),
     ]
     pictures(shown, options.out / "repair.jpg")
 
