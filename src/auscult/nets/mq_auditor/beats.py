@@ -8,6 +8,7 @@ here gated by the query. Shapes and parameter names are those of the released ch
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -29,8 +30,9 @@ def _mel() -> Tensor:
     """Kaldi's triangles, (257, 128)."""
     from transformers.audio_utils import mel_filter_bank
 
-    return torch.from_numpy(
-        mel_filter_bank(
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the lowest of Kaldi's 128 bands lie between two frequencies
+        bands = mel_filter_bank(
             num_frequency_bins=_TURNS // 2 + 1,
             num_mel_filters=BANDS,
             min_frequency=20.0,
@@ -39,7 +41,7 @@ def _mel() -> Tensor:
             mel_scale="kaldi",
             triangularize_in_mel_space=True,
         )
-    ).float()
+    return torch.from_numpy(bands).float()
 
 
 def log_mel(samples: Tensor) -> Tensor:

@@ -67,6 +67,10 @@ class AuditorBatch:
         """How many rows there are."""
         return len(self.layouts)
 
+    def with_clips(self, clips: Sequence[Encoded]) -> AuditorBatch:
+        """The same about clips that were encoded."""
+        return replace(self, clips=tuple(clips))
+
     def to(self, device: Any) -> AuditorBatch:
         """The same on a device."""
         clips = tuple(type(clip)(clip.pictures.to(device), clip.sound.to(device)) for clip in self.clips)
