@@ -16,11 +16,11 @@ pytest.importorskip("peft", reason="the extra `train` is not installed")
 
 import torch
 import yaml
-from auscult.nets.mq_auditor.weights import load
 
 from auscult.errors import InputError, UsageError
 from auscult.jobs.options import TrainOptions
 from auscult.nets.mq_auditor.settings import tiny_config
+from auscult.nets.mq_auditor.weights import load
 from auscult.train import recipes
 from auscult.train.mq_auditor import plan as settings
 from auscult.train.mq_auditor.loop import MODEL, Trainer
