@@ -148,9 +148,7 @@ def grid_of(
     """Read the rows of ``scores.jsonl`` of these keys and true masks; the last row of a cell counts."""
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
-    classes: dict[tuple[str, str], dict[str, Mapping[str, Sequence[float]]]] = {}
-    sums: dict[tuple[str, str], dict[str, Mapping[str, Sequence[float]]]] = {}
-    answers: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    more: dict[str, dict[tuple[str, str], dict[str, Mapping[str, Any]]]] = {"classes": {}, "sums": {}, "answer": {}}
     signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row["outcome"] == "failed" or not is_valid(row, valid, truths):
@@ -166,12 +164,8 @@ def grid_of(
             cell.values.pop(case, None)
         if "both_px" in row:
             pixels.setdefault((model, condition), {})[case] = (int(row["both_px"]), int(row["either_px"]))
-        if "classes" in row:
-            classes.setdefault((model, condition), {})[case] = row["classes"]
-        if "sums" in row:
-            sums.setdefault((model, condition), {})[case] = row["sums"]
-        if "answer" in row:
-            answers.setdefault((model, condition), {})[case] = row["answer"]
+        for name in more.keys() & row.keys():
+            more[name].setdefault((model, condition), {})[case] = row[name]
     left: dict[tuple[str, str], set[str]] = {}
     for model, condition, case in waiting:
         left.setdefault((model, condition), set()).add(case)
@@ -187,9 +181,9 @@ def grid_of(
         conditions=tuple(conditions),
         cells=cells,
         pixels=pixels,
-        classes=classes,
-        sums=sums,
-        answers=answers,
+        classes=more["classes"],
+        sums=more["sums"],
+        answers=more["answer"],
         failed=frozenset((model, condition) for model, condition, _ in failed),
         waiting={pair: frozenset(ids) for pair, ids in left.items()},
         signatures={metric: joined_signature(signatures) for metric, signatures in by_metric.items()},
