@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CHAT: Final = "chat:"
 REPLIES: Final = "replies:"
 CASCADE: Final = "cascade:"
+REASONING: Final = ("reasoning@", "masks.reasoning.v1@")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +104,12 @@ def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
         return JudgeSpec(
             given=given, name=_replies_name(source), origin="replies", arguments={"judge_revision": revision}
         )
+    if given.startswith(REASONING):
+        network = load_judge(given)
+        revision = network.revision(_folder(given))  # type: ignore[attr-defined]
+        return JudgeSpec(
+            given=given, name=network.name, origin="folder", arguments={"judge_revision": revision}, needs_clip=True
+        )
     entry, folder = find_judge(given)
     fitted = {} if folder is None else {"judge_fitted": digest_file(folder / "calibration.json")}
     # of our own, those that need the clip are named with a folder; importing one takes time that a worker spends anyway
@@ -149,7 +156,7 @@ def load_judge(
         name: Full or short name, for example ``masks.cues.v1`` or ``cues``; ``prompted@FOLDER`` for one that was fitted
             to masks of a user's own; ``replies:PATH`` or ``command:PROGRAM ...`` for another model (``judge.replies``);
             ``cascade:CHEAP,DEAR`` for a dear judge where a cheap one leaves open what to do; ``chat:NAME`` for a chat
-            model.
+            model; ``reasoning@FOLDER`` for a network that reasons in words, with the card of its folder, if it has one.
         asking: How chat models are asked; without it at the address of their profile, and no reply is kept.
         policy: For a cascade: what decides what to do.
         seconds: For a cascade: most seconds that its dearer judges may take in all.
@@ -171,6 +178,13 @@ def load_judge(
         return find_chat(name, asking).open()
     if name.startswith((COMMAND, REPLIES)):
         return _load_replies(name)
+    if name.startswith(REASONING):
+        from auscult.judge.masks.reasoning import ReasoningJudge
+
+        network = ReasoningJudge(_folder(name))
+        if hasattr(network, "card"):
+            require_card(network)
+        return network
     entry, folder = find_judge(name)
     judge: MaskJudge = entry.load()
     require_card(judge)
@@ -178,6 +192,10 @@ def load_judge(
         return judge
     fitted: MaskJudge = judge.fitted(folder)  # type: ignore[attr-defined]  # find_judge has seen that it can be
     return fitted
+
+
+def _folder(given: str) -> Path:
+    return Path(given.partition("@")[2])
 
 
 @dataclass(frozen=True, slots=True)
