@@ -51,7 +51,7 @@ State = Literal["ok", "missing", "broken"]
 # Packages of each extra, by import name; a `missing` one is no fault, since extras are optional.
 EXTRAS: dict[str, tuple[str, ...]] = {
     "demo": ("skimage",),
-    "train": ("sklearn", "torch", "onnx"),
+    "train": ("sklearn", "torch", "onnx", "peft"),
     "clip": ("torch", "transformers", "safetensors"),
     "hf": ("torch", "transformers", "safetensors"),
     "docs": ("zensical",),
