@@ -44,12 +44,15 @@ def _mel() -> Tensor:
     return torch.from_numpy(bands).float()
 
 
-def log_mel(samples: Tensor) -> Tensor:
-    """Kaldi's log mel energies, (n, samples) in [-1, 1] at 16 kHz to (n, 1 + (samples - 400) // 160, 128)."""
+def log_mel(samples: Tensor, *, bend: float = 0.85) -> Tensor:
+    """Kaldi's log mel energies (n, samples) in [-1, 1] at 16 kHz to (n, 1 + (samples - 400) // 160, 128).
+
+    ``bend`` is the power of the Hann window; AST's is 1.
+    """
     frames = (samples.float() * 2**15).unfold(1, _WINDOW, _STEP)
     frames = frames - frames.mean(dim=2, keepdim=True)
     frames = frames - 0.97 * torch.cat([frames[..., :1], frames[..., :-1]], dim=2)
-    window = torch.hann_window(_WINDOW, periodic=False, device=samples.device) ** 0.85
+    window = torch.hann_window(_WINDOW, periodic=False, device=samples.device) ** bend
     power = torch.fft.rfft(frames * window, _TURNS).abs() ** 2
     return (power @ _mel().to(samples.device)).clamp(min=torch.finfo(torch.float32).eps).log()
 

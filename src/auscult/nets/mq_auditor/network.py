@@ -79,7 +79,7 @@ class SoundEncoder(nn.Module):
         if self.kind == "beats":
             return self.net(samples)
         if self.kind == "ast":
-            seen = (log_mel(samples / 2**15) - _AST_MEAN) / _AST_SCALE
+            seen = (log_mel(samples / 2**15, bend=1.0) - _AST_MEAN) / _AST_SCALE
             lacking = self.net.config.max_length - seen.shape[1]
             seen = functional.pad(seen, (0, 0, 0, max(0, lacking)))[:, : self.net.config.max_length]
             return self.net(seen).last_hidden_state

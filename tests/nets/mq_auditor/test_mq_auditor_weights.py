@@ -1,0 +1,135 @@
+"""MQ-Auditors in folders: saved, loaded, put together, converted from made files, refused where they are wrong."""
+
+import json
+import pickle
+import shutil
+
+import pytest
+
+from auscult.errors import InputError, UsageError
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("peft")
+pytestmark = pytest.mark.extra_train
+
+
+@pytest.fixture(scope="module")
+def made():
+    from auscult.nets.mq_auditor.network import MqAuditor
+    from auscult.nets.mq_auditor.prompt import build_tokenizer
+    from auscult.nets.mq_auditor.settings import tiny_config
+
+    torch.set_num_threads(1)
+    tokenizer = build_tokenizer(["the dog on the left"], 400)
+    return MqAuditor(tiny_config(len(tokenizer))).eval(), tokenizer
+
+
+def _same(one, other):
+    state = other.state_dict()
+    return all(torch.equal(value, state[name]) for name, value in one.state_dict().items())
+
+
+def test_a_network_is_loaded_as_it_was_saved_whole_and_in_parts(made, tmp_path, monkeypatch):
+    from auscult.nets.mq_auditor import weights
+
+    monkeypatch.setattr(weights, "_SHARD", "100KB")
+    weights.save(*made, tmp_path)
+    assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
+    loaded, tokenizer = weights.load(tmp_path)
+    assert _same(made[0], loaded)
+    assert len(tokenizer) == len(made[1])
+
+
+def _parts(net, folder):
+    """The folders of the parts under a network, as they are released."""
+    from safetensors.torch import save_file
+
+    before = {"language": "language.", "vision": "vision.", "sound": "sound.net."}
+    for part, prefix in before.items():
+        (folder / part).mkdir(parents=True)
+        state = {
+            name.removeprefix(prefix).replace(".base_layer.", "."): value
+            for name, value in net.state_dict().items()
+            if name.startswith(prefix) and "lora_" not in name
+        }
+        save_file(state, folder / part / "model.safetensors")
+
+
+def test_what_was_learned_stands_beside_the_parts_under_it(made, tmp_path):
+    from auscult.nets.mq_auditor import weights
+
+    weights.save(*made, tmp_path, learned_only=True)
+    with pytest.raises(UsageError, match="'language' is missing"):
+        weights.check_files(tmp_path)
+    _parts(made[0], tmp_path)
+    assert _same(made[0], weights.load(tmp_path)[0])
+
+
+def test_adapters_on_a_base_of_another_size_are_an_error_with_both(made, tmp_path):
+    from auscult.nets.mq_auditor import weights
+    from auscult.nets.mq_auditor.network import MqAuditor
+    from auscult.nets.mq_auditor.settings import tiny_config
+
+    weights.save(*made, tmp_path, learned_only=True)
+    language = {**made[0].config.language, "hidden_size": 64}
+    with pytest.raises(UsageError, match=r"32.* in the file and .*64.* in the network"):
+        weights.load_learned(MqAuditor(tiny_config(0, language=language)), tmp_path / "learned.safetensors")
+
+
+def _as_released(name):
+    """One of our names as a release's file has it."""
+    for ours, theirs in (("video_bridge.", "vl_projector.visual_"), ("sound_bridge.", "al_projector.audio_")):
+        if name.startswith(ours):
+            rest = name.removeprefix(ours).replace("norm.", "ln.", 1) if ".norm." in name else name.removeprefix(ours)
+            rest = rest.replace("project.", "proj.").replace("qformer.layernorm.", "qformer.embeddings.LayerNorm.")
+            rest = rest.replace("attention.attention.", "attention.self.").replace("_query.", ".")
+            rest = "query_tokens" if rest == "queries" else rest.replace("qformer.", "Qformer.bert.")
+            return f"base_model.model.model.{theirs}{rest}"
+    return f"base_model.model.{name.removeprefix('language.')}"
+
+
+@pytest.mark.slow
+def test_a_release_is_converted_by_name_and_loads(made, tmp_path):
+    from auscult.nets.mq_auditor import weights
+    from auscult.nets.mq_auditor.network import MqAuditor
+
+    learned = {name: value for name, value in made[0].named_parameters() if value.requires_grad}
+    torch.save({_as_released(name): value.detach() for name, value in learned.items()}, tmp_path / "weights.bin")
+    assert weights.convert_release(tmp_path / "weights.bin", tmp_path / "out") == sorted(learned)
+    other = MqAuditor(made[0].config)
+    weights.load_learned(other, tmp_path / "out" / "learned.safetensors")
+    assert all(torch.equal(dict(other.named_parameters())[name], value) for name, value in learned.items())
+
+
+class _Opens:
+    def __reduce__(self):
+        return (open, ("opened.txt", "w"))
+
+
+@pytest.mark.slow
+def test_a_pickle_that_runs_something_is_refused_and_runs_nothing(tmp_path, monkeypatch):
+    from auscult.nets.mq_auditor import weights
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.bin").write_bytes(pickle.dumps({"a": _Opens()}))
+    with pytest.raises(InputError, match="no weights, or more than weights"):
+        weights.convert_release(tmp_path / "bad.bin", tmp_path / "out")
+    assert not (tmp_path / "opened.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"nothing"), "damaged"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer"),
+        (lambda folder: (folder / "config.json").write_text(json.dumps({"model_type": "bert"})), "bert"),
+        (shutil.rmtree, "no such folder"),
+    ],
+)
+def test_a_folder_that_lacks_something_is_refused_by_name(made, tmp_path, change, words):
+    from auscult.nets.mq_auditor import weights
+
+    weights.save(*made, tmp_path / "net")
+    change(tmp_path / "net")
+    with pytest.raises(UsageError, match=words):
+        weights.check_files(tmp_path / "net")
