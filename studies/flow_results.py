@@ -24,12 +24,11 @@ from auscult.cases.instances import list_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.models.base import Masks
-from auscult.types import Frames
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical import flow
 from auscult.score.masks.video import JAndF, j_and_f
 from auscult.score.stats.intervals import Interval, bootstrap_interval
-from auscult.types import Instance, Mask
+from auscult.types import Frames, Instance, Mask
 
 PROTOCOLS: Final[tuple[Literal["davis2016", "davis2017"], ...]] = ("davis2016", "davis2017")
 MEASURES: Final = ("J", "F", "J&F")

@@ -26,10 +26,9 @@ from auscult.language.proof import Proof
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.models.base import Masks
-from auscult.types import Frames
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import word_of
-from auscult.types import Frame, Instance, Mask, MaskRef
+from auscult.types import Frame, Frames, Instance, Mask, MaskRef
 
 LEAST_SHARE = 0.01
 SEED = 6

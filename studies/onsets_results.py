@@ -24,7 +24,6 @@ from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
 from auscult.models.base import Masks
-from auscult.types import Frames
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.onsets import MODEL
 from auscult.models.classical.regions import Regions
@@ -33,7 +32,7 @@ from auscult.rng import generator
 from auscult.scenes.dataset import sounding_instances
 from auscult.score.masks.ref_avs import AVS_METRICS, AvsMetric, avs_scores
 from auscult.score.stats.intervals import Interval, bootstrap_interval
-from auscult.types import Instance, Query
+from auscult.types import Frames, Instance, Query
 
 REPLICATES = 2000
 PROPOSE = Regions()

@@ -253,7 +253,9 @@ def run(
         read = lambda texts: zip(*(one.read(texts) for one in made), strict=True)  # noqa: E731
     prompt = made[0].plan.text_prompt
     areas = {
-        part: [] if row.model == "existence" else [list(stored(one)) for one in answered(net, read, asked, prompt=prompt)]
+        part: []
+        if row.model == "existence"
+        else [list(stored(one)) for one in answered(net, read, asked, prompt=prompt)]
         for part, asked in tests.items()
     }
     path.with_suffix(".part").write_text(json.dumps({"steps": options.steps, "side": SIDE, "areas": areas}))

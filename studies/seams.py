@@ -16,12 +16,14 @@ from typing import Any, Final
 
 import cv2
 import numpy as np
+from bench.table import Table, text
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from studies.seam_patches import SIZE, Composer, Patches, Scatter, composed, in_test, instances_of, plain, real
 
 from auscult import rng as randomness
 from auscult.media.masks import read_mask
@@ -33,8 +35,6 @@ from auscult.scenes.appearance.sprite import AssetSet, Placed
 from auscult.scenes.appearance.stage import Stage
 from auscult.score.stats.few import SHARE, ends_of, widened
 from auscult.types import Frame, Mask, MaskRef
-from studies.seam_patches import SIZE, Composer, Patches, Scatter, composed, in_test, instances_of, plain, real
-from bench.table import Table, text
 
 _LEAST_AREA_PX: Final = 1500
 _RESAMPLES: Final = 1000
