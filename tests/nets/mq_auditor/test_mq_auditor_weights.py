@@ -90,12 +90,13 @@ def _as_released(name):
 
 @pytest.mark.slow
 def test_a_release_is_converted_by_name_and_loads(made, tmp_path):
+    from auscult.jobs import auditor_weights
     from auscult.nets.mq_auditor import weights
     from auscult.nets.mq_auditor.network import MqAuditor
 
     learned = {name: value for name, value in made[0].named_parameters() if value.requires_grad}
     torch.save({_as_released(name): value.detach() for name, value in learned.items()}, tmp_path / "weights.bin")
-    assert weights.convert_release(tmp_path / "weights.bin", tmp_path / "out") == sorted(learned)
+    assert auditor_weights.convert_release(tmp_path / "weights.bin", tmp_path / "out") == sorted(learned)
     other = MqAuditor(made[0].config)
     weights.load_learned(other, tmp_path / "out" / "learned.safetensors")
     assert all(torch.equal(dict(other.named_parameters())[name], value) for name, value in learned.items())
@@ -108,12 +109,12 @@ class _Opens:
 
 @pytest.mark.slow
 def test_a_pickle_that_runs_something_is_refused_and_runs_nothing(tmp_path, monkeypatch):
-    from auscult.nets.mq_auditor import weights
+    from auscult.jobs import auditor_weights
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.bin").write_bytes(pickle.dumps({"a": _Opens()}))
     with pytest.raises(InputError, match="no weights, or more than weights"):
-        weights.convert_release(tmp_path / "bad.bin", tmp_path / "out")
+        auditor_weights.convert_release(tmp_path / "bad.bin", tmp_path / "out")
     assert not (tmp_path / "opened.txt").exists()
 
 

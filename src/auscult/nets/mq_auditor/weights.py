@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -28,15 +27,11 @@ from auscult.nets.hf_folder import (
     read_table,
     weight_files,
 )
-from auscult.outcome import Failed
-from auscult.work.pool import Task, run_tasks
 
 LEARNED: Final = "learned.safetensors"
 PARTS: Final = ("language", "vision", "sound")
 FAMILY: Final = Family(title="MQ-Auditor", model="MqAuditor", types=("mq_auditor",), extra="train")
 _EXPECTED: Final = f"a folder with {CONFIG}, the tokenizer's files, and {WEIGHTS} or {LEARNED} with its parts"
-_READ_S: Final = 3600.0
-_READ_MB: Final = 65_536
 _SHARD: Final = "4GB"
 _SETTINGS: Final = "beats.json"
 
@@ -314,46 +309,8 @@ def _size(value: Any) -> str:
     return " x ".join(map(str, value.shape))
 
 
-def convert_release(source: Path, target: Path) -> list[str]:
-    """Write a release's ``finetune_weights.bin`` as ``learned.safetensors``, by our names, which are given back.
-
-    Read in a process of its own, with limits, by torch's reader that makes tensors and plain values only.
-
-    Raises:
-        InputError: The file is damaged, holds more than tensors, or no weights of an auditor.
-    """
-    return _converted(source, target, beats=False)
-
-
-def convert_beats(source: Path, target: Path) -> list[str]:
-    """Write a released checkpoint of BEATs, ``.pt``, into the folder ``target`` as a part; as ``convert_release``."""
-    return _converted(source, target, beats=True)
-
-
-def _converted(source: Path, target: Path, *, beats: bool) -> list[str]:
-    if not source.is_file():
-        raise UsageError("there is no such file of weights", path=source)
-    (result,) = run_tasks(
-        partial(_converter, target.resolve(), beats=beats),
-        [Task(source.name, source.resolve())],
-        workers=1,
-        timeout_s=_READ_S,
-        memory_mb=_READ_MB,
-        stage="read",
-    )
-    if isinstance(result.outcome, Failed):
-        record = result.outcome.error
-        raise InputError(record.error, expected=record.expected or "tensors by name, saved by torch",
-                         hint="nothing of it was executed", path=source)  # fmt: skip
-    found: list[str] = result.outcome
-    return found
-
-
-def _converter(target: Path, *, beats: bool) -> Any:
-    return partial(_convert, target=target, beats=beats)
-
-
-def _convert(source: Path, *, target: Path, beats: bool) -> list[str]:
+def convert(source: Path, *, target: Path, beats: bool) -> list[str]:
+    """Convert a file within this process; ``jobs.auditor_weights`` does it in one with limits."""
     import json
     from pickle import UnpicklingError
 
