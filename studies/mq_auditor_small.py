@@ -53,7 +53,7 @@ def run(row: str, seed: int, given: argparse.Namespace) -> None:
 def judged(test: Path, out: Path) -> list[list[Row]]:
     """Truth and verdict of each mask, by scene."""
     lines = [json.loads(line) for line in (test / "items.jsonl").read_text().splitlines()]
-    said = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
+    said = [json.loads(line) for line in (out / "judges" / "masks.reasoning.v1" / "verdicts.jsonl").read_text().splitlines()]
     verdicts = {one["id"]: one for one in said}
     scenes = defaultdict(list)
     for line in lines:
