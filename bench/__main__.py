@@ -9,7 +9,6 @@ from bench.table import text
 
 MODULES = (
     "stress_masks",
-    "stress_tracks",
     "j_and_f",
     "referring_speed",
     "refsegformer_speed",

@@ -79,3 +79,7 @@ def _row(name: str, clips: list[Clip], kinds: tuple[str, ...]) -> list[str]:
     undefined = ", ".join(f"{reason} {number}" for reason, number in sorted(reasons.items())) or "0"
     shown = kinds[0] if len(kinds) == 1 else "all"
     return [name, shown, str(count), f"{made} of {frames}", undefined, str(dropped), f"{made / seconds:.0f}"]
+
+
+if __name__ == "__main__":
+    print(run())
