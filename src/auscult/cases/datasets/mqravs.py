@@ -268,6 +268,7 @@ def _items(entry: _Entry, context: _Context) -> Iterator[Item]:
     for number, here in enumerate(entry.shown):
         frame = _frame_number(entry, here, row, index=number if context.protocol == "video" else None)
         picture = context.path(here.image or _train_picture(entry, row, frame))
+        sound = picture.parent.parent / "audio.wav"  # of media/<folder>/frames
         true = next((candidate.mask for candidate in here.candidates if candidate.kind == "perfect"), None)
         seen: dict[str, int] = {}
         for candidate in here.candidates:
@@ -281,6 +282,7 @@ def _items(entry: _Entry, context: _Context) -> Iterator[Item]:
                 query=Query((row.exp if row is not None and row.exp else entry.exp) or None),
                 clip=_vid(entry, row),
                 time_s=float(frame),
+                audio=sound if is_file(sound) else None,
                 truth=_truth(candidate, defect, None if true is None else context.path(true)),
                 extra=_extra(entry, here, candidate, context=context, frame=frame, track=track),
                 source=context.file,
