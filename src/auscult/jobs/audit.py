@@ -96,7 +96,7 @@ class Audit(FrameVerb[Summary]):
             writer.run.write_long_json(HEADER, self.listing.header)
         if self._asks:
             writer.run.claim(REPLY_CACHE)
-        if self._asks or self.options.probe:
+        if self._judge.needs_probes or self.options.probe:
             from auscult.jobs.probes import measure_probes
 
             options = self.options

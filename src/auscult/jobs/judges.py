@@ -77,6 +77,7 @@ class JudgeSpec:
     arguments: Mapping[str, str] = field(default_factory=dict)  # what else of it the manifest holds
     needs_clip: bool = False  # whether it looks at more than the frame
     connections: int = 0  # threads of this process that ask it at once, since it waits; 0 for worker processes
+    needs_probes: bool = False  # whether no card was measured, so that probes give a provisional one
 
 
 def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
@@ -92,6 +93,7 @@ def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
             arguments={"judge_revision": chat.revision},
             needs_clip=True,
             connections=chat.connections,
+            needs_probes=True,
         )
     if given.startswith(CASCADE):
         return _cascade_spec(given, asking)
@@ -108,7 +110,12 @@ def judge_spec(given: str, *, asking: JudgeAsking | None = None) -> JudgeSpec:
         network = load_judge(given)
         revision = network.revision(_folder(given))  # type: ignore[attr-defined]
         return JudgeSpec(
-            given=given, name=network.name, origin="folder", arguments={"judge_revision": revision}, needs_clip=True
+            given=given,
+            name=network.name,
+            origin="folder",
+            arguments={"judge_revision": revision},
+            needs_clip=True,
+            needs_probes=not hasattr(network, "card"),
         )
     entry, folder = find_judge(given)
     fitted = {} if folder is None else {"judge_fitted": digest_file(folder / "calibration.json")}
@@ -129,6 +136,7 @@ def _cascade_spec(given: str, asking: JudgeAsking | None) -> JudgeSpec:
         },
         needs_clip=any(part.needs_clip for part in parts),
         connections=max(part.connections for part in parts),
+        needs_probes=any(part.needs_probes for part in parts),
     )
 
 

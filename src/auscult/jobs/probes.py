@@ -4,8 +4,8 @@ Of each scene one object is named, and four candidates are judged: its true mask
 (``inverted``), the mask of another object (``other``), and none (``empty``). A judge that looks and reads gives the
 true mask the highest IoU; one that does not is right by chance in a third of the scenes, and its verdicts say nothing.
 
-A chat judge has no card of its own: what the probes give is its provisional one, measured before it is first used in a
-record and kept there. It says whether a judge looks, not how good it is.
+A chat judge has no card of its own, nor a network of a folder that holds none: what the probes give is its provisional
+one, measured before it is first used in a record and kept there. It says whether a judge looks, not how good it is.
 """
 
 from __future__ import annotations
