@@ -170,6 +170,8 @@ def test_signs_of_tags_in_an_expression_are_no_tags(tokenizer):
     [
         {"kind": "ast", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
          "max_length": 98},
+        {"kind": "clap", "hidden_size": 128, "patch_embeds_hidden_size": 16, "depths": [1, 1, 1, 1],
+         "num_attention_heads": [1, 1, 2, 2]},
         {"kind": "pe_audio", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
          "num_key_value_heads": 2, "intermediate_size": 32, "head_dim": 16,
          "dac_config": {"encoder_hidden_size": 4, "downsampling_ratios": [4, 8, 8, 8], "hidden_size": 16,

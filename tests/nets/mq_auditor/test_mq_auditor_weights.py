@@ -65,6 +65,49 @@ def test_what_was_learned_stands_beside_the_parts_under_it(made, tmp_path):
     assert _same(made[0], weights.load(tmp_path)[0])
 
 
+_SMALL = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+
+
+def _released_encoder(kind):
+    """A whole model as it is released, and its encoder of sounds."""
+    import transformers
+
+    if kind == "ast":
+        whole = transformers.ASTForAudioClassification(transformers.ASTConfig(**_SMALL, max_length=98))
+        return whole, whole.audio_spectrogram_transformer
+    clap = {"hidden_size": 128, "patch_embeds_hidden_size": 16, "depths": [1] * 4, "num_attention_heads": [1, 1, 2, 2]}
+    fused = {"enable_fusion": True, "fusion_type": "aff_2d"} if kind == "fused" else {}
+    config = transformers.ClapConfig(text_config={**_SMALL, "vocab_size": 20}, audio_config={**clap, **fused})
+    whole = transformers.ClapModel(config)
+    return whole, whole.audio_model
+
+
+@pytest.mark.parametrize("kind", ["ast", "clap", "fused"])
+def test_a_network_is_put_together_from_released_parts(made, tmp_path, kind):
+    from transformers import CLIPVisionConfig, CLIPVisionModel, LlamaConfig, LlamaForCausalLM
+
+    from auscult.nets.mq_auditor import weights
+
+    config = made[0].config
+    folders = {name: tmp_path / name for name in ("language", "vision", "sound")}
+    whole, heard = _released_encoder(kind)
+    language = LlamaForCausalLM(LlamaConfig(**{**config.language, "vocab_size": len(made[1]) - 4}))
+    language.save_pretrained(folders["language"])
+    made[1].save_pretrained(folders["language"])
+    CLIPVisionModel(CLIPVisionConfig(**config.vision)).save_pretrained(folders["vision"])
+    whole.save_pretrained(folders["sound"])
+    net, _ = weights.assemble(config, **folders)
+    assert net.config.sound["kind"] == ("ast" if kind == "ast" else "clap")
+    state = net.sound.net.state_dict()
+    assert all(torch.equal(value, state[name]) for name, value in heard.state_dict().items())
+    known = language.model.layers[1].mlp.up_proj.weight
+    assert torch.equal(net.language.model.layers[1].mlp.up_proj.base_layer.weight, known)
+    assert not any(one.requires_grad for one in net.sound.parameters())
+    with torch.no_grad():
+        found = net.eval().sound(torch.randn(2, net.config.sound_rate_hz) * 0.1)
+    assert found.shape[2] == net.sound.width
+
+
 def test_adapters_on_a_base_of_another_size_are_an_error_with_both(made, tmp_path):
     from auscult.nets.mq_auditor import weights
     from auscult.nets.mq_auditor.network import MqAuditor

@@ -86,9 +86,12 @@ class SoundEncoder(nn.Module):
         if self.kind == "clap":
             from transformers import ClapFeatureExtractor
 
-            read = ClapFeatureExtractor(feature_size=self.net.config.num_mel_bins, truncation="rand_trunc")
+            how = "fusion" if self.net.config.enable_fusion else "rand_trunc"
+            read = ClapFeatureExtractor(feature_size=self.net.config.num_mel_bins, truncation=how)
             found = read(list(samples.cpu().numpy()), sampling_rate=48_000, padding="repeatpad", return_tensors="pt")
-            out = self.net(input_features=found["input_features"].to(samples.device)).last_hidden_state
+            seen = found["input_features"].to(samples.device, self.net.dtype)
+            whole = torch.zeros(len(seen), 1, dtype=torch.bool, device=seen.device)  # none is longer than CLAP takes
+            out = self.net(input_features=seen, is_longer=whole).last_hidden_state
             return out.flatten(2).transpose(1, 2)
         return self.net(input_values=samples[:, None]).last_hidden_state
 

@@ -154,13 +154,7 @@ def load(folder: Path, *, four_bits: bool = False) -> tuple[Any, Any]:
             )
     except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(f"it cannot be loaded: {str(error)[:160]}", path=folder, expected=_EXPECTED) from error
-    wrong = [*report.get("missing_keys", ()), *report.get("mismatched_keys", ())]
-    if wrong:
-        raise UsageError(
-            f"{len(wrong)} weights are missing or of another shape, the first {str(wrong[0])[:100]}",
-            path=folder,
-            expected=f"the weights that {CONFIG} describes",
-        )
+    _refuse_lacking(report, folder)
     return model.to(device).eval(), tokenizer
 
 
@@ -194,7 +188,7 @@ def assemble(config: Any, *, language: Path, vision: Path, sound: Path) -> tuple
         config: What is not said by the folders: tokens, uses of the mask, adapters.
         language: Folder of a causal language model with its tokenizer.
         vision: Folder of a CLIP model.
-        sound: Folder of the encoder of sounds; of BEATs as ``convert_beats`` writes it.
+        sound: Folder of the encoder of sounds: BEATs as ``convert_beats`` writes it; AST, CLAP, PE-audio as released.
 
     Raises:
         UsageError: A folder is missing, damaged, or of another kind.
@@ -217,15 +211,38 @@ def assemble(config: Any, *, language: Path, vision: Path, sound: Path) -> tuple
             AutoTokenizer.from_pretrained(str(language), local_files_only=True, trust_remote_code=False)
         )
     table["vocab_size"] = max(int(table["vocab_size"]), len(tokenizer))
-    heard = sound / _SETTINGS
     own = {
         **config.to_dict(),
         "language": table,
         "vision": {key: value for key, value in own_settings(read_table(vision / CONFIG), seen).items()
                    if key in _VISION},
-        "sound": dict(read_table(heard)) if heard.is_file() else config.sound,
+        "sound": _sound_settings(sound, config.sound),
     }  # fmt: skip
     return _with_parts(MqAuditor(_configured(AuditorConfig, own)), folders), tokenizer
+
+
+_KINDS: Final = {"audio-spectrogram-transformer": "ast", "clap_audio_model": "clap", "pe_audio_encoder": "pe_audio"}
+_HEARD: Final = Family(
+    title="AST, CLAP or PE-audio",
+    model="",
+    types=tuple(_KINDS),
+    inside={"clap": "audio_config", "pe_audio": "audio_config"},
+)
+# names of a whole CLAP or PE-audio, by those of its encoder of sounds
+_INNER: Final = {"clap": {r"^audio_model\.": ""}, "pe_audio": {r"^(audio_model\.)?audio_encoder\.": ""}}
+
+
+def _sound_settings(folder: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Settings of the encoder in a folder: BEATs, else one of ``_KINDS``, else what is known."""
+    if (folder / _SETTINGS).is_file():
+        return read_table(folder / _SETTINGS)
+    if not (folder / CONFIG).is_file():
+        return known
+    table = read_table(folder / CONFIG)
+    own = dict(own_settings(table, _HEARD))
+    inner = {"clap": "clap_audio_model", "pe_audio": "pe_audio_encoder"}
+    found = str(table["model_type"])
+    return {**own, "kind": _KINDS[inner.get(found, found)]}
 
 
 _VISION: Final = frozenset(
@@ -238,8 +255,41 @@ def _with_parts(model: Any, folders: Mapping[str, Path]) -> Any:
     """The model with the weights of folders in it; rows that a vocabulary has more keep their first values."""
     for part, folder in folders.items():
         _check_part(folder, part)
-        _fill(model, dict(_part_state(part, folder)), folder, whole=part)
+        if part == "sound" and model.sound.kind != "beats":
+            _fill_encoder(model.sound.net, folder, kind=model.sound.kind)
+        else:
+            _fill(model, dict(_part_state(part, folder)), folder, whole=part)
     return model
+
+
+def _fill_encoder(net: Any, folder: Path, *, kind: str) -> None:
+    """Put the weights of a folder into AST, CLAP or PE-audio; their names ``transformers`` may know as older ones."""
+    try:
+        with quiet():
+            found, report = type(net).from_pretrained(
+                str(folder),
+                config=net.config,
+                dtype=net.dtype,
+                key_mapping=_INNER.get(kind),
+                local_files_only=True,
+                use_safetensors=True,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,
+            )
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UsageError(f"the encoder of sounds cannot be loaded: {str(error)[:160]}", path=folder) from error
+    _refuse_lacking(report, folder)
+    net.load_state_dict(found.state_dict())
+
+
+def _refuse_lacking(report: Mapping[str, Any], folder: Path) -> None:
+    wrong = [*report.get("missing_keys", ()), *report.get("mismatched_keys", ())]
+    if wrong:
+        raise UsageError(
+            f"{len(wrong)} weights are missing or of another shape, the first {str(wrong[0])[:100]}",
+            path=folder,
+            expected=f"the weights that {CONFIG} describes",
+        )
 
 
 def _part_state(part: str, folder: Path) -> Iterator[tuple[str, Any]]:

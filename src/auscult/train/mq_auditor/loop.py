@@ -159,7 +159,7 @@ def build(name: str, plan: Plan, units: Sequence[Unit]) -> tuple[MqAuditor, Any]
         if missing:
             raise UsageError(
                 f"there is no folder {', '.join(missing)} in it",
-                expected="language/ (a causal LM), vision/ (CLIP) and sound/ (BEATs, AST, CLAP)",
+                expected="language/ (a causal LM), vision/ (CLIP) and sound/ (BEATs, AST, CLAP, PE-audio)",
                 path=Path(folder),
             )
         return assemble(AuditorConfig(**plan.network), **base)
