@@ -106,13 +106,14 @@ def test_losses_fall_where_a_mask_is_learned(tokenizer, use, iou):
     assert (losses["iou"].item() > 0) == (iou == "token")
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("iou", ["text", "token"])
-def test_a_constrained_reply_always_holds_a_verdict(tokenizer, iou):
+def test_a_constrained_reply_always_holds_a_verdict(tokenizer, iou, kind):
     from auscult.nets.mq_auditor.network import Decoding
 
-    net = _network(tokenizer, iou=iou)
+    net = _network(tokenizer, iou=iou).to(kind)
     how = Decoding(most_tokens=4, samples=2, temperature=2.0)
-    for replies in net.generate(_batch(net, tokenizer, _shown(2)), tokenizer, how):
+    for replies in net.generate(_batch(net, tokenizer, _shown(2, FakeClip())), tokenizer, how):
         for reply in map(read_reply, replies):
             assert reply.defect in DEFECTS
             assert reply.action in ACTIONS
@@ -183,10 +184,11 @@ def test_other_encoders_of_sound_take_its_place(sound):
     from auscult.nets.mq_auditor.network import SoundEncoder
 
     encoder = SoundEncoder(sound).eval()
-    found = encoder(torch.randn(2, 16_000 if sound["kind"] == "ast" else 48_000) * 0.1)
-    assert found.shape[0] == 2
-    assert found.shape[2] == encoder.width
-    assert torch.isfinite(found).all()
+    for kind in (torch.float32, torch.bfloat16):
+        found = encoder.to(kind)(torch.randn(2, 16_000 if sound["kind"] == "ast" else 48_000) * 0.1)
+        assert found.shape[0] == 2
+        assert found.shape[2] == encoder.width
+        assert torch.isfinite(found).all()
 
 
 def test_the_spectrogram_is_kaldis():

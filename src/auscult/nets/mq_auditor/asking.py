@@ -22,7 +22,7 @@ class Asker:
     """The network of a folder; ``at_once`` masks are asked about together."""
 
     def __init__(self, folder: Path, *, at_once: int = 32) -> None:
-        self.model, self.tokenizer = load(folder)
+        self.model, self.tokenizer = load(folder, to_ask=True)
         self.reader = Reader(self.model.config, self.tokenizer)
         self.at_once = at_once
         self._clips: OrderedDict[str, Encoded] = OrderedDict()

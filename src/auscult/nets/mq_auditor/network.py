@@ -82,7 +82,7 @@ class SoundEncoder(nn.Module):
             seen = (log_mel(samples / 2**15, bend=1.0) - _AST_MEAN) / _AST_SCALE
             lacking = self.net.config.max_length - seen.shape[1]
             seen = functional.pad(seen, (0, 0, 0, max(0, lacking)))[:, : self.net.config.max_length]
-            return self.net(seen).last_hidden_state
+            return self.net(seen.to(self.net.dtype)).last_hidden_state
         if self.kind == "clap":
             from transformers import ClapFeatureExtractor
 
@@ -93,7 +93,7 @@ class SoundEncoder(nn.Module):
             whole = torch.zeros(len(seen), 1, dtype=torch.bool, device=seen.device)  # none is longer than CLAP takes
             out = self.net(input_features=seen, is_longer=whole).last_hidden_state
             return out.flatten(2).transpose(1, 2)
-        return self.net(input_values=samples[:, None]).last_hidden_state
+        return self.net(input_values=samples[:, None].to(self.net.dtype)).last_hidden_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,12 +115,13 @@ def save(model: Any, tokenizer: Any, folder: Path, *, learned_only: bool = False
     save_file(state, str(folder / LEARNED))
 
 
-def load(folder: Path, *, four_bits: bool = False) -> tuple[Any, Any]:
+def load(folder: Path, *, four_bits: bool = False, to_ask: bool = False) -> tuple[Any, Any]:
     """The network of a folder and its tokenizer, ready to be asked, on a GPU where there is one.
 
     Args:
         folder: As above.
         four_bits: Hold the language model's matrices in 4 bits; needs ``bitsandbytes`` and a GPU.
+        to_ask: It does not learn any more: on a GPU its weights are in bf16, half as large.
 
     Raises:
         UsageError: Something is missing, broken, of another size, or would run code.
@@ -134,12 +135,13 @@ def load(folder: Path, *, four_bits: bool = False) -> tuple[Any, Any]:
     check_files(folder)
     config = _configured(AuditorConfig, read_table(folder / CONFIG))
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    kind = torch.bfloat16 if to_ask and device == "cuda" and not four_bits else None
     with quiet():
         tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     if not _is_whole(folder):
         model = _with_parts(MqAuditor(config), {part: folder / part for part in PARTS})
         load_learned(model, folder / LEARNED)
-        return model.to(device).eval(), tokenizer
+        return model.to(device=device, dtype=kind).eval(), tokenizer
     more = {"quantization_config": _four_bits()} if four_bits else {}
     try:
         with quiet():
@@ -155,7 +157,7 @@ def load(folder: Path, *, four_bits: bool = False) -> tuple[Any, Any]:
     except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(f"it cannot be loaded: {str(error)[:160]}", path=folder, expected=_EXPECTED) from error
     _refuse_lacking(report, folder)
-    return model.to(device).eval(), tokenizer
+    return model.to(device=device, dtype=kind).eval(), tokenizer
 
 
 def _configured(kind: Any, table: Mapping[str, Any]) -> Any:
