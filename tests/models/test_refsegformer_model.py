@@ -79,7 +79,9 @@ def test_its_masks_are_those_of_the_network(home: Path) -> None:
     shutil.copytree(home / "there/model", home / "weights", dirs_exist_ok=True)
     for folder in (home / "there", home / "there/onnx", home / "weights"):
         found = REFSEGFORMER.using(folder).predict(FRAMES, Query(TEXT))
-        assert np.array_equal(found, expected)
+        # the threshold lies at the median of the picture: a pixel on it falls by the last bit of a sum
+        assert found.shape == expected.shape
+        assert (found != expected).mean() <= 1 / 1000
     assert not REFSEGFORMER.using(home / "nothing").predict(FRAMES, Query(TEXT)).any()
 
 
