@@ -202,6 +202,7 @@ def check_anew(out: Path, policy: str | None = None) -> None:
     assert np.array_equal(masks["d"], LEFT) == (policy is None)  # the paper says nothing of empty masks
     failed = {row["id"]: row for row in rows(out / "errors.jsonl")}
     assert failed.keys() == {"b", "c"}
+    assert json.loads((out / "summary.json").read_text())["failed"] == 2
     assert len(rows(out / "verdicts.jsonl")) == 4
     table = json.loads((out / "tables" / "before_after.json").read_text())
     assert table["header"] == ["", *(f"{part}, {name}" for part in ("seen", "unseen") for name in ("J", "F", "J&F"))]
@@ -247,5 +248,7 @@ def test_a_frame_that_is_gone_costs_its_items_and_their_masks_stay(audited: Path
     assert {name: mask.tobytes() for name, mask in masks_of(out).items()} == {
         name: mask.tobytes() for name, mask in masks_of(record).items()
     }
-    assert rows(out / "errors.jsonl")
+    failed = {row["id"] for row in rows(out / "errors.jsonl")}
+    assert failed == masks_of(record).keys()  # none of them is among the frames that are written
+    assert json.loads((out / "summary.json").read_text())["failed"] == len(failed)
     assert read_manifest(out)["command"] == "act repair"

@@ -19,8 +19,9 @@ from typing import Any, Final
 
 from auscult.act import repair as act
 from auscult.act.policy import Policy, decide
+from auscult.cases.ids import counted
 from auscult.cases.listing import Listing, ListOptions, list_items
-from auscult.errors import AuscultError, Mismatch, RecordError, UsageError
+from auscult.errors import AuscultError, InputError, Mismatch, RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.against_truth import clusters_of, collect_truth
 from auscult.jobs.before_after import before_after
@@ -32,6 +33,7 @@ from auscult.jobs.judges import judge_spec
 from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor
 from auscult.jobs.options import RepairOptions
 from auscult.jobs.runner import (
+    ERRORS,
     FrameGroup,
     Progress,
     Result,
@@ -67,6 +69,7 @@ COCO: Final = "repaired.coco.json"
 PAPER: Final = "paper"
 _TRIED: Final = ("minor_revision", "major_revision", "reject")
 _CUT_ROUNDS: Final = 2
+_GONE: Final = "the frame is gone: the mask is in the record and in COCO, and not among the frames that are written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +375,7 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), kept), **compared.tables}
         self._hand_over(writer)
         metrics = {**summary.metrics, **compared.metrics}
-        failed = len(read_run(run.path).failed)
+        failed = len({row["id"] for row in run.lines(ERRORS)})  # they have a verdict, that of the mask as it was
         return finish_tables(run, replace(summary, metrics=metrics, failed=failed), tables)
 
     def _lay_out(self, run: RunFolder, kept: Mapping[str, Mapping[str, Any]]) -> None:
@@ -402,17 +405,21 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
         rows = in_order(row for _, row in run.verdicts)
         root = Path(str(section(run.manifest, "inputs").get("frames_root") or ""))
-        items, copies = [], {}
+        known = {item.id: item for item in self.items}
+        failed = {str(row["id"]) for row in run.lines(ERRORS)}
+        items, copies, lost = [], dict[str, Path](), list[dict[str, Any]]()
         for row in rows:
             frame = run.frame_path(row)
             if frame is None or not frame.is_file():
+                if row["id"] not in failed:
+                    lost.append(failed_row(known[str(row["id"])], InputError(_GONE, path=frame), "write"))
                 continue
             name = f"frames/{frame_name_of(frame, root)}"
             copies[name] = frame
             keys = {key: row[key] for key in ("text", "clip", "time_s") if row.get(key) is not None}
             was = {} if "repair" not in row else {"repair": row["repair"]["attempt"]}
             items.append({"id": row["id"], "frame": name, "mask": masks[str(row["id"])], **keys, **was})
-        writer.keep([Result(id="", copies=copies)])
+        writer.keep([Result(id="", copies=copies, errors=lost)])
         writer.run.write_lines("items.jsonl", items)
         writer.run.write_long_json(COCO, coco_of(rows, run, masks=masks))
 
@@ -446,5 +453,5 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], kept: Mapping[str, Mapping
         title="attempts",
         header=("attempt", "made", "judged", "kept"),
         rows=tuple((name, *map(str, made)) for name, made in sorted(counts.items())),
-        note=f"{masks} masks were tried, {len(kept)} of them repaired; all others stay as they were",
+        note=f"tried: {counted(masks, 'mask')}; repaired: {len(kept)}; all others stay as they were",
     )
