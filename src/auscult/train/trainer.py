@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from pickle import UnpicklingError
@@ -61,6 +61,17 @@ class Settings(Protocol):
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step."""
         ...
+
+
+def write_state(path: Path, state: Mapping[str, Any]) -> None:
+    """Write the state of a training, whole or not at all."""
+    beside = path.with_suffix(".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(state, beside)
+        beside.replace(path)
+    except (OSError, RuntimeError) as error:  # torch raises RuntimeError on a full disk
+        raise OutputError(f"cannot be written: {error}", path=path) from error
 
 
 class Trainer(ABC):
@@ -159,13 +170,7 @@ class Trainer(ABC):
         if not self.accelerator.is_main_process:
             return
         state = {"settings": self._settings(), "step": self.step, **({} if self._sharded else self._values())}
-        beside = path.with_suffix(".part")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            torch.save(state, beside)
-            beside.replace(path)
-        except (OSError, RuntimeError) as error:  # torch raises RuntimeError on a full disk
-            raise OutputError(f"cannot be written: {error}", path=path) from error
+        write_state(path, state)
 
     @property
     def _sharded(self) -> bool:

@@ -38,6 +38,7 @@ from auscult.train.matcher.frames import MARGIN as KEPT_MARGIN
 from auscult.train.matcher.frames import AssetSource, Shard, lay_out, load, painted, stamps_on, vocabulary
 from auscult.train.matcher.pairs import SentencePair, pairs_of
 from auscult.train.onnx_file import write_onnx
+from auscult.train.trainer import write_state
 from auscult.types import Floats
 
 FRAMES: Final = 10
@@ -344,10 +345,8 @@ def _note(run: Run, step: int, parts: np.ndarray[Any, Any], *, seconds: float) -
 
 
 def _save(run: Run, state: _State) -> None:
-    unfinished = run.folder / "checkpoint.part"
     parts = {name: getattr(state, name).state_dict() for name in _SAVED}
-    torch.save({"step": state.step, **parts}, unfinished)
-    unfinished.replace(run.folder / "checkpoint.pt")
+    write_state(run.folder / "checkpoint.pt", {"step": state.step, **parts})
 
 
 def _resume(run: Run, state: _State) -> None:

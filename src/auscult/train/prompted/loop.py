@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from auscult.errors import InputError, OutputError
+from auscult.errors import InputError
 from auscult.judge.masks.compact.view import scaled
 from auscult.judge.masks.prompted.view import Lens, picture
 from auscult.nets.prompted import BINS, Design, PromptedNet
@@ -29,6 +29,7 @@ from auscult.rng import generator
 from auscult.train.prompted.feed import Arrays, Feed
 from auscult.train.prompted.material import Picture
 from auscult.train.tflite import copy_kernels, read_kernels
+from auscult.train.trainer import write_state
 
 Start: TypeAlias = Literal["deeplab", "imagenet", "scratch"]
 FILES: Final[dict[str, str]] = {
@@ -143,13 +144,7 @@ class Trainer:
             "average": {name: value.cpu() for name, value in self.average.items()},
             "optimiser": self.optimiser.state_dict(),
         }
-        beside = path.with_suffix(".part")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            torch.save(state, beside)
-            beside.replace(path)
-        except (OSError, RuntimeError) as error:  # torch raises RuntimeError on a full disk
-            raise OutputError(f"cannot be written: {error}", path=path) from error
+        write_state(path, state)
 
     def load(self, path: Path) -> None:
         """Continue from a checkpoint of the same plan; of another one both are named."""
