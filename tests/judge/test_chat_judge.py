@@ -11,7 +11,7 @@ from PIL import Image
 
 from auscult.act.policy import decide, load_policy
 from auscult.errors import InputError
-from auscult.judge.masks.chat import CLIP_FRAMES, SIDE_PX, Asked, ChatJudge, question
+from auscult.judge.masks.chat import CLIP_FRAMES, SIDE_PX, ChatJudge, JudgeModel, question
 from auscult.types import ACTIONS, DEFECTS, Case, Prediction, Query
 
 FRAME = np.full((40, 60, 3), 90, np.uint8)
@@ -46,7 +46,7 @@ class Clip:
 
 
 def judge(*models, **more):
-    return ChatJudge([Asked(name=f"m{at}", model=one, **more) for at, one in enumerate(models)], name="chat.test")
+    return ChatJudge([JudgeModel(name=f"m{at}", model=one, **more) for at, one in enumerate(models)], name="chat.test")
 
 
 def case(text="the dog", **more):
@@ -110,7 +110,9 @@ def test_several_replies_give_the_median_the_plurality_and_the_spread() -> None:
     assert "disagree" in found.rationale
     assert "m0: merge 0.20" in found.rationale
     one = Model(*says)  # one model three times: one median of its own
-    twice = ChatJudge([*[Asked(name="a", model=one)] * 3, Asked(name="b", model=Model(says[0]))], name="chat.test")
+    twice = ChatJudge(
+        [*[JudgeModel(name="a", model=one)] * 3, JudgeModel(name="b", model=Model(says[0]))], name="chat.test"
+    )
     assert twice(case(), Prediction(MASK)).iou == pytest.approx((0.8 + 0.2) / 2)
     tied = verdict("<iou> 1 </iou> <mask> perfect </mask>", "<iou> 0 </iou> <mask> full_neg </mask>")
     assert tied.defect == "full_neg"  # of equally many, the worse

@@ -50,7 +50,7 @@ _SURE: Final = 0.35  # so far from .5 a pixel's likelihood is taken for certain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Damaged:
+class RepairInput:
     """What attempts work on: the part of a frame that holds the mask.
 
     Attributes:
@@ -83,16 +83,16 @@ class Attempt:
 
     name: str
     reason: str
-    make: Callable[[Damaged], Mask | None]
+    make: Callable[[RepairInput], Mask | None]
     suits: tuple[Defect, ...]  # the defects for which it is tried
     margin: float  # how far the lower bound has to rise before it is kept
 
 
-def _fill(seen: Damaged) -> Mask | None:
+def _fill(seen: RepairInput) -> Mask | None:
     return seen.mask | holes(seen.mask)
 
 
-def _close(seen: Damaged) -> Mask | None:
+def _close(seen: RepairInput) -> Mask | None:
     """Fill what a disk of .15 of the width cannot enter, on a small picture."""
     side = 8
     scale = min(1.0, side / max(1.0, 0.15 * seen.width))
@@ -105,12 +105,12 @@ def _close(seen: Damaged) -> Mask | None:
     return np.asarray(found | holes(found))
 
 
-def _smooth(seen: Damaged) -> Mask | None:
+def _smooth(seen: RepairInput) -> Mask | None:
     sigma = max(1.0, 0.03 * seen.width)
     return np.asarray(cv2.GaussianBlur(seen.mask.astype(np.float32), (0, 0), sigma) > 0.5)
 
 
-def _widen(seen: Damaged) -> Mask | None:
+def _widen(seen: RepairInput) -> Mask | None:
     """Grow evenly, to the size at which the mask's IoU would be half as far from 1 as estimated."""
     wanted = int(np.count_nonzero(seen.mask) / sqrt(max(seen.iou, 0.3)))
     distance = reach(seen.mask)
@@ -118,21 +118,21 @@ def _widen(seen: Damaged) -> Mask | None:
     return np.asarray(distance <= np.partition(distance, at, axis=None)[at])
 
 
-def _narrow(seen: Damaged) -> Mask | None:
+def _narrow(seen: RepairInput) -> Mask | None:
     """Shrink evenly, likewise."""
     inside = depth(seen.mask)[seen.mask]
     at = min(int(inside.size * (1 - sqrt(max(seen.iou, 0.3)))), inside.size - 1)
     return np.asarray(seen.mask & (depth(seen.mask) > np.partition(inside, at)[at]))
 
 
-def _drop_parts(seen: Damaged) -> Mask | None:
+def _drop_parts(seen: RepairInput) -> Mask | None:
     """Leave out small parts; which of two large ones is meant is no question of shape."""
     labels, areas = components(seen.mask)
     kept = areas >= _PART * areas.sum()
     return None if kept.all() else np.asarray(np.concatenate([[False], kept])[labels])
 
 
-def _without_others(seen: Damaged) -> Mask | None:
+def _without_others(seen: RepairInput) -> Mask | None:
     """Leave out what another mask of the frame holds, if it is another object and not the same one."""
     found = seen.mask
     for other in seen.others:
@@ -142,15 +142,17 @@ def _without_others(seen: Damaged) -> Mask | None:
     return found
 
 
-def _correct(seen: Damaged) -> Mask | None:
+def _correct(seen: RepairInput) -> Mask | None:
     return np.asarray(seen.likely > 0.5) if seen.mapped else None
 
 
-def _add_missing(seen: Damaged) -> Mask | None:
+def _add_missing(seen: RepairInput) -> Mask | None:
     return np.asarray(seen.mask | (seen.likely > 0.5)) if seen.mapped else None
 
 
-def _to_edges(seen: Damaged, *, inward: float, outward: float, first: Callable[[Damaged], Mask | None]) -> Mask | None:
+def _to_edges(
+    seen: RepairInput, *, inward: float, outward: float, first: Callable[[RepairInput], Mask | None]
+) -> Mask | None:
     """Move the outline to edges of the picture within a band, by a watershed; widths are shares of the mask's."""
     mask = first(seen)
     if mask is None or not mask.any():
@@ -164,11 +166,11 @@ def _to_edges(seen: Damaged, *, inward: float, outward: float, first: Callable[[
     return np.asarray((found == 1) | ((found == -1) & mask))  # a pixel of the line itself stays where it was
 
 
-def _itself(seen: Damaged) -> Mask | None:
+def _itself(seen: RepairInput) -> Mask | None:
     return seen.mask
 
 
-def _graph_cut(seen: Damaged) -> Mask | None:
+def _graph_cut(seen: RepairInput) -> Mask | None:
     """Cut a small picture, seeded by what mask and error map are sure of."""
     if seen.cut is None:
         return None
@@ -252,7 +254,7 @@ ATTEMPTS: Final[tuple[Attempt, ...]] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tried:
+class AttemptResult:
     """One attempt.
 
     Attributes:
@@ -283,8 +285,8 @@ class Tried:
 class Repair:
     """All attempts at one mask, and the one that is kept; None where the mask stays as it is."""
 
-    tried: tuple[Tried, ...]
-    kept: Tried | None
+    tried: tuple[AttemptResult, ...]
+    kept: AttemptResult | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -321,15 +323,15 @@ def repair(
         frame: uint8 RGB (H, W, 3).
         mask: bool (H, W).
         verdict: What the judge of ``tools`` says of it, with an action.
-        tools: Judge and helpers.
+        tools: Judge, graph cut and segmenter.
         text: The expression; None for none.
         others: Other objects' masks, bool (H, W).
 
     Returns:
         Attempts in the order in which they were made; none where the mask is accepted or was not judged.
     """
-    tried: list[Tried] = []
-    kept: Tried | None = None
+    tried: list[AttemptResult] = []
+    kept: AttemptResult | None = None
     for number in range(1, tools.rounds + 1):
         if verdict.action in {"accept", "unjudged", None}:
             break
@@ -357,7 +359,7 @@ def as_in_paper(verdict: Verdict, *, tools: Tools, text: str | None = None) -> R
 
 def geometric(
     frame: Frame, mask: Mask, verdict: Verdict, *, tools: Tools, others: Sequence[Mask] = (), number: int = 1
-) -> Iterator[Tried]:
+) -> Iterator[AttemptResult]:
     """The attempts that suit the defect, without those that change nothing or give what another gave."""
     suited = [attempt for attempt in tools.attempts if verdict.defect in attempt.suits]
     if not suited or not mask.any():
@@ -371,12 +373,14 @@ def geometric(
         known.append(found)
         whole = mask.copy()
         whole[where] = found
-        yield Tried(attempt=attempt.name, reason=attempt.reason, round=number, mask=whole, margin=attempt.margin)
+        yield AttemptResult(
+            attempt=attempt.name, reason=attempt.reason, round=number, mask=whole, margin=attempt.margin
+        )
 
 
 def _seen(
     frame: Frame, mask: Mask, verdict: Verdict, *, others: Sequence[Mask], cut: GraphCut | None
-) -> tuple[tuple[slice, slice], Damaged]:
+) -> tuple[tuple[slice, slice], RepairInput]:
     """The part of the frame that holds the mask and room around it."""
     size = (mask.shape[0], mask.shape[1])
     box = box_of(mask) or (0, 0, size[1], size[0])
@@ -386,7 +390,7 @@ def _seen(
     if verdict.error_map is not None:
         likely = np.clip(likely + painted(verdict.error_map, size), 0.0, 1.0)
     near = tuple(part for part in (other[where] for other in others) if part.any())
-    return where, Damaged(
+    return where, RepairInput(
         frame=np.ascontiguousarray(frame[where]),
         mask=np.ascontiguousarray(mask[where]),
         likely=np.ascontiguousarray(likely[where]),
@@ -402,13 +406,13 @@ _ANEW: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def anew(verdict: Verdict, *, tools: Tools, text: str | None) -> Iterator[Tried]:
+def anew(verdict: Verdict, *, tools: Tools, text: str | None) -> Iterator[AttemptResult]:
     """Segment from the phrase that was meant, and from the expression; nothing where there is no segmenter."""
     if tools.segment is None:
         return
     phrases = {"target": verdict.target, "expression": text}
-    said = {phrase: source for source, phrase in reversed(phrases.items()) if phrase and phrase.strip()}
-    for phrase, source in reversed(said.items()):
+    once = {phrase: source for source, phrase in reversed(phrases.items()) if phrase and phrase.strip()}
+    for phrase, source in reversed(once.items()):
         name, mask, note = f"anew_{source}", None, ""
         try:
             mask = tools.segment(phrase)
@@ -416,23 +420,23 @@ def anew(verdict: Verdict, *, tools: Tools, text: str | None) -> Iterator[Tried]
             note = error.message
         if mask is not None and not mask.any():
             mask, note = None, "nothing was segmented"
-        yield Tried(attempt=name, reason=_ANEW[source], round=1, mask=mask, note=note)
+        yield AttemptResult(attempt=name, reason=_ANEW[source], round=1, mask=mask, note=note)
 
 
-def with_verdicts(tried: Sequence[Tried], judge: Judge) -> list[Tried]:
+def with_verdicts(tried: Sequence[AttemptResult], judge: Judge) -> list[AttemptResult]:
     """The same attempts, judged together."""
     masks = [one.mask for one in tried if one.mask is not None]
     verdicts = iter(judge(masks) if masks else ())
     return [one if one.mask is None else _judged(one, next(verdicts)) for one in tried]
 
 
-def _judged(tried: Tried, said: Verdict | AuscultError) -> Tried:
-    if isinstance(said, AuscultError):
-        return replace(tried, note=f"not judged: {said.message}")
-    return replace(tried, verdict=said)
+def _judged(tried: AttemptResult, verdict: Verdict | AuscultError) -> AttemptResult:
+    if isinstance(verdict, AuscultError):
+        return replace(tried, note=f"not judged: {verdict.message}")
+    return replace(tried, verdict=verdict)
 
 
-def better(tried: Sequence[Tried], before: Verdict) -> Tried | None:
+def better(tried: Sequence[AttemptResult], before: Verdict) -> AttemptResult | None:
     """The attempt that is kept, or None where the mask stays.
 
     It is the one whose lower bound is farthest above the mask's own and its margin. A mask that was segmented anew may
@@ -442,15 +446,15 @@ def better(tried: Sequence[Tried], before: Verdict) -> Tried | None:
     """
     least, estimate = max(0.0, lower_bound(before)), before.iou or 0.0
     if before.defect in _NOTHING_TO_LOSE:
-        found = [
-            (lower_bound(said), said.iou, one)
+        judged = [
+            (lower_bound(found), found.iou, one)
             for one in tried
-            if (said := one.verdict) is not None and said.iou is not None and said.defect not in _NOTHING_TO_LOSE
+            if (found := one.verdict) is not None and found.iou is not None and found.defect not in _NOTHING_TO_LOSE
         ]
-        rising = [row for row in found if row[0] > least + row[2].margin or row[1] > estimate + row[2].margin]
+        rising = [row for row in judged if row[0] > least + row[2].margin or row[1] > estimate + row[2].margin]
         return max(rising, key=lambda row: row[:2], default=(0.0, 0.0, None))[2]
-    judged = [one for one in tried if not one.is_anew or (one.verdict is not None and one.verdict.evidence.identity)]
-    best = max(judged, key=lambda one: lower_bound(one.verdict) - one.margin, default=None)
+    counted = [one for one in tried if not one.is_anew or (one.verdict is not None and one.verdict.evidence.identity)]
+    best = max(counted, key=lambda one: lower_bound(one.verdict) - one.margin, default=None)
     return best if best is not None and lower_bound(best.verdict) - best.margin > least else None
 
 

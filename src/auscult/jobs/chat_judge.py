@@ -15,7 +15,7 @@ from typing import Final
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.jobs.judges import CHAT, JudgeAsking
-from auscult.judge.masks.chat import CLIP_FRAMES, SCHEMA, AnsweringModel, Asked, ChatJudge, question
+from auscult.judge.masks.chat import CLIP_FRAMES, SCHEMA, AnsweringModel, ChatJudge, JudgeModel, question
 from auscult.media.paths import safe_name
 from auscult.models.chat.loading import named_chat
 from auscult.models.chat.reply_cache import ReplyCache, key_of
@@ -70,12 +70,12 @@ class _Model:
     revision: str
     connections: int
     model: Callable[[], AnsweringModel]
-    shown: Asked | None = None
+    shown: JudgeModel | None = None
 
-    def asked(self, number: int, kept: ReplyCache) -> Asked:
+    def asked(self, number: int, kept: ReplyCache) -> JudgeModel:
         opened = self.model()
         model = _Kept(opened, name=self.name, revision=f"{self.revision}#{number}", kept=kept)
-        base = self.shown or Asked(name=self.name, model=model, hears=bool(getattr(opened, "hears", False)))
+        base = self.shown or JudgeModel(name=self.name, model=model, hears=bool(getattr(opened, "hears", False)))
         return replace(base, model=model)
 
 
@@ -118,7 +118,7 @@ def _behind_endpoint(name: str, asking: JudgeAsking, *, number: int) -> _Model:
     profile = model.profile
     if profile.images == "none" or "images" in profile.leaves_out:
         raise UsageError(f"{profile.model[:80]} takes no pictures", expected="a model that sees the mask")
-    shown = Asked(
+    shown = JudgeModel(
         name=model.name,
         model=model,
         hears=profile.sounds != "none" and "sounds" not in profile.leaves_out,

@@ -67,7 +67,7 @@ class AnsweringModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class JudgeModel:
     """A model that is asked once for each mask; one that is to reply k times stands there k times.
 
     Attributes:
@@ -154,7 +154,7 @@ class ChatJudge:
     )
     needs_clip = True
 
-    def __init__(self, asked: Sequence[Asked], *, name: str) -> None:
+    def __init__(self, asked: Sequence[JudgeModel], *, name: str) -> None:
         self.name = name
         self._asked = tuple(asked)
         self._pictures: OrderedDict[tuple[str, int], bytes] = OrderedDict()
@@ -203,7 +203,7 @@ class ChatJudge:
 
     @staticmethod
     def _sent(
-        one: Asked, case: Case, *, shown: Sequence[Path], sounds: Sequence[Path]
+        one: JudgeModel, case: Case, *, shown: Sequence[Path], sounds: Sequence[Path]
     ) -> tuple[str, Sequence[Path], Sequence[Path]]:
         """Text, pictures and sounds as one model takes them."""
         frames = spread(len(shown) - 3, min(one.frames, CLIP_FRAMES))
