@@ -142,7 +142,9 @@ def test_a_share_of_the_videos_is_part_of_a_larger_one(tmp_path: Path) -> None:
         read_units(tmp_path, Plan(split="val"))
 
 
+@pytest.mark.extra_train
 def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("yaml", reason="the extra `train` is not installed")
     assert {name: read_plan(name).epochs for name in COMMITTED}["release"] == 96
     assert read_plan("paper") == Plan()
     with pytest.raises(UnknownName, match=r"table4\.neither"):
@@ -152,7 +154,9 @@ def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:
         read_plan(str(tmp_path / "odd.yaml"))
 
 
+@pytest.mark.extra_train
 def test_every_row_of_the_ablations_has_settings() -> None:
+    pytest.importorskip("yaml", reason="the extra `train` is not installed")
     found = Counter(name.partition(".")[0] for name in rows())
     assert found == {"table4": 3, "table5": 2, "table6": 3, "table9": 4, "table10": 3}
     plans = {name: read_plan(f"paper+{name}") for name in rows()}
