@@ -56,6 +56,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "hf": ("torch", "transformers", "safetensors"),
     "docs": ("zensical",),
     "video": ("av", "soundfile"),
+    "sound": ("soundfile", "soxr", "scipy", "pyloudnorm"),
     "chat": ("openai",),
     "inspect": ("inspect_ai",),
 }
