@@ -42,6 +42,12 @@ DECISIONS: tuple[Decision, ...] = (*ACTIONS, "unjudged")
 """What is done about a verdict: the actions, and none where there was no basis to judge."""
 JOINT_FAULTS: tuple[JointFault, ...] = ("none", "mask", "stem", "both")
 """Which of a mask and a separated sound is not the object's that was asked for."""
+PERFORMANCE: tuple[str, ...] = ("recall", "precision", "faithfulness", "overall")
+"""What a separated sound is scored for, 1..5, higher is better (SAM Audio Judge, Table I)."""
+DIFFICULTY_AXES: tuple[str, ...] = ("counting", "overlapping", "loudness", "confusion", "overall")
+"""What makes a separation hard, 1..5, higher is harder."""
+DOMAINS: tuple[str, ...] = ("speech", "music", "sound")
+PROMPT_SETTINGS: tuple[str, ...] = ("speech", "speaker", "music", "instrument", "general_sound")
 JOINT_ANSWERS: tuple[JointFault | Literal["unchecked"], ...] = (*JOINT_FAULTS, "unchecked")
 
 
@@ -148,6 +154,90 @@ class Item:
     source: Path | None = None
     line: int | None = None
     in_video: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a sound in which the target is heard (``+``) or is not (``-``)."""
+
+    sign: Literal["+", "-"]
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundQuery:
+    """Which source of a mixture is wanted: in words, by spans of time, by a picture, or by several of them.
+
+    Attributes:
+        text: A noun or verb phrase, such as ``dog barking``.
+        spans: Where the target is heard, or is not.
+        picture: A picture of the target, a video, or a folder of frames.
+    """
+
+    text: str | None = None
+    spans: tuple[Span, ...] = ()
+    picture: Path | None = None
+
+    def __str__(self) -> str:
+        return self.text or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundTruth:
+    """What is known to be right about a separated sound. No judge ever reads it.
+
+    Attributes:
+        stem: The target as it is in the mixture.
+        others: The other sources by name; with the stem they sum to the mixture. Where there is none, all that is not the stem
+            is the mixture minus the stem.
+        scores: What the separated sound deserves, by ``PERFORMANCE``, 1..5.
+        difficulty: How hard the separation is, by ``DIFFICULTY_AXES``, 1..5.
+    """
+
+    stem: Path | None = None
+    others: Mapping[str, Path] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=dict)
+    difficulty: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundItem:
+    """One line of an INPUT of sounds: a mixture, what is wanted of it, and perhaps what was separated.
+
+    Attributes:
+        id: Unique within the INPUT.
+        mixture: The sound file to separate.
+        query: Which source is wanted.
+        separated: A separated sound, or None where there is none yet.
+        truth: What is known to be right, or None.
+        domain: One of ``DOMAINS``; empty where it is not known.
+        setting: One of ``PROMPT_SETTINGS``; empty where it is not known.
+        split: The source's own split; empty where it has none.
+        seen: Whether training of shipped judges may have met the target's class; None where it is not known.
+        cluster: The same for items whose mixtures share a recording; by default the mixture's name.
+        family: The kind of system that made ``separated``; empty where it is not known.
+        system: That system.
+        extra: Keys of the input line that auscult does not know; written back as they are.
+        source: The file that named this item, for error messages.
+        line: The line of that file, from 1.
+    """
+
+    id: str
+    mixture: Path
+    query: SoundQuery = SoundQuery()
+    separated: Path | None = None
+    truth: SoundTruth | None = None
+    domain: str = ""
+    setting: str = ""
+    split: str = ""
+    seen: bool | None = None
+    cluster: str = ""
+    family: str = ""
+    system: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    source: Path | None = None
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

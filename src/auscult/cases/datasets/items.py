@@ -199,10 +199,10 @@ class ItemsDataset:
         items: list[Item] = []
         lost: list[Item] = []
         problems = Problems()
-        for line, content in _lines(file):
+        for line, content in item_lines(file):
             row = None
             try:
-                row = _parsed(content, file=file, line=line)
+                row = parsed_line(content, file=file, line=line)
                 items.append(item_of(row, home=home, line=line))
             except InputError as error:  # the path an item names is in the message, the file that names it in ``path``
                 problems.add(error, file, line=line, item=_id_of(row))
@@ -210,7 +210,7 @@ class ItemsDataset:
         return Listing(tuple(items), tuple(problems.found), self.name, lost=tuple(lost))
 
 
-def _lines(file: Path) -> Iterator[tuple[int, bytes | None]]:
+def item_lines(file: Path) -> Iterator[tuple[int, bytes | None]]:
     """Number and content of every line that is not blank; None for one that is too long."""
     try:
         with open_regular(file) as opened:
@@ -224,7 +224,8 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes | None]]:
         raise NothingToDo(f"cannot be opened: {error.strerror}", path=file, expected=INPUTS) from error
 
 
-def _parsed(content: bytes | None, *, file: Path, line: int) -> Any:
+def parsed_line(content: bytes | None, *, file: Path, line: int) -> Any:
+    """What a line of ``item_lines`` holds."""
     if content is None:
         raise InputError(
             f"the line is longer than {MAX_LINE_BYTES:,} bytes",

@@ -1,0 +1,136 @@
+"""Inputs of sounds: every layout, what a line may say, and what costs itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.cases.sounds import read_sounds, sound_line
+from auscult.errors import NothingToDo
+from auscult.media.wav import encode_wav
+from auscult.types import Span
+
+
+def sound(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(encode_wav(np.zeros((1, 80), np.float32), 8000))
+    return path
+
+
+def lines(folder: Path, *rows: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "items.jsonl").write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows))
+    return folder
+
+
+WHOLE = {
+    "id": "m1/dog",
+    "mixture": "m1.wav",
+    "separated": "out.wav",
+    "text": "dog barking",
+    "spans_s": [["+", 0.5, 1.25], ["-", 2, 3]],
+    "video": "dog.png",
+    "domain": "sound",
+    "setting": "general_sound",
+    "split": "test",
+    "cluster": "m1",
+    "family": "nmf",
+    "system": "nmf.v1",
+    "seen": False,
+    "truth": {"stem": "dog.wav", "others": {"rain": "rain.wav"}, "recall": 3.5, "difficulty": {"counting": 2.0}},
+    "snr_db": 3,
+}
+
+
+def test_a_line_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    (item,) = read_sounds(lines(tmp_path, WHOLE)).items
+    assert item.query.spans == (Span("+", 0.5, 1.25), Span("-", 2.0, 3.0))
+    assert item.truth is not None
+    assert item.truth.others == {"rain": tmp_path / "rain.wav"}
+    assert (item.truth.scores, item.truth.difficulty) == ({"recall": 3.5}, {"counting": 2.0})
+    assert (item.seen, item.extra) == (False, {"snr_db": 3})
+    assert sound_line(item, home=tmp_path) == WHOLE
+
+
+def test_mixtures_and_outputs_are_matched_by_name(tmp_path: Path) -> None:
+    for name in ("mixtures/a.wav", "mixtures/b.wav", "mixtures/c.wav", "separated/a.wav", "separated/b/one.wav"):
+        sound(tmp_path / name)
+    for name in ("separated/b/two.wav", "separated/d.wav", "stems/b/dog.wav", "stems/b/rain.wav"):
+        sound(tmp_path / name)
+    found = read_sounds(tmp_path)
+    assert {item.id: item.separated and item.separated.name for item in found.items} == {
+        "a": "a.wav", "b/one": "one.wav", "b/two": "two.wav", "c": None,
+    }  # fmt: skip
+    truth = next(item.truth for item in found.items if item.id == "b/two")
+    assert truth is not None
+    assert truth.stem == tmp_path / "stems/b/dog.wav"
+    assert list(truth.others) == ["rain"]
+    ((_, lost),) = found.problems
+    assert "no mixture of this name" in lost.error
+    assert str(lost.path).endswith("d.wav")
+
+
+def test_every_stem_of_a_track_is_wanted_in_turn(tmp_path: Path) -> None:
+    for name in ("song/mixture.wav", "song/vocals.wav", "song/drums.wav", "loose/drums.wav"):
+        sound(tmp_path / name)
+    items = read_sounds(tmp_path).items
+    assert [(item.id, item.query.text, item.cluster) for item in items] == [
+        ("song/drums", "drums", "song"),
+        ("song/vocals", "vocals", "song"),
+    ]
+    assert all(item.truth is not None and len(item.truth.others) == 1 for item in items)
+
+
+def test_recordings_have_the_prompts_of_their_table(tmp_path: Path) -> None:
+    sound(tmp_path / "street.wav")
+    (tmp_path / "prompts.csv").write_text("file,text\nstreet.wav,car horn\nstreet.wav,footsteps\nstreet.wav\n../x,y\n")
+    found = read_sounds(tmp_path)
+    assert [(item.id, item.query.text) for item in found.items] == [
+        ("street", "car horn"),
+        ("street#1", "footsteps"),
+    ]
+    assert [record.line for _, record in found.problems] == [4, 5]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"mixture": None}, "no 'mixture'"),
+        ({"mixture": "../m.wav"}, "leaves the folder"),
+        ({"id": "/abs"}, "absolute"),
+        ({"spans_s": [["+", 3, 1]]}, "goes from 3.0 to 1.0"),
+        ({"spans_s": [["?", 0, 1]]}, "spans_s"),
+        ({"spans_s": [["+", -1, 1]]}, "0"),
+        ({"truth": {"recall": 7}}, "in 'truth'"),
+        ({"truth": {"others": {"rain": 3}}}, "in 'truth'"),
+        ({"domain": "noise"}, "domain"),
+        ({"seen": "yes"}, "seen"),
+    ],
+)
+def test_a_line_that_cannot_be_used_costs_itself(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    found = read_sounds(lines(tmp_path, {**WHOLE, **change}, {**WHOLE, "id": "m2"}, {**WHOLE, "id": "m2"}, "{"))
+    assert [item.id for item in found.items] == ["m2"]
+    first, twice, broken = (record for _, record in sorted(found.problems, key=lambda one: one[1].line or 0))
+    assert told in first.error + first.expected
+    assert first.line == 1
+    assert "used twice" in twice.error
+    assert "JSON" in broken.error
+
+
+def test_a_folder_without_sounds_is_nothing_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NothingToDo, match="no mixture"):
+        read_sounds(tmp_path)
+    with pytest.raises(NothingToDo, match="no input of sounds"):
+        read_sounds(tmp_path / "missing")
+
+
+def test_released_outputs_are_an_input(data: Path) -> None:
+    found = read_sounds(data / "sound" / "separated")
+    assert (len(found.items), found.problems) == (406, ())
+    assert len({item.cluster for item in found.items}) == 89
+    assert len({item.family for item in found.items}) == 28
+    assert all(item.truth is not None and item.truth.stem is not None for item in found.items)
