@@ -223,6 +223,14 @@ def test_as_in_the_paper_what_is_kept_may_be_worse(wrong: Path) -> None:
     assert np.array_equal(masks_of(paper)["a"], LEFT)
 
 
+def test_as_in_the_paper_a_clip_is_segmented_anew_as_a_whole(wrong: Path) -> None:
+    whole = {"frames": ["a", "d"], "defect": "full_neg"}  # of which "d" is not called so as a frame
+    spared = {"frames": ["b", "c"], "defect": "cutout"}  # though both are called so as frames
+    write_lines(wrong / "out" / "clips.jsonl", whole, spared)
+    out = repaired(wrong / "out", wrong / "repaired", model=f"{wrong / 'model.py'}:predict", policy="paper")
+    assert {row["id"] for row in rows(out / REPAIRS)} == {"a", "d"}
+
+
 def test_the_record_is_not_changed_and_another_judge_is_refused(audited: Path, tmp_path: Path) -> None:
     before = tree(audited)
     with pytest.raises(Mismatch, match=r"judged by masks\.cues\.v1"):
