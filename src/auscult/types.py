@@ -645,7 +645,7 @@ class IdentityCheck(Protocol):
 ScoreInput: TypeAlias = Literal[
     "masks", "mask lists", "clips", "soft clips", "null clips", "class maps", "sentences", "numbers", "marks", "labels",
     "words", "word lists", "confirmed words", "counts", "index lists", "sounding boxes", "frame boxes",
-    "captions",
+    "captions", "sounds", "sound and stems",
 ]  # fmt: skip
 """What a score is given:
 
@@ -657,6 +657,8 @@ ScoreInput: TypeAlias = Literal[
 - Answers of many samples, as ``score.replies`` reads them: ``words``, ``word lists``, ``confirmed words`` (answer and
   confirmation), ``counts``, ``index lists``, ``sounding boxes``, ``frame boxes``, ``captions`` (truths are lists of
   references).
+- ``sounds``: an estimate and its stem, (samples,) or (channels, samples); ``sound and stems``: an estimate and the
+  stems of its mixture, the first of which it should be.
 """
 
 

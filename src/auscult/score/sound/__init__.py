@@ -1,0 +1,51 @@
+"""Scores of separated sound with its true stems."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+from auscult.outcome import Scored, Undefined
+from auscult.score.sound.delay import Delay, find_delay, moved
+from auscult.score.sound.inputs import Signal, SoundScore
+from auscult.score.sound.ratios import SI_SDR, SNR, si_sdr, snr
+
+SCORES: Final[Mapping[str, SoundScore]] = MappingProxyType({"snr": SNR, "si_sdr": SI_SDR})
+"""Scores of an estimate by what ``auscult score --protocol`` calls them."""
+
+
+def score_sound(
+    name: str, estimate: Signal, stems: Sequence[Signal], *, target: int = 0, **known: Any
+) -> Mapping[str, Scored[float] | Undefined]:
+    """Score an estimate of one stem by a name of ``SCORES``.
+
+    Args:
+        name: A key of ``SCORES``.
+        estimate: What was separated, (samples,) or (channels, samples).
+        stems: The true sources of the mixture; one is enough where the score needs no other.
+        target: Which of them the estimate should be.
+        known: What else is known, such as ``rate_hz``; a score takes what it asks for.
+
+    Returns:
+        By name: most give one number under their own, BSS Eval ``sdr``, ``sir`` and so on.
+    """
+    spec = SCORES[name]
+    taken = inspect.signature(spec.function).parameters
+    named = {key: value for key, value in {**known, "target": target}.items() if key in taken}
+    found = spec.function(estimate, stems if spec.takes == "sound and stems" else stems[target], **named)
+    return found if isinstance(found, Mapping) else {name: found}
+
+
+__all__ = [
+    "SCORES",
+    "Delay",
+    "Signal",
+    "SoundScore",
+    "find_delay",
+    "moved",
+    "score_sound",
+    "si_sdr",
+    "snr",
+]

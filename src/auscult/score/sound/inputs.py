@@ -1,0 +1,90 @@
+"""What every score of sound asks of its signals, and how it goes through them without holding more than a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.types import Doubles, ScoreInput, ScoreSpec
+
+BLOCK: Final = 1 << 15
+"""Samples of each channel that are looked at together."""
+
+
+class Signal(Protocol):
+    """An array (samples,) or (channels, samples), or what reads a file so: asked are blocks ``signal[..., a:b]``."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(samples,) or (channels, samples)."""
+        ...
+
+    def __getitem__(self, key: Any, /) -> NDArray[Any]:
+        """A block."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundScore(ScoreSpec):
+    """A registered score of sound.
+
+    Attributes:
+        unit: ``dB``, or empty.
+        needs: What it is given: ``stem``, ``stems`` (of all sources), ``mixture``, ``text``, ``spans``, ``embedding``.
+    """
+
+    unit: str = "dB"
+    needs: tuple[str, ...] = ("stem",)
+
+
+def sound_score(
+    function: Any, *, unit: str = "dB", needs: tuple[str, ...] = ("stem",), higher_is_better: bool = True, **about: str
+) -> SoundScore:
+    """The entry of a score of sound; ``about`` is its summary, goal and source."""
+    takes: ScoreInput = "sound and stems" if "stems" in needs else "sounds"
+    said = {"modality": "sound", "truth": "the true " + " and ".join(needs), **about}
+    spec = ScoreSpec.of(function, takes=takes, higher_is_better=higher_is_better, **said)
+    return SoundScore(
+        meta=spec.meta, function=function, options=spec.options, takes=takes, unit=unit, needs=needs
+    )  # fmt: skip
+
+
+def check_signals(**signals: Signal) -> tuple[int, int]:
+    """(channels, samples) that all signals have; an InputError that names both where two differ."""
+    first, wanted = "", (0, 0)
+    for name, signal in signals.items():
+        shape = tuple(signal.shape)
+        if len(shape) not in (1, 2) or 0 in shape:
+            raise InputError(f"{name} has shape {shape}", expected="(samples,) or (channels, samples), one or more")
+        own = (shape[0] if len(shape) == 2 else 1, shape[-1])
+        if first and own != wanted:
+            raise InputError(
+                f"{name} has {_said(own)}, {first} has {_said(wanted)}",
+                expected="as many samples and channels",
+                hint="cut or pad to one length, mix to one number of channels, and say so in your record",
+            )
+        first, wanted = first or name, own
+    return wanted
+
+
+def _said(shape: tuple[int, int]) -> str:
+    return f"{shape[1]} samples in {shape[0]} channel{'' if shape[0] == 1 else 's'}"
+
+
+def block(signal: Signal, start: int, stop: int) -> Doubles:
+    """Samples from start to stop, float64 (channels, samples), of a signal that is continued by silence."""
+    found = np.atleast_2d(np.asarray(signal[..., start:stop], dtype=np.float64))
+    if not np.isfinite(found.sum()) and not np.isfinite(found).all():
+        raise InputError("a sound holds values that are not finite", expected="finite samples")
+    return found
+
+
+def blocks(signals: Sequence[Signal], *, size: int = BLOCK) -> Iterator[list[Doubles]]:
+    """Blocks of several signals of one length, one after the other."""
+    for start in range(0, signals[0].shape[-1], size):
+        yield [block(signal, start, start + size) for signal in signals]

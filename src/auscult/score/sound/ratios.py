@@ -1,0 +1,121 @@
+"""Ratios of energy between a stem and what an estimate adds to it: SNR and SI-SDR.
+
+Conventions: decibels, higher is better; signals are (samples,) or (channels, samples), and channels count together. A
+silent stem or estimate, and an estimate without any error, have no ratio: Undefined with the reason, never infinity.
+
+References: J. Le Roux, S. Wisdom, H. Erdogan, J. Hershey, "SDR - half-baked or well done?", ICASSP 2019.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.sound.inputs import Signal, blocks, check_signals, sound_score
+
+_CANCELS: Final = 1e-6
+"""Below this share of the target the error is summed by itself: the difference of two energies would be rounding."""
+ROUNDING: Final = float(np.finfo(np.float64).eps) ** 2
+"""An energy below this share of another is rounding."""
+
+NO_STEM: Final = "the stem is silent"
+NO_ESTIMATE: Final = "the estimate is silent"
+NO_ERROR: Final = "the estimate equals the stem: there is no error to measure"
+NOTHING_OF_IT: Final = "the estimate holds nothing of the stem"
+
+
+def snr(estimate: Signal, stem: Signal) -> Scored[float] | Undefined:
+    """Energy of the stem over that of estimate minus stem, in dB: level, delay and filtering all count as errors.
+
+    Args:
+        estimate: What was separated, float (samples,) or (channels, samples).
+        stem: The true source as it is in the mixture, the same shape.
+
+    Returns:
+        Decibels, higher is better. The SDR of music challenges (MDX) is this ratio. Undefined where a signal is silent
+        or both are equal.
+
+    Raises:
+        InputError: The shapes differ, or a sample is not finite.
+
+    Example:
+        >>> round(snr(np.array([1.0, 0.9]), np.array([1.0, 1.0])).value, 2)
+        23.01
+
+    Source: Le Roux et al. 2019, Sec. 2.
+    """
+    check_signals(estimate=estimate, stem=stem)
+    own, true, _ = _products(estimate, stem)
+    error = _error(estimate, stem, 1.0) if own and true else 0.0
+    return ratio(true, error, own=own, metric="snr", silent=not true)
+
+
+def si_sdr(estimate: Signal, stem: Signal) -> Scored[float] | Undefined:
+    """Scale-invariant SDR in dB: the stem may be scaled to come as near to the estimate as it can; else as ``snr``.
+
+    One scale serves all channels, and the mean of the signals is left in.
+
+    Example:
+        >>> round(si_sdr(np.array([2.0, 1.8]), np.array([1.0, 1.0])).value, 2)
+        25.58
+
+    Source: Le Roux et al. 2019, Eqs. 2 and 3.
+    """
+    check_signals(estimate=estimate, stem=stem)
+    own, true, both = _products(estimate, stem)
+    target = both * both / true if true else 0.0
+    error = own - target
+    if true and error < _CANCELS * target:
+        error = _error(estimate, stem, both / true)
+    return ratio(target, error, own=own, metric="si_sdr", silent=not true)
+
+
+def ratio(
+    signal: float, error: float, *, own: float, metric: str, silent: bool = False, **signed: object
+) -> Scored[float] | Undefined:
+    """Ten times the logarithm of an energy over that of an error, or why there is none; ``own`` is the estimate's."""
+    for holds, reason in (
+        (silent, NO_STEM),
+        (not own, NO_ESTIMATE),
+        (signal <= ROUNDING * own, NOTHING_OF_IT),
+        (error <= ROUNDING * signal, NO_ERROR),
+    ):
+        if holds:
+            return Undefined(reason)
+    value = 10.0 * (math.log10(signal) - math.log10(error))
+    return Scored(value, Signature.of(metric=metric, unit="dB", channels="together", zero="undefined", **signed))
+
+
+def _products(estimate: Signal, stem: Signal) -> tuple[float, float, float]:
+    """Energy of the estimate and of the stem, and the product of both."""
+    own = true = both = 0.0
+    for mine, other in blocks((estimate, stem)):
+        own += float(np.vdot(mine, mine))
+        true += float(np.vdot(other, other))
+        both += float(np.vdot(mine, other))
+    return own, true, both
+
+
+def _error(estimate: Signal, stem: Signal, scale: float) -> float:
+    error = 0.0
+    for mine, other in blocks((estimate, stem)):
+        left = mine - scale * other
+        error += float(np.vdot(left, left))
+    return error
+
+
+SNR = sound_score(
+    snr,
+    summary="energy of the stem over that of the difference",
+    goal="how near the output is to the stem, sample by sample",
+    source="Le Roux et al. 2019, Sec. 2; SDR of MDX",
+)
+SI_SDR = sound_score(
+    si_sdr,
+    summary="the same, the stem scaled to fit",
+    goal="how near the output is to the stem, whatever its level",
+    source="Le Roux et al. 2019, Eqs. 2 and 3",
+)
