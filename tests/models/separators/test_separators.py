@@ -1,0 +1,223 @@
+"""Separators: that each form of a name loads and answers, what oracles reach, and what is refused."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.arrays.stft import istft, stft
+from auscult.errors import InputError, UsageError
+from auscult.media.paths import write_bytes
+from auscult.media.wav import encode_wav
+from auscult.models.separators import SEPARATORS, load_separator, separator_spec
+from auscult.rng import generator
+from auscult.types import Samples, SoundItem, SoundQuery, Span
+
+RATE_HZ = 16_000
+QUERY = SoundQuery(text="tone", spans=(Span("+", 0.5, 1.0),))
+
+
+def sources(seconds: float = 1.5) -> tuple[Samples, Samples]:
+    """A tone that sounds from .5 to 1 s, and noise that is always there."""
+    at = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
+    tone = 0.4 * np.sin(2 * np.pi * 440 * at) * ((at > 0.5) & (at < 1.0))
+    noise = 0.1 * generator(0, "separators").standard_normal(at.size)
+    return tone.astype(np.float32), noise.astype(np.float32)
+
+
+def si_sdr(estimate: Samples, target: Samples) -> float:
+    scaled = target * float(estimate @ target) / float(target @ target)
+    return float(10 * np.log10(np.sum(scaled**2) / np.sum((estimate - scaled) ** 2)))
+
+
+TARGET, NOISE = sources()
+MIXTURE = TARGET + NOISE
+BEFORE = si_sdr(MIXTURE, TARGET)
+
+
+@pytest.mark.parametrize("count", [1, 300, 5001])
+@pytest.mark.parametrize("hop", [64, 100])
+def test_the_inverse_of_a_spectrogram_is_the_sound(count: int, hop: int) -> None:
+    sound = generator(0, "stft", count).uniform(-1, 1, count).astype(np.float32)
+    back = istft(stft(sound, window=256, hop=hop), window=256, hop=hop, count=count)
+    np.testing.assert_allclose(back, sound, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", SEPARATORS)
+def test_every_built_in_answers_the_same_twice_and_leaves_the_mixture(name: str) -> None:
+    separator = load_separator(name)
+    stems = (TARGET, NOISE) if separator.needs_stems else ()
+    stereo = np.stack([MIXTURE, 0.5 * MIXTURE])
+    before = stereo.copy()
+    first, second = (separator.separate(stereo, QUERY, rate_hz=RATE_HZ, stems=stems) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(stereo, before)
+    assert first.shape == MIXTURE.shape
+    assert first.dtype == np.float32
+    assert separator.oracle is (name in {"irm", "ibm"})
+
+
+@pytest.mark.parametrize("name", SEPARATORS)
+@pytest.mark.parametrize("mixture", [np.zeros(800), np.full(800, 0.3), np.ones((2, 7)) * 0.1, np.ones(1)], ids=str)
+def test_silence_constant_and_very_short_sound_is_separated(name: str, mixture: Samples) -> None:
+    sound = mixture.astype(np.float32)
+    separator = load_separator(name)
+    found = separator.separate(sound, QUERY, rate_hz=RATE_HZ, stems=(sound,) if separator.needs_stems else ())
+    assert found.shape == sound.shape[-1:]
+    assert np.isfinite(found).all()
+
+
+def test_oracles_are_far_above_the_mixture_and_are_shown_nothing_unasked() -> None:
+    for name in ("irm", "ibm"):
+        found = load_separator(name).separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=(TARGET, NOISE))
+        assert si_sdr(found, TARGET) > BEFORE + 8
+        with pytest.raises(UsageError, match="oracle"):
+            load_separator(name).separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+
+
+def test_rows_that_look_at_nothing() -> None:
+    asked = {name: load_separator(name).separate(MIXTURE, QUERY, rate_hz=RATE_HZ) for name in ("mixture", "silence")}
+    np.testing.assert_array_equal(asked["mixture"], MIXTURE)
+    assert not asked["silence"].any()
+    bands = load_separator("random_bands").separate(NOISE, QUERY, rate_hz=RATE_HZ)
+    kept = float(np.sum(bands**2) / np.sum(NOISE**2))
+    assert 0.02 < kept < 0.98
+
+
+def test_the_track_is_chosen_by_the_spans_and_the_choice_is_told() -> None:
+    found = load_separator("nmf").separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    assert found.assignment is not None
+    assert found.assignment.by == "spans"
+    assert found.assignment.margin > 0.2
+    assert si_sdr(found.samples, TARGET) > BEFORE + 3
+    without = load_separator("nmf").separation(MIXTURE, SoundQuery(text="tone"), rate_hz=RATE_HZ).assignment
+    assert without is not None
+    assert (without.by, without.margin) == ("order", 0.0)
+
+
+FUNCTIONS = """
+import numpy as np
+def separate(mixture, query, *, rate_hz, spans=None):
+    mixture *= 0.5  # it may spoil what it gets
+    return mixture if (query.text, rate_hz, len(spans)) == ("tone", 16000, 1) else -mixture
+def plain(mixture, query):
+    return mixture.astype(float)
+def tracks(mixture, query, **given):
+    return {"wrong": -mixture * (np.arange(mixture.size) < 100), "right": mixture}
+def short(mixture, query):
+    return mixture[:-5]
+def whole_numbers(mixture, query):
+    return (mixture * 32767).astype("int16")
+def loud(mixture, query):
+    return mixture * 32767
+def nothing(mixture, query):
+    return mixture * np.nan
+def no_tracks(mixture, query):
+    return {}
+"""
+
+
+def test_a_function_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(FUNCTIONS, "utf-8")
+    spec = separator_spec(f"{file}:separate")
+    assert spec.name == "mine"
+    found = spec.load().separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    np.testing.assert_allclose(found, MIXTURE / 2, atol=1e-6)
+    plain = load_separator(f"{file}:plain").separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    np.testing.assert_allclose(plain, MIXTURE, atol=1e-6)
+    chosen = load_separator(f"{file}:tracks").separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    assert chosen.assignment is not None
+    assert chosen.assignment.track == "right"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("short", "23995 samples of a mixture of 24000"),
+        ("whole_numbers", "int16"),
+        ("loud", "values up to"),
+        ("nothing", "values up to nan"),
+        ("no_tracks", "0 tracks"),
+    ],
+)
+def test_a_reply_that_is_none_is_refused(tmp_path: Path, name: str, message: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(FUNCTIONS, "utf-8")
+    with pytest.raises(InputError, match=message):
+        load_separator(f"{file}:{name}").separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+
+
+PROGRAM = """
+import json, shutil, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    reply = {"id": asked["id"]}
+    if asked["text"] == "tone" and asked["spans_s"] == [["+", 0.5, 1.0]] and asked["rate_hz"] == 16000:
+        shutil.copy(asked["mixture"], asked["folder"] + "/out.wav")
+        reply["separated"] = "out.wav"
+    elif asked["text"] == "all":
+        reply["tracks"] = {"one": asked["mixture"], "two": asked["mixture"]}
+    elif asked["text"] == "leave":
+        reply["separated"] = "../../etc/passwd"
+    else:
+        reply["error"] = "no such sound"
+    print(json.dumps(reply), flush=True)
+"""
+
+
+def test_a_program_reads_files_and_names_files(tmp_path: Path) -> None:
+    script = tmp_path / "my separator.py"
+    script.write_text(PROGRAM, "utf-8")
+    separator = load_separator("cmd:" + shlex.join([sys.executable, "-I", "-S", str(script)]))
+    try:
+        found = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+        np.testing.assert_allclose(found, MIXTURE, atol=1e-4)
+        both = separator.separation(MIXTURE, SoundQuery(text="all"), rate_hz=RATE_HZ).assignment
+        assert both is not None
+        assert both.track == "one"
+        with pytest.raises(InputError, match="no such sound"):
+            separator.separate(MIXTURE, SoundQuery(), rate_hz=RATE_HZ)
+        with pytest.raises(InputError, match="leaves the folder"):
+            separator.separate(MIXTURE, SoundQuery(text="leave"), rate_hz=RATE_HZ)
+    finally:
+        separator.close()
+
+
+def test_a_folder_of_outputs_is_looked_up_by_the_id_of_an_item(tmp_path: Path) -> None:
+    write_bytes(tmp_path / "one.wav", encode_wav(TARGET, RATE_HZ))
+    (tmp_path / "deep").mkdir()
+    write_bytes(tmp_path / "deep" / "other.wav", encode_wav(NOISE, RATE_HZ))
+    write_bytes(tmp_path / "slow.wav", encode_wav(NOISE, RATE_HZ // 2))
+    separator = load_separator(str(tmp_path))
+
+    def ask(name: str, separated: Path | None = None) -> Samples:
+        item = SoundItem(id=name, mixture=Path("mixture.wav"), separated=separated)
+        return separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, item=item)
+
+    np.testing.assert_allclose(ask("one"), TARGET, atol=1e-4)
+    np.testing.assert_allclose(ask("named", tmp_path / "deep" / "other.wav"), NOISE, atol=1e-4)
+    np.testing.assert_allclose(ask("one", Path("/elsewhere.wav")), TARGET, atol=1e-4)
+    with pytest.raises(InputError, match="no output for the item"):
+        ask("two")
+    with pytest.raises(InputError, match="8000 Hz, its mixture at 16000 Hz"):
+        ask("slow")
+
+
+@pytest.mark.parametrize("name", ["", "nmff", "flow", "predictions:/nowhere", "cmd:no-such-program-anywhere", "a.py:f"])
+def test_a_name_of_nothing_is_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        separator_spec(name)
+
+
+def test_a_mixture_that_is_none_is_refused() -> None:
+    separator = load_separator("mixture")
+    wrongs: list[Any] = [MIXTURE.astype(np.float64), np.zeros(0, np.float32), np.full(9, np.nan, np.float32)]
+    for wrong in wrongs:
+        with pytest.raises(InputError, match="mixture"):
+            separator.separate(wrong, QUERY, rate_hz=RATE_HZ)
