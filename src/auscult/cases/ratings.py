@@ -1,0 +1,340 @@
+"""People's ratings of separated sound: from CSV, JSON lines, Label Studio's JSON or released listening tests.
+
+A table has a row for each rater and item, with the columns ``item``, ``rater`` and any of ``RATED_AXES``, an empty cell
+where there is no rating; or a row for each rating, with ``item``, ``rater``, ``axis``, ``rating``. ``domain`` may be
+there too. JSON lines hold the same keys. What cannot be used costs itself and is named with its line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.cases import fields
+from auscult.cases.datasets.items import Home
+from auscult.cases.ids import check_id, shown
+from auscult.cases.listing import JSON_LINES
+from auscult.cases.problems import ListError, Problems, required_file
+from auscult.errors import InputError, NothingToDo
+from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Doubles
+
+RATED_AXES: Final = (*PERFORMANCE, *DIFFICULTY_AXES[:-1], "difficulty")
+"""The nine axes that people rate, 1..5; ``difficulty`` is the overall one."""
+_RAW, _CLIPS = "raw_ratings.csv", "clips.csv"
+_MAX_BYTES: Final = 256 << 20
+_FORM: Final = (
+    "rows with item, rater and any of " + ", ".join(RATED_AXES) + "; or item, rater, axis, rating; as CSV with a first "
+    "row of names, JSON lines or Label Studio's JSON, in UTF-8"
+)
+_ALIASES: Final = {"id": "item", "annotator": "rater", "overall_difficulty": "difficulty", "score": "rating"}
+_DROP: Final = "correct or drop the row; the others are used"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rating:
+    """One number that one person gave one item on one axis."""
+
+    item: str
+    rater: str
+    axis: str
+    value: float  # 1..5; in released listening tests what they asked, such as 0..100
+    line: int | None = None  # of its file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedItem:
+    """What was rated.
+
+    Attributes:
+        id: Unique in its set.
+        domain: One of ``DOMAINS``; empty where it is not known.
+        cluster: What was heard side by side: the page of a listening test; its own id where that is not known.
+        system: What made the sound; empty where it is not known.
+        kind: ``separator``, ``anchor``, ``reference``, ``mixture`` or ``other stem``; empty where it is not known.
+        text: What was wanted; may be empty.
+        separated: The sound that was rated, or None.
+        reference: The true stem, or None.
+        mixture: The mixture, or None. Where a test has none, its anchor of true stem and other sources.
+    """
+
+    id: str
+    domain: str = ""
+    cluster: str = ""
+    system: str = ""
+    kind: str = ""
+    text: str = ""
+    separated: Path | None = None
+    reference: Path | None = None
+    mixture: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingSet:
+    """Ratings, what they are of, and what could not be used."""
+
+    ratings: tuple[Rating, ...]  # each item, rater and axis once, in the order of the file
+    items: Mapping[str, RatedItem] = field(default_factory=dict)
+    problems: tuple[ListError, ...] = ()
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes that were rated, in the order of ``RATED_AXES``, then any others."""
+        there = dict.fromkeys(one.axis for one in self.ratings)
+        return (*(axis for axis in RATED_AXES if axis in there), *(axis for axis in there if axis not in RATED_AXES))
+
+    def table(self, axis: str, *, raters: Sequence[str] = (), items: Sequence[str] = ()) -> RatingTable:
+        """The ratings on one axis as a table, of all raters and items that have one, or of those named."""
+        own = [one for one in self.ratings if one.axis == axis]
+        rows = tuple(raters or dict.fromkeys(one.rater for one in own))
+        columns = tuple(items or dict.fromkeys(one.item for one in own))
+        at = {name: number for number, name in enumerate(rows)}, {name: number for number, name in enumerate(columns)}
+        values = np.full((len(rows), len(columns)), np.nan)
+        for one in own:
+            if one.rater in at[0] and one.item in at[1]:
+                values[at[0][one.rater], at[1][one.item]] = one.value
+        return RatingTable(raters=rows, items=columns, values=values)
+
+    def means(self, axis: str) -> dict[str, float]:
+        """Each item's mean rating on one axis."""
+        by_item: dict[str, list[float]] = {}
+        for one in self.ratings:
+            if one.axis == axis:
+                by_item.setdefault(one.item, []).append(one.value)
+        return {item: math.fsum(values) / len(values) for item, values in by_item.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RatingTable:
+    """Ratings on one axis: ``values`` is (raters, items), NaN where there is none."""
+
+    raters: tuple[str, ...]
+    items: tuple[str, ...]
+    values: Doubles
+
+
+def read_ratings(source: Path, *, known_raters: Collection[str] | None = None) -> RatingSet:
+    """Read ratings from a file, or from a folder with ``raw_ratings.csv`` and ``clips.csv``.
+
+    Ratings out of scale, repeated, on no axis, or from a rater that is not among ``known_raters`` are problems; the
+    first of repeated ones is kept.
+
+    Raises:
+        NothingToDo: There is nothing that could be read, or no rating at all.
+    """
+    if source.is_dir():
+        return _released(source)
+    found = _Found(source, known_raters)
+    with required_file(source):
+        if source.suffix.lower() in JSON_LINES:
+            for line, row in fields.json_rows(source, max_bytes=_MAX_BYTES, expected=_FORM):
+                found.add(row, line)
+        elif source.suffix.lower() == ".json":
+            _of_tasks(fields.load(source, max_bytes=_MAX_BYTES), found)
+        else:
+            for line, row in _csv_rows(source):
+                found.add(row, line)
+    return found.result()
+
+
+class _Found:
+    """Collects ratings of one file."""
+
+    def __init__(self, path: Path, known_raters: Collection[str] | None) -> None:
+        self.problems = Problems()
+        self.path, self._known = path, known_raters
+        self._ratings: dict[tuple[str, str, str], Rating] = {}
+        self._items: dict[str, RatedItem] = {}
+
+    def add(self, row: Mapping[str, Any], line: int | None, *, key: str = "") -> None:
+        """Take what a row holds."""
+        row = dict(zip(_renamed(list(row)), row.values(), strict=True))
+        with self.problems.skipping(self.path, line=line, key=key):
+            item, rater = (check_id(str(row.get(name) or "")) for name in ("item", "rater"))
+            if self._known is not None and rater not in self._known:
+                raise InputError(f"the rater {shown(rater)} is not known", expected="a rater of the list", hint=_DROP)
+            domain = str(row.get("domain") or "")
+            self._items.setdefault(item, RatedItem(id=item, domain=domain if domain in DOMAINS else "", cluster=item))
+            given = {str(row["axis"]): row.get("rating")} if row.get("axis") else row
+            for axis, value in given.items():
+                if given is not row or axis in RATED_AXES:
+                    with self.problems.skipping(self.path, line=line, key=key):
+                        self._keep(axis, value, (item, rater, line))
+
+    def _keep(self, axis: str, value: object, of: tuple[str, str, int | None]) -> None:
+        item, rater, line = of
+        axis = _ALIASES.get(axis, axis)
+        if axis not in RATED_AXES:
+            raise InputError(f"the axis is {shown(axis)}", expected=f"one of: {', '.join(RATED_AXES)}", hint=_DROP)
+        number = _number(value)
+        if number is None:
+            return
+        if number not in {1.0, 2.0, 3.0, 4.0, 5.0}:
+            raise InputError(f"{axis} is {shown(str(value))}", expected="a whole number from 1 to 5", hint=_DROP)
+        first = self._ratings.get((item, rater, axis))
+        if first is not None:
+            where = "" if first.line is None else f", in line {first.line},"
+            raise InputError(
+                f"{shown(rater)} rated {axis} of {shown(item)} twice; the first{where} is kept",
+                expected="one rating of an item by a rater on an axis",
+                hint=_DROP,
+            )
+        self._ratings[item, rater, axis] = Rating(item=item, rater=rater, axis=axis, value=number, line=line)
+
+    def result(self) -> RatingSet:
+        """All of it."""
+        if not self._ratings:
+            first = f"; first problem: {self.problems.found[0][1].error}" if self.problems.found else ""
+            raise NothingToDo(f"there is no rating{first}", expected=_FORM, path=self.path)
+        return RatingSet(ratings=tuple(self._ratings.values()), items=self._items, problems=tuple(self.problems.found))
+
+
+def _renamed(names: Sequence[str]) -> list[str]:
+    """Names of columns in lower case and without aliases; an alias of a column that is there too is left alone."""
+    plain = [name.strip().lower() for name in names]
+    return [_ALIASES[name] if name in _ALIASES and _ALIASES[name] not in plain else name for name in plain]
+
+
+def _number(value: object) -> float | None:
+    """A number of a cell or of JSON; None for an empty one, NaN for what is none."""
+    if isinstance(value, Mapping):  # Label Studio: {"rating": 4}
+        value = value.get("rating")
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return math.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table by column, each with its line; a row with other columns is refused by its cells."""
+    names: list[str] = []
+    for line, cells in fields.table_rows(path, max_bytes=_MAX_BYTES, expected=_FORM):
+        if not names:
+            names = _renamed(cells)
+            if not {"item", "rater"} <= set(names) or len(set(names)) < len(names):
+                raise InputError(
+                    f"the first row is {shown(','.join(names))}",
+                    expected=_FORM,
+                    hint="name each column once",
+                    line=line,
+                )
+            continue
+        yield line, dict(zip(names, (*cells, *[""] * (len(names) - len(cells))), strict=False))
+
+
+# --- Label Studio ---
+
+
+def label_studio_config(axes: Sequence[str], *, mixture: bool) -> str:
+    """The labelling interface: the sounds, what was wanted, and a rating 1..5 for each axis."""
+    heard = '  <Header value="The mixture"/>\n  <Audio name="mixture" value="$mixture"/>\n' if mixture else ""
+    ratings = "".join(
+        f'  <Header value="{axis}" size="5"/>\n  <Rating name="{axis}" toName="audio" maxRating="5" required="true"/>\n'
+        for axis in axes
+    )
+    wanted = '  <Header value="Wanted: $text"/>\n'
+    separated = '  <Header value="What was separated"/>\n  <Audio name="audio" value="$audio"/>\n'
+    return f"<View>\n{wanted}{heard}{separated}{ratings}</View>\n"
+
+
+def label_studio_result(axis: str, rating: int) -> dict[str, Any]:
+    """One rating as Label Studio keeps it, in predictions and in annotations."""
+    return {"from_name": axis, "to_name": "audio", "type": "rating", "value": {"rating": rating}}
+
+
+def _objects(rows: object) -> list[dict[str, Any]]:
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _of_tasks(tasks: object, found: _Found) -> None:
+    """Ratings of Label Studio's JSON export, or of its JSON-MIN; a task's ``data`` names the ``item``."""
+    if not isinstance(tasks, list):
+        raise InputError(f"the file holds {fields.kind(tasks)}", expected=_FORM)
+    for number, task in enumerate(tasks, start=1):
+        key = f"task {number}"
+        with found.problems.skipping(found.path, key=key):
+            if not isinstance(task, dict):
+                raise InputError(f"the task is {fields.kind(task)}", expected="an object")
+            data = fields.mapping(task, "data") or {}
+            if "annotations" not in task:
+                found.add(task, None, key=key)
+            for made in _objects(task.get("annotations")):
+                if not made.get("was_cancelled"):
+                    rated = {str(one.get("from_name")): one.get("value") for one in _objects(made.get("result"))}
+                    known = {"item": data.get("item"), "domain": data.get("domain"), "rater": _name_of(made)}
+                    found.add({**rated, **known}, None, key=key)
+
+
+def _name_of(made: Mapping[str, Any]) -> object:
+    """Who made an annotation: an address, a name or a number."""
+    who = made.get("completed_by")
+    return (
+        next((who[key] for key in ("email", "username", "id") if who.get(key)), None) if isinstance(who, dict) else who
+    )
+
+
+# --- released listening tests ---
+
+
+def _released(folder: Path) -> RatingSet:
+    """Ratings of ``raw_ratings.csv`` without repeated pages, and the clips that ``clips.csv`` lists."""
+    problems, items = Problems(), dict[str, RatedItem]()
+    home = Home(file=folder / _CLIPS, base=folder)
+    with required_file(folder / _CLIPS):
+        for line, row in _table(folder / _CLIPS, ("set", "page", "sound", "kind", "audio")):
+            with problems.skipping(folder / _CLIPS, line=line):
+                item = _rated(row, home)
+                items[item.id] = item
+    stand_in = {item.cluster: item.separated for item in items.values() if item.system == "Interferer"}
+    items = {
+        name: item if item.mixture else replace(item, mixture=stand_in.get(item.cluster))
+        for name, item in items.items()
+    }
+    ratings: dict[tuple[str, str, str], Rating] = {}
+    path = folder / _RAW
+    with required_file(path):
+        for line, row in _table(path, ("set", "page", "sound", "attribute", "rater", "rating")):
+            with problems.skipping(path, line=line):
+                item_id = f"{row['set']}/{row['page']}/{row['sound']}"
+                value = _number(row["rating"])
+                if item_id not in items or value is None or not 0 <= value <= 100:
+                    raise InputError(
+                        f"the rating is {shown(row['rating'])} of {shown(item_id)}",
+                        expected=f"0 to 100, of a clip in {_CLIPS}",
+                        hint=_DROP,
+                    )
+                if row.get("replicate") != "True":
+                    key = (item_id, row["rater"], row["attribute"])
+                    ratings[key] = Rating(item=item_id, rater=key[1], axis=key[2], value=value, line=line)
+    return RatingSet(ratings=tuple(ratings.values()), items=items, problems=tuple(problems.found))
+
+
+def _table(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    rows = fields.table_rows(path, max_bytes=_MAX_BYTES, expected=",".join(needed))
+    line, names = next(rows, (1, []))
+    if not set(needed) <= set(names):
+        raise InputError("the first row does not name all columns", expected=",".join(needed), path=path, line=line)
+    for line, cells in rows:
+        yield line, dict(zip(names, (*cells, *[""] * (len(names) - len(cells))), strict=False))
+
+
+def _rated(row: Mapping[str, str], home: Home) -> RatedItem:
+    return RatedItem(
+        id=check_id(f"{row['set']}/{row['page']}/{row['sound']}"),
+        domain="music",
+        cluster=f"{row['set']}/{row['page']}",
+        system=row["sound"],
+        kind=row["kind"],
+        text=row.get("text", ""),
+        separated=home.path(row["audio"]),
+        reference=home.path(row["reference"]) if row.get("reference") else None,
+        mixture=home.path(row["mixture"]) if row.get("mixture") else None,
+    )
