@@ -14,7 +14,7 @@ from auscult.arrays.stft import istft, stft
 from auscult.errors import InputError, UsageError
 from auscult.media.paths import write_bytes
 from auscult.media.wav import encode_wav
-from auscult.models.separators import SEPARATORS, load_separator, separator_spec
+from auscult.models.separators import SEPARATORS, SeparationRequest, classical, load_separator, separator_spec
 from auscult.rng import generator
 from auscult.types import Samples, SoundItem, SoundQuery, Span
 
@@ -98,6 +98,51 @@ def test_the_track_is_chosen_by_the_spans_and_the_choice_is_told() -> None:
     without = load_separator("nmf").separation(MIXTURE, SoundQuery(text="tone"), rate_hz=RATE_HZ).assignment
     assert without is not None
     assert (without.by, without.margin) == ("order", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "track", "least_db"),
+    [
+        ("wiener", "foreground", 5.0),
+        ("gate", "foreground", 3.0),
+        ("hpss", "harmonic", 5.0),
+    ],
+)
+def test_what_each_classical_separator_is_for(name: str, track: str, least_db: float) -> None:
+    found = load_separator(name).separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    assert found.assignment is not None
+    assert found.assignment.track == track
+    assert si_sdr(found.samples, TARGET) > BEFORE + least_db
+
+
+def test_clicks_are_percussive_and_loops_are_background() -> None:
+    at = np.arange(3 * RATE_HZ)
+    clicks = np.where(at % 4000 < 20, 0.5, 0.0).astype(np.float32)
+    tone = (0.2 * np.sin(2 * np.pi * 440 * at / RATE_HZ)).astype(np.float32)
+    spans = (Span("+", 0.0, 3.0),)
+    both = SEPARATORS["hpss"].ask(
+        SeparationRequest(mixture=clicks + tone, rate_hz=RATE_HZ, query=SoundQuery(spans=spans))
+    )
+    assert si_sdr(both["percussive"], clicks) > si_sdr(clicks + tone, clicks) + 10
+    assert si_sdr(both["harmonic"], tone) > si_sdr(clicks + tone, tone) + 5
+    loop = np.tile(0.2 * generator(1, "loop").standard_normal(RATE_HZ // 2), 6).astype(np.float32)
+    once = np.zeros_like(loop)
+    once[RATE_HZ : RATE_HZ + 4000] = 0.3 * np.sin(np.arange(4000) / 2)
+    found = SEPARATORS["repet"].ask(SeparationRequest(mixture=loop + once, rate_hz=RATE_HZ, query=SoundQuery()))
+    assert si_sdr(found["background"], loop) > si_sdr(loop + once, loop) + 5
+    assert si_sdr(found["foreground"], once) > si_sdr(loop + once, once) + 5
+
+
+@pytest.mark.parametrize("name", ["irm", "hpss", "mixture"])
+def test_a_long_mixture_is_separated_in_blocks_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    separator = load_separator(name)
+    stems = (TARGET,) if separator.needs_stems else ()
+    whole = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=stems)
+    monkeypatch.setattr(classical, "BLOCK_S", 0.4)
+    monkeypatch.setattr(classical, "FADE_S", 0.1)
+    parts = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=stems)
+    assert si_sdr(parts, TARGET) > si_sdr(whole, TARGET) - 2
+    assert si_sdr(parts, whole) > 15
 
 
 FUNCTIONS = """

@@ -15,6 +15,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,6 +59,10 @@ SEPARATORS: Final[Mapping[str, BuiltIn]] = {
     "irm": BuiltIn(summary="oracle: the ideal ratio mask", ask=masking.ideal_ratio, oracle=True),
     "ibm": BuiltIn(summary="oracle: the ideal binary mask", ask=masking.ideal_binary, oracle=True),
     "nmf": BuiltIn(summary="non-negative matrix factorisation, 8 components in two tracks", ask=classical.nmf),
+    "hpss": BuiltIn(summary="harmonic and percussive part, by median filters", ask=classical.hpss),
+    "repet": BuiltIn(summary="what repeats and what does not, by similar frames", ask=classical.repet),
+    "wiener": BuiltIn(summary="decision-directed Wiener filter against a steady background", ask=classical.wiener),
+    "gate": BuiltIn(summary="spectral gate at 6 dB above the quiet level of each band", ask=classical.gate),
 }
 _EXPECTED: Final = (
     f"one of {', '.join(SEPARATORS)}; FILE.py:FUNCTION, module:FUNCTION, cmd:PROGRAM or a FOLDER of sounds"
@@ -91,7 +96,7 @@ class SeparatorSpec:
         end: Callable[[], None] = lambda: None  # noqa: E731
         ask: Callable[[SeparationRequest], Any]
         if self.kind == "built_in":
-            ask = SEPARATORS[self.target].ask
+            ask = partial(classical.in_blocks, SEPARATORS[self.target].ask)
         elif self.kind == "callable":
             ask = Function(function_of(self.target, self.function, method="separate"))
         elif self.kind == "command":
