@@ -7,7 +7,7 @@ import typer
 from auscult.cli import show
 from auscult.cli.audit import show_record
 from auscult.cli.command import Commands, Shown, command
-from auscult.jobs.options import DemoOptions, FamiliarOptions, MakeOptions, PriseOptions
+from auscult.jobs.options import DemoOptions, FamiliarOptions, MakeOptions, MixturesOptions, PriseOptions
 
 app = typer.Typer(help="Make cases from nothing, with exact truth.", no_args_is_help=True, cls=Commands)
 
@@ -26,6 +26,18 @@ def make_scenes_command(options: MakeOptions, shown: Shown) -> None:
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary, tables = make_scenes(options, progress)
     note = f"next: auscult run mqa --data {options.out} --out {options.out}-mqa"
+    show.result(summary, tables, shown, record=options.out, notes=[note])
+
+
+@app.command("mixtures")
+@command(MixturesOptions)
+def make_mixtures_command(options: MixturesOptions, shown: Shown) -> None:
+    """Make mixtures of sounds with stems, prompts and known scores; writes an INPUT that audit takes."""
+    from auscult.jobs.mixtures import make_mixtures
+
+    with show.progress_bar(quiet=shown.quiet) as progress:
+        summary, tables = make_mixtures(options, progress)
+    note = f"next: auscult run separation --model nmf --data {options.out} --out {options.out}-separation"
     show.result(summary, tables, shown, record=options.out, notes=[note])
 
 

@@ -19,7 +19,7 @@ from auscult.cases.listing import ListOptions
 from auscult.errors import UsageError
 from auscult.judge import DEFAULT_JUDGE
 from auscult.media.wav import Depth
-from auscult.scenes.options import SceneOptions
+from auscult.scenes.options import MixtureOptions, SceneOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -472,6 +472,47 @@ class MakeOptions(RunOptions):
     fps: Annotated[float | None, Flag(name="video")] = None
     expressions: int = 6
     stems: bool = False
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """Whole numbers with commas between, ``8000,16000``."""
+    if not fullmatch(r"\s*\d{1,9}\s*(,\s*\d{1,9}\s*)*", text):
+        raise UsageError(f"{text[:40]!r} cannot be read", expected="whole numbers with commas between")
+    return tuple(int(part) for part in text.split(","))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Words with commas between."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixturesOptions(RunOptions):
+    """Which mixtures to make.
+
+    Attributes:
+        count: How many mixtures; more than before adds to what is there.
+        seed: The same seed makes the same material.
+        assets: Folder with sounds/ and perhaps pictures/, instead of generated sounds.
+        mixture: What may be drawn for a mixture.
+        timeout_s: Seconds for one mixture.
+    """
+
+    count: Annotated[int, Flag(least=1, most=1_000_000)]
+    seed: int = 0
+    assets: Path | None = None
+    mixture: Annotated[
+        MixtureOptions,
+        Flag(
+            parts={
+                "seconds": Flag(read=span),
+                "sources": Flag(read=span),
+                "rates_hz": Flag(name="rates", read=whole_numbers),
+                "loudness_lufs": Flag(name="loudness"),
+                "settings": Flag(read=words),
+            }
+        ),
+    ] = field(default_factory=MixtureOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,3 +20,28 @@ class SceneOptions:
     seconds: float = 10.0
     rate_hz: int = 16_000
     objects: tuple[int, int] = (2, 6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixtureOptions:
+    """What may be drawn for a mixture.
+
+    Attributes:
+        seconds: Shortest and longest mixture, 2 to 20 s.
+        sources: Fewest and most sources, from 2 to 6.
+        rates_hz: Sample rates, one of which is drawn, 8000 to 96000 Hz.
+        channels: Mono, stereo, or any.
+        loudness_lufs: Loudness of every mixture after ITU-R BS.1770, -60 to -10 LUFS.
+        rooms: Share of the mixtures that sound in a room, 0 to 1.
+        settings: What is asked for: speech, speaker, music, instrument, general_sound, or all.
+        split: train, calibration, test, or all.
+    """
+
+    seconds: tuple[int, int] = (2, 20)
+    sources: tuple[int, int] = (2, 6)
+    rates_hz: tuple[int, ...] = (16_000,)
+    channels: str = "mono"
+    loudness_lufs: float = -23.0
+    rooms: float = 0.3
+    settings: tuple[str, ...] = ("all",)
+    split: str = "all"

@@ -1,0 +1,364 @@
+"""Everything chosen about a mixture, as JSON: with the same catalogue the same plan gives the same bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import numpy as np
+from msgspec import Meta
+
+from auscult.cases import fields
+from auscult.errors import InputError, UsageError
+from auscult.record import codec
+from auscult.record.codec import Share, Word
+from auscult.rng import generator
+from auscult.scenes.mixtures.catalogue import PARTS, Catalogue, Clip, Part
+from auscult.scenes.mixtures.classes import DOMAIN_OF, WHOLE, Classes, Domain, Setting
+from auscult.scenes.options import MixtureOptions
+from auscult.scenes.sound.source import Span
+
+SECONDS: Final = (2.0, 20.0)
+RATES_HZ: Final = (8_000, 96_000)
+SOURCES: Final = (2, 6)
+LOUDNESS_LUFS: Final = (-60.0, -10.0)
+
+Similarity: TypeAlias = Literal["group", "domain", "any"]
+_Level: TypeAlias = Annotated[float, Meta(ge=-40.0, le=40.0)]
+_Metres: TypeAlias = Annotated[float, Meta(ge=0.0, le=100.0)]
+_Point: TypeAlias = tuple[_Metres, _Metres, _Metres]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSource:
+    """A source of a mixture."""
+
+    name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,79}$")]  # of its stem's file; unique in the mixture
+    label: Word  # its class
+    clips: Annotated[tuple[Word, ...], Meta(min_length=1, max_length=16)]  # played one after another in each span
+    spans: Annotated[tuple[Span, ...], Meta(min_length=1, max_length=16)]  # when it may sound, in seconds
+    offset: Share = 0.0  # how late a longer recording begins
+    level_db: _Level = 0.0  # loudness beside the others on its side, target or rest
+    place: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.0  # -1 left to 1 right
+    position_m: _Point = (0.0, 0.0, 0.0)  # in the room, where there is one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRoom:
+    """A room with walls that are all alike, and a microphone for each channel."""
+
+    size_m: tuple[
+        Annotated[float, Meta(ge=2, le=100)], Annotated[float, Meta(ge=2, le=100)], Annotated[float, Meta(ge=2, le=50)]
+    ]
+    absorption: Annotated[float, Meta(ge=0.02, le=1.0)]
+    microphones_m: Annotated[tuple[_Point, ...], Meta(min_length=1, max_length=2)]
+    seed: Annotated[int, Meta(ge=0, le=2**31)]  # of the late echoes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """How the target is asked for; one of the three at least."""
+
+    text: Word | None = None
+    specific: bool | None = None  # whether the text says what sounds and how (dog barking), or only what (dog)
+    spans: bool = False
+    picture: Word | None = None  # of the catalogue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixturePlan:
+    """A mixture before it is made."""
+
+    id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,100}$")]
+    split: Part
+    seen: bool  # whether the target's class is one that training may use
+    setting: Setting
+    domain: Domain
+    seconds: Annotated[float, Meta(ge=SECONDS[0], le=SECONDS[1])]
+    rate_hz: Annotated[int, Meta(ge=RATES_HZ[0], le=RATES_HZ[1])]
+    channels: Annotated[int, Meta(ge=1, le=2)]
+    loudness_lufs: Annotated[float, Meta(ge=LOUDNESS_LUFS[0], le=LOUDNESS_LUFS[1])]  # of the mixture
+    ratio_db: _Level  # loudness of the target over that of the rest
+    overlap: Share  # how much of the target's time each other source was placed to cover
+    similarity: Similarity  # what the other sources have in common with the target, as far as there are enough
+    sources: Annotated[tuple[PlannedSource, ...], Meta(min_length=SOURCES[0], max_length=SOURCES[1])]
+    target: Annotated[tuple[str, ...], Meta(min_length=1)]  # names of the sources that are asked for
+    prompt: Prompt
+    room: PlannedRoom | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as JSON values."""
+        found: dict[str, Any] = codec.to_json(self)
+        return found
+
+    @classmethod
+    def from_json(cls, row: object, *, classes: Classes) -> MixturePlan:
+        """Read the JSON values of a plan, whose parts must fit together and whose prompt must name its target."""
+        plan = codec.from_json(cls, row, error=InputError, hint="correct the line", exact=True)
+        names = [source.name for source in plan.sources]
+        if len(set(names)) < len(names) or not set(plan.target) < set(names):
+            raise fields.wrong("target", list(plan.target), f"some of the sources, not all of them: {', '.join(names)}")
+        for source in plan.sources:
+            check_spans(source.spans, until_s=plan.seconds)
+        check_prompt(plan, classes)
+        microphones = plan.channels if plan.room is None else len(plan.room.microphones_m)
+        if microphones != plan.channels:
+            raise fields.wrong("microphones_m", microphones, f"one for each of {plan.channels} channels")
+        return plan
+
+
+def check_spans(spans: Sequence[Span], *, until_s: float) -> None:
+    """Refuse spans that are reversed, empty, out of order or outside the mixture, and say which."""
+    for before, (start, end) in pairwise([(0.0, 0.0), *spans]):
+        if not before[1] <= start < end <= until_s:
+            problem = "is reversed or empty" if start >= end else "lies outside the mixture or overlaps the one before"
+            raise InputError(
+                f"the span [{start:g}, {end:g}] {problem}",
+                expected=f"[start, end] in seconds, start < end, one after the other, up to {until_s:g} s",
+                hint="correct the line",
+            )
+
+
+def check_prompt(plan: MixturePlan, classes: Classes) -> None:
+    """Insist that the text names all sources of the target and no other, and that anything asks for it at all."""
+    if plan.prompt.text is None:
+        if not plan.prompt.spans and plan.prompt.picture is None:
+            raise fields.wrong("prompt", None, "a text, spans or a picture")
+        return
+    named = classes.named(plan.prompt.text, [source.label for source in plan.sources])
+    meant = {source.name for source in plan.sources if source.label in named}
+    if meant != set(plan.target):
+        said = f"names {', '.join(sorted(meant))}" if meant else "names nothing in the mixture"
+        raise InputError(
+            f"the prompt {plan.prompt.text[:80]!r} {said}",
+            expected=f"a prompt of the target alone: {', '.join(plan.target)}",
+            hint="correct the prompt, the target or the labels",
+        )
+
+
+_RATIO_DB = 12.0
+_LEVEL_DB = 6.0
+_ACTIVE = (0.3, 0.85)  # share of a mixture in which a source sounds
+_SHORTEST_S = 0.6
+_GAP_S = 0.5
+_TWICE = 0.4  # chance that a source sounds in two spans, where there is room
+_UNSEEN_TARGETS = 0.5  # of the mixtures for tests
+_PART_WEIGHTS: Mapping[Part, float] = {"train": 0.5, "calibration": 0.2, "test": 0.3}
+_COMPANY = 6  # so many seen classes of the tests' part make mixtures of seen classes alone
+_CHAIN = 6  # most clips that a source plays one after another
+_MEMBERS = 0.4  # chance that a further source belongs to a target that is a whole domain
+
+
+class Shelf:
+    """The clips of a part by class, and of which settings a target can be had."""
+
+    def __init__(self, catalogue: Catalogue, part: Part, *, seen: bool) -> None:
+        own = [clip for clip in catalogue.clips if clip.part == part]
+        if seen and len({clip.label for clip in own if clip.seen}) >= _COMPANY:
+            own = [clip for clip in own if clip.seen]
+        self.clips: dict[str, list[Clip]] = {}
+        for clip in own:
+            self.clips.setdefault(clip.label, []).append(clip)
+        self.domain = {label: catalogue.classes.of(label).domain for label in self.clips}
+        self.targets = [label for label, found in self.clips.items() if found[0].seen == seen]
+        self.settings = [
+            setting
+            for setting, domain in DOMAIN_OF.items()
+            if any(self.domain[label] == domain for label in self.targets)
+            and (setting not in WHOLE or set(self.domain.values()) != {domain})
+        ]
+        self.settings = self.settings if len(self.clips) > 1 else []
+
+
+class Planner:
+    """Draws plans from a catalogue."""
+
+    def __init__(self, catalogue: Catalogue, options: MixtureOptions) -> None:
+        self._catalogue, self._options = catalogue, options
+        self._shelves: dict[tuple[Part, bool], Shelf] = {}
+        wanted = [setting for setting in DOMAIN_OF if {setting, "all"} & set(options.settings)]
+        for part in PARTS:
+            for seen in (True, False):
+                shelf = Shelf(catalogue, part, seen=seen)
+                shelf.settings = [setting for setting in shelf.settings if setting in wanted]
+                if shelf.settings and options.split in {part, "all"}:
+                    self._shelves[part, seen] = shelf
+        if not self._shelves:
+            raise UsageError(
+                f"there are too few sounds for {', '.join(options.settings)} of the split {options.split}",
+                expected="two classes or more, one of them of what is asked for",
+                hint="add recordings, or make another --split or other --settings",
+            )
+
+    def plan(self, seed: int, index: int) -> MixturePlan:
+        """Draw mixture ``index``; ``seed`` and ``index`` determine every draw."""
+        rng, options = generator(seed, "mixture", index), self._options
+        (part, seen), shelf = self._shelf(rng)
+        setting = shelf.settings[int(rng.integers(len(shelf.settings)))]
+        seconds = round(float(np.exp(rng.uniform(*np.log(options.seconds)))), 2)
+        similarity: Similarity = ("group", "domain", "any")[int(rng.integers(3))]
+        text, specific, labels = self._labels(rng, shelf, setting, similarity=similarity)
+        members = self._catalogue.classes.named(text, labels)
+        overlap = round(float(rng.random()), 3)
+        spans = _placed(rng, [label in members for label in labels], seconds=seconds, overlap=overlap)
+        names = _names(labels)
+        sources = tuple(
+            self._source(rng, shelf, name, label=label, spans=span)
+            for name, label, span in zip(names, labels, spans, strict=True)
+        )
+        channels = {"mono": 1, "stereo": 2}.get(options.channels) or int(rng.integers(1, 3))
+        room, sources = _in_room(rng, sources, channels=channels) if rng.random() < options.rooms else (None, sources)
+        return MixturePlan(
+            id=f"s{seed}-{index:05d}",
+            split=part,
+            seen=seen,
+            setting=setting,
+            domain=DOMAIN_OF[setting],
+            seconds=seconds,
+            rate_hz=options.rates_hz[int(rng.integers(len(options.rates_hz)))],
+            channels=channels,
+            loudness_lufs=options.loudness_lufs,
+            ratio_db=round(float(rng.uniform(-_RATIO_DB, _RATIO_DB)), 2),
+            overlap=overlap,
+            similarity=similarity,
+            sources=sources,
+            target=tuple(source.name for source in sources if source.label in members),
+            prompt=self._prompt(rng, text, labels=members, specific=specific),
+            room=room,
+        )
+
+    def _shelf(self, rng: np.random.Generator) -> tuple[tuple[Part, bool], Shelf]:
+        keys = list(self._shelves)
+        shares = {"test": {True: 1.0 - _UNSEEN_TARGETS, False: _UNSEEN_TARGETS}}
+        weights = np.asarray([_PART_WEIGHTS[part] * shares.get(part, {}).get(seen, 1.0) for part, seen in keys])
+        key = keys[int(rng.choice(len(keys), p=weights / weights.sum()))]
+        return key, self._shelves[key]
+
+    def _labels(
+        self, rng: np.random.Generator, shelf: Shelf, setting: Setting, *, similarity: Similarity
+    ) -> tuple[str, bool, list[str]]:
+        """The prompt, whether it is specific, and the classes of all sources, the target's among them in any place."""
+        classes, domain = self._catalogue.classes, DOMAIN_OF[setting]
+        target = _pick(rng, [label for label in shelf.targets if shelf.domain[label] == domain])
+        prompts = [(text, False) for text in WHOLE[setting]] if setting in WHOLE else list(classes.prompts(target))
+        meant = {text: classes.named(text, shelf.clips) for text, _ in prompts}
+        fitting = [pair for pair in prompts if len(meant[pair[0]]) < len(shelf.clips)]
+        text, specific = fitting[int(rng.integers(len(fitting)))]
+        outside = [label for label in shelf.clips if label not in meant[text]]
+        groups = set(classes.of(target).groups)
+        near = {
+            "group": [label for label in outside if groups & set(classes.of(label).groups)],
+            "domain": [label for label in outside if shelf.domain[label] == domain],
+            "any": outside,
+        }
+        labels = [target, _pick(rng, near[similarity] or near["domain"] or outside)]
+        for _ in range(int(rng.integers(self._options.sources[0], self._options.sources[1] + 1)) - 2):
+            pool = list(meant[text]) if rng.random() < _MEMBERS and not specific else near[similarity]
+            pool = [label for label in pool if label not in labels]
+            pool = pool or [label for label in outside if label not in labels]
+            if pool:
+                labels.append(_pick(rng, sorted(pool)))
+        return text, specific, [labels[int(at)] for at in rng.permutation(len(labels))]
+
+    def _source(
+        self, rng: np.random.Generator, shelf: Shelf, name: str, *, label: str, spans: tuple[Span, ...]
+    ) -> PlannedSource:
+        first = shelf.clips[label][int(rng.integers(len(shelf.clips[label])))]
+        alike = [clip.id for clip in shelf.clips[label] if clip.voice == first.voice and clip.id != first.id]
+        more = [alike[int(at)] for at in rng.permutation(len(alike))[: _CHAIN - 1]]
+        return PlannedSource(
+            name=name,
+            label=label,
+            clips=(first.id, *more),
+            spans=spans,
+            offset=round(float(rng.random()), 3),
+            level_db=round(float(rng.uniform(-_LEVEL_DB, _LEVEL_DB)), 2),
+            place=round(float(rng.uniform(-0.8, 0.8)), 2),
+        )
+
+    def _prompt(self, rng: np.random.Generator, text: str, *, labels: frozenset[str], specific: bool) -> Prompt:
+        pictures = [name for label in sorted(labels) for name in self._catalogue.pictures.get(label, ())]
+        picture = _pick(rng, pictures) if pictures and len(labels) == 1 else None
+        ways = ["text", "spans", "text spans", *(["picture", "text picture"] if picture else [])]
+        way = _pick(rng, ways)
+        return Prompt(
+            text=text if "text" in way else None,
+            specific=specific if "text" in way else None,
+            spans="spans" in way,
+            picture=picture if "picture" in way else None,
+        )
+
+
+def _pick(rng: np.random.Generator, names: Sequence[str]) -> str:
+    return names[int(rng.integers(len(names)))]
+
+
+def _names(labels: Sequence[str]) -> list[str]:
+    """File names of stems: the labels in plain letters, numbered where two are alike."""
+    plain = [re.sub(r"[^a-z0-9]+", "_", label.casefold()).strip("_")[:60] or "source" for label in labels]
+    return [f"{name}-{plain[:at].count(name) + 1}" if plain.count(name) > 1 else name for at, name in enumerate(plain)]
+
+
+def _placed(
+    rng: np.random.Generator, member: Sequence[bool], *, seconds: float, overlap: float
+) -> list[tuple[Span, ...]]:
+    """When each source sounds: the target's sources together, each other one over a share of their time."""
+    length = max(_SHORTEST_S, float(rng.uniform(*_ACTIVE)) * seconds)
+    start = float(rng.uniform(0.0, seconds - length))
+    found = []
+    for own in member:
+        if own:
+            span = (start, start + length)
+        else:
+            long = max(_SHORTEST_S, float(rng.uniform(*_ACTIVE)) * seconds)
+            span = _beside(rng, (start, start + length), share=overlap, long=long, seconds=seconds)
+        found.append(_broken(rng, span))
+    return found
+
+
+def _beside(rng: np.random.Generator, span: Span, *, share: float, long: float, seconds: float) -> Span:
+    """A span that covers a share of another one, before or after it, as far as there is room."""
+    covered = share * (span[1] - span[0])
+    before = (max(0.0, span[0] + covered - max(long, covered)), span[0] + covered)
+    after = (span[1] - covered, min(seconds, span[1] - covered + max(long, covered)))
+    fitting = [one for one in (before, after) if one[1] - one[0] >= _SHORTEST_S]
+    return fitting[int(rng.integers(len(fitting)))] if fitting else (0.0, seconds)
+
+
+def _broken(rng: np.random.Generator, span: Span) -> tuple[Span, ...]:
+    """A span as it is, or in two parts with a gap; in steps of 10 ms."""
+    start, end = span
+    parts = [(start, end)]
+    if end - start > 2 * _SHORTEST_S + _GAP_S and rng.random() < _TWICE:
+        cut = float(rng.uniform(start + _SHORTEST_S, end - _SHORTEST_S - _GAP_S))
+        parts = [(start, cut), (cut + _GAP_S, end)]
+    return tuple((round(first, 2), round(last, 2)) for first, last in parts)
+
+
+_ROOMS_M = ((3.0, 9.0), (2.5, 7.0), (2.4, 3.6))
+_ABSORPTION = (0.12, 0.6)
+_FROM_WALL_M = 0.4
+_SPACING_M = 0.2
+
+
+def _in_room(
+    rng: np.random.Generator, sources: tuple[PlannedSource, ...], *, channels: int
+) -> tuple[PlannedRoom, tuple[PlannedSource, ...]]:
+    """A room, its microphones near its middle, and the sources anywhere in it."""
+    size = tuple(round(float(rng.uniform(*side)), 2) for side in _ROOMS_M)
+    middle = [round(side * float(rng.uniform(0.4, 0.6)), 2) for side in size]
+    shifts = (0.0,) if channels == 1 else (-_SPACING_M / 2, _SPACING_M / 2)
+    room = PlannedRoom(
+        size_m=(size[0], size[1], size[2]),
+        absorption=round(float(rng.uniform(*_ABSORPTION)), 3),
+        microphones_m=tuple((round(middle[0] + shift, 2), middle[1], middle[2]) for shift in shifts),
+        seed=int(rng.integers(2**31)),
+    )
+    moved = []
+    for source in sources:
+        point = [round(float(rng.uniform(_FROM_WALL_M, side - _FROM_WALL_M)), 2) for side in size]
+        moved.append(replace(source, position_m=(point[0], point[1], point[2])))
+    return room, tuple(moved)

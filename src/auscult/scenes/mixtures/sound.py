@@ -1,0 +1,162 @@
+"""A planned mixture as sound: stems that sum to it to the last bit of a file, and what is true of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.media.wav import FULL_SCALE
+from auscult.rng import generator
+from auscult.scenes.mixtures.catalogue import Catalogue
+from auscult.scenes.mixtures.loudness import integrated_lufs
+from auscult.scenes.mixtures.plan import MixturePlan, PlannedRoom, PlannedSource
+from auscult.scenes.sound.mix import edged
+from auscult.scenes.sound.source import Span
+from auscult.stress.sound.convolution import convolve
+from auscult.stress.sound.room_reverberation import LEAD, Room, response
+from auscult.types import Samples
+
+CEILING: Final = 0.98
+"""No sample of a mixture or stem is larger in size."""
+
+_FRAME_S = 0.01
+_ACTIVE_DB = 40.0
+_PAUSE_S = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RenderedMixture:
+    """A mixture and its stems, (channels, samples) float32, each in whole steps of a file of 16 bits."""
+
+    mixture: Samples
+    target: Samples  # the sum of the target's sources
+    others: Mapping[str, Samples]  # each other source; with the target they sum to the mixture exactly
+    spans: tuple[Span, ...]  # where the target is heard, in seconds
+    loudness_lufs: Mapping[str, float]  # measured: of the mixture, the target, and each other source
+    overlap: float  # share of the target's time in which anything else is heard, 0 to 1
+
+
+def render(plan: MixturePlan, catalogue: Catalogue) -> RenderedMixture:
+    """Make a mixture; pure.
+
+    Loudness is set after ITU-R BS.1770: of each source beside the others of its side, of the target beside the rest,
+    and of the mixture, which is softer than planned where a sample would pass ``CEILING``.
+
+    Raises:
+        InputError: A source of the plan is silent, or is not in the catalogue.
+    """
+    target = _levelled(plan, catalogue, [source for source in plan.sources if source.name in plan.target])
+    others = _levelled(plan, catalogue, [source for source in plan.sources if source.name not in plan.target])
+    level = integrated_lufs(_sum(target), rate_hz=plan.rate_hz)
+    beside = _gain(_sum(others), level - plan.ratio_db, plan=plan, name="the rest")
+    others = {name: stem * beside for name, stem in others.items()}
+    total = _sum({**target, **others})
+    gain = float(_gain(total, plan.loudness_lufs, plan=plan, name="the mixture"))
+    peak = max(float(np.max(np.abs(sound))) for sound in (total, _sum(target), *others.values()))
+    steps = min(gain, CEILING / peak) * FULL_SCALE
+    named = {"target": _sum({name: np.rint(stem * steps) for name, stem in target.items()})}
+    named |= {name: np.rint(stem * steps) for name, stem in others.items()}
+    named["mixture"] = _sum(named)
+    sounds = {name: (whole / np.float32(FULL_SCALE)).astype(np.float32) for name, whole in named.items()}
+    heard = heard_frames(sounds["target"], rate_hz=plan.rate_hz)
+    covered = heard & heard_frames(sounds["mixture"] - sounds["target"], rate_hz=plan.rate_hz)
+    return RenderedMixture(
+        mixture=sounds["mixture"],
+        target=sounds["target"],
+        others={name: sounds[name] for name in others},
+        spans=spans_of(heard, until_s=sounds["target"].shape[1] / plan.rate_hz),
+        loudness_lufs={name: round(integrated_lufs(sound, rate_hz=plan.rate_hz), 2) for name, sound in sounds.items()},
+        overlap=round(int(np.count_nonzero(covered)) / max(1, int(np.count_nonzero(heard))), 3),
+    )
+
+
+def _sum(stems: Mapping[str, Samples]) -> Samples:
+    return np.asarray(np.sum(list(stems.values()), axis=0, dtype=np.float32))
+
+
+def _levelled(plan: MixturePlan, catalogue: Catalogue, sources: Iterable[PlannedSource]) -> dict[str, Samples]:
+    """The stems of some sources by name, each at its loudness beside the others."""
+    found = {}
+    for source in sources:
+        stem = _stem(plan, source, catalogue)
+        found[source.name] = stem * _gain(stem, plan.loudness_lufs + source.level_db, plan=plan, name=source.name)
+    return found
+
+
+def _gain(sound: Samples, lufs: float, *, plan: MixturePlan, name: str) -> np.float32:
+    """The factor that brings a sound to a loudness."""
+    level = integrated_lufs(sound, rate_hz=plan.rate_hz)
+    if level == float("-inf"):
+        raise InputError(
+            f"{name} of the mixture {plan.id} is silent",
+            expected="a sound louder than -70 LUFS",
+            hint="leave out the recording, or take another part of it",
+        )
+    return np.float32(10.0 ** ((lufs - level) / 20.0))
+
+
+def _stem(plan: MixturePlan, source: PlannedSource, catalogue: Catalogue) -> Samples:
+    """A source in its spans, in its place: (channels, samples)."""
+    dry = np.zeros((1, round(plan.seconds * plan.rate_hz)), dtype=np.float32)
+    for start_s, end_s in source.spans:
+        start, end = round(start_s * plan.rate_hz), min(round(end_s * plan.rate_hz), dry.shape[1])
+        sound = catalogue.samples(
+            source.clips, seconds=(end - start) / plan.rate_hz, offset=source.offset, rate_hz=plan.rate_hz
+        )
+        dry[0, start:end] = edged(sound[: end - start], rate_hz=plan.rate_hz)
+    if plan.room is not None:
+        return np.concatenate(
+            [
+                _in_room(dry, plan.room, source, channel=channel, rate_hz=plan.rate_hz)
+                for channel in range(plan.channels)
+            ]
+        )
+    angle = (source.place + 1.0) * (np.pi / 4.0)
+    sides = (1.0,) if plan.channels == 1 else (np.cos(angle), np.sin(angle))
+    return np.concatenate([dry * np.float32(side) for side in sides])
+
+
+def _in_room(dry: Samples, room: PlannedRoom, source: PlannedSource, *, channel: int, rate_hz: int) -> Samples:
+    """What the microphone of a channel hears; the nearer one louder."""
+    box = Room(
+        size_m=room.size_m,
+        source_m=source.position_m,
+        microphone_m=room.microphones_m[channel],
+        absorption=room.absorption,
+    )
+    rng = generator(room.seed, source.name, channel)
+    echoes = response(box, samples=dry.shape[1], rate_hz=rate_hz, rng=rng)
+    return convolve(dry, echoes, lead=LEAD) / np.float32(max(box.direct_m, 0.1))
+
+
+def heard_frames(sound: Samples, *, rate_hz: int) -> NDArray[np.bool_]:
+    """In which frames of 10 ms a sound (channels, samples) is within 40 dB of its loudest frame; none of silence."""
+    size = max(1, round(_FRAME_S * rate_hz))
+    power = np.sum(sound**2, axis=0, dtype=np.float64)
+    frames = np.add.reduceat(power, np.arange(0, power.size, size))
+    heard: NDArray[np.bool_] = frames > max(float(frames.max()) * 10.0 ** (-_ACTIVE_DB / 10.0), 1e-12)
+    return heard
+
+
+def spans_of(heard: NDArray[np.bool_], *, until_s: float) -> tuple[Span, ...]:
+    """The spans in seconds of frames of 10 ms in which something is heard; pauses under 0.25 s count as heard."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], heard.astype(np.int8), [0]])))
+    spans: list[tuple[float, float]] = []
+    for start, end in zip(edges[::2] * _FRAME_S, edges[1::2] * _FRAME_S, strict=True):
+        if spans and start - spans[-1][1] < _PAUSE_S:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return tuple((round(float(start), 2), round(float(min(end, until_s)), 2)) for start, end in spans)
+
+
+def pauses(spans: Sequence[Span], *, until_s: float) -> tuple[Span, ...]:
+    """What lies between spans, before the first and after the last, where it is 0.25 s or longer."""
+    starts = [0.0, *(end for _, end in spans)]
+    ends = [*(start for start, _ in spans), until_s]
+    return tuple((start, end) for start, end in zip(starts, ends, strict=True) if end - start >= _PAUSE_S)
