@@ -170,7 +170,7 @@ def check_masks(masks: Sequence[Mask], *, of: str = "") -> None:
 def find(name: str) -> registry.Entry:
     """Find a mask stressor by its full or short name; for one of another room, the error names the command."""
     try:
-        entry = registry.find("stressor", name, besides=ROOMS)
+        entry = registry.find("stressor", name, besides=(*ROOMS, "separation"))
     except UnknownName as error:
         other = _elsewhere(name)
         raise UnknownName(
