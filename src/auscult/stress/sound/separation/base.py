@@ -3,107 +3,54 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_type_hints
 
 import numpy as np
 
-from auscult.stress.perturbation import P, Params, Perturbs, SeedParams, Share
+from auscult.stress.perturbation import Constant, Params, Perturbs, Share
 from auscult.types import Metadata, Samples
 
 Degree: TypeAlias = Literal["lost_share", "interference_db", "artefacts_db"]
 
-_BLOCK: Final = 1 << 20
 _FLOOR: Final = 1e-12
 """Below this share of the target's energy a part is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stems:
-    """The sources of a mixture, which is their sum.
+    """The sources of a mixture, which is their sum; sounds are float32 (channels, samples) of one shape."""
 
-    Attributes:
-        target: What a separator should return, float32 (channels, samples), not silent.
-        others: The other sources that are not silent, by their place in what was given; shapes as of the target.
-        rate_hz: Samples per second.
-    """
-
-    target: Samples
-    others: Mapping[int, Samples]
+    target: Samples  # what a separator should return, not silent
+    others: Mapping[int, Samples]  # the other sources that are not silent, by their place in what was given
     rate_hz: int
-
-    def other(self, share: float) -> int:
-        """The place of one of the others, by a drawn number from 0 to 1."""
-        places = list(self.others)
-        return places[min(int(share * len(places)), len(places) - 1)]
-
-    def rest(self) -> Samples:
-        """The sum of the others."""
-        return np.asarray(np.sum(list(self.others.values()), axis=0, dtype=np.float32))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parts:
-    """A wrong output as the sum of what it is made of, each float32 (channels, samples) or None.
+    """A wrong output as a sum."""
 
-    Attributes:
-        kept: What is left of the target.
-        interference: What is heard of other sources.
-        artefacts: What is in no source.
-        sources: The places of the other sources that are heard.
-    """
-
-    kept: Samples
-    interference: Samples | None = None
-    artefacts: Samples | None = None
-    sources: tuple[int, ...] = ()
-
-    def output(self) -> Samples:
-        """Their sum, a new array."""
-        made = self.kept.copy()
-        for part in (self.interference, self.artefacts):
-            if part is not None:
-                made += part
-        return made
+    kept: Samples  # what is left of the target
+    interference: Samples | None = None  # of other sources
+    artefacts: Samples | None = None  # what is in no source
+    sources: tuple[int, ...] = ()  # the places of the other sources that are heard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparationTruth:
     """What was done to the target; levels are energies over the whole sound, relative to the true target's.
 
-    Attributes:
-        lost_share: Energy of what is missing of the target, 0 to 1.
-        interference_db: Of other sources; None where there is none.
-        artefacts_db: Of what is in no source; None where there is none.
-        snr_db: Of the target to all that is wrong; None where nothing is.
-        si_sdr_db: Scale-invariant SDR; None where the output is the target at any level, or holds nothing of it.
-        sources: The places of the other sources that are heard.
+    A level is None where there is nothing of it; ``si_sdr_db`` where the output is the target at any level, or holds
+    nothing of it.
     """
 
-    lost_share: float = 0.0
-    interference_db: float | None = None
-    artefacts_db: float | None = None
-    snr_db: float | None = None
+    lost_share: float = 0.0  # energy of what is missing of the target, 0 to 1
+    interference_db: float | None = None  # of other sources
+    artefacts_db: float | None = None  # of what is in no source
+    snr_db: float | None = None  # of the target to all that is wrong
     si_sdr_db: float | None = None
-    sources: tuple[int, ...] = ()
-
-
-class SeparationStressor(Perturbs[P], ABC):
-    """Makes one kind of wrong output.
-
-    Attributes:
-        degree: The field of the truth that never falls as strength rises.
-        needs_others: Whether there is nothing to make where the target is the only source.
-    """
-
-    degree: ClassVar[Degree]
-    needs_others: ClassVar[bool] = False
-
-    @abstractmethod
-    def render(self, stems: Stems, params: P) -> Parts:
-        """Make the output; pure, ``params.strength`` is above 0 here."""
+    sources: tuple[int, ...] = ()  # the places of the other sources that are heard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,25 +59,48 @@ class SourceParams(Params):
 
     source_share: Share  # which of the other sources, 0 (the first) to 1 (the last)
 
+    def of(self, stems: Stems) -> tuple[Samples, tuple[int]]:
+        """The other source that was drawn, and its place."""
+        places = list(stems.others)
+        place = places[min(int(self.source_share * len(places)), len(places) - 1)]
+        return stems.others[place], (place,)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceParams(SeedParams):
-    """Parameters of what lies somewhere in time or frequency, in an order or with signs that follow from the seed."""
 
-    place: Share  # 0 (at the beginning, or lowest) to 1
+Render: TypeAlias = Callable[[Stems, Any, float], Parts]
+"""From stems, parameters and the constant at their strength, which is above 0; pure."""
 
 
-def about(summary: str, goal: str, *, source: str = "SAM Audio Judge, Sec. III-A: three axes") -> Metadata:
-    """The metadata of a kind of wrong output."""
+class SeparationStressor(Perturbs[Any]):
+    """Makes one kind of wrong output, ``separation.<name>.v1`` by the name of its function."""
+
+    def __init__(self, render: Render, amount: Constant, meta: Metadata, *, degree: Degree) -> None:
+        self.name = f"separation.{render.__name__}.v1"
+        self.render, self.amount, self.meta = render, amount, meta
+        self.degree = degree  # the field of the truth that never falls as strength rises
+        self.params = list(get_type_hints(render).values())[1]
+        self.needs_others = self.params is SourceParams or degree == "interference_db"
+        self.constants, self.levels = (amount,), amount.rows
+
+
+_GOALS: Final[Mapping[Degree, str]] = {
+    "lost_share": "recall: is all of the target there",
+    "interference_db": "precision: is nothing else there",
+    "artefacts_db": "faithfulness: does the target sound as it did",
+}
+
+
+def makes(
+    degree: Degree, summary: str, amount: Constant, *, source: str = "SAM Audio Judge, Sec. III-A"
+) -> Callable[[Render], SeparationStressor]:
+    """Make a stressor of a function, whose second argument is annotated with the class of its parameters."""
     truth = "energies lost, left in and added, by construction"
-    return Metadata(summary=summary, goal=goal, modality="sound", source=source, truth=truth)
+    meta = Metadata(summary=summary, goal=_GOALS[degree], modality="sound", source=source, truth=truth)
+    return lambda render: SeparationStressor(render, amount, meta, degree=degree)
 
 
 def product(one: Samples, two: Samples) -> float:
-    """The sum of the products of two sounds' samples, in double precision a block at a time."""
-    flat = one.reshape(-1), two.reshape(-1)
-    starts = range(0, flat[0].size, _BLOCK)
-    return sum(float(np.dot(*(side[at : at + _BLOCK].astype(np.float64) for side in flat))) for at in starts)
+    """The sum of the products of two sounds' samples, in double precision."""
+    return float(np.einsum("ij,ij->", one, two, dtype=np.float64))
 
 
 def energy(sound: Samples) -> float:
@@ -141,30 +111,28 @@ def energy(sound: Samples) -> float:
 def at_level(sound: Samples, level_db: float, *, of: Samples) -> Samples:
     """A sound so scaled that its energy is some dB above that of another; silence stays silence."""
     own = energy(sound)
-    return sound * np.float32(math.sqrt(energy(of) / own) * 10.0 ** (level_db / 20.0)) if own > 0.0 else sound.copy()
-
-
-def decibels(share: float) -> float | None:
-    """An energy's share in dB; None for one that is rounding."""
-    return 10.0 * math.log10(share) if share > _FLOOR else None
+    return sound * np.float32(math.sqrt(energy(of) / own) * 10.0 ** (level_db / 20.0)) if own > 0.0 else sound
 
 
 def truth_of(parts: Parts, output: Samples, target: Samples) -> SeparationTruth:
-    """The truth of an output, from its parts."""
+    """The truth of an output that is the sum of its parts."""
     whole, left = energy(target), energy(output)
-    levels = [
-        None if part is None else decibels(energy(part) / whole) for part in (parts.interference, parts.artefacts)
-    ]
-    wrong = decibels(energy(output - target) / whole)
-    lost = energy(target - parts.kept) / whole
-    alike = product(output, target) ** 2 / whole
+
+    def level(part: Samples | None) -> float | None:
+        share = 0.0 if part is None else energy(part) / whole
+        return 10.0 * math.log10(share) if share > _FLOOR else None
+
+    wrong, lost, alike = (
+        level(output - target),
+        energy(target - parts.kept) / whole,
+        product(output, target) ** 2 / whole,
+    )
     beside = left - alike
-    audible = min(alike, beside) > 1e-10 * max(left, _FLOOR * whole)
     return SeparationTruth(
         lost_share=lost if lost > _FLOOR else 0.0,
-        interference_db=levels[0],
-        artefacts_db=levels[1],
+        interference_db=level(parts.interference),
+        artefacts_db=level(parts.artefacts),
         snr_db=None if wrong is None else -wrong,
-        si_sdr_db=10.0 * math.log10(alike / beside) if audible else None,
+        si_sdr_db=10.0 * math.log10(alike / beside) if min(alike, beside) > 1e-10 * max(left, _FLOOR * whole) else None,
         sources=parts.sources,
     )

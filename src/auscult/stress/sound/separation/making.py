@@ -57,8 +57,7 @@ def perturb(
         return Undefined("target_silent")
     if stressor.needs_others and not given.others:
         return Undefined("no_other_source", {"others": len(stems) - 1})
-    parts = _parts(stressor, given, params)
-    output = parts.output()
+    parts, output = _made(stressor, given, params)
     truth = truth_of(parts, output, given.target)
     return Stressed(output=output.reshape(stems[target].shape), params=params.as_json(), truth=truth)
 
@@ -77,24 +76,29 @@ def render(
     params = stressor.params.from_json(params_json)
     if energy(given.target) == 0.0 or (stressor.needs_others and not given.others):
         raise UsageError("the stems are not those of the parameters", expected="a target and others that are heard")
-    return _parts(stressor, given, params).output().reshape(stems[target].shape)
+    return _made(stressor, given, params)[1].reshape(stems[target].shape)
 
 
-def _stressor(kind: str) -> SeparationStressor[Any]:
+def _stressor(kind: str) -> SeparationStressor:
     stressor = loaded("separation", kind)
     if not isinstance(stressor, SeparationStressor):
         raise at_fault(stressor, "makes no outputs of stems", expected="a SeparationStressor")
     return stressor
 
 
-def _parts(stressor: SeparationStressor[Any], stems: Stems, params: Params) -> Parts:
-    if params.strength == 0.0:
-        return Parts(kept=stems.target.copy())
-    parts = stressor.render(stems, params)
+def _made(stressor: SeparationStressor, stems: Stems, params: Params) -> tuple[Parts, Samples]:
+    """The parts of an output, and the output."""
+    target, strength = stems.target, params.strength
+    parts = Parts(kept=target)
+    if strength > 0.0:
+        parts = stressor.render(stems, params, stressor.amount.at(strength))
+    output = parts.kept.copy()
     for part in (parts.kept, parts.interference, parts.artefacts):
-        if part is not None and (part.shape != stems.target.shape or part.dtype != stems.target.dtype):
-            raise at_fault(stressor, f"made {kind_of(part)}", expected=f"float32 {stems.target.shape}")
-    return parts
+        if part is not None and (part.shape != target.shape or part.dtype != target.dtype):
+            raise at_fault(stressor, f"made {kind_of(part)}", expected=f"float32 {target.shape}")
+        if part is not None and part is not parts.kept:
+            output += part
+    return parts, output
 
 
 def _opened(stems: Sequence[Samples], target: int, rate_hz: object) -> Stems:
