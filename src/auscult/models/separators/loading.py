@@ -2,6 +2,7 @@
 
 ======================= ===========================================================================
 ``mixture``, ``nmf``    one of ``SEPARATORS``
+``demucs@FOLDER``       a released model with its weights: ``released.RELEASED``
 ``FILE.py:FUNCTION``    a function of a file, or ``package.module:FUNCTION``
 ``cmd:PROGRAM``         a program that reads and writes lines of JSON (``Program``)
 ``FOLDER``              sounds that were separated elsewhere (``FolderOfSounds``)
@@ -30,11 +31,13 @@ from auscult.models.separators import classical, masking
 from auscult.models.separators.base import SeparationRequest, Separator
 from auscult.models.sound_taggers import SoundTagger
 from auscult.models.spec import COMMAND, PREDICTIONS, SCRIPTS, model_spec
+from auscult.record.digest import digest_json
 from auscult.types import Samples
 from auscult.version import VERSION
 from auscult.work.line_program import LineProgram, shown, words_of
 
 _CMD: Final = "cmd:"
+_RELEASED: Final = ("demucs", "sam_audio")  # importing them waits until they are asked for
 _NAMED: Final = ("rate_hz", "spans", "frames")
 _MOST_BYTES: Final = 1 << 20
 _ANSWERS: Final = (
@@ -65,7 +68,8 @@ SEPARATORS: Final[Mapping[str, BuiltIn]] = {
     "gate": BuiltIn(summary="spectral gate at 6 dB above the quiet level of each band", ask=classical.gate),
 }
 _EXPECTED: Final = (
-    f"one of {', '.join(SEPARATORS)}; FILE.py:FUNCTION, module:FUNCTION, cmd:PROGRAM or a FOLDER of sounds"
+    f"one of {', '.join(SEPARATORS)}; demucs@FOLDER, sam_audio@FOLDER, FILE.py:FUNCTION, module:FUNCTION, cmd:PROGRAM "
+    "or a FOLDER of sounds"
 )
 
 
@@ -76,9 +80,9 @@ class SeparatorSpec:
     Attributes:
         given: What a person wrote.
         name: What tables call it.
-        kind: ``built_in``, ``callable``, ``command`` or ``predictions``: how it is asked.
+        kind: ``built_in``, ``released``, ``callable``, ``command`` or ``predictions``: how it is asked.
         target: Its name, file or module, command line, or folder.
-        function: The function's name, for a callable.
+        function: The function's name, for a callable; the model's, for a released one.
         revision: What its code or files are: a hash, or the version of this package.
         oracle: Whether it is shown the stems.
     """
@@ -102,6 +106,10 @@ class SeparatorSpec:
         elif self.kind == "command":
             ask = program = Program(self.target)
             end = program.close
+        elif self.kind == "released":
+            from auscult.models.separators.released import RELEASED
+
+            ask = RELEASED[self.function](Path(self.target))
         else:
             ask = FolderOfSounds(Path(self.target))
         return Separator(
@@ -125,22 +133,41 @@ def separator_spec(given: str) -> SeparatorSpec:
     text = given.strip()
     if text in SEPARATORS:
         return SeparatorSpec(given=text, name=text, kind="built_in", target=text, oracle=SEPARATORS[text].oracle)
+    model, at, weights = text.partition("@")
+    if at and model in _RELEASED:
+        return _released(text, model, Path(weights))
     if text.startswith(_CMD):
         text = COMMAND + text.removeprefix(_CMD)
     elif text and Path(text).is_dir():
         text = PREDICTIONS + text
     elif ":" not in text:
         raise UsageError(f"there is no separator {text[:80]!r}", expected=_EXPECTED)
-    model = model_spec(text)
-    if model.kind not in {"callable", "command", "predictions"}:
+    found = model_spec(text)
+    if found.kind not in {"callable", "command", "predictions"}:
         raise UsageError(f"{text[:80]!r} is no separator", expected=_EXPECTED)
     return SeparatorSpec(
         given=given,
-        name=model.name.removesuffix(".separate"),
-        kind=model.kind,
-        target=model.target,
-        function=model.function,
-        revision=model.revision,
+        name=found.name.removesuffix(".separate"),
+        kind=found.kind,
+        target=found.target,
+        function=found.function,
+        revision=found.revision,
+    )
+
+
+def _released(given: str, model: str, folder: Path) -> SeparatorSpec:
+    """Its files are not hashed: there are gigabytes of them; name, size and time of change stand in."""
+    if not folder.is_dir():
+        raise UsageError("there is no such folder of weights", expected=f"{model}@FOLDER", path=folder)
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    listed = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]
+    return SeparatorSpec(
+        given=given,
+        name=f"{model}@{safe_name(folder.resolve().name)}",
+        kind="released",
+        target=str(folder.resolve()),
+        function=model,
+        revision=digest_json([model, listed])[:12],
     )
 
 
