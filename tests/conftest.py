@@ -21,6 +21,7 @@ ALLOWED_SKIPS = (
     "the extra `train` is not installed",
     "the extra `docs` is not installed",
     "the extra `video` is not installed",
+    "the extra `sound` is not installed",
     "the extra `clip` is not installed",
     "the extra `chat` is not installed",
     "the extra `inspect` is not installed",
