@@ -1,0 +1,84 @@
+"""The separators of ``examples/`` run as programs, and give what others got of the same networks."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.errors import InputError
+from auscult.media.sound import read_sound
+from auscult.models.separators import Separator, load_separator
+from auscult.types import Samples, SoundQuery, Span
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+MOST = 3
+NOISE = np.full(4000, 0.1, np.float32)
+
+
+def program(name: str, argument: str) -> Separator:
+    return load_separator("cmd:" + shlex.join([sys.executable, str(EXAMPLES / name), argument]))
+
+
+def likeness_db(samples: Samples, published: Samples) -> float:
+    """SI-SDR of a sound against another one."""
+    scaled = published * float(samples @ published) / float(published @ published)
+    return float(10 * np.log10(np.sum(scaled**2) / np.sum((samples - scaled) ** 2)))
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "params", "least_db"),
+    [
+        pytest.param(
+            "separate_gtcrn.py", "gtcrn", {"weights": "dns3"}, 33.0, id="gtcrn", marks=pytest.mark.extra_sound
+        ),
+        pytest.param(
+            *("separate_dtln.py", "dtln_quant", {"weights": "int8 dynamic"}, 31.0),
+            id="dtln",
+            marks=pytest.mark.extra_train,
+        ),
+    ],
+)
+def test_speech_enhancers_give_what_others_got_of_them(
+    data: Path, name: str, system: str, params: dict[str, str], least_db: float
+) -> None:
+    if name == "separate_dtln.py" and find_spec("ai_edge_litert") is None:
+        pytest.skip("the extra `train` is not installed")
+    if find_spec("soundfile") is None:
+        pytest.skip("the extra `sound` is not installed")
+    home = data / "sound" / "separated"
+    lines = [json.loads(line) for line in (home / "items.jsonl").read_text("utf-8").splitlines()]
+    chosen = [line for line in lines if (line["system"], line["params"]) == (system, params)][:MOST]
+    assert len(chosen) == MOST
+    separator = program(name, str(data / "sound" / "nets"))
+    try:
+        for line in chosen:
+            mixture, published = (read_sound(home / line[key]) for key in ("mixture", "separated"))
+            found = separator.separate(mixture.samples, SoundQuery(text="speech"), rate_hz=mixture.rate_hz)
+            inner = slice(512, -512)
+            # 32 to 38 dB is what the published files are rounded to.
+            assert likeness_db(found[inner], published.samples[0][inner]) > least_db, line["id"]
+        with pytest.raises(InputError, match="8000 Hz"):
+            separator.separate(NOISE, SoundQuery(), rate_hz=8000)
+    finally:
+        separator.close()
+
+
+def test_any_separator_is_served_as_a_program() -> None:
+    separator = program("serve_separator.py", "mixture")
+    try:
+        found = separator.separate(NOISE, SoundQuery(text="hum", spans=(Span("+", 0.0, 0.1),)), rate_hz=16_000)
+        np.testing.assert_allclose(found, NOISE, atol=1e-4)
+    finally:
+        separator.close()
+    oracle = program("serve_separator.py", "irm")
+    try:
+        with pytest.raises(InputError, match="oracle"):
+            oracle.separate(NOISE, SoundQuery(), rate_hz=16_000)
+    finally:
+        oracle.close()
