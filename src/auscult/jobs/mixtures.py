@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -22,9 +22,10 @@ from auscult.jobs.runner import (
 )
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
-from auscult.scenes.mixtures.catalogue import GENERATED, Catalogue
+from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Catalogue
 from auscult.scenes.mixtures.layout import files_of, item_line
 from auscult.scenes.mixtures.plan import Planner
+from auscult.scenes.mixtures.recorded import open_recorded
 from auscult.scenes.mixtures.sound import render
 
 ITEMS: Final = "items.jsonl"
@@ -82,12 +83,18 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
 
     def __init__(self, options: MixturesOptions) -> None:
         super().__init__(options)
-        self._catalogue = GENERATED
-        Planner(self._catalogue, options.mixture)
+        found: tuple[Catalogue, tuple[ErrorRecord, ...]] = (GENERATED, ())
+        self._catalogue, self._left_out = found if options.assets is None else open_recorded(options.assets)
+        Planner(self._catalogue, options.mixture)  # too few sounds are told before anything is made
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
-        return run_manifest("make mixtures", self.options, inputs={"assets": self._catalogue.name})
+        catalogue = self._catalogue
+        return run_manifest("make mixtures", self.options, inputs={"assets": catalogue.name, "files": catalogue.digest})
+
+    def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
+        """The files of assets that cannot be used."""
+        return ((None, error) for error in self._left_out)
 
     def worker(self) -> partial[MixtureMaker]:
         """Makes the function of one mixture in a worker process."""
@@ -104,7 +111,8 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         made = self.ordered(run)
         items = {row["id"]: row for row in run.lines(ITEMS)}
         run.write_lines(ITEMS, [items[row["id"]] for row in made])
-        return finish_tables(run, self.counted("make mixtures", run, made), {"settings": settings_table(made)})
+        tables = {"settings": settings_table(made), "classes": classes_table(self._catalogue)}
+        return finish_tables(run, self.counted("make mixtures", run, made), tables)
 
 
 def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:
@@ -112,13 +120,35 @@ def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:
     plans = [row["plan"] for row in made]
     counts = Counter((plan["setting"], plan["split"]) for plan in plans)
     unseen = Counter(plan["setting"] for plan in plans if not plan["seen"])
-    parts = ("train", "calibration", "test")
     return Table(
         title="mixtures",
-        header=("setting", *parts, "unseen"),
+        header=("setting", *PARTS, "unseen"),
         rows=tuple(
-            (setting, *(str(counts[setting, part]) for part in parts), str(unseen[setting]))
+            (setting, *(str(counts[setting, part]) for part in PARTS), str(unseen[setting]))
             for setting in sorted({plan["setting"] for plan in plans})
         ),
         note="no recording is in two parts; unseen: tests whose target is of a class that training never uses",
+    )
+
+
+THIN: Final = 4
+
+
+def classes_table(catalogue: Catalogue) -> Table:
+    """Recordings of each class by part, thin classes marked."""
+    recordings: dict[str, dict[str, set[str]]] = {}
+    unseen = {clip.label for clip in catalogue.clips if not clip.seen}
+    for clip in catalogue.clips:
+        recordings.setdefault(clip.label, {}).setdefault(clip.part, set()).add(clip.recording)
+    rows = []
+    for label in sorted(recordings, key=lambda label: (catalogue.classes.of(label).domain, label)):
+        counts = [len(recordings[label].get(part, ())) for part in PARTS]
+        marks = [*(["unseen"] if label in unseen else []), *(["thin"] if sum(counts) < THIN else [])]
+        rows.append((catalogue.classes.of(label).domain, label, *map(str, counts), ", ".join(marks)))
+    thin = sum("thin" in row[-1] for row in rows)
+    return Table(
+        title="recordings",
+        header=("domain", "class", *PARTS, ""),
+        rows=tuple(rows),
+        note=f"{thin} of {len(rows)} classes are thin: fewer than {THIN} recordings",
     )

@@ -34,12 +34,26 @@ class Clip:
     seen: bool  # whether its class is one that training may use
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A picture of what makes a sound."""
+
+    id: str  # unique in its catalogue, clips included
+    label: str
+    part: Part
+
+
 class Catalogue(Protocol):
     """Where clips come from."""
 
     @property
     def name(self) -> str:
         """For the record."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Hash of the files that it has; empty where it has none."""
         ...
 
     @property
@@ -53,8 +67,8 @@ class Catalogue(Protocol):
         ...
 
     @property
-    def pictures(self) -> Mapping[str, Sequence[str]]:
-        """Names of pictures by class."""
+    def pictures(self) -> Sequence[Picture]:
+        """All pictures, in a fixed order."""
         ...
 
     def samples(self, ids: Sequence[str], *, seconds: float, offset: float, rate_hz: int) -> Samples:
@@ -84,8 +98,9 @@ class GeneratedCatalogue:
     """The generated sounds, sixty of each of eighteen classes."""
 
     name = "generated"
+    digest = ""
     classes = committed_classes()
-    pictures: Mapping[str, Sequence[str]] = {}
+    pictures: tuple[Picture, ...] = ()
 
     def __init__(self) -> None:
         unseen = {label for label in generated.KINDS if share_of(label) < UNSEEN_SHARE}

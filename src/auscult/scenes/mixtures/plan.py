@@ -162,6 +162,7 @@ class Shelf:
         self.clips: dict[str, list[Clip]] = {}
         for clip in own:
             self.clips.setdefault(clip.label, []).append(clip)
+        self.pictures = [picture for picture in catalogue.pictures if picture.part == part]
         self.domain = {label: catalogue.classes.of(label).domain for label in self.clips}
         self.targets = [label for label, found in self.clips.items() if found[0].seen == seen]
         self.settings = [
@@ -209,6 +210,7 @@ class Planner:
             self._source(rng, shelf, name, label=label, spans=span)
             for name, label, span in zip(names, labels, spans, strict=True)
         )
+        pictures = [picture.id for picture in shelf.pictures if {picture.label} == members]
         channels = {"mono": 1, "stereo": 2}.get(options.channels) or int(rng.integers(1, 3))
         room, sources = _in_room(rng, sources, channels=channels) if rng.random() < options.rooms else (None, sources)
         return MixturePlan(
@@ -226,7 +228,7 @@ class Planner:
             similarity=similarity,
             sources=sources,
             target=tuple(source.name for source in sources if source.label in members),
-            prompt=self._prompt(rng, text, labels=members, specific=specific),
+            prompt=_prompt(rng, text, pictures=pictures, specific=specific),
             room=room,
         )
 
@@ -279,17 +281,16 @@ class Planner:
             place=round(float(rng.uniform(-0.8, 0.8)), 2),
         )
 
-    def _prompt(self, rng: np.random.Generator, text: str, *, labels: frozenset[str], specific: bool) -> Prompt:
-        pictures = [name for label in sorted(labels) for name in self._catalogue.pictures.get(label, ())]
-        picture = _pick(rng, pictures) if pictures and len(labels) == 1 else None
-        ways = ["text", "spans", "text spans", *(["picture", "text picture"] if picture else [])]
-        way = _pick(rng, ways)
-        return Prompt(
-            text=text if "text" in way else None,
-            specific=specific if "text" in way else None,
-            spans="spans" in way,
-            picture=picture if "picture" in way else None,
-        )
+
+def _prompt(rng: np.random.Generator, text: str, *, pictures: Sequence[str], specific: bool) -> Prompt:
+    ways = ["text", "spans", "text spans", *(["picture", "text picture"] if pictures else [])]
+    way = _pick(rng, ways)
+    return Prompt(
+        text=text if "text" in way else None,
+        specific=specific if "text" in way else None,
+        spans="spans" in way,
+        picture=_pick(rng, pictures) if "picture" in way else None,
+    )
 
 
 def _pick(rng: np.random.Generator, names: Sequence[str]) -> str:
