@@ -43,6 +43,8 @@ MOST_DB: Final = 20.0
 """Where the target's cells are off by ``HALF_DB`` on average, each by ``MOST_DB`` at most, faithfulness is 3."""
 LEAST_SHARE: Final = 0.02
 NEARLY_NOTHING: Final = 0.05
+QUIETEST: Final = 0.01
+"""The level of an output does not matter down to this factor (-40 dB)."""
 CHANCE: Final = 3.0
 """What least squares would find of a stem in noise alone is exceeded by this factor in one cell of twenty."""
 
@@ -88,7 +90,8 @@ def perceptual(output: Signal, stems: Sequence[Signal], *, target: int = 0, rate
     """Score a separated sound by its true stems.
 
     Args:
-        output: What was separated, float (samples,) or (channels, samples); its level does not matter.
+        output: What was separated, float (samples,) or (channels, samples); its level does not
+            matter down to -40 dB.
         stems: The sources as they are in the mixture, of the same shape; their sum is the mixture.
         target: Which of them was asked for.
         rate_hz: Samples per second.
@@ -280,7 +283,7 @@ def _scored(powers: _Powers, *, hop_s: float) -> Perceptual:
     stray, damage = (float(part.sum() / least) / HALF for part in intruding)
     present = np.minimum(found, true).sum(axis=0) / np.maximum(true.sum(axis=0), 1e-12)
     off_db = np.abs(10 * np.log10((recovered + THRESHOLD) / (target + THRESHOLD))).clip(max=MOST_DB)
-    weights = true * present
+    weights = np.maximum(true, found) * present
     colour = float((weights * off_db).sum() / max(weights.sum(), 1e-12)) / HALF_DB
     recall, precision = 1 + 4 * share, 1 + 4 / (1 + stray**2)
     faithfulness = 1 + 4 / (1 + damage**2 + colour**2) * min(1.0, share / NEARLY_NOTHING)
@@ -307,5 +310,9 @@ def _level(powers: _Powers) -> float:
     order = np.argsort(factors)
     summed = np.cumsum(weights[order])
     own = float(factors[order][np.searchsorted(summed, summed[-1] / 2)]) if summed[-1] else 0.0
-    others = float(np.sqrt(powers.left_over.sum() / powers.others.sum())) if powers.others.sum() > 0 else 0.0
-    return max(own, others / 2) or float(np.sqrt(powers.unexplained.sum() / powers.target.sum())) or 1.0
+    level = max(own, _root_share(powers.left_over, powers.others) / 2)
+    return max(level or _root_share(powers.unexplained, powers.target), QUIETEST)
+
+
+def _root_share(part: Doubles, whole: Doubles) -> float:
+    return float(np.sqrt(part.sum() / whole.sum())) if whole.any() else 0.0
