@@ -10,7 +10,7 @@ import typer
 from auscult.cli import perturb, show
 from auscult.cli.command import Commands, Shown, command
 from auscult.errors import UsageError
-from auscult.jobs.options import InputOptions, NegativesOptions, StressOptions, specs_of
+from auscult.jobs.options import InputOptions, NegativesOptions, SeparationStressOptions, StressOptions, specs_of
 from auscult.suites.mqa.options import BuildOptions
 
 if TYPE_CHECKING:
@@ -70,6 +70,17 @@ def stress_negatives_command(options: NegativesOptions, shown: Shown) -> None:
         summary, tables = stress_negatives(options, progress)
     notes = [f"note: {note}" for note in notes_of(read_manifest(options.out))]
     show.result(summary, tables, shown, record=options.out, notes=notes)
+
+
+@app.command("separation")
+@command(SeparationStressOptions)
+def stress_separation_command(options: SeparationStressOptions, shown: Shown) -> None:
+    """Make of true stems what separators wrongly return, with exact truth; writes an INPUT of sounds."""
+    from auscult.jobs.stress_separation import stress_separation
+
+    with show.progress_bar(quiet=shown.quiet) as progress:
+        summary, tables = stress_separation(options, progress)
+    show.result(summary, tables, shown, record=options.out)
 
 
 def _made(options: MasksOptions, progress: Progress) -> tuple[Summary, list[Table]]:

@@ -355,6 +355,26 @@ class StressOptions(InputOptions):
     ] = field(default_factory=ListOptions)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeparationStressOptions(RunOptions):
+    """Which wrong outputs to make of true stems.
+
+    Attributes:
+        source: What `auscult make mixtures` writes, an items.jsonl of sounds, or a folder of tracks; with true stems.
+        kinds: Comma-separated: separation stressors of `auscult list stressor`; all but those named other_.
+        severities: Comma-separated: 0 to 5, or low, medium, high.
+        seed: The same seed makes the same material.
+        root: Paths of INPUT may lead anywhere in this folder.
+        timeout_s: Seconds for all outputs of one target.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
+    kinds: Annotated[tuple[str, ...], Flag(name="kind", read=names)] = ("all",)
+    severities: Annotated[tuple[str, ...], Flag(name="severity", read=names)] = ("1", "3", "5")
+    seed: int = 0
+    root: Path | None = None
+
+
 _NOT_OF_REFERENCES: Final[Mapping[str, Flag]] = dict.fromkeys(
     ("text", "texts", "scores", "frames", "masks", "labels", "objects", "clip"), Flag(internal=True)
 )

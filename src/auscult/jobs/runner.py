@@ -33,7 +33,7 @@ from auscult.record.manifest import build, section
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
-from auscult.types import Instance, Item, MaskRef
+from auscult.types import Instance, Item, MaskRef, SoundItem
 from auscult.work.pool import Task, TaskResult, run_tasks
 from auscult.work.threads import run_threads
 
@@ -120,7 +120,7 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row.get("id"), row.get("path"), row.get("line"), row.get("stage"), row.get("error")
 
 
-def failed_row(item: Item | Instance, error: AuscultError, stage: str) -> dict[str, Any]:
+def failed_row(item: Item | Instance | SoundItem, error: AuscultError, stage: str) -> dict[str, Any]:
     """The error row of an item or instance; it names the line of INPUT where the error names no file."""
     record = ErrorRecord.of(error, stage)
     if record.path is None and item.source is not None:
