@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-from auscult.errors import ErrorRecord
-from auscult.jobs.options import MixturesOptions
+from auscult.cases.fields import parse
+from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.jobs.options import MixturesOptions, refuse_out_of_range
 from auscult.jobs.runner import (
     Indivisible,
     NumberedVerb,
@@ -20,16 +22,26 @@ from auscult.jobs.runner import (
     run_manifest,
     run_verb,
 )
+from auscult.media.paths import read_bytes
+from auscult.outcome import Undefined
+from auscult.record import codec
+from auscult.record.digest import digest_json
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
+from auscult.scenes.assets import Assets, open_bundle
+from auscult.scenes.mixtures.audiovisual import SceneMixtures
 from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Catalogue
-from auscult.scenes.mixtures.layout import files_of, item_line
-from auscult.scenes.mixtures.plan import Planner
+from auscult.scenes.mixtures.classes import DOMAIN_OF, Classes
+from auscult.scenes.mixtures.layout import FinishedMixture, files_of, finished, item_line, metadata_row
+from auscult.scenes.mixtures.plan import LOUDNESS_LUFS, RATES_HZ, SECONDS, SOURCES, MixturePlan, Planner
 from auscult.scenes.mixtures.recorded import open_recorded
-from auscult.scenes.mixtures.sound import render
+from auscult.score.sound.difficulty import difficulty
+from auscult.score.sound.perceptual import perceptual
+from auscult.types import PERFORMANCE
 
 ITEMS: Final = "items.jsonl"
 PLANS: Final = "plans.jsonl"
+METADATA: Final = "metadata.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,7 @@ class MixtureTask(Indivisible):
 
     index: int
     key: str
+    plan: MixturePlan | None = None  # the one that is to be made again
 
     def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
         """The row of ``errors.jsonl`` of a mixture that could not be made."""
@@ -45,29 +58,48 @@ class MixtureTask(Indivisible):
 
 
 class MixtureMaker:
-    """Makes mixtures by their number; made once in each worker process."""
+    """Makes mixtures by their number, or of plans; made once in each worker process."""
 
-    def __init__(self, options: MixturesOptions, catalogue: Catalogue) -> None:
-        self._seed, self._catalogue = options.seed, catalogue
-        self._planner = Planner(catalogue, options.mixture)
+    def __init__(self, options: MixturesOptions, catalogue: Catalogue, scenes: Assets | None) -> None:
+        self._options, self._catalogue = options, catalogue
+        self._planner = None if options.plans or scenes else Planner(catalogue, options.mixture)
+        self._scenes = None if scenes is None else SceneMixtures(scenes, options.mixture)
 
     def __call__(self, task: MixtureTask) -> list[Result]:
-        """Choose a mixture, make it, and measure what is true of it."""
-        plan = self._planner.plan(self._seed, task.index)
-        made = render(plan, self._catalogue)
-        item = item_line(plan, made, scores={}, difficulty={})
-        line = {
-            "id": plan.id,
-            "plan": plan.as_json(),
-            "loudness_lufs": dict(made.loudness_lufs),
-            "heard_s": [list(span) for span in made.spans],
-            "overlap": made.overlap,
+        """Choose a mixture, make it, and score it as the output of a separator that does nothing."""
+        mixture = self._finished(task)
+        made, stems = mixture.made, [mixture.made.target, *mixture.made.others.values()]
+        found = perceptual(made.mixture, stems, rate_hz=mixture.rate_hz)
+        if isinstance(found, Undefined):
+            raise InputError(f"the mixture {mixture.id} has no scores: {found.reason}", hint="make another one")
+        hard = difficulty(stems, rate_hz=mixture.rate_hz, prompt=mixture.query)
+        item = item_line(mixture, scores={name: getattr(found, name) for name in PERFORMANCE}, difficulty=hard)
+        measured = {"loudness_lufs": made.loudness_lufs, "heard_s": made.spans, "overlap": made.overlap}
+        kept = {
+            "id": mixture.id,
+            **{key: item[key] for key in ("setting", "split", "seen")},
+            **mixture.line,
+            **measured,
         }
-        return [Result(id=plan.id, files=files_of(plan, made), rows={ITEMS: [item], PLANS: [line]})]
+        files = files_of(mixture, tracks=self._options.tracks)
+        return [Result(id=mixture.id, files=files, rows={ITEMS: [item], PLANS: [codec.to_json(kept)]})]
+
+    def _finished(self, task: MixtureTask) -> FinishedMixture:
+        if self._scenes is not None:
+            return self._scenes.make(self._options.seed, task.index)
+        plan = task.plan if self._planner is None else self._planner.plan(self._options.seed, task.index)
+        if plan is None:
+            raise ValueError("there is neither a plan nor anything to draw one from")
+        return finished(plan, self._catalogue)
 
 
 def make_mixtures(options: MixturesOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Make mixtures into an output folder."""
+    """Make mixtures into an output folder.
+
+    Raises:
+        UsageError: Options are out of range, or there are too few sounds for them.
+        Mismatch: The output folder holds more mixtures, or was made with other arguments.
+    """
     return run_verb(MakeMixtures(options), progress)
 
 
@@ -83,49 +115,113 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
 
     def __init__(self, options: MixturesOptions) -> None:
         super().__init__(options)
+        _check(options)
         found: tuple[Catalogue, tuple[ErrorRecord, ...]] = (GENERATED, ())
-        self._catalogue, self._left_out = found if options.assets is None else open_recorded(options.assets)
-        Planner(self._catalogue, options.mixture)  # too few sounds are told before anything is made
+        self._scenes: Assets | None = None
+        if options.data == "scenes":
+            self._scenes, left_out = open_bundle(options.assets)
+            found = (GENERATED, left_out)
+        elif options.assets is not None:
+            found = open_recorded(options.assets)
+        self._catalogue, self._left_out = found
+        self._plans: list[MixturePlan] = []
+        self._bad_plans: list[ErrorRecord] = []
+        if options.plans is not None:
+            self._plans, self._bad_plans = read_plans(options.plans, classes=self._catalogue.classes)
+        MixtureMaker(options, self._catalogue, self._scenes)  # too few sounds are told before anything is made
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
-        catalogue = self._catalogue
-        return run_manifest("make mixtures", self.options, inputs={"assets": catalogue.name, "files": catalogue.digest})
+        assets = self._catalogue.name if self._scenes is None else self._scenes.name
+        inputs = {"assets": assets, "files": self._catalogue.digest}
+        if self.options.plans is not None:
+            inputs["plans"] = digest_json([plan.as_json() for plan in self._plans])
+        return run_manifest("make mixtures", self.options, inputs=inputs)
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
-        """The files of assets that cannot be used."""
-        return ((None, error) for error in self._left_out)
+        """Files of assets and lines of plans that cannot be used."""
+        return ((None, error) for error in (*self._left_out, *self._bad_plans))
 
     def worker(self) -> partial[MixtureMaker]:
         """Makes the function of one mixture in a worker process."""
-        return partial(MixtureMaker, self.options, self._catalogue)
+        return partial(MixtureMaker, self.options, self._catalogue, self._scenes)
 
     def wanted(self) -> Iterator[MixtureTask]:
-        """Mixtures by their number."""
-        for index in range(self.options.count):
+        """Mixtures by their number, or plan by plan."""
+        if self.options.plans is not None:
+            yield from (MixtureTask(index, plan.id, plan) for index, plan in enumerate(self._plans))
+            return
+        for index in range(self.options.count or 0):
             yield MixtureTask(index, f"s{self.options.seed}-{index:05d}")
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
-        """Put the lines in order, and write summary and tables."""
+        """Put the lines in order, and write summary, tables, and the lines for ``datasets``."""
         run = writer.run
         made = self.ordered(run)
         items = {row["id"]: row for row in run.lines(ITEMS)}
-        run.write_lines(ITEMS, [items[row["id"]] for row in made])
+        ordered = [items[row["id"]] for row in made]
+        run.write_lines(ITEMS, ordered)
+        run.write_lines(METADATA, [metadata_row(item) for item in ordered])
         tables = {"settings": settings_table(made), "classes": classes_table(self._catalogue)}
         return finish_tables(run, self.counted("make mixtures", run, made), tables)
 
 
+def _check(options: MixturesOptions) -> None:
+    mixture = options.mixture
+    settings, parts = {"all", *DOMAIN_OF}, {"all", *PARTS}
+    fine = {
+        f"--count {options.count}": (
+            (options.count is None) == (options.plans is not None),
+            "a number, or --plans FILE",
+        ),
+        f"--data {options.data}": (options.data in {None, "scenes"}, "scenes"),
+        f"--seconds {mixture.seconds}": (_within(mixture.seconds, SECONDS), "SHORTEST-LONGEST, 2 to 20"),
+        f"--sources {mixture.sources}": (_within(mixture.sources, SOURCES), "FEWEST-MOST, 2 to 6"),
+        f"--rates {mixture.rates_hz}": (_within(sorted(mixture.rates_hz), RATES_HZ), "8000 to 96000 Hz"),
+        f"--channels {mixture.channels}": (mixture.channels in {"mono", "stereo", "any"}, "mono, stereo or any"),
+        f"--loudness {mixture.loudness_lufs:g}": (_within([mixture.loudness_lufs], LOUDNESS_LUFS), "-60 to -10 LUFS"),
+        f"--rooms {mixture.rooms:g}": (_within([mixture.rooms], (0.0, 1.0)), "0 to 1"),
+        f"--settings {','.join(mixture.settings)}": (set(mixture.settings) <= settings, ", ".join(sorted(settings))),
+        f"--split {mixture.split}": (mixture.split in parts, ", ".join(sorted(parts))),
+    }
+    refuse_out_of_range(fine)
+
+
+def _within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
+    """Whether values rise and lie within bounds."""
+    return list(values) == sorted(values) and bounds[0] <= values[0] and values[-1] <= bounds[1]
+
+
+def read_plans(path: Path, *, classes: Classes) -> tuple[list[MixturePlan], list[ErrorRecord]]:
+    """The plans of a ``plans.jsonl``, or of lines that are plans; a line that is none costs itself."""
+    plans: dict[str, MixturePlan] = {}
+    errors: list[ErrorRecord] = []
+    try:
+        for number, content in enumerate(read_bytes(path).splitlines(), 1):
+            try:
+                row = parse(content, path=path, line=number)
+                plan = MixturePlan.from_json(row.get("plan", row) if isinstance(row, dict) else row, classes=classes)
+            except InputError as error:
+                errors.append(replace(ErrorRecord.of(error, "read"), path=str(path), line=number))
+                continue
+            if plans.setdefault(plan.id, plan) is not plan:
+                again = InputError(f"an earlier line has the id {plan.id} too", expected="ids that are unique")
+                errors.append(replace(ErrorRecord.of(again, "read"), path=str(path), line=number))
+    except InputError as error:
+        raise UsageError(error.message, path=path, expected="a plans.jsonl that `make mixtures` wrote") from error
+    return list(plans.values()), errors
+
+
 def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:
     """Mixtures of each setting by part, and those whose target's class is unseen."""
-    plans = [row["plan"] for row in made]
-    counts = Counter((plan["setting"], plan["split"]) for plan in plans)
-    unseen = Counter(plan["setting"] for plan in plans if not plan["seen"])
+    counts = Counter((row["setting"], row["split"]) for row in made)
+    unseen = Counter(row["setting"] for row in made if not row["seen"])
     return Table(
         title="mixtures",
         header=("setting", *PARTS, "unseen"),
         rows=tuple(
             (setting, *(str(counts[setting, part]) for part in PARTS), str(unseen[setting]))
-            for setting in sorted({plan["setting"] for plan in plans})
+            for setting in sorted({row["setting"] for row in made})
         ),
         note="no recording is in two parts; unseen: tests whose target is of a class that training never uses",
     )

@@ -514,13 +514,19 @@ class MixturesOptions(RunOptions):
         count: How many mixtures; more than before adds to what is there.
         seed: The same seed makes the same material.
         assets: Folder with sounds/ and perhaps pictures/, instead of generated sounds.
+        data: Where mixtures come from instead: scenes, whose objects are seen as well.
+        plans: A plans.jsonl whose mixtures are made again.
+        tracks: Also write tracks/, a folder for each mixture as MUSDB18 has them.
         mixture: What may be drawn for a mixture.
         timeout_s: Seconds for one mixture.
     """
 
-    count: Annotated[int, Flag(least=1, most=1_000_000)]
+    count: Annotated[int | None, Flag(least=1, most=1_000_000)] = None
     seed: int = 0
     assets: Path | None = None
+    data: str | None = None
+    plans: Path | None = None
+    tracks: bool = False
     mixture: Annotated[
         MixtureOptions,
         Flag(

@@ -1,24 +1,88 @@
-"""A finished mixture as files and as a line of an INPUT of sounds."""
+"""A finished mixture as files and as lines: of an INPUT of sounds, of a folder of tracks, and for ``datasets``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from auscult.media.wav import encode_wav
+from auscult.scenes.mixtures.catalogue import Catalogue
 from auscult.scenes.mixtures.plan import MixturePlan
-from auscult.scenes.mixtures.sound import RenderedMixture, pauses
-from auscult.types import DIFFICULTY_AXES, PERFORMANCE
+from auscult.scenes.mixtures.sound import RenderedMixture, pauses, render
+from auscult.types import DIFFICULTY_AXES, PERFORMANCE, SoundQuery, Span
 
 TARGET: Final = "target"
 """Name of the stem that is asked for; no source has it."""
 
 
-def files_of(plan: MixturePlan, made: RenderedMixture) -> dict[str, bytes]:
-    """Mixture and stems as 16-bit WAV files by name; read back, the stems sum to the mixture exactly."""
-    files = {mixture_name(plan.id): encode_wav(made.mixture, plan.rate_hz)}
-    stems = {TARGET: made.target, **made.others}
-    return files | {stem_name(plan.id, name): encode_wav(stem, plan.rate_hz) for name, stem in stems.items()}
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FinishedMixture:
+    """A mixture that is ready to be written, whatever it was made from."""
+
+    id: str
+    made: RenderedMixture
+    rate_hz: int
+    seconds: float
+    domain: str
+    setting: str
+    split: str
+    seen: bool
+    text: str | None
+    spans: bool = False  # whether spans ask for the target
+    picture: str | None  # name of the picture or folder of frames that asks for it
+    line: Mapping[str, Any]  # from which it can be made again
+    files: Mapping[str, bytes] = field(default_factory=dict)  # besides mixture and stems
+    extra: Mapping[str, Any] = field(default_factory=dict)  # further keys of its item
+
+    @property
+    def query(self) -> SoundQuery:
+        """What is asked, without the picture."""
+        if not self.spans:
+            return SoundQuery(text=self.text)
+        silent = pauses(self.made.spans, until_s=self.seconds)
+        signed = [Span("+", *span) for span in self.made.spans] + [Span("-", *span) for span in silent]
+        return SoundQuery(text=self.text, spans=tuple(sorted(signed, key=lambda span: span.start_s)))
+
+
+def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
+    """Make a planned mixture."""
+    picture, files = plan.prompt.picture, {}
+    if picture is not None:
+        name = f"pictures/{plan.id}{PurePosixPath(picture).suffix.lower()}"
+        files[name], picture = catalogue.picture(picture), name
+    return FinishedMixture(
+        id=plan.id,
+        made=render(plan, catalogue),
+        rate_hz=plan.rate_hz,
+        seconds=plan.seconds,
+        domain=plan.domain,
+        setting=plan.setting,
+        split=plan.split,
+        seen=plan.seen,
+        text=plan.prompt.text,
+        spans=plan.prompt.spans,
+        picture=picture,
+        line={"plan": plan.as_json()},
+        files=files,
+        extra={} if plan.prompt.specific is None else {"specific": plan.prompt.specific},
+    )
+
+
+def files_of(mixture: FinishedMixture, *, tracks: bool) -> dict[str, bytes]:
+    """Mixture and stems as 16-bit WAV files by name; read back, the stems sum to the mixture exactly.
+
+    ``tracks`` asks for ``tracks/<split>/<id>/`` as well, with ``mixture.wav`` and the stems, as MUSDB18 has them.
+    """
+    made, rate_hz = mixture.made, mixture.rate_hz
+    stems = {name: encode_wav(stem, rate_hz) for name, stem in {TARGET: made.target, **made.others}.items()}
+    whole = encode_wav(made.mixture, rate_hz)
+    files = {mixture_name(mixture.id): whole, **{stem_name(mixture.id, name): data for name, data in stems.items()}}
+    if tracks:
+        folder = f"tracks/{mixture.split}/{mixture.id}"
+        files |= {f"{folder}/{name}.wav": data for name, data in {"mixture": whole, **stems}.items()}
+    return {**files, **mixture.files}
 
 
 def mixture_name(item: str) -> str:
@@ -32,23 +96,41 @@ def stem_name(item: str, name: str) -> str:
 
 
 def item_line(
-    plan: MixturePlan, made: RenderedMixture, *, scores: Mapping[str, float], difficulty: Mapping[str, float]
+    mixture: FinishedMixture, *, scores: Mapping[str, float], difficulty: Mapping[str, float]
 ) -> dict[str, Any]:
     """A line of ``items.jsonl``: the mixture is also what was separated, as of a separator that does nothing."""
-    mixture, prompt = mixture_name(plan.id), plan.prompt
-    line: dict[str, Any] = {"id": plan.id, "mixture": mixture, "separated": mixture}
-    if prompt.text is not None:
-        line |= {"text": prompt.text, "specific": prompt.specific}
-    if prompt.spans:
-        silent = pauses(made.spans, until_s=plan.seconds)
-        signed = [("+", *span) for span in made.spans] + [("-", *span) for span in silent]
-        line["spans_s"] = [list(span) for span in sorted(signed, key=lambda span: span[1])]
-    line |= {"domain": plan.domain, "setting": plan.setting, "split": plan.split, "seen": plan.seen}
-    truth: dict[str, Any] = {
-        "stem": stem_name(plan.id, TARGET),
-        "others": {name: stem_name(plan.id, name) for name in made.others},
-        **{name: round(scores[name], 4) for name in PERFORMANCE if name in scores},
+    name, query = mixture_name(mixture.id), mixture.query
+    asked: dict[str, Any] = {"text": query.text, "video": mixture.picture}
+    asked["spans_s"] = [[span.sign, span.start_s, span.end_s] for span in query.spans] or None
+    return {
+        "id": mixture.id,
+        "mixture": name,
+        "separated": name,
+        **{key: value for key, value in asked.items() if value is not None},
+        "domain": mixture.domain,
+        "setting": mixture.setting,
+        "split": mixture.split,
+        "seen": mixture.seen,
+        "family": "mixture",
+        "system": "mixture",
+        **mixture.extra,
+        "truth": {
+            "stem": stem_name(mixture.id, TARGET),
+            "others": {name: stem_name(mixture.id, name) for name in mixture.made.others},
+            **{name: round(scores[name], 4) for name in PERFORMANCE},
+            "difficulty": {name: round(difficulty[name], 4) for name in DIFFICULTY_AXES},
+        },
     }
-    if difficulty:
-        truth["difficulty"] = {name: round(difficulty[name], 4) for name in DIFFICULTY_AXES}
-    return {**line, "family": "mixture", "system": "mixture", "truth": truth}
+
+
+def metadata_row(item: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of ``metadata.jsonl``, by which ``datasets`` reads the folder: the same keys in every line."""
+    truth = item["truth"]
+    return {
+        "mixture_file_name": item["mixture"],
+        "target_file_name": truth["stem"],
+        **{key: item.get(key) for key in ("id", "text", "domain", "setting", "split", "seen")},
+        "spans": [{"sign": sign, "start_s": start, "end_s": end} for sign, start, end in item.get("spans_s", ())],
+        **{name: truth[name] for name in PERFORMANCE},
+        **{f"difficulty_{name}": truth["difficulty"][name] for name in DIFFICULTY_AXES},
+    }

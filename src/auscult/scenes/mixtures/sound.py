@@ -24,6 +24,9 @@ from auscult.types import Samples
 CEILING: Final = 0.98
 """No sample of a mixture or stem is larger in size."""
 
+SILENT_LUFS: Final = -120.0
+"""What the loudness of a silent stem is recorded as."""
+
 _FRAME_S = 0.01
 _ACTIVE_DB = 40.0
 _PAUSE_S = 0.25
@@ -53,24 +56,40 @@ def render(plan: MixturePlan, catalogue: Catalogue) -> RenderedMixture:
     target = _levelled(plan, catalogue, [source for source in plan.sources if source.name in plan.target])
     others = _levelled(plan, catalogue, [source for source in plan.sources if source.name not in plan.target])
     level = integrated_lufs(_sum(target), rate_hz=plan.rate_hz)
-    beside = _gain(_sum(others), level - plan.ratio_db, plan=plan, name="the rest")
+    beside = gain_to(level - plan.ratio_db, _sum(others), rate_hz=plan.rate_hz, name=f"the rest of {plan.id}")
     others = {name: stem * beside for name, stem in others.items()}
+    return put_together(target, others, lufs=plan.loudness_lufs, rate_hz=plan.rate_hz)
+
+
+def put_together(
+    target: Mapping[str, Samples], others: Mapping[str, Samples], *, lufs: float, rate_hz: int
+) -> RenderedMixture:
+    """Sum stems at a loudness, each rounded as a file of 16 bits holds it, so that the files sum exactly too.
+
+    Args:
+        target: The stems of the target's sources by name, (channels, samples) each.
+        others: The other sources' stems.
+        lufs: Loudness of the mixture; it is softer where a sample would pass ``CEILING``.
+        rate_hz: Sample rate.
+    """
     total = _sum({**target, **others})
-    gain = float(_gain(total, plan.loudness_lufs, plan=plan, name="the mixture"))
+    gain = float(gain_to(lufs, total, rate_hz=rate_hz, name="the mixture"))
     peak = max(float(np.max(np.abs(sound))) for sound in (total, _sum(target), *others.values()))
     steps = min(gain, CEILING / peak) * FULL_SCALE
     named = {"target": _sum({name: np.rint(stem * steps) for name, stem in target.items()})}
     named |= {name: np.rint(stem * steps) for name, stem in others.items()}
     named["mixture"] = _sum(named)
     sounds = {name: (whole / np.float32(FULL_SCALE)).astype(np.float32) for name, whole in named.items()}
-    heard = heard_frames(sounds["target"], rate_hz=plan.rate_hz)
-    covered = heard & heard_frames(sounds["mixture"] - sounds["target"], rate_hz=plan.rate_hz)
+    heard = heard_frames(sounds["target"], rate_hz=rate_hz)
+    covered = heard & heard_frames(sounds["mixture"] - sounds["target"], rate_hz=rate_hz)
     return RenderedMixture(
         mixture=sounds["mixture"],
         target=sounds["target"],
         others={name: sounds[name] for name in others},
-        spans=spans_of(heard, until_s=sounds["target"].shape[1] / plan.rate_hz),
-        loudness_lufs={name: round(integrated_lufs(sound, rate_hz=plan.rate_hz), 2) for name, sound in sounds.items()},
+        spans=spans_of(heard, until_s=sounds["target"].shape[1] / rate_hz),
+        loudness_lufs={
+            name: round(max(integrated_lufs(sound, rate_hz=rate_hz), SILENT_LUFS), 2) for name, sound in sounds.items()
+        },
         overlap=round(int(np.count_nonzero(covered)) / max(1, int(np.count_nonzero(heard))), 3),
     )
 
@@ -84,16 +103,17 @@ def _levelled(plan: MixturePlan, catalogue: Catalogue, sources: Iterable[Planned
     found = {}
     for source in sources:
         stem = _stem(plan, source, catalogue)
-        found[source.name] = stem * _gain(stem, plan.loudness_lufs + source.level_db, plan=plan, name=source.name)
+        name = f"{source.name} of {plan.id}"
+        found[source.name] = stem * gain_to(source.level_db, stem, rate_hz=plan.rate_hz, name=name)
     return found
 
 
-def _gain(sound: Samples, lufs: float, *, plan: MixturePlan, name: str) -> np.float32:
-    """The factor that brings a sound to a loudness."""
-    level = integrated_lufs(sound, rate_hz=plan.rate_hz)
+def gain_to(lufs: float, sound: Samples, *, rate_hz: int, name: str) -> np.float32:
+    """The factor that brings a sound to a loudness; an InputError of ``name`` where it is silent."""
+    level = integrated_lufs(sound, rate_hz=rate_hz)
     if level == float("-inf"):
         raise InputError(
-            f"{name} of the mixture {plan.id} is silent",
+            f"{name} is silent",
             expected="a sound louder than -70 LUFS",
             hint="leave out the recording, or take another part of it",
         )

@@ -1,0 +1,135 @@
+"""Mixtures of audio-visual scenes: one object's stem, masks and frames under one id.
+
+The object asked for sounds and is seen; the picture that asks for it is the scene's frames with all else blanked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.media.frames import encode_jpeg
+from auscult.media.masks import encode_mask
+from auscult.rng import generator
+from auscult.scenes.assets import Assets
+from auscult.scenes.draw import RenderedScene, Stage
+from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Part
+from auscult.scenes.mixtures.classes import committed_classes
+from auscult.scenes.mixtures.layout import FinishedMixture
+from auscult.scenes.mixtures.sound import put_together
+from auscult.scenes.options import MixtureOptions, SceneOptions
+from auscult.scenes.plan import SECONDS, ScenePlan, choose
+from auscult.scenes.refavs_layout import QUALITY
+from auscult.scenes.sound.mix import mix_down
+from auscult.scenes.sound.source import SoundTrack
+from auscult.scenes.splits import Shelf, Split, divide
+from auscult.types import Samples
+
+SIZE: Final = (270, 480)
+"""Height x width of the frames."""
+
+_TRIES = 40
+_SEEN_SHARE = 0.002
+_SPLITS: Final[Mapping[Part, tuple[Split, ...]]] = {
+    "train": ("train",),
+    "calibration": ("train",),
+    "test": ("test_s", "test_u"),
+}
+
+
+class SceneMixtures:
+    """Makes mixtures of scenes by their number."""
+
+    def __init__(self, assets: Assets, options: MixtureOptions) -> None:
+        self._assets, self._options = assets, options
+        shelves = divide(assets)
+        self._shelves: list[tuple[Part, Split, Shelf]] = []
+        for part in PARTS:
+            for split in _SPLITS[part]:
+                if options.split in {part, "all"} and (part != "calibration" or not assets.own_voices):
+                    self._shelves.append((part, split, self._of_part(shelves[split], part)))
+
+    def _of_part(self, shelf: Shelf, part: Part) -> Shelf:
+        """The shelf with the generated sounds of a part alone; of a user's sounds the scenes' own division."""
+        if self._assets.own_voices:
+            return shelf
+        sounds: dict[str, list[str]] = {}
+        for clip in GENERATED.clips:
+            if clip.part == part:
+                sounds.setdefault(clip.label, []).append(clip.id)
+        return replace(shelf, sounds={label: tuple(names) for label, names in sounds.items()})
+
+    def make(self, seed: int, index: int) -> FinishedMixture:
+        """Draw scenes until one has an object that is seen and heard beside another sound, and mix it."""
+        rng = generator(seed, "mixture", "scene", index)
+        part, split, shelf = self._shelves[int(rng.integers(len(self._shelves)))]
+        low, high = max(SECONDS[0], self._options.seconds[0]), max(SECONDS[0], self._options.seconds[1])
+        options = SceneOptions(
+            size=SIZE,
+            seconds=round(float(rng.uniform(low, high)), 2),
+            rate_hz=self._options.rates_hz[int(rng.integers(len(self._options.rates_hz)))],
+        )
+        for _ in range(_TRIES):
+            drawn = choose(int(rng.integers(2**62)), 0, assets=self._assets, shelves={split: shelf}, options=options)
+            plan = replace(drawn, vid=f"s{seed}-{index:05d}")
+            shots = Stage(plan, self._assets.looks).key_shots()
+            fitting = _fitting(plan, shots)
+            if fitting:
+                return self._mixed(plan, shots, fitting[int(rng.integers(len(fitting)))], part=part)
+        raise InputError(
+            "no scene has an object that is seen and heard beside another sound",
+            expected="cut-outs with sounds of their own, of two categories or more",
+            hint="add sounds to the asset folder",
+        )
+
+    def _mixed(self, plan: ScenePlan, shots: Sequence[RenderedScene], number: int, *, part: Part) -> FinishedMixture:
+        own, thing = plan.tracks.index(plan.objects[number].track), plan.objects[number]
+        names = [f"{re.sub('[^a-z0-9]+', '_', track.source.label)}-{at}" for at, track in enumerate(plan.tracks, 1)]
+        stems = {name: self._stem(plan, track) for name, track in zip(names, plan.tracks, strict=True)}
+        target = {names[own]: stems.pop(names[own])}
+        labels = [track.source.label for track in plan.tracks]
+        kind = committed_classes().of(labels[own])
+        folder = f"scenes/{plan.vid}"
+        files = {}
+        for at, shot in enumerate(shots):
+            mask = shot.visible[number]
+            files[f"{folder}/frames/{at:05d}.jpg"] = encode_jpeg(shot.frame, quality=QUALITY)
+            files[f"{folder}/shown/{at:05d}.jpg"] = encode_jpeg(shot.frame * mask[..., None], quality=QUALITY)
+            files[f"{folder}/masks/{at:05d}.png"] = encode_mask(mask)
+        return FinishedMixture(
+            id=plan.vid,
+            made=put_together(target, stems, lufs=self._options.loudness_lufs, rate_hz=plan.rate_hz),
+            rate_hz=plan.rate_hz,
+            seconds=plan.seconds,
+            domain=kind.domain,
+            setting="general_sound" if kind.domain == "sound" else "instrument",
+            split=part,
+            seen=plan.split != "test_u",
+            text=kind.specific[0] if labels.count(labels[own]) == 1 else None,
+            picture=f"{folder}/shown",
+            line={"scene": plan.as_json(), "object": thing.id},
+            files=files,
+            extra={"frames": f"{folder}/frames", "masks": f"{folder}/masks", "category": thing.look.category},
+        )
+
+    def _stem(self, plan: ScenePlan, track: SoundTrack) -> Samples:
+        mix = mix_down([track], self._assets.sounds, seconds=plan.seconds, rate_hz=plan.rate_hz)
+        sound = mix.samples * np.float32(10.0 ** (-mix.gain_db / 20.0))
+        return sound.mean(axis=0, keepdims=True) if self._options.channels == "mono" else sound
+
+
+def _fitting(plan: ScenePlan, shots: Sequence[RenderedScene]) -> list[int]:
+    """Numbers of the objects that sound, and are seen in a key frame, where something else sounds too."""
+    if len(plan.tracks) < 2:
+        return []
+    return [
+        number
+        for number, planned in enumerate(plan.objects)
+        if planned.track is not None
+        and any(np.count_nonzero(shot.visible[number]) >= _SEEN_SHARE * shot.visible[number].size for shot in shots)
+    ]
