@@ -1,0 +1,69 @@
+"""Every registered stressor of separation, on random stems: the stem at strength 0, replay, truth that never falls."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auscult import registry
+from auscult.outcome import Undefined
+from auscult.stress.sound import separation
+
+NAMES = [entry.name for entry in registry.entries("stressor") if entry.room == "separation"]
+
+
+@st.composite
+def stems(draw: st.DrawFn) -> tuple[int, list[Any]]:
+    """A rate, and two to four sources of one shape, .05 s or longer: noises and tones with pauses and offsets."""
+    rate_hz = draw(st.sampled_from([8_000, 16_000, 44_100]))
+    shape = (draw(st.integers(1, 2)), round(rate_hz * draw(st.floats(0.05, 0.4))))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    made = []
+    for _ in range(draw(st.integers(2, 4))):
+        sound = rng.standard_normal(shape) * draw(st.sampled_from([0.0, 0.1, 1.0]))
+        sound += np.sin(np.arange(shape[1]) * draw(st.floats(0.01, 3.0)))
+        sound *= np.interp(np.arange(shape[1]), np.linspace(0, shape[1], 9), rng.random(9) > 0.3)
+        sound += draw(st.sampled_from([0.0, 0.0, 0.2]))
+        made.append((sound * 10.0 ** draw(st.floats(-4.0, 0.0))).astype(np.float32))
+    return rate_hz, made
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=5, deadline=None)
+@given(given_stems=stems(), seed=st.integers(0, 99), data=st.data())
+def test_laws(name: str, given_stems: tuple[int, list[Any]], seed: int, data: st.DataObject) -> None:
+    rate_hz, sounds = given_stems
+    target, degree = data.draw(st.integers(0, len(sounds) - 1)), registry.load("stressor", name).degree
+    options: dict[str, Any] = {"target": target, "rate_hz": rate_hz}
+    before = -math.inf
+    strengths = sorted(data.draw(st.lists(st.floats(0.01, 5.0), min_size=2, max_size=4)))
+    for strength in (0.0, *strengths, 5.0):
+        made = separation.perturb(name, sounds, severity=strength, seed=seed, **options)
+        if isinstance(made, Undefined):
+            assert not sounds[target].any() or not any(one.any() for at, one in enumerate(sounds) if at != target)
+            return
+        if strength == 0.0:
+            assert made.output.tobytes() == sounds[target].tobytes()
+            assert made.truth == separation.SeparationTruth()
+        params = json.loads(json.dumps(dict(made.params), allow_nan=False))
+        assert separation.render(name, sounds, params, **options).tobytes() == made.output.tobytes()
+        reached = getattr(made.truth, degree)
+        assert reached is None or reached >= before - 1e-6 * max(1.0, abs(before)), (strength, before, reached)
+        before = before if reached is None else reached
+        assert np.isfinite(made.output).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_strongest_harms_any_of_them(name: str) -> None:
+    rng = np.random.default_rng(3)
+    sounds = [np.convolve(rng.standard_normal(8_000), np.ones(4), "same").astype(np.float32) for _ in range(2)]
+    made = separation.perturb(name, sounds, rate_hz=16_000, severity=5)
+    assert not isinstance(made, Undefined)
+    assert made.truth.snr_db is not None
+    assert made.truth.snr_db < 12.0
