@@ -21,7 +21,7 @@ from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Part
 from auscult.scenes.mixtures.classes import committed_classes
 from auscult.scenes.mixtures.layout import FinishedMixture
-from auscult.scenes.mixtures.sound import put_together
+from auscult.scenes.mixtures.sound import put_together, weighted
 from auscult.scenes.options import MixtureOptions, SceneOptions
 from auscult.scenes.plan import SECONDS, ScenePlan, choose
 from auscult.scenes.refavs_layout import QUALITY
@@ -120,7 +120,8 @@ class SceneMixtures:
     def _stem(self, plan: ScenePlan, track: SoundTrack) -> Samples:
         mix = mix_down([track], self._assets.sounds, seconds=plan.seconds, rate_hz=plan.rate_hz)
         sound = mix.samples * np.float32(10.0 ** (-mix.gain_db / 20.0))
-        return sound.mean(axis=0, keepdims=True) if self._options.channels == "mono" else sound
+        sound = sound.mean(axis=0, keepdims=True) if self._options.channels == "mono" else sound
+        return weighted(sound, rate_hz=plan.rate_hz)
 
 
 def _fitting(plan: ScenePlan, shots: Sequence[RenderedScene]) -> list[int]:

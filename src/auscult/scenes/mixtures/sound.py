@@ -13,7 +13,7 @@ from auscult.errors import InputError
 from auscult.media.wav import FULL_SCALE
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Catalogue
-from auscult.scenes.mixtures.loudness import integrated_lufs
+from auscult.scenes.mixtures.loudness import gated_lufs, k_weighted
 from auscult.scenes.mixtures.plan import MixturePlan, PlannedRoom, PlannedSource
 from auscult.scenes.sound.mix import edged
 from auscult.scenes.sound.source import Span
@@ -27,6 +27,7 @@ CEILING: Final = 0.98
 SILENT_LUFS: Final = -120.0
 """What the loudness of a silent stem is recorded as."""
 
+_REFERENCE_LUFS = -23.0
 _FRAME_S = 0.01
 _ACTIVE_DB = 40.0
 _PAUSE_S = 0.25
@@ -55,10 +56,15 @@ def render(plan: MixturePlan, catalogue: Catalogue) -> RenderedMixture:
     """
     target = _levelled(plan, catalogue, [source for source in plan.sources if source.name in plan.target])
     others = _levelled(plan, catalogue, [source for source in plan.sources if source.name not in plan.target])
-    level = integrated_lufs(_sum(target), rate_hz=plan.rate_hz)
-    beside = gain_to(level - plan.ratio_db, _sum(others), rate_hz=plan.rate_hz, name=f"the rest of {plan.id}")
+    level = gated_lufs(_sum(target)[1], rate_hz=plan.rate_hz)
+    beside = _gain(level - plan.ratio_db, _sum(others), rate_hz=plan.rate_hz, name=f"the rest of {plan.id}")
     others = {name: stem * beside for name, stem in others.items()}
     return put_together(target, others, lufs=plan.loudness_lufs, rate_hz=plan.rate_hz)
+
+
+def weighted(sound: Samples, *, rate_hz: int) -> Samples:
+    """A sound (channels, samples) and its K-weighted self, (2, channels, samples): sums and gains are of both."""
+    return np.stack([sound, k_weighted(sound, rate_hz=rate_hz)])
 
 
 def put_together(
@@ -67,29 +73,27 @@ def put_together(
     """Sum stems at a loudness, each rounded as a file of 16 bits holds it, so that the files sum exactly too.
 
     Args:
-        target: The stems of the target's sources by name, (channels, samples) each.
+        target: The stems of the target's sources by name, each as ``weighted`` gives it.
         others: The other sources' stems.
         lufs: Loudness of the mixture; it is softer where a sample would pass ``CEILING``.
         rate_hz: Sample rate.
     """
-    total = _sum({**target, **others})
-    gain = float(gain_to(lufs, total, rate_hz=rate_hz, name="the mixture"))
-    peak = max(float(np.max(np.abs(sound))) for sound in (total, _sum(target), *others.values()))
-    steps = min(gain, CEILING / peak) * FULL_SCALE
-    named = {"target": _sum({name: np.rint(stem * steps) for name, stem in target.items()})}
-    named |= {name: np.rint(stem * steps) for name, stem in others.items()}
-    named["mixture"] = _sum(named)
-    sounds = {name: (whole / np.float32(FULL_SCALE)).astype(np.float32) for name, whole in named.items()}
+    parts = {"target": _sum(target), **others}
+    total = _sum(parts)
+    gain = float(_gain(lufs, total, rate_hz=rate_hz, name="the mixture"))
+    gain = min(gain, CEILING / max(float(np.max(np.abs(stem[0]))) for stem in (total, *parts.values())))
+    steps = {name: np.rint(stem[0] * (gain * FULL_SCALE)) for name, stem in parts.items()}
+    steps["mixture"] = _sum(steps)
+    sounds = {name: (whole / np.float32(FULL_SCALE)).astype(np.float32) for name, whole in steps.items()}
     heard = heard_frames(sounds["target"], rate_hz=rate_hz)
     covered = heard & heard_frames(sounds["mixture"] - sounds["target"], rate_hz=rate_hz)
+    levels = {name: gated_lufs(stem[1] * gain, rate_hz=rate_hz) for name, stem in {"mixture": total, **parts}.items()}
     return RenderedMixture(
         mixture=sounds["mixture"],
         target=sounds["target"],
         others={name: sounds[name] for name in others},
         spans=spans_of(heard, until_s=sounds["target"].shape[1] / rate_hz),
-        loudness_lufs={
-            name: round(max(integrated_lufs(sound, rate_hz=rate_hz), SILENT_LUFS), 2) for name, sound in sounds.items()
-        },
+        loudness_lufs={name: round(max(level, SILENT_LUFS), 2) for name, level in levels.items()},
         overlap=round(int(np.count_nonzero(covered)) / max(1, int(np.count_nonzero(heard))), 3),
     )
 
@@ -99,18 +103,18 @@ def _sum(stems: Mapping[str, Samples]) -> Samples:
 
 
 def _levelled(plan: MixturePlan, catalogue: Catalogue, sources: Iterable[PlannedSource]) -> dict[str, Samples]:
-    """The stems of some sources by name, each at its loudness beside the others."""
+    """The stems of some sources by name, each at its loudness beside the others, with its weighted self."""
     found = {}
     for source in sources:
-        stem = _stem(plan, source, catalogue)
-        name = f"{source.name} of {plan.id}"
-        found[source.name] = stem * gain_to(source.level_db, stem, rate_hz=plan.rate_hz, name=name)
+        stem = weighted(_stem(plan, source, catalogue), rate_hz=plan.rate_hz)
+        level = _REFERENCE_LUFS + source.level_db
+        found[source.name] = stem * _gain(level, stem, rate_hz=plan.rate_hz, name=f"{source.name} of {plan.id}")
     return found
 
 
-def gain_to(lufs: float, sound: Samples, *, rate_hz: int, name: str) -> np.float32:
-    """The factor that brings a sound to a loudness; an InputError of ``name`` where it is silent."""
-    level = integrated_lufs(sound, rate_hz=rate_hz)
+def _gain(lufs: float, stem: Samples, *, rate_hz: int, name: str) -> np.float32:
+    """The factor that brings a weighted sound to a loudness; an InputError of ``name`` where it is silent."""
+    level = gated_lufs(stem[1], rate_hz=rate_hz)
     if level == float("-inf"):
         raise InputError(
             f"{name} is silent",
