@@ -59,6 +59,15 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleSound:
+    """A sound that an example plays."""
+
+    data: bytes  # WAV or FLAC
+    file: str  # its name in the record
+    label: str = ""  # what is heard; empty where the example has but one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
     """One candidate in pictures."""
 
@@ -70,8 +79,7 @@ class Example:
     shows: str = ""  # what is on the picture, for those who do not see it; empty for tint and true outline
     broad: bool = False  # whether the picture is a strip, which takes the whole width of the page
     file: str = ""  # the picture's name in the record; empty where it does not lie there yet
-    sound: bytes = b""  # WAV bytes of what is heard; empty for none
-    sound_file: str = ""  # the sound's name in the record
+    sounds: tuple[ExampleSound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +199,7 @@ def render(page: Page) -> str:
     It has under 12 MB for 1,000 items with the pictures that ``page_of_audit`` keeps.
     """
     scripts = (_BOOT, _asset("report.js")) if page.overview else ()
-    heard = "media-src data:; " if any(one.sound for part in page.sections for one in part.examples) else ""
+    heard = "media-src data:; " if any(one.sounds for part in page.sections for one in part.examples) else ""
     allowed = "script-src " + " ".join(f"'sha256-{_digest(text)}'" for text in scripts) + "; " if scripts else ""
     return (
         _environment()
@@ -233,7 +241,7 @@ def _environment() -> Environment:
     environment.filters.update(
         drawn=_drawn,
         jpeg=_jpeg_link,
-        wav=_wav_link,
+        sound=_sound_link,
         address=_address,
         coded=_coded,
         counted="{:,}".format,
@@ -258,8 +266,9 @@ def _jpeg_link(picture: bytes) -> Markup:
     return Markup("data:image/jpeg;base64,") + Markup(b64encode(picture).decode("ascii"))  # noqa: S704 - base64
 
 
-def _wav_link(sound: bytes) -> Markup:
-    return Markup("data:audio/wav;base64,") + Markup(b64encode(sound).decode("ascii"))  # noqa: S704 - base64
+def _sound_link(sound: bytes) -> Markup:
+    kind = Markup("data:audio/flac;base64,") if sound.startswith(b"fLaC") else Markup("data:audio/wav;base64,")
+    return kind + Markup(b64encode(sound).decode("ascii"))  # noqa: S704 - base64
 
 
 def _address(path: str) -> str:

@@ -42,7 +42,7 @@ from auscult.report.drawing import (
     to_png,
     to_svg,
 )
-from auscult.report.page import Example, Figure, Page, Section, render
+from auscult.report.page import Example, ExampleSound, Figure, Page, Section, render
 from auscult.report.tables import Table, read_table, table_csv, table_latex
 
 _PARTS: Final[Mapping[str, type[DrawnShape]]] = {
@@ -147,7 +147,7 @@ _MOST_LOST: Final = 20
 _MOST_ENTRIES: Final = 10_000
 _CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
 _JPEG: Final = b"\xff\xd8\xff"
-_WAV: Final = b"RIFF"
+_SOUNDS: Final = (b"RIFF", b"fLaC")
 _AGAIN: Final = "repeat the `auscult run` command that made the record: it asks nothing again and writes its page"
 
 _Read = TypeVar("_Read")
@@ -174,7 +174,8 @@ class _ExampleFile:
     id: str
     facts: _TextPairs
     broad: bool
-    sound: str = ""
+    sound: str = ""  # of a record that was made before an example could have several
+    sounds: _TextPairs = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +270,8 @@ class _PageReader:
         jpeg = self._of(entry.file, _jpeg)
         if jpeg is None:
             return None
+        named = (*entry.sounds, *((("", entry.sound),) if entry.sound else ()))
+        heard = ((label, file, self._of(file, _sound)) for label, file in named)
         return Example(
             title=entry.title,
             jpeg=jpeg,
@@ -277,8 +280,7 @@ class _PageReader:
             facts=entry.facts,
             broad=entry.broad,
             file=entry.file,
-            sound=(self._of(entry.sound, _wav) if entry.sound else None) or b"",
-            sound_file=entry.sound,
+            sounds=tuple(ExampleSound(data=data, file=file, label=label) for label, file, data in heard if data),
         )
 
     def _links(self, pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -324,9 +326,9 @@ def _safe_texts(value: Any) -> Any:
     return [_safe_texts(item) for item in value] if isinstance(value, list) else value
 
 
-def _wav(data: bytes) -> bytes:
-    if not data.startswith(_WAV):
-        raise InputError("it is no WAV sound")
+def _sound(data: bytes) -> bytes:
+    if not data.startswith(_SOUNDS):
+        raise InputError("it is no WAV or FLAC sound")
     return data
 
 
@@ -392,5 +394,5 @@ def _example_file(item: Example) -> _ExampleFile:
         raise OutputError(f"the page shows a picture that is not in the record: {item.title[:100]}")
     return _ExampleFile(
         title=item.title, file=item.file, text=item.text, id=item.id, facts=item.facts, broad=item.broad,
-        sound=item.sound_file,
+        sounds=tuple((sound.label, sound.file) for sound in item.sounds),
     )  # fmt: skip

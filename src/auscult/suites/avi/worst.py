@@ -16,7 +16,7 @@ from auscult.media.wav import encode_wav
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
 from auscult.report.facts import shortened
-from auscult.report.page import Example, Section
+from auscult.report.page import Example, ExampleSound, Section
 from auscult.report.sheet import sheet, short_sound
 from auscult.score.tasks import TASKS
 from auscult.suites.avi.cases import AviCase, Prepared
@@ -115,8 +115,7 @@ def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: 
         shows="what the sample shows or, of sounds alone, their spectrogram",
         broad=True,
         file=f"{file}.jpg",
-        sound=shown.wav,
-        sound_file=f"{file}.wav" if shown.wav else "",
+        sounds=(ExampleSound(data=shown.wav, file=f"{file}.wav"),) if shown.wav else (),
     )
 
 

@@ -52,7 +52,8 @@ def write_run(
     written = {f"tables/{name}{end}" for name in tables for end in _TABLE}
     written |= {f"figures/{figure.name}{end}" for figure in figures for end in _CHART}
     shown = [example for section in page.sections for example in section.examples]
-    remove_stale(run, written | {example.file for example in shown} | {example.sound_file for example in shown})
+    heard = {sound.file for example in shown for sound in example.sounds}
+    remove_stale(run, written | heard | {example.file for example in shown})
     run.finish()
     return SuiteRun(out=run.path, summary=summary, tables=tables, shown=page.shown, remarks=remarks)
 
