@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from auscult.errors import InputError
-from auscult.scenes.mixtures.catalogue import UNSEEN_SHARE, Part, part_of, share_of
+from auscult.scenes.mixtures.catalogue import SPLIT, UNSEEN_SHARE, Part, content_key, part_of, share_of
 from auscult.scenes.mixtures.classes import committed_classes
-from auscult.scenes.mixtures.recorded import SPLIT, content_key
 from auscult.scenes.sound.folder import read_clip
 
 RULE: Final = (

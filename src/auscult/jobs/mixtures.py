@@ -30,11 +30,10 @@ from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.mixtures.audiovisual import SceneMixtures
-from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Catalogue
+from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Catalogue, open_recorded
 from auscult.scenes.mixtures.classes import DOMAIN_OF, Classes
 from auscult.scenes.mixtures.layout import FinishedMixture, files_of, finished, item_line, metadata_row
 from auscult.scenes.mixtures.plan import LOUDNESS_LUFS, RATES_HZ, SECONDS, SOURCES, MixturePlan, Planner
-from auscult.scenes.mixtures.recorded import open_recorded
 from auscult.score.sound.difficulty import difficulty
 from auscult.score.sound.perceptual import perceptual
 from auscult.types import PERFORMANCE

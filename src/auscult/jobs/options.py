@@ -153,7 +153,7 @@ def span(text: str) -> tuple[int, int]:
     """Fewest and most, ``2-6``; one number stands for both."""
     found = fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", text)
     if found is None:
-        raise UsageError(f"--objects {text[:40]!r} cannot be read", expected="FEWEST-MOST, such as 2-6")
+        raise UsageError(f"{text[:40]!r} cannot be read", expected="FEWEST-MOST, such as 2-6")
     return int(found[1]), int(found[2] or found[1])
 
 
@@ -494,18 +494,6 @@ class MakeOptions(RunOptions):
     stems: bool = False
 
 
-def whole_numbers(text: str) -> tuple[int, ...]:
-    """Whole numbers with commas between, ``8000,16000``."""
-    if not fullmatch(r"\s*\d{1,9}\s*(,\s*\d{1,9}\s*)*", text):
-        raise UsageError(f"{text[:40]!r} cannot be read", expected="whole numbers with commas between")
-    return tuple(int(part) for part in text.split(","))
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Words with commas between."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixturesOptions(RunOptions):
     """Which mixtures to make.
@@ -533,9 +521,9 @@ class MixturesOptions(RunOptions):
             parts={
                 "seconds": Flag(read=span),
                 "sources": Flag(read=span),
-                "rates_hz": Flag(name="rates", read=whole_numbers),
+                "rates_hz": Flag(name="rate"),
                 "loudness_lufs": Flag(name="loudness"),
-                "settings": Flag(read=words),
+                "settings": Flag(name="setting"),
             }
         ),
     ] = field(default_factory=MixtureOptions)

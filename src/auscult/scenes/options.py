@@ -29,11 +29,11 @@ class MixtureOptions:
     Attributes:
         seconds: Shortest and longest mixture, 2 to 20 s.
         sources: Fewest and most sources, from 2 to 6.
-        rates_hz: Sample rates, one of which is drawn, 8000 to 96000 Hz.
+        rates_hz: Sample rate, 8000 to 96000 Hz; of several one is drawn.
         channels: Mono, stereo, or any.
         loudness_lufs: Loudness of every mixture after ITU-R BS.1770, -60 to -10 LUFS.
         rooms: Share of the mixtures that sound in a room, 0 to 1.
-        settings: What is asked for: speech, speaker, music, instrument, general_sound, or all.
+        settings: What is asked for: speech, speaker, music, instrument, general_sound, or all; repeats.
         split: train, calibration, test, or all.
     """
 

@@ -105,11 +105,10 @@ class SceneMixtures:
             id=plan.vid,
             made=put_together(target, stems, lufs=self._options.loudness_lufs, rate_hz=plan.rate_hz),
             rate_hz=plan.rate_hz,
-            seconds=plan.seconds,
-            domain=kind.domain,
             setting="general_sound" if kind.domain == "sound" else "instrument",
             split=part,
-            seen=plan.split != "test_u",
+            seen=plan.split != "test_u"
+            and labels[own] not in {clip.label for clip in GENERATED.clips if not clip.seen},
             text=kind.specific[0] if labels.count(labels[own]) == 1 else None,
             picture=f"{folder}/shown",
             line={"scene": plan.as_json(), "object": thing.id},

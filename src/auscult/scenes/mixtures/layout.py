@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from auscult.media.wav import encode_wav
 from auscult.scenes.mixtures.catalogue import Catalogue
+from auscult.scenes.mixtures.classes import DOMAIN_OF, Setting
 from auscult.scenes.mixtures.plan import MixturePlan
 from auscult.scenes.mixtures.sound import RenderedMixture, pauses, render
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, SoundQuery, Span
@@ -24,9 +25,7 @@ class FinishedMixture:
     id: str
     made: RenderedMixture
     rate_hz: int
-    seconds: float
-    domain: str
-    setting: str
+    setting: Setting
     split: str
     seen: bool
     text: str | None
@@ -41,7 +40,7 @@ class FinishedMixture:
         """What is asked, without the picture."""
         if not self.spans:
             return SoundQuery(text=self.text)
-        silent = pauses(self.made.spans, until_s=self.seconds)
+        silent = pauses(self.made.spans, until_s=self.made.mixture.shape[1] / self.rate_hz)
         signed = [Span("+", *span) for span in self.made.spans] + [Span("-", *span) for span in silent]
         return SoundQuery(text=self.text, spans=tuple(sorted(signed, key=lambda span: span.start_s)))
 
@@ -56,8 +55,6 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
         id=plan.id,
         made=render(plan, catalogue),
         rate_hz=plan.rate_hz,
-        seconds=plan.seconds,
-        domain=plan.domain,
         setting=plan.setting,
         split=plan.split,
         seen=plan.seen,
@@ -107,7 +104,7 @@ def item_line(
         "mixture": name,
         "separated": name,
         **{key: value for key, value in asked.items() if value is not None},
-        "domain": mixture.domain,
+        "domain": DOMAIN_OF[mixture.setting],
         "setting": mixture.setting,
         "split": mixture.split,
         "seen": mixture.seen,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -17,8 +16,9 @@ from auscult.record import codec
 from auscult.record.codec import Share, Word
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import PARTS, Catalogue, Clip, Part
-from auscult.scenes.mixtures.classes import DOMAIN_OF, WHOLE, Classes, Domain, Setting
+from auscult.scenes.mixtures.classes import DOMAIN_OF, WHOLE, Classes, Setting
 from auscult.scenes.options import MixtureOptions
+from auscult.scenes.plan import check_spans
 from auscult.scenes.sound.source import Span
 
 SECONDS: Final = (2.0, 20.0)
@@ -76,7 +76,6 @@ class MixturePlan:
     split: Part
     seen: bool  # whether the target's class is one that training may use
     setting: Setting
-    domain: Domain
     seconds: Annotated[float, Meta(ge=SECONDS[0], le=SECONDS[1])]
     rate_hz: Annotated[int, Meta(ge=RATES_HZ[0], le=RATES_HZ[1])]
     channels: Annotated[int, Meta(ge=1, le=2)]
@@ -108,18 +107,6 @@ class MixturePlan:
         if microphones != plan.channels:
             raise fields.wrong("microphones_m", microphones, f"one for each of {plan.channels} channels")
         return plan
-
-
-def check_spans(spans: Sequence[Span], *, until_s: float) -> None:
-    """Refuse spans that are reversed, empty, out of order or outside the mixture, and say which."""
-    for before, (start, end) in pairwise([(0.0, 0.0), *spans]):
-        if not before[1] <= start < end <= until_s:
-            problem = "is reversed or empty" if start >= end else "lies outside the mixture or overlaps the one before"
-            raise InputError(
-                f"the span [{start:g}, {end:g}] {problem}",
-                expected=f"[start, end] in seconds, start < end, one after the other, up to {until_s:g} s",
-                hint="correct the line",
-            )
 
 
 def check_prompt(plan: MixturePlan, classes: Classes) -> None:
@@ -218,7 +205,6 @@ class Planner:
             split=part,
             seen=seen,
             setting=setting,
-            domain=DOMAIN_OF[setting],
             seconds=seconds,
             rate_hz=options.rates_hz[int(rng.integers(len(options.rates_hz)))],
             channels=channels,
