@@ -35,6 +35,15 @@ def resampled(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
     return np.ascontiguousarray(output[:, : ceil(samples * wanted_hz / rate_hz)], dtype=np.float32)
 
 
+def mono_at(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
+    """The mean of the channels, float32 (samples,), of a sound (samples,) or (channels, samples) at another rate.
+
+    A sound that has this rate already is not filtered.
+    """
+    mono = np.asarray(sound if sound.ndim == 1 else sound.mean(axis=0), dtype=np.float32)
+    return mono if rate_hz == wanted_hz else resampled(mono[None], rate_hz=rate_hz, wanted_hz=wanted_hz)[0]
+
+
 def _smooth(least: int) -> int:
     """The smallest number of the form 2^k, 3 * 2^k, 5 * 2^k or 9 * 2^k that is no less."""
     return min(factor * power_of_two(ceil(least / factor)) for factor in (1, 3, 5, 9))

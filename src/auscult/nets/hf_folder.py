@@ -31,6 +31,7 @@ INDEX: Final = "model.safetensors.index.json"
 _TOKENS: Final = {  # files of a tokenizer, in either of two sets
     "CLIPTokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
     "BertTokenizer": (("tokenizer.json",), ("vocab.txt",)),
+    "RobertaTokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
     "Qwen2Tokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
 }
 _SMALL: Final = Limits(max_bytes=1_000_000)

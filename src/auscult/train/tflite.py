@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from auscult.errors import InputError, UsageError
+from auscult.errors import InputError
 from auscult.nets.mobilenet import Conv
+from auscult.nets.tflite_session import open_interpreter
 
 ORIGIN: Final = "google-coral/test_data at 104342d2d3, Apache-2.0"
 Kernel: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -39,7 +40,7 @@ def read_kernels(path: Path, *, digest: str | None = None) -> list[Kernel]:
             hint="fetch the file again",
             path=path,
         )
-    interpreter = _interpreter(content, path)
+    interpreter = open_interpreter(content, path)
     details = {one["index"]: one for one in interpreter.get_tensor_details()}
     kernels: list[Kernel] = []
     for op in interpreter._get_ops_details():  # noqa: SLF001  # the order of the layers is in no public call
@@ -48,22 +49,6 @@ def read_kernels(path: Path, *, digest: str | None = None) -> list[Kernel]:
             order = (3, 0, 1, 2) if op["op_name"] == "DEPTHWISE_CONV_2D" else (0, 3, 1, 2)
             kernels.append((np.ascontiguousarray(weight.transpose(order)), bias))
     return kernels
-
-
-def _interpreter(content: bytes, path: Path) -> Any:
-    try:
-        from ai_edge_litert.interpreter import Interpreter, OpResolverType
-    except ImportError as error:
-        raise UsageError(
-            "LiteRT is not installed", expected="the package ai-edge-litert", hint="pip install 'auscult[train]'"
-        ) from error
-    try:
-        return Interpreter(
-            model_content=content,
-            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
-        )
-    except (ValueError, RuntimeError) as error:
-        raise InputError(f"no TensorFlow Lite file: {error}", path=path) from error
 
 
 def _floats(interpreter: Any, tensor: dict[str, Any]) -> NDArray[np.float32]:

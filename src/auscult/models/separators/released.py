@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.arrays.resampling import resampled
+from auscult.arrays.resampling import mono_at
 from auscult.errors import InputError, UsageError
 from auscult.models.separators.base import SeparationRequest, Tracks
 from auscult.types import Samples
@@ -55,7 +55,9 @@ class Demucs:
     def __call__(self, request: SeparationRequest) -> Tracks:
         """All tracks, by the model's names of sources."""
         torch, rate_hz = self._torch, int(self._model.samplerate)
-        heard = resampled(np.atleast_2d(request.mixture), rate_hz=request.rate_hz, wanted_hz=rate_hz)
+        heard = np.stack(
+            [mono_at(one, rate_hz=request.rate_hz, wanted_hz=rate_hz) for one in np.atleast_2d(request.mixture)]
+        )
         if len(heard) != self._model.audio_channels:
             heard = np.repeat(heard.mean(axis=0, keepdims=True), self._model.audio_channels, axis=0)
         middle, spread = float(heard.mean()), float(heard.mean(axis=0).std(ddof=1)) if heard.shape[1] > 1 else 0.0
@@ -103,7 +105,7 @@ class SamAudio:
         if not request.query.text and not request.spans:
             raise InputError("SAM Audio was given neither words nor spans", expected="a query of text, spans, or both")
         torch, rate_hz = self._torch, int(self._processor.audio_sampling_rate)
-        heard = resampled(request.mono[None], rate_hz=request.rate_hz, wanted_hz=rate_hz)
+        heard = mono_at(request.mixture, rate_hz=request.rate_hz, wanted_hz=rate_hz)[None]
         spans = [[span.sign, span.start_s, span.end_s] for span in request.spans]
         batch = self._processor(
             audios=[torch.from_numpy(heard)],
@@ -151,5 +153,5 @@ def _model_name(folder: Path) -> str:
 def _back(track: Samples, request: SeparationRequest, rate_hz: int) -> Samples:
     """A track at the rate and of the length of the mixture; what a model adds behind the end is left out."""
     count = request.mono.size
-    at_rate = resampled(track[None], rate_hz=rate_hz, wanted_hz=request.rate_hz)[0][:count]
+    at_rate = mono_at(track, rate_hz=rate_hz, wanted_hz=request.rate_hz)[:count]
     return np.pad(at_rate, (0, count - at_rate.size))

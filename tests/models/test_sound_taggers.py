@@ -1,0 +1,215 @@
+"""Taggers of sound: what their labels say of real clips, CLAP of random weights, and which track words are given."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.errors import InputError, UsageError
+from auscult.media.sound import read_sound
+from auscult.models.dnsmos import load_dnsmos
+from auscult.models.separators.assignment import assign
+from auscult.models.sound_taggers import TAGGERS, Clap, load_tagger, text_similarity
+from auscult.rng import generator
+from auscult.types import Floats, Samples, SoundQuery, Span
+
+RATE_HZ = 16_000
+
+
+def noise(count: int, *, seed: int = 0) -> Samples:
+    return (0.1 * generator(seed, "taggers").standard_normal(count)).astype(np.float32)
+
+
+class Constant:
+    """Says the probabilities that a sound's mean encodes."""
+
+    name = "constant"
+    labels = ("Speech", "Female speech, woman speaking", "Bark", "Dog", "Music", "Vehicle horn, car horn, honking")
+
+    def probabilities(self, samples: Samples, rate_hz: int) -> Floats:
+        assert rate_hz == RATE_HZ
+        return np.asarray([0.1, 0.2, float(samples.max()), 0.4, 0.5, 0.6], np.float32)
+
+    def embedding(self, samples: Samples, rate_hz: int) -> Floats:
+        return np.asarray([samples.size / rate_hz], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("text", "similarity"),
+    [
+        ("dog barking", 0.9),  # Bark and Dog fit, each by one word
+        ("dog", 0.4),
+        ("speech", 0.1),
+        ("female speech", 0.2),  # two words fit better than one
+        ("a woman speaking", 0.2),
+        ("music playing", 0.5),
+        ("car horn honking", 0.6),
+        ("thunderstorm", None),
+        ("the sound of", None),
+    ],
+)
+def test_words_mean_the_labels_of_which_they_hold_most(text: str, similarity: float | None) -> None:
+    found = text_similarity(Constant(), text, np.full(9, 0.9, np.float32), rate_hz=RATE_HZ)
+    assert found == (None if similarity is None else pytest.approx(similarity))
+
+
+def test_a_track_is_assigned_by_words_before_spans_before_order() -> None:
+    tracks = {"one": np.full(RATE_HZ, 0.2, np.float32), "two": np.full(RATE_HZ, 0.7, np.float32)}
+    spans = (Span("-", 0.5, 1.0),)
+    tracks["one"][8000:] = 0
+    by_text = assign(tracks, SoundQuery(text="bark"), rate_hz=RATE_HZ, spans=spans, tagger=Constant())
+    assert (by_text.track, by_text.by) == ("two", "text")
+    assert by_text.margin == pytest.approx(0.5, abs=1e-6)
+    assert dict(by_text.scores) == pytest.approx({"one": 0.2, "two": 0.7})
+    unknown = assign(tracks, SoundQuery(text="rain"), rate_hz=RATE_HZ, spans=spans, tagger=Constant())
+    assert (unknown.track, unknown.by) == ("one", "spans")
+    assert unknown.margin == pytest.approx(0.5)
+    nothing = assign(tracks, SoundQuery(text="rain"), rate_hz=RATE_HZ, tagger=Constant())
+    assert (nothing.track, nothing.by, nothing.margin) == ("one", "order", 0.0)
+
+
+@pytest.mark.parametrize("given", ["", "mn04", "mn04@", "other@x", "mn04@/nowhere", "yamnet@/nowhere"])
+def test_a_tagger_that_is_not_there_is_named(given: str) -> None:
+    with pytest.raises(UsageError):
+        load_tagger(given)
+    with pytest.raises(UsageError):
+        load_dnsmos(Path("/nowhere"))
+
+
+# What the networks' own README measured, of the first clip of each class: the network, its top label, its probability.
+MEASURED = [
+    ("mn04", "dog_bark", "Bark", 0.71),
+    ("mn04", "rain", "Rain", 0.83),
+    ("mn04", "rooster", "Crowing, cock-a-doodle-doo", 0.68),
+    ("mn04", "chainsaw", "Chainsaw", 0.38),
+    ("mn04", "person_sneeze", "Sneeze", 0.38),
+    ("mn04", "baby_cry", "Speech", 0.55),
+    ("yamnet", "rain", "Water", 0.59),
+    ("yamnet", "person_sneeze", "Silence", 0.76),
+    ("yamnet", "sea_waves", "Water", 0.49),
+]
+
+
+@pytest.mark.extra_sound
+@pytest.mark.extra_train
+@pytest.mark.parametrize(("name", "kind", "label", "probability"), MEASURED)
+def test_networks_say_what_was_measured_of_them(
+    data: Path, name: str, kind: str, label: str, probability: float
+) -> None:
+    if find_spec("soundfile") is None or (name == "yamnet" and find_spec("ai_edge_litert") is None):
+        pytest.skip("the extra `train` is not installed")
+    tagger = load_tagger(f"{name}@{data / 'sound' / 'nets'}")
+    sound = read_sound(sorted((data / "audio" / "esc10" / kind).iterdir())[0])
+    found = tagger.probabilities(sound.samples, sound.rate_hz)
+    assert tagger.labels[int(found.argmax())] == label
+    # windows of YAMNet may lie otherwise than they did there
+    assert float(found.max()) == pytest.approx(probability, abs=0.006 if name == "mn04" else 0.15)
+    embedding = tagger.embedding(sound.samples, sound.rate_hz)
+    assert embedding.shape == ({"mn04": 384, "yamnet": 1024}[name],)
+    short = tagger.probabilities(np.zeros(1, np.float32), 8000)
+    assert np.isfinite(short).all()
+
+
+@pytest.mark.slow
+@pytest.mark.extra_sound
+def test_dnsmos_gives_what_its_release_gives(data: Path) -> None:
+    if find_spec("soundfile") is None:
+        pytest.skip("the extra `sound` is not installed")
+    listeners = load_dnsmos(data / "sound" / "nets")
+    home = data / "sound" / "separated" / "audio" / "enh-arabic-airport"
+    told = {  # by the package speechmos 0.0.1.1, which has the same networks: speech, background, overall, P.808
+        "mixture": (1.17991646, 1.12532393, 1.08382215, 2.1758802),
+        "stem_speech": (3.14400820, 3.19108910, 2.43412941, 3.1861446),
+    }
+    for name, expected in told.items():
+        sound = read_sound(home / f"{name}.flac")
+        found = listeners.scores(sound.samples, sound.rate_hz)
+        assert tuple(found.values()) == pytest.approx(expected, abs=1e-4)
+    with pytest.raises(InputError, match="silent"):
+        listeners.scores(np.zeros(RATE_HZ, np.float32), RATE_HZ)
+
+
+def write_clap(folder: Path) -> Path:
+    """A CLAP of random weights with the tokenizer and settings that a release has."""
+    import torch
+    import transformers
+
+    folder.mkdir()
+    letters = [chr(code) for code in range(ord("!"), 127)]
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "\u0120", *letters]
+    (folder / "vocab.json").write_text(json.dumps({token: place for place, token in enumerate(tokens)}), "utf-8")
+    (folder / "merges.txt").write_text("#version: 0.2\n", "utf-8")
+    config = transformers.ClapConfig(
+        text_config={
+            "vocab_size": len(tokens),
+            "hidden_size": 16,
+            "intermediate_size": 24,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "projection_dim": 12,
+            "max_position_embeddings": 90,
+        },
+        audio_config={
+            "hidden_size": 32,
+            "patch_embeds_hidden_size": 8,
+            "depths": [1, 1, 1],
+            "num_attention_heads": [1, 2, 4],
+            "num_hidden_layers": 3,
+            "window_size": 4,
+            "spec_size": 64,
+            "num_mel_bins": 16,
+            "projection_dim": 12,
+        },
+        projection_dim=12,
+    )
+    before = torch.random.get_rng_state()
+    torch.manual_seed(0)
+    model = transformers.ClapModel(config)
+    torch.random.set_rng_state(before)
+    transformers.utils.logging.disable_progress_bar()
+    model.save_pretrained(folder)
+    prepared = {"feature_size": 16, "sampling_rate": 16_000, "hop_length": 160, "fft_window_size": 512}
+    (folder / "preprocessor_config.json").write_text(
+        json.dumps({**prepared, "frequency_max": 8000, "max_length_s": 2, "truncation": "rand_trunc"}), "utf-8"
+    )
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.extra_clip
+def test_clap_of_a_folder_compares_words_and_sounds(tmp_path: Path) -> None:
+    if any(find_spec(name) is None for name in ("torch", "transformers")):
+        pytest.skip("the extra `clip` is not installed")
+    import torch
+    import transformers
+
+    folder = write_clap(tmp_path / "clap")
+    clap = load_tagger(f"clap@{folder}")
+    assert isinstance(clap, Clap)
+    sound = noise(2 * RATE_HZ)
+    extractor = transformers.ClapFeatureExtractor.from_pretrained(folder)
+    model: Any = transformers.ClapModel.from_pretrained(folder)
+    tokens = transformers.RobertaTokenizer.from_pretrained(str(folder))
+    with torch.inference_mode():
+        given = extractor(sound, sampling_rate=RATE_HZ, return_tensors="pt")
+        told = model(**given, **tokens(["dog", "rain"], padding=True, return_tensors="pt"))
+    np.testing.assert_allclose(clap.embedding(sound, RATE_HZ), told.audio_embeds[0].numpy(), atol=1e-5)
+    cosine = float(told.audio_embeds[0] @ told.text_embeds[1])
+    assert text_similarity(clap, "Rain", sound, rate_hz=RATE_HZ) == pytest.approx(cosine, abs=1e-5)
+    told_shares = told.logits_per_audio.softmax(dim=1)[0].numpy()
+    shares = Clap(folder, labels=("dog", "rain")).probabilities(sound, RATE_HZ)
+    np.testing.assert_allclose(shares, told_shares, atol=1e-4)
+    longer = clap.embedding(noise(7 * RATE_HZ), RATE_HZ)
+    assert float(np.linalg.norm(longer)) == pytest.approx(1.0, abs=1e-5)
+    (folder / "preprocessor_config.json").write_text('{"hop_length": 0}', "utf-8")
+    with pytest.raises(UsageError, match="hop_length"):
+        load_tagger(f"clap@{folder}")
+
+
+def test_each_tagger_is_listed() -> None:
+    assert set(TAGGERS) == {"mn04", "yamnet", "clap"}
