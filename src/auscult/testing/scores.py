@@ -125,6 +125,7 @@ def _sounds() -> dict[ScoreInput, ScoreExample]:
     named = {"rate_hz": 16_000}
     kinds: dict[ScoreInput, tuple[tuple[str, str], Any]] = {
         "sounds": (("estimate", "stem"), stem),
+        "sound and stems": (("estimate", "stems"), (stem, other)),
     }
     return {
         kind: ScoreExample(

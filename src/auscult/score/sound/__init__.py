@@ -8,11 +8,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from auscult.outcome import Scored, Undefined
+from auscult.score.sound.bss_eval import BSS3, BSS4, SDR, bss3, bss4, bss_images, bss_sources, sdr
 from auscult.score.sound.delay import Delay, find_delay, moved
 from auscult.score.sound.inputs import Signal, SoundScore
 from auscult.score.sound.ratios import SI_SDR, SNR, si_sdr, snr
 
-SCORES: Final[Mapping[str, SoundScore]] = MappingProxyType({"snr": SNR, "si_sdr": SI_SDR})
+SCORES: Final[Mapping[str, SoundScore]] = MappingProxyType(
+    {"snr": SNR, "si_sdr": SI_SDR, "sdr": SDR, "bss3": BSS3, "bss4": BSS4}
+)
 """Scores of an estimate by what ``auscult score --protocol`` calls them."""
 
 
@@ -43,9 +46,14 @@ __all__ = [
     "Delay",
     "Signal",
     "SoundScore",
+    "bss3",
+    "bss4",
+    "bss_images",
+    "bss_sources",
     "find_delay",
     "moved",
     "score_sound",
+    "sdr",
     "si_sdr",
     "snr",
 ]

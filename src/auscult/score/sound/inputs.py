@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from auscult.errors import InputError
 from auscult.types import Doubles, ScoreInput, ScoreSpec
 
-BLOCK: Final = 1 << 15
+BLOCK: Final = 65536
 """Samples of each channel that are looked at together."""
 
 
@@ -77,14 +78,17 @@ def _said(shape: tuple[int, int]) -> str:
 
 
 def block(signal: Signal, start: int, stop: int) -> Doubles:
-    """Samples from start to stop, float64 (channels, samples), of a signal that is continued by silence."""
-    found = np.atleast_2d(np.asarray(signal[..., start:stop], dtype=np.float64))
-    if not np.isfinite(found.sum()) and not np.isfinite(found).all():
-        raise InputError("a sound holds values that are not finite", expected="finite samples")
-    return found
+    """Samples from start to stop, at most what there is, as float64 (channels, samples)."""
+    return np.atleast_2d(np.asarray(signal[..., start:stop], dtype=np.float64))
 
 
 def blocks(signals: Sequence[Signal], *, size: int = BLOCK) -> Iterator[list[Doubles]]:
     """Blocks of several signals of one length, one after the other."""
     for start in range(0, signals[0].shape[-1], size):
         yield [block(signal, start, start + size) for signal in signals]
+
+
+def check_finite(*sums: float) -> None:
+    """Refuse signals of which a sum over all samples is not finite: so each sample is looked at once."""
+    if not all(math.isfinite(one) for one in sums):
+        raise InputError("a sound holds values that are not finite", expected="finite samples")

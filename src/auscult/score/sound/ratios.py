@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.sound.inputs import Signal, blocks, check_signals, sound_score
+from auscult.score.sound.inputs import Signal, blocks, check_finite, check_signals, sound_score
 
 _CANCELS: Final = 1e-6
 """Below this share of the target the error is summed by itself: the difference of two energies would be rounding."""
@@ -86,7 +86,12 @@ def ratio(
         if holds:
             return Undefined(reason)
     value = 10.0 * (math.log10(signal) - math.log10(error))
-    return Scored(value, Signature.of(metric=metric, unit="dB", channels="together", zero="undefined", **signed))
+    return Scored(value, signed_db(metric=metric, **signed))
+
+
+def signed_db(**signed: object) -> Signature:
+    """The signature of a ratio in dB."""
+    return Signature.of(**signed, unit="dB", channels="together", zero="undefined")
 
 
 def _products(estimate: Signal, stem: Signal) -> tuple[float, float, float]:
@@ -96,6 +101,7 @@ def _products(estimate: Signal, stem: Signal) -> tuple[float, float, float]:
         own += float(np.vdot(mine, mine))
         true += float(np.vdot(other, other))
         both += float(np.vdot(mine, other))
+    check_finite(own, true)
     return own, true, both
 
 

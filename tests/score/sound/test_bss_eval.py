@@ -1,0 +1,145 @@
+"""BSS Eval against least squares written out, and where it has no number."""
+
+import numpy as np
+import pytest
+
+from auscult.errors import InputError
+from auscult.outcome import Undefined
+from auscult.score.sound import SCORES, bss3, bss_images, bss_sources, score_sound, sdr
+
+LAGS = 8
+NAMES = ("sdr", "isr", "sir", "sar")
+
+
+def draw(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def delayed(stems):
+    """All delayed channels as columns, (samples + LAGS - 1, channels * LAGS)."""
+    rows = [np.pad(one, (shift, LAGS - 1 - shift)) for stem in stems for one in stem for shift in range(LAGS)]
+    return np.array(rows).T
+
+
+def projected(stems, estimate):
+    basis = delayed(stems)
+    padded = np.pad(estimate, ((0, 0), (0, LAGS - 1))).T
+    return (basis @ np.linalg.lstsq(basis, padded, rcond=None)[0]).T
+
+
+def decibels(first, second):
+    return 10 * np.log10((first**2).sum() / (second**2).sum())
+
+
+def written_out(estimate, stems, target):
+    """SDR, ISR, SIR, SAR of images, and SDR, SIR, SAR of sources."""
+    own, everything = projected([stems[target]], estimate), projected(stems, estimate)
+    true, given = (np.pad(one, ((0, 0), (0, LAGS - 1))) for one in (stems[target], estimate))
+    sir, sar = decibels(own, everything - own), decibels(everything, given - everything)
+    images = decibels(true, given - true), decibels(true, own - true), sir, sar
+    return images, (decibels(own, given - own), sir, sar)
+
+
+def values(ratios, names=NAMES):
+    return [ratios[name].value for name in names]
+
+
+@pytest.fixture(params=[1, 2], ids=["mono", "stereo"])
+def sounds(request):
+    stems = draw(3, request.param, 3000)
+    mixing = np.array([[1.0, 0.3, 0.1], [0.2, 0.9, 0.1], [0.1, 0.2, 0.8]])
+    estimates = np.einsum("es,scx->ecx", mixing, stems) + 0.2 * draw(*stems.shape, seed=1)
+    estimates[..., 1:] += 0.4 * estimates[..., :-1]
+    return list(estimates), list(stems)
+
+
+def test_images_are_those_of_least_squares_written_out(sounds):
+    estimates, stems = sounds
+    found = bss_images(estimates, stems, filter_length=LAGS)
+    for number in range(3):
+        wanted, _ = written_out(estimates[number], stems, number)
+        assert values(found.ratios[number]) == pytest.approx(wanted, abs=1e-8)
+
+
+def test_sources_are_those_of_least_squares_written_out_and_the_best_order_is_found():
+    stems = draw(3, 1, 3000)
+    estimates = stems[[1, 2, 0]] + 0.3 * draw(3, 1, 3000, seed=1) + 0.1 * stems
+    found = bss_sources(list(estimates), list(stems), order="best", filter_length=LAGS)
+    assert found.order == (2, 0, 1)
+    for number, chosen in enumerate(found.order):
+        _, wanted = written_out(estimates[chosen], stems, number)
+        assert values(found.ratios[number], ("sdr", "sir", "sar")) == pytest.approx(wanted, abs=1e-8)
+    given = bss_sources(list(estimates), list(stems), filter_length=LAGS)
+    assert given.order == (0, 1, 2)
+    assert given.ratios[0]["sir"].value < 0
+
+
+def test_a_window_is_scored_by_filters_of_the_whole(sounds):
+    estimates, stems = sounds
+    found = bss_images(estimates, stems, filter_length=LAGS, window=700, hop=500)
+    basis = delayed(stems)
+    padded = np.pad(estimates[0], ((0, 0), (0, LAGS - 1))).T
+    weights = np.linalg.lstsq(basis, padded, rcond=None)[0]
+    sar = []
+    for start in range(0, 2301, 500):
+        cut = [one[:, start : start + 700] for one in stems]
+        everything = (delayed(cut) @ weights).T
+        given = np.pad(estimates[0][:, start : start + 700], ((0, 0), (0, LAGS - 1)))
+        sar.append(decibels(everything, given - everything))
+    assert found.ratios[0]["sar"].values == pytest.approx(sar, abs=1e-8)
+    assert found.ratios[0]["sar"].value == pytest.approx(np.median(sar), abs=1e-8)
+
+
+def test_one_estimate_alone_has_the_numbers_it_has_among_others(sounds):
+    estimates, stems = sounds
+    together = bss_images(estimates, stems, filter_length=LAGS)
+    alone = bss_images([estimates[0]], stems, filter_length=LAGS)
+    assert values(alone.ratios[0]) == pytest.approx(values(together.ratios[0]), abs=1e-9)
+
+
+def test_a_filtered_stem_has_no_distortion_and_a_delayed_one_neither():
+    stem = draw(20_000)
+    stem[-40:] = 0
+    late = np.concatenate([np.zeros(40), 0.5 * stem[:-40]]) + 0.001 * draw(20_000, seed=2)
+    assert sdr(late, stem).value > 50
+    assert sdr(late, stem, filter_length=20).value < -15
+
+
+def test_what_is_not_there_is_undefined_with_the_reason():
+    stems = [draw(4000, seed=seed) for seed in (0, 1)]
+    silent = np.zeros(4000)
+    mixture = bss3(stems[0] + stems[1], stems)
+    assert "no artefacts" in mixture["sar"].reason
+    assert mixture["sdr"].value == pytest.approx(0, abs=1.5)
+    assert "the stem is silent" in bss3(stems[1], [silent, stems[1]])["sdr"].reason
+    assert "the estimate is silent" in bss3(silent, stems)["sdr"].reason
+    other_silent = bss3(stems[0] + 0.1 * draw(4000, seed=2), [stems[0], silent])
+    assert other_silent["sdr"].value == pytest.approx(other_silent["sar"].value, abs=1e-6)
+    assert isinstance(other_silent["sir"], Undefined)
+    windows = score_sound("bss4", stems[0] + stems[1], [stems[0], silent], rate_hz=1000, filter_length=32)
+    assert "no window" in windows["sdr"].reason
+    half = stems[1].copy()
+    half[:2000] = 0
+    found = score_sound("bss4", stems[0] + half, [stems[0], half], rate_hz=1000, filter_length=32)
+    assert np.isnan(found["sir"].values).tolist() == [True, True, False, False]
+
+
+def test_what_cannot_be_scored_is_an_error_that_says_why():
+    stems = [draw(2, 4000, seed=seed) for seed in (0, 1)]
+    with pytest.raises(InputError, match="2 channels"):
+        bss3(stems[0], stems)
+    with pytest.raises(InputError, match="3 estimates and 2 stems"):
+        bss_images([*stems, stems[0]], stems)
+    with pytest.raises(InputError, match="stem 2 of 2"):
+        bss3(stems[0], stems, target=2)
+    with pytest.raises(InputError, match="3999 samples"):
+        bss_images([stems[0][:, 1:]], stems)
+    with pytest.raises(InputError, match="not finite"):
+        bss_images([stems[0] * np.nan], stems)
+
+
+def test_every_score_of_the_table_takes_a_very_short_sound_and_dc():
+    for sound in (draw(2, 800), np.ones((2, 300)) + 1e-3 * draw(2, 300)):
+        for name in SCORES:
+            found = score_sound(name, sound[0] + 0.5 * sound[1], list(sound), rate_hz=16_000, filter_length=32)
+            assert all(isinstance(one, Undefined) or np.isfinite(one.value) for one in found.values())
