@@ -62,8 +62,9 @@ def test_laws(name: str, given_stems: tuple[int, list[Any]], seed: int, data: st
 @pytest.mark.parametrize("name", NAMES)
 def test_the_strongest_harms_any_of_them(name: str) -> None:
     rng = np.random.default_rng(3)
-    sounds = [np.convolve(rng.standard_normal(8_000), np.ones(4), "same").astype(np.float32) for _ in range(2)]
+    fading = np.exp(-np.arange(8_000) / 2_000.0)
+    sounds = [(np.convolve(rng.normal(size=8_000), np.ones(4), "same") * fading).astype(np.float32) for _ in range(2)]
     made = separation.perturb(name, sounds, rate_hz=16_000, severity=5)
     assert not isinstance(made, Undefined)
     assert made.truth.snr_db is not None
-    assert made.truth.snr_db < 12.0
+    assert made.truth.snr_db < 15.0
