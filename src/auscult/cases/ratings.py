@@ -245,9 +245,35 @@ def label_studio_config(axes: Sequence[str], *, mixture: bool) -> str:
     return f"<View>\n{wanted}{heard}{separated}{ratings}</View>\n"
 
 
-def label_studio_result(axis: str, rating: int) -> dict[str, Any]:
-    """One rating as Label Studio keeps it, in predictions and in annotations."""
-    return {"from_name": axis, "to_name": "audio", "type": "rating", "value": {"rating": rating}}
+def label_studio_tasks(found: RatingSet) -> list[dict[str, Any]]:
+    """Ratings as tasks with an annotation for each rater, as Label Studio exports and imports them."""
+    given: dict[str, dict[str, list[Rating]]] = {}
+    for one in found.ratings:
+        given.setdefault(one.item, {}).setdefault(one.rater, []).append(one)
+    return [
+        {
+            "id": number,
+            "data": {"item": item, "domain": found.items[item].domain},
+            "annotations": [
+                {
+                    "id": 1000 * number + place,
+                    "completed_by": {"email": rater},
+                    "was_cancelled": False,
+                    "result": [
+                        {
+                            "from_name": one.axis,
+                            "to_name": "audio",
+                            "type": "rating",
+                            "value": {"rating": int(one.value)},
+                        }
+                        for one in ratings
+                    ],
+                }
+                for place, (rater, ratings) in enumerate(by_rater.items(), start=1)
+            ],
+        }
+        for number, (item, by_rater) in enumerate(given.items(), start=1)
+    ]
 
 
 def _objects(rows: object) -> list[dict[str, Any]]:

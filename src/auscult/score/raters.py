@@ -1,4 +1,4 @@
-"""People who rate: a Bayesian model of their errors, whom to trust, when ratings agree, and simulated pools.
+"""People who rate: a Bayesian model of their errors, whom to trust, and when ratings agree.
 
 A rating is a whole number 1..5; tables are int (raters, items) with 0 where a rater has not rated an item.
 
@@ -8,7 +8,8 @@ deviation) and gives no formulas; those are ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.ranks import auc
 from auscult.types import Doubles
 
 Ratings: TypeAlias = NDArray[np.int64]
@@ -39,12 +39,13 @@ def rows_around_truth(weight: float, spread: float) -> Doubles:
     return np.asarray(weight * shares / shares.sum(axis=1, keepdims=True))
 
 
-# Weights of the priors, chosen on simulated pools of seeds that no reported number uses: studied were 2, 5 and 10.
-_OWN: Final = rows_around_truth(5.0, 0.6)
-_POOLED: Final = 5.0
+# Chosen on simulated pools of seeds that no reported number uses, among eleven sets of kinds.
+KINDS_OF_RATERS: Final = (rows_around_truth(5.0, 0.6), rows_around_truth(4.0, 1.5), np.full((SCALE, SCALE), 0.3))
+"""Priors of a careful rater, of an imprecise one, and of one of whom nothing is expected."""
 _EXPERT: Final = rows_around_truth(8.0, 0.4)
 _SCORES: Final = 1.0
-_POOL_ROUNDS: Final = 20
+_MOVES: Final = 4
+"""Items in a step whose true score is drawn with matrices integrated out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,23 +88,23 @@ def fit_raters(
     ratings: Ratings,
     experts: Ratings | None = None,
     *,
-    prior: Doubles | None = None,
-    expert_prior: Doubles | None = None,
+    kinds: Sequence[Doubles] = KINDS_OF_RATERS,
+    expert_prior: Doubles = _EXPERT,
     weights: Sequence[float] | None = None,
     rng: np.random.Generator,
     draws: int = 1000,
-    warm_up: int = 200,
+    warm_up: int = 400,
 ) -> RaterPosterior:
     """Fit confusion matrices of raters and true scores of items together, by Gibbs sampling in two chains.
 
-    True scores have a distribution with a Dirichlet prior; each row of a rater's matrix has a Dirichlet prior. Experts
+    True scores have a distribution with a Dirichlet prior. A rater is of a kind, and each row of his matrix has that
+    kind's Dirichlet prior: so few ratings are pulled towards care or carelessness, and never half-way between. Experts
     are raters with a sharper prior, so that one expert's slip is outvoted; without experts, agreement alone tells.
 
     Args:
         ratings: (raters, items), 1..5, 0 where missing.
         experts: (experts, items) likewise, or None.
-        prior: (5, 5) Dirichlet weights of a rater's matrix. By default ours, with as many of the whole pool's shares
-            (empirical Bayes): what all find hard counts against nobody.
+        kinds: (5, 5) Dirichlet weights of a rater's matrix, one for each kind of rater.
         expert_prior: (5, 5) the same of an expert's; infinity on the diagonal takes experts at their word.
         weights: (5,) how much each true score counts in the deviation; equal by default, so that an even answer does
             not pay where most items have one score.
@@ -116,23 +117,24 @@ def fit_raters(
     """
     told = np.zeros((0, ratings.shape[1]), np.int64) if experts is None else experts
     _require_ratings(ratings, told)
-    sharp = _EXPERT if expert_prior is None else expert_prior
-    chosen = _pooled_prior(ratings, told, sharp) if prior is None else prior
     shares = np.full(SCALE, 1 / SCALE) if weights is None else np.asarray(weights, float) / np.sum(weights)
-    chains = [_Chain(ratings, told, (chosen, sharp), rng=child) for child in rng.spawn(2)]
+    chains = [_Chain(ratings, told, (tuple(kinds), expert_prior), rng=child) for child in rng.spawn(2)]
     deviations = np.zeros((2, draws, len(ratings)))
     confusion, items = np.zeros((len(ratings), SCALE, SCALE)), np.zeros((ratings.shape[1], SCALE))
     for number, chain in enumerate(chains):
         for step in range(warm_up + draws):
-            chain.step()
+            chain.step(min(1.0, (1 + step) / (1 + warm_up / 2)))
             if step >= warm_up:
                 deviations[number, step - warm_up] = (chain.matrices * _DISTANCE).sum(axis=2) @ shares
                 confusion += chain.expected / (2 * draws)
                 items += chain.beliefs / (2 * draws)
     signature = Signature.of(
-        protocol="expected_mad", experts=len(told), prior="pooled" if prior is None else "given",
-        weights="equal" if weights is None else "given", draws=2 * draws,
-    )  # fmt: skip
+        protocol="expected_mad",
+        experts=len(told),
+        kinds=len(kinds),
+        weights="equal" if weights is None else "given",
+        draws=2 * draws,
+    )
     return RaterPosterior(
         confusion=confusion,
         mad=(confusion * _DISTANCE).sum(axis=2) @ shares,
@@ -145,30 +147,86 @@ def fit_raters(
 
 
 class _Chain:
-    """A Gibbs sampler: true scores given matrices, then matrices given true scores."""
+    """A Gibbs sampler: kinds and matrices of raters given true scores, then true scores given matrices."""
 
     def __init__(
-        self, ratings: Ratings, experts: Ratings, priors: tuple[Doubles, Doubles], *, rng: np.random.Generator
+        self,
+        ratings: Ratings,
+        experts: Ratings,
+        priors: tuple[tuple[Doubles, ...], Doubles],
+        *,
+        rng: np.random.Generator,
     ) -> None:
-        self._rng = rng
-        self._marks = _one_hot(ratings), _one_hot(experts)
-        self._exact = bool(np.isinf(priors[1]).any())
-        self._priors = priors
+        self._rng, (kinds, self._expert) = rng, priors
+        self._kinds = np.stack(kinds)
+        self._marks, self._told = _one_hot(ratings), _one_hot(experts)
+        self._exact = bool(np.isinf(self._expert).any())
+        most = ratings.shape[1] + 1
+        self._cells = _log_gammas(self._kinds, most), _log_gammas(self._kinds.sum(axis=2), most)
+        self._shares = np.full(len(kinds), 1 / len(kinds))
         self.beliefs = _start(ratings, experts, exact=self._exact)
-        self._truth = self.beliefs if self._exact else _one_hot(_drawn(self.beliefs, rng)[None])[0]
+        self._truth = _drawn(self.beliefs, rng)
 
-    def step(self) -> None:
-        """Draw everything once."""
-        rng, (marks, told) = self._rng, self._marks
-        weight = self._priors[0] + np.einsum("ik,ril->rkl", self._truth, marks)
+    def step(self, power: float) -> None:
+        """Draw everything once; a ``power`` below 1 flattens what ratings say of items, to find their best scores."""
+        rng, truth = self._rng, self._truth
+        counts = truth.T @ self._marks
+        chosen = _drawn(self._of_kinds(counts.astype(np.int64)), rng)
+        self._shares = rng.dirichlet(1.0 + chosen.sum(axis=0))
+        prior = self._kinds[chosen.argmax(axis=1)]
+        weight = prior + counts
         self.expected = weight / weight.sum(axis=2, keepdims=True)
         self.matrices = _dirichlet(weight, rng)
-        if self._exact:
-            return
-        expert = _dirichlet(self._priors[1] + np.einsum("ik,ril->rkl", self._truth, told), rng)
-        scores = rng.dirichlet(_SCORES + self._truth.sum(axis=0))
-        self.beliefs = _beliefs(np.log(scores), (marks, np.log(self.matrices)), (told, np.log(expert)))
-        self._truth = _one_hot(_drawn(self.beliefs, rng)[None])[0]
+        if not self._exact:
+            expert = _dirichlet(self._expert + truth.T @ self._told, rng)
+            scores = np.log(rng.dirichlet(_SCORES + truth.sum(axis=0)))
+            self.beliefs = _normed(power * (scores + _logs(self._marks, self.matrices) + _logs(self._told, expert)))
+        self._truth = _drawn(self.beliefs, rng)
+        if not self._exact:
+            for item in rng.integers(len(truth), size=_MOVES):
+                self._move(item, prior, power)
+
+    def _move(self, item: int, prior: Doubles, power: float) -> None:
+        """Draw one true score with all matrices integrated out.
+
+        Given matrices, those of a hundred raters hold an item between two scores where it is.
+        """
+        truth = self._truth
+        truth[item] = 0.0
+        logs = np.log(_SCORES + truth.sum(axis=0))
+        for weights, marks in ((prior, self._marks), (self._expert, self._told)):
+            weight = weights + truth.T @ marks
+            given = np.log(weight / weight.sum(axis=2, keepdims=True))
+            logs = logs + (given * marks[:, item, None, :]).sum(axis=(0, 2))
+        truth[item] = _drawn(_normed(power * logs[None]), self._rng)[0]
+
+    def _of_kinds(self, counts: NDArray[np.int64]) -> Doubles:
+        """(raters, kinds) probabilities given the counts, (raters, 5, 5), with matrices integrated out."""
+        rows, columns = np.indices((SCALE, SCALE))
+        cells, whole = self._cells
+        found = [
+            (one[rows, columns, counts] - one[rows, columns, 0]).sum(axis=(1, 2))
+            - (all_[rows[:, 0], counts.sum(axis=2)] - all_[:, 0]).sum(axis=1)
+            for one, all_ in zip(cells, whole, strict=True)
+        ]
+        return _normed(np.stack(found, axis=1) + np.log(self._shares))
+
+
+def _logs(marks: Doubles, matrices: Doubles) -> Doubles:
+    """(items, 5) logarithms of how probable the ratings are for each true score."""
+    flat = marks.transpose(1, 0, 2).reshape(marks.shape[1], -1)
+    return np.asarray(flat @ np.log(matrices).transpose(0, 2, 1).reshape(-1, SCALE))
+
+
+def _log_gammas(weights: Doubles, most: int) -> Doubles:
+    """Logarithms of the gamma function of weights plus 0, 1, ... up to ``most`` numbers, in a last dimension."""
+    return np.asarray(np.vectorize(math.lgamma, otypes=[float])(weights[..., None] + np.arange(most)))
+
+
+def _normed(logs: Doubles) -> Doubles:
+    """Probabilities, by rows, from their logarithms up to a constant."""
+    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def _one_hot(ratings: Ratings) -> Doubles:
@@ -182,16 +240,10 @@ def _dirichlet(weight: Doubles, rng: np.random.Generator) -> Doubles:
     return np.asarray(np.maximum(drawn / drawn.sum(axis=2, keepdims=True), 1e-12))
 
 
-def _drawn(beliefs: Doubles, rng: np.random.Generator) -> Ratings:
-    """A score 1..5 for each row of probabilities."""
-    return np.asarray(1 + (beliefs.cumsum(axis=1) < rng.random((len(beliefs), 1))).sum(axis=1).clip(0, SCALE - 1))
-
-
-def _beliefs(scores: Doubles, *seen: tuple[Doubles, Doubles]) -> Doubles:
-    """(items, 5) probabilities of true scores from log shares of scores, and from marks with log matrices."""
-    logs = scores + sum(np.einsum("ril,rkl->ik", marks, matrices) for marks, matrices in seen)
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+def _drawn(shares: Doubles, rng: np.random.Generator) -> Doubles:
+    """A draw from each row of probabilities, one-hot; a row of zeros stays so."""
+    chosen = (shares.cumsum(axis=1) <= rng.random((len(shares), 1))).sum(axis=1)
+    return np.asarray(np.eye(shares.shape[1] + 1)[np.minimum(chosen, shares.shape[1])][:, :-1])
 
 
 def _start(ratings: Ratings, experts: Ratings, *, exact: bool) -> Doubles:
@@ -206,24 +258,6 @@ def _start(ratings: Ratings, experts: Ratings, *, exact: bool) -> Doubles:
         marks = _one_hot(experts).sum(axis=0)
         return np.asarray(marks / np.maximum(1.0, marks.sum(axis=1, keepdims=True)))
     return found
-
-
-def _pooled_prior(ratings: Ratings, experts: Ratings, sharp: Doubles) -> Doubles:
-    """Our prior and the pool's shares, which expectation maximisation finds."""
-    exact = bool(np.isinf(sharp).any())
-    marks, told = _one_hot(ratings), _one_hot(experts)
-    beliefs, prior = _start(ratings, experts, exact=exact), _OWN
-    for _ in range(_POOL_ROUNDS):
-        counts = np.einsum("ik,ril->rkl", beliefs, marks)
-        pooled = counts.sum(axis=0) + _OWN
-        prior = _OWN + _POOLED * pooled / pooled.sum(axis=1, keepdims=True)
-        if exact:
-            break
-        matrices = [prior + counts, sharp + np.einsum("ik,ril->rkl", beliefs, told)]
-        logs = [np.log(one / one.sum(axis=2, keepdims=True)) for one in matrices]
-        scores = np.log((beliefs.sum(axis=0) + _SCORES) / (len(beliefs) + SCALE * _SCORES))
-        beliefs = _beliefs(scores, (marks, logs[0]), (told, logs[1]))
-    return prior
 
 
 def _r_hat(chains: Doubles) -> float:
@@ -270,97 +304,3 @@ def entropy_bits(counts: Sequence[float]) -> float:
     """Entropy of a histogram in bits: 0 where all is in one bin, log2 of the bins where they are even."""
     shares = np.asarray(counts, float) / max(1e-300, float(np.sum(counts)))
     return float(-(shares[shares > 0] * np.log2(shares[shares > 0])).sum()) + 0.0
-
-
-# --- simulated pools ---
-
-BAD_KINDS: Final = ("noisy", "biased", "lazy", "adversarial")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pool:
-    """Simulated raters of golden items.
-
-    Attributes:
-        ratings: (raters, items), 0 where missing.
-        experts: (1, items).
-        kinds: Of each rater: ``good`` or one of ``BAD_KINDS``.
-        truth: (items,) true scores, 1..5.
-    """
-
-    ratings: Ratings
-    experts: Ratings
-    kinds: tuple[str, ...]
-    truth: NDArray[np.int64]
-
-    @property
-    def bad(self) -> NDArray[np.bool_]:
-        """(raters,) whether each is a bad one."""
-        return np.array([kind != "good" for kind in self.kinds])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolPlan:
-    """What a simulated pool is like; the paper has 40 golden items and ended with 128 raters.
-
-    Attributes:
-        good: Raters who are right but for a spread of .3 to .7.
-        bad: Raters of ``BAD_KINDS``, in turn.
-        items: Golden items; most have the lowest and the highest score.
-        missing: Share of ratings that are missing, at random.
-    """
-
-    good: int = 128
-    bad: int = 40
-    items: int = 40
-    missing: float = 0.0
-
-
-_TRUE_SHARES: Final = (0.26, 0.13, 0.14, 0.17, 0.30)
-
-
-def simulate_pool(plan: PoolPlan, rng: np.random.Generator) -> Pool:
-    """Draw a pool: qualities on a line, items of unequal ambiguity, an expert with errors, and raters.
-
-    Ratings come from a shift, a slope and Gaussian noise on that line and not from confusion matrices, so that the
-    model that is tried on them is not the one that made them.
-    """
-    truth = rng.choice(SCALE, plan.items, p=_TRUE_SHARES)
-    quality = truth + rng.uniform(-0.5, 0.5, plan.items)
-    unclear = np.sqrt(rng.gamma(2.0, 0.5, plan.items))
-
-    def rate(*, bias: float, spread: float, slope: float = 1.0) -> Ratings:
-        heard = 2 + slope * (quality - 2) + bias + spread * unclear * rng.normal(size=plan.items)
-        return np.clip(np.rint(heard), 0, SCALE - 1).astype(np.int64) + 1
-
-    def bad(kind: str) -> Ratings:
-        if kind == "noisy":
-            return rate(bias=rng.normal(0, 0.2), spread=rng.uniform(1.2, 2.0))
-        if kind == "biased":
-            return rate(bias=rng.choice((-1, 1)) * rng.uniform(1.0, 1.6), spread=rng.uniform(0.3, 0.7))
-        if kind == "lazy":  # the same answer to most
-            same, most = rng.choice((3, 4, 5)), rng.random(plan.items) < rng.uniform(0.6, 0.95)
-            return np.where(most, same, rate(bias=0.0, spread=0.5))
-        return rate(bias=0.0, spread=0.6, slope=-1.0)
-
-    kinds = ("good",) * plan.good + tuple(BAD_KINDS[number % len(BAD_KINDS)] for number in range(plan.bad))
-    ratings = np.array(
-        [
-            rate(bias=rng.normal(0, 0.2), spread=rng.uniform(0.3, 0.7), slope=rng.uniform(0.85, 1.15))
-            if kind == "good"
-            else bad(kind)
-            for kind in kinds
-        ]
-    )
-    ratings[rng.random(ratings.shape) < plan.missing] = 0
-    return Pool(ratings=ratings, experts=rate(bias=0.0, spread=0.35)[None], kinds=kinds, truth=truth + 1)
-
-
-def pool_aucs(plan: PoolPlan, *, rng: np.random.Generator, draws: int = 150) -> Mapping[str, float]:
-    """How well a pool's bad raters are told by expected and by plain deviation: two areas under the curve, 0..1."""
-    pool = simulate_pool(plan, rng)
-    expected = fit_raters(pool.ratings, pool.experts, rng=rng, draws=draws, warm_up=50).mad
-    plain = plain_mad(pool.ratings, pool.experts)
-    plain[np.isnan(plain)] = expected.mean()  # of a rater without a rating
-    found = {"expected MAD": auc(expected, pool.bad), "plain MAD": auc(plain, pool.bad)}
-    return {name: one.value for name, one in found.items() if isinstance(one, Scored)}

@@ -1,0 +1,470 @@
+"""``auscult ratings qualify|import|export``: whom to trust, what ratings come to, and their files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeAlias
+
+import numpy as np
+
+from auscult.cases import fields
+from auscult.cases.ids import shown
+from auscult.cases.listing import JSON_LINES
+from auscult.cases.problems import ListError, required_file
+from auscult.cases.ratings import RatedItem, Rating, RatingSet, RatingTable, label_studio_tasks, read_ratings
+from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
+from auscult.jobs.options import Flag, RecordOptions, input_path, names, out_path
+from auscult.jobs.runner import ERRORS, ErrorLog, finish_tables, run_manifest
+from auscult.media.paths import write_bytes
+from auscult.outcome import Scored, Undefined
+from auscult.record.cells import disarmed
+from auscult.record.codec import dump
+from auscult.record.digest import digest_file
+from auscult.record.folder import open_run
+from auscult.record.schema import Summary, error_to_json
+from auscult.report.charts.basic import Axes, Series, lines_drawing
+from auscult.report.drawing import Drawing
+from auscult.report.suite import write_charts
+from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.score.raters import (
+    AGREE_WITHIN,
+    RaterPosterior,
+    Ratings,
+    fit_raters,
+    plain_mad,
+    settled,
+)
+from auscult.score.stats.intervals import bootstrap_interval
+from auscult.types import Doubles
+
+Done: TypeAlias = tuple[Summary, list[Table]]
+
+SURE: Final = 0.9
+"""A rater is trusted from this probability of being good enough on, and is not where the opposite has it."""
+
+_RATERS_CSV: Final = ("rater", "trust", "n", "mad", "low", "high", "chance", "plain_mad", "bias")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualifyOptions(RecordOptions):
+    """Whose ratings of golden items to judge, and by what.
+
+    Attributes:
+        source: Ratings: CSV, JSON lines or Label Studio's JSON; experts are raters among them.
+        experts: Comma-separated names of the experts in the column rater.
+        axis: The axis that decides.
+        most_mad: Trust whose expected mean absolute deviation is at most this.
+        keep: Instead: trust this many raters, those with the lowest deviation.
+        seed: The same seed draws the same numbers.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
+    experts: Annotated[tuple[str, ...], Flag(read=names)] = ("expert",)
+    axis: str = "overall"
+    most_mad: Annotated[float, Flag(least=0.0, most=4.0)] = 0.75
+    keep: Annotated[int | None, Flag(least=1, shown="none")] = None
+    seed: int = 0
+
+
+def qualify(options: QualifyOptions) -> Done:
+    """Fit the raters of golden items, and say which to trust, with intervals."""
+    found = read_ratings(options.source)
+    if options.axis not in found.axes:
+        raise UsageError(f"nobody rated {options.axis}", expected=f"one of: {', '.join(found.axes)}")
+    people = tuple(dict.fromkeys(one.rater for one in found.ratings))
+    experts = tuple(name for name in options.experts if name in people)
+    if len(experts) < len(options.experts) and "experts" in options.given:
+        missing = ", ".join(name for name in options.experts if name not in people)
+        raise UsageError(f"the file has no rater {missing}", expected="names in the column rater", path=options.source)
+    rated = {one.rater for one in found.ratings if one.axis == options.axis}
+    raters = tuple(name for name in people if name not in experts and name in rated)
+    if not raters:
+        raise UsageError(
+            f"only experts rated {options.axis}", expected="raters beside the experts", path=options.source
+        )
+    table = found.table(options.axis, raters=(*experts, *raters))
+    told, given = _whole(table, slice(len(experts))), _whole(table, slice(len(experts), None))
+    rng = generator(options.seed, "ratings", "qualify")
+    fitted = fit_raters(given, told if experts else None, rng=rng)
+    rows = _rater_rows(raters, fitted, options, plain=plain_mad(given, told))
+    none = {**dict.fromkeys((*_RATERS_CSV, "confusion")), "trust": "unjudged", "n": 0}
+    rows += [{**none, "rater": name} for name in people if name not in rated and name not in experts]
+    tables = {
+        "raters": _raters_table(rows, options, experts=len(experts), r_hat=fitted.r_hat),
+    }
+    if experts:
+        tables["agreement"] = _agreement_table(told, given, options)
+    output = Output(
+        tables=tables,
+        metrics=_counted(rows, fitted),
+        files={"raters.csv": csv_bytes(_RATERS_CSV, ([row[key] for key in _RATERS_CSV] for row in rows))},
+        lines={"raters.jsonl": rows},
+        charts={"raters": _raters_chart(rows, options)},
+    )
+    return written("ratings qualify", options, output, n=len(found.ratings), problems=found.problems)
+
+
+def _whole(table: RatingTable, rows: slice) -> Ratings:
+    return np.nan_to_num(table.values[rows]).astype(np.int64)
+
+
+def _rater_rows(
+    raters: Sequence[str], fitted: RaterPosterior, options: QualifyOptions, *, plain: Doubles
+) -> list[dict[str, Any]]:
+    """A row for each rater, best first."""
+    low, high = fitted.interval()
+    chance = fitted.below(options.most_mad) if options.keep is None else fitted.among_best(options.keep)
+    bias = fitted.confusion.mean(axis=1) @ np.arange(1, 6) - 3
+    order = [int(at) for at in np.argsort(fitted.mad, kind="stable")]
+    rows: list[dict[str, Any]] = []
+    for place, at in enumerate(order):
+        trust = "yes" if chance[at] >= SURE else "no" if chance[at] <= 1 - SURE else "unsure"
+        if options.keep is not None:
+            trust = "yes" if place < options.keep else "no"
+        numbers = {"mad": fitted.mad, "low": low, "high": high, "chance": chance, "plain_mad": plain, "bias": bias}
+        known = {key: None if np.isnan(all_[at]) else round(float(all_[at]), 4) for key, all_ in numbers.items()}
+        matrix = {"confusion": fitted.confusion[at].round(4).tolist()}
+        rows.append({"rater": raters[at], "trust": trust, "n": int(fitted.n[at]), **known, **matrix})
+    return rows
+
+
+def _counted(rows: Sequence[Mapping[str, Any]], fitted: RaterPosterior) -> dict[str, dict[str, Any]]:
+    counts = Counter(row["trust"] for row in rows)
+    names_of = {"yes": "trusted", "no": "not_trusted", "unsure": "unsure", "unjudged": "unjudged"}
+    signed = {"n": len(rows), "signature": str(fitted.signature)}
+    found: dict[str, dict[str, Any]] = {name: {"value": counts[word], **signed} for word, name in names_of.items()}
+    return {**found, "r_hat": {"value": round(fitted.r_hat, 4), **signed}}
+
+
+_MOST_ROWS: Final = 40
+
+
+def _raters_table(rows: Sequence[Mapping[str, Any]], options: QualifyOptions, *, experts: int, r_hat: float) -> Table:
+    shown = [*rows[: _MOST_ROWS // 2], *rows[-(_MOST_ROWS // 2) :]] if len(rows) > _MOST_ROWS else list(rows)
+    what = "good enough" if options.keep is None else f"one of the {options.keep} best"
+    rule = f"at most {options.most_mad:g}, {SURE:.0%} sure" if options.keep is None else f"the {options.keep} lowest"
+    by = f"{experts} of experts" if experts else "no expert, so against what the raters agree on"
+    more = f" {len(rows) - len(shown)} more in raters.csv." if len(shown) < len(rows) else ""
+    return Table(
+        title=f"Raters by expected mean absolute deviation on {options.axis}",
+        header=("rater", "trust", "ratings", "expected MAD", "plain MAD", "bias", f"chance of being {what}"),
+        rows=tuple(
+            (
+                str(row["rater"]),
+                str(row["trust"]),
+                str(row["n"]),
+                "–" if row["mad"] is None else f"{row['mad']:.2f} [{row['low']:.2f}, {row['high']:.2f}]",
+                _cell(row["plain_mad"]),
+                "–" if row["bias"] is None else f"{row['bias']:+.2f}",
+                _cell(row["chance"]),
+            )
+            for row in shown
+        ),
+        note=f"Trusted: {rule}. Scores 1 to 5, intervals 90 %; truth: {by}. Always answering 3 has 1.20, answering at "
+        f"random 1.60. Two chains agree to a ratio of {r_hat:.3f}; distrust it above 1.1.{more}",
+    )
+
+
+def _cell(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> Table:
+    """How far the mean rating of groups of raters is from the experts': the spot check of Sec. III-A."""
+    rng = generator(options.seed, "ratings", "agreement")
+    known = np.flatnonzero((told > 0).any(axis=0))
+    truth = np.where(told > 0, told, 0).sum(axis=0)[known] / (told > 0).sum(axis=0)[known]
+    halves = np.arange(known.size) % 2
+    ratings = given[:, known]
+    chosen = np.zeros(ratings.shape, bool)  # raters chosen on the other half of the items
+    for half in (0, 1):
+        hidden = np.where(halves == half, 0, ratings)
+        if hidden.any():
+            mad = fit_raters(hidden, told[:, known], rng=rng, draws=200, warm_up=100).mad
+            good = mad <= options.most_mad if options.keep is None else mad.argsort().argsort() < options.keep
+            chosen[:, halves == half] = good[:, None]
+    groups = {
+        "raters trusted by the other half of the items": _mean_rating(np.where(chosen, ratings, 0)),
+        "all raters": _mean_rating(ratings),
+        "always 3": np.full(known.size, 3.0),
+    }
+    rows = []
+    for name, said in groups.items():
+        there = np.flatnonzero(~np.isnan(said))
+        apart = np.abs(said - truth)[there]
+        found = bootstrap_interval(np.mean, [[one] for one in apart], rng=rng)
+        number = (
+            found.reason if isinstance(found, Undefined) else f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+        )
+        within = f"{float((apart <= AGREE_WITHIN).mean()):.0%}" if there.size else "–"
+        rows.append((name, str(there.size), number, within))
+    return Table(
+        title=f"Mean rating against the experts' on {options.axis}",
+        header=("who", "items", "mean absolute deviation", "within 1"),
+        rows=tuple(rows),
+        note="Intervals of 95 % draw items. Raters are chosen on one half of the items and compared on the other.",
+    )
+
+
+def _mean_rating(ratings: Ratings) -> Doubles:
+    counted = (ratings > 0).sum(axis=0)
+    return np.asarray(np.where(counted > 0, ratings.sum(axis=0) / np.maximum(counted, 1), np.nan))
+
+
+def _raters_chart(rows: Sequence[Mapping[str, Any]], options: QualifyOptions) -> Drawing:
+    """Expected deviation of each rater, best first, with its interval and the bar."""
+    judged = [row for row in rows if row["mad"] is not None]
+    series = [
+        Series(
+            name=name,
+            points=tuple((place, row[key], f"{row['rater']}: {row[key]:.2f}") for place, row in enumerate(judged, 1)),
+            style=style,
+            quiet=key != "mad",
+        )
+        for style, (name, key) in enumerate((("expected MAD", "mad"), ("lower end", "low"), ("upper end", "high")))
+    ]
+    last = max(2, len(judged))
+    if options.keep is None:
+        bar = options.most_mad
+        words = f"trusted up to {bar:g}"
+        series.append(Series(name=words, points=((1, bar, words), (last, bar, words)), style=3, quiet=True))
+    axes = Axes(
+        x=(1, last),
+        y=(0.0, max(1.0, *(row["high"] for row in judged))),
+        ticks=tuple((at, f"{at:.0f}") for at in np.unique(np.linspace(1, last, 6).round())),
+        across="raters, best first",
+        up="expected mean absolute deviation",
+    )
+    return lines_drawing(series, axes, title=f"Raters by expected deviation on {options.axis}")
+
+
+# --- what people said ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions(RecordOptions):
+    """What ratings to take.
+
+    Attributes:
+        source: Ratings: CSV, JSON lines, Label Studio's JSON, or a folder of them.
+        raters: Only raters that `auscult ratings qualify` trusts: its folder or raters.csv.
+        key: The key.csv of `auscult ratings tasks`, which says what was heard under each name.
+        fewest: Ratings that an item needs on an axis.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
+    raters: Path | None = None
+    key: Path | None = None
+    fewest: Annotated[int, Flag(least=1)] = 3
+
+
+def import_ratings(options: ImportOptions) -> Done:
+    """Take ratings: items whose ratings differ by more than 1 on an axis are dropped there, the rest averaged."""
+    known = None if options.raters is None else trusted(options.raters)
+    files = _rating_files(options.source)
+    found = joined([read_ratings(path, known_raters=known) for path in files])
+    golden: set[str] = set()
+    if options.key is not None:
+        found, golden = _unblinded(found, options.key)
+    rows, counts = settled_rows(found, golden=golden, fewest=options.fewest)
+    output = Output(
+        tables={"settled": _settled_table(counts)},
+        metrics={
+            axis: {"value": sum(one[axis]["settled"] for one in counts.values()), "n": len(rows)}
+            for axis in (*found.axes, ALL_AXES)
+        },
+        lines={"scores.jsonl": rows, "ratings.jsonl": [_rating_row(one) for one in found.ratings]},
+        files={"ratings.csv": ratings_csv(found)},
+    )
+    return written("ratings import", options, output, n=len(found.ratings), problems=found.problems)
+
+
+ALL_AXES: Final = "all axes"
+
+
+def trusted(path: Path) -> frozenset[str]:
+    """The raters that a folder or CSV of ``auscult ratings qualify`` trusts."""
+    file = path / "raters.csv" if path.is_dir() else path
+    rows = fields.table_rows(file, max_bytes=1 << 24, expected="the raters.csv of auscult ratings qualify")
+    with required_file(file, option="--raters"):
+        header = next(rows, (1, []))[1]
+        if not {"rater", "trust"} <= set(header):
+            raise InputError("there is no column rater and trust", expected="the raters.csv of qualify", path=file)
+        found = [dict(zip(header, cells, strict=False)) for _, cells in rows]
+    return frozenset(row["rater"].removeprefix("'") for row in found if row.get("trust") == "yes")
+
+
+def _rating_files(source: Path) -> list[Path]:
+    if not source.is_dir():
+        return [source]
+    found = sorted(path for path in source.iterdir() if path.suffix.lower() in {".csv", ".json", *JSON_LINES})
+    if not found:
+        raise NothingToDo("the folder holds no ratings", expected="CSV, JSON lines or Label Studio's JSON", path=source)
+    return found
+
+
+def joined(parts: Sequence[RatingSet]) -> RatingSet:
+    """Ratings of several files as one; of repeated ones the first is kept."""
+    ratings = {(one.item, one.rater, one.axis): one for part in reversed(parts) for one in reversed(part.ratings)}
+    return RatingSet(
+        ratings=tuple(reversed(ratings.values())),
+        items={name: item for part in reversed(parts) for name, item in part.items.items()},
+        problems=tuple(one for part in parts for one in part.problems),
+    )
+
+
+def _unblinded(found: RatingSet, key: Path) -> tuple[RatingSet, set[str]]:
+    """Ratings under the names that items had before ``ratings tasks``, and which items are golden."""
+    rows = fields.table_rows(key, max_bytes=1 << 28, expected="the key.csv of auscult ratings tasks")
+    with required_file(key, option="--key"):
+        header = next(rows, (1, []))[1]
+        if not {"item", "id", "golden", "domain"} <= set(header):
+            raise InputError("a column is missing", expected="item,id,golden,domain", path=key)
+        named = {row["item"]: row for row in (dict(zip(header, cells, strict=False)) for _, cells in rows)}
+    ratings, problems = [], list(found.problems)
+    for one in found.ratings:
+        if one.item in named:
+            ratings.append(replace(one, item=named[one.item]["id"]))
+        else:
+            error = f"the key does not name the item {shown(one.item)}"
+            problems.append((one.item, ErrorRecord(stage="read", error=error, path=str(key), line=one.line)))
+    items = {row["id"]: RatedItem(id=row["id"], domain=row["domain"]) for row in named.values()}
+    golden = {row["id"] for row in named.values() if row["golden"] == "yes"}
+    return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems)), golden
+
+
+def settled_rows(
+    found: RatingSet, *, golden: Collection[str] = (), fewest: int = 3
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, Counter[str]]]]:
+    """A row for each item with its mean ratings where they agree; counts of what became of each, by domain and axis."""
+    given: dict[str, dict[str, list[float]]] = {}
+    for one in found.ratings:
+        if one.item not in golden:
+            given.setdefault(one.item, {}).setdefault(one.axis, []).append(one.value)
+    counts: dict[str, dict[str, Counter[str]]] = {}
+    rows = []
+    for item, by_axis in given.items():
+        domain = found.items[item].domain
+        tally = counts.setdefault(domain, {axis: Counter() for axis in (*found.axes, ALL_AXES)})
+        outcomes = {axis: settled(values, fewest=fewest) for axis, values in by_axis.items()}
+        for axis, outcome in outcomes.items():
+            tally[axis]["settled" if isinstance(outcome, Scored) else outcome.reason] += 1
+        whole = all(isinstance(outcome, Scored) for outcome in outcomes.values())
+        tally[ALL_AXES]["settled" if whole else "not on every axis"] += 1
+        scores = {axis: round(one.value, 6) for axis, one in outcomes.items() if isinstance(one, Scored)}
+        dropped = {axis: one.reason for axis, one in outcomes.items() if not isinstance(one, Scored)}
+        rows.append({"id": item, "domain": domain, "settled": whole, **scores, "dropped": dropped})
+    return rows, counts
+
+
+def _settled_table(counts: Mapping[str, Mapping[str, Counter[str]]]) -> Table:
+    reasons = ("settled", "raters disagree", "too few ratings", "not on every axis")
+    return Table(
+        title="Items by domain and axis",
+        header=("domain", "axis", "items", *reasons),
+        rows=tuple(
+            (domain or "unknown", axis, str(tally.total()), *(str(tally[reason]) for reason in reasons))
+            for domain, by_axis in sorted(counts.items())
+            for axis, tally in by_axis.items()
+        ),
+        note="Settled: the ratings differ by 1 at most; the score is their mean. Golden items are left out.",
+    )
+
+
+def _rating_row(one: Rating) -> dict[str, Any]:
+    return {"item": one.item, "rater": one.rater, "axis": one.axis, "rating": int(one.value)}
+
+
+def ratings_csv(found: RatingSet) -> bytes:
+    """A row for each rater and item, a column for each axis."""
+    axes = found.axes
+    by_pair: dict[tuple[str, str], dict[str, int]] = {}
+    for one in found.ratings:
+        by_pair.setdefault((one.item, one.rater), {})[one.axis] = int(one.value)
+    rows = (
+        (*pair, found.items[pair[0]].domain, *(given.get(axis) for axis in axes)) for pair, given in by_pair.items()
+    )
+    return csv_bytes(("item", "rater", "domain", *axes), rows)
+
+
+EXPORTS: Final = ("csv", "jsonl", "label-studio")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportRatingsOptions:
+    """What ratings to write, and how.
+
+    Attributes:
+        source: Ratings: CSV, JSON lines or Label Studio's JSON.
+        format: csv, jsonl or label-studio.
+        out: The file to write.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
+    format: Annotated[str, Flag(name="to")]
+    out: Annotated[Path, Flag(read=out_path, metavar="<path>")]
+
+
+def export_ratings(options: ExportRatingsOptions) -> RatingSet:
+    """Write ratings as CSV, JSON lines, or Label Studio's tasks with annotations."""
+    if options.format not in EXPORTS:
+        raise UsageError(f"--to is {options.format!r}", expected=", ".join(EXPORTS))
+    found = read_ratings(options.source)
+    if options.format == "csv":
+        content = ratings_csv(found)
+    elif options.format == "jsonl":
+        content = b"".join(dump(_rating_row(one)) + b"\n" for one in found.ratings)
+    else:
+        content = dump(label_studio_tasks(found), indent=2)
+    write_bytes(options.out, content)
+    return found
+
+
+# --- what all verbs write ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a verb leaves in its folder: tables, metrics, files of rows and of bytes, and charts, by name."""
+
+    tables: Mapping[str, Table]
+    metrics: Mapping[str, Mapping[str, Any]]
+    lines: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    charts: Mapping[str, Drawing] = field(default_factory=dict)
+
+
+def written(
+    command: str, options: RecordOptions, output: Output, *, n: int, problems: Sequence[ListError] = ()
+) -> Done:
+    """Write a record; ``n`` is how many rows could be used, ``problems`` what could not."""
+    sources = [getattr(options, name, None) for name in ("source", "golden", "raters", "key")]
+    inputs = {path.name: digest_file(path) for path in sources if isinstance(path, Path) and path.is_file()}
+    with open_run(options.out, run_manifest(command, options, inputs=inputs), overwrite=options.overwrite) as run:
+        run.remove(ERRORS)
+        ErrorLog(run).keep(error_to_json(name, error) for name, error in problems)
+        for name, rows in output.lines.items():
+            run.write_lines(name, rows)
+        for name, content in output.files.items():
+            run.write_bytes(name, content)
+        write_charts(run, output.charts.items())
+        summary = Summary(
+            command=command, n=n + len(problems), ok=n, failed=len(problems), metrics=dict(output.metrics)
+        )
+        return finish_tables(run, summary, output.tables)
+
+
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """A CSV file, UTF-8; texts that a spreadsheet would run are disarmed, None is an empty cell."""
+    held = io.StringIO()
+    table = csv.writer(held, lineterminator="\n")
+    table.writerow(header)
+    for row in rows:
+        table.writerow([disarmed(one) if isinstance(one, str) else one for one in row])
+    return held.getvalue().encode("utf-8", "backslashreplace")

@@ -1,0 +1,108 @@
+"""Simulated pools of raters of golden items, and how well bad ones are told from good ones.
+
+``python tests/simulated_raters.py`` prints the table of ``docs/ratings.md``: half an hour on one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.outcome import Scored
+from auscult.score.raters import SCALE, Ratings, fit_raters, plain_mad
+from auscult.score.stats.ranks import auc
+
+BAD_KINDS: Final = ("noisy", "biased", "lazy", "adversarial")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pool:
+    """Simulated raters of golden items.
+
+    Attributes:
+        ratings: (raters, items), 0 where missing.
+        experts: (1, items).
+        kinds: Of each rater: ``good`` or one of ``BAD_KINDS``.
+        truth: (items,) true scores, 1..5.
+    """
+
+    ratings: Ratings
+    experts: Ratings
+    kinds: tuple[str, ...]
+    truth: NDArray[np.int64]
+
+    @property
+    def bad(self) -> NDArray[np.bool_]:
+        """(raters,) whether each is a bad one."""
+        return np.array([kind != "good" for kind in self.kinds])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPlan:
+    """What a simulated pool is like; the paper has 40 golden items and ended with 128 raters.
+
+    Attributes:
+        good: Raters who are right but for a spread of .3 to .7.
+        bad: Raters of ``BAD_KINDS``, in turn.
+        items: Golden items; most have the lowest and the highest score.
+        missing: Share of ratings that are missing, at random.
+    """
+
+    good: int = 128
+    bad: int = 40
+    items: int = 40
+    missing: float = 0.0
+
+
+_TRUE_SHARES: Final = (0.26, 0.13, 0.14, 0.17, 0.30)
+
+
+def simulate_pool(plan: PoolPlan, rng: np.random.Generator) -> Pool:
+    """Draw a pool: qualities on a line, items of unequal ambiguity, an expert with errors, and raters.
+
+    Ratings come from a shift, a slope and Gaussian noise on that line and not from confusion matrices, so that the
+    model that is tried on them is not the one that made them.
+    """
+    truth = rng.choice(SCALE, plan.items, p=_TRUE_SHARES)
+    quality = truth + rng.uniform(-0.5, 0.5, plan.items)
+    unclear = np.sqrt(rng.gamma(2.0, 0.5, plan.items))
+
+    def rate(*, bias: float, spread: float, slope: float = 1.0) -> Ratings:
+        heard = 2 + slope * (quality - 2) + bias + spread * unclear * rng.normal(size=plan.items)
+        return np.clip(np.rint(heard), 0, SCALE - 1).astype(np.int64) + 1
+
+    def bad(kind: str) -> Ratings:
+        if kind == "noisy":
+            return rate(bias=rng.normal(0, 0.2), spread=rng.uniform(1.2, 2.0))
+        if kind == "biased":
+            return rate(bias=rng.choice((-1, 1)) * rng.uniform(1.0, 1.6), spread=rng.uniform(0.3, 0.7))
+        if kind == "lazy":  # the same answer to most
+            same, most = rng.choice((3, 4, 5)), rng.random(plan.items) < rng.uniform(0.6, 0.95)
+            return np.where(most, same, rate(bias=0.0, spread=0.5))
+        return rate(bias=0.0, spread=0.6, slope=-1.0)
+
+    kinds = ("good",) * plan.good + tuple(BAD_KINDS[number % len(BAD_KINDS)] for number in range(plan.bad))
+    ratings = np.array(
+        [
+            rate(bias=rng.normal(0, 0.2), spread=rng.uniform(0.3, 0.7), slope=rng.uniform(0.85, 1.15))
+            if kind == "good"
+            else bad(kind)
+            for kind in kinds
+        ]
+    )
+    ratings[rng.random(ratings.shape) < plan.missing] = 0
+    return Pool(ratings=ratings, experts=rate(bias=0.0, spread=0.35)[None], kinds=kinds, truth=truth + 1)
+
+
+def pool_aucs(plan: PoolPlan, *, rng: np.random.Generator, draws: int = 150) -> Mapping[str, float]:
+    """How well a pool's bad raters are told by expected and by plain deviation: two areas under the curve, 0..1."""
+    pool = simulate_pool(plan, rng)
+    expected = fit_raters(pool.ratings, pool.experts, rng=rng, draws=draws, warm_up=100).mad
+    plain = plain_mad(pool.ratings, pool.experts)
+    plain[np.isnan(plain)] = expected.mean()  # of a rater without a rating
+    found = {"expected MAD": auc(expected, pool.bad), "plain MAD": auc(plain, pool.bad)}
+    return {name: one.value for name, one in found.items() if isinstance(one, Scored)}
