@@ -14,7 +14,7 @@ from auscult.arrays.stft import istft, stft
 from auscult.errors import InputError, UsageError
 from auscult.media.paths import write_bytes
 from auscult.media.wav import encode_wav
-from auscult.models.separators import SEPARATORS, SeparationRequest, classical, load_separator, separator_spec
+from auscult.models.separators import SEPARATORS, SeparationRequest, load_separator, separator_spec, spectral
 from auscult.rng import generator
 from auscult.types import Samples, SoundItem, SoundQuery, Span
 
@@ -138,8 +138,8 @@ def test_a_long_mixture_is_separated_in_blocks_without_a_seam(name: str, monkeyp
     separator = load_separator(name)
     stems = (TARGET,) if separator.needs_stems else ()
     whole = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=stems)
-    monkeypatch.setattr(classical, "BLOCK_S", 0.4)
-    monkeypatch.setattr(classical, "FADE_S", 0.1)
+    monkeypatch.setattr(spectral, "BLOCK_S", 0.4)
+    monkeypatch.setattr(spectral, "FADE_S", 0.1)
     parts = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=stems)
     assert si_sdr(parts, TARGET) > si_sdr(whole, TARGET) - 2
     assert si_sdr(parts, whole) > 15
@@ -248,7 +248,7 @@ def test_a_folder_of_outputs_is_looked_up_by_the_id_of_an_item(tmp_path: Path) -
     np.testing.assert_allclose(ask("one"), TARGET, atol=1e-4)
     np.testing.assert_allclose(ask("named", tmp_path / "deep" / "other.wav"), NOISE, atol=1e-4)
     np.testing.assert_allclose(ask("one", Path("/elsewhere.wav")), TARGET, atol=1e-4)
-    with pytest.raises(InputError, match="no output for the item"):
+    with pytest.raises(InputError, match="no outputs are named"):
         ask("two")
     with pytest.raises(InputError, match="8000 Hz, its mixture at 16000 Hz"):
         ask("slow")
