@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from fractions import Fraction
@@ -117,6 +118,13 @@ def _soundfile() -> Any:
             hint="pip install 'auscult[video]', or '.[video]' in a clone",
         ) from error
     return soundfile
+
+
+def flac_bytes(samples: NDArray[np.int16], rate_hz: int) -> bytes:
+    """A FLAC file of 16 bits from int16 (samples,); a ``UsageError`` where soundfile is missing."""
+    file = io.BytesIO()
+    _soundfile().write(file, samples, rate_hz, format="FLAC", subtype="PCM_16")
+    return file.getvalue()
 
 
 def _decoded(source: BinaryIO, head: bytes, *, path: Path, limits: Limits) -> Sound:

@@ -6,7 +6,6 @@ at least 9 dB more than the target. Both are read off the two spectrograms, for 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -15,6 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.errors import UsageError
+from auscult.media.sound import flac_bytes
 from auscult.media.wav import encode_wav
 from auscult.report.drawing import Drawing, DrawnShape, Line, Polyline, Rect, Text, to_picture
 from auscult.report.overlay import draw
@@ -169,12 +170,9 @@ def page_sound(samples: Samples, *, rate_hz: int, most_bytes: int) -> bytes:
 
 def _encoded(samples: Samples, rate_hz: int) -> bytes:
     try:
-        import soundfile
-    except (ImportError, OSError):
+        return flac_bytes(_rounded(samples), rate_hz)
+    except UsageError:
         return encode_wav(np.asarray(samples, np.float32), rate_hz)
-    file = io.BytesIO()
-    soundfile.write(file, _rounded(samples), rate_hz, format="FLAC", subtype="PCM_16")
-    return file.getvalue()
 
 
 def _rounded(samples: Samples) -> NDArray[np.int16]:

@@ -31,6 +31,7 @@ class Task:
     # metrics class by class over the frames of all cases together, as ``mIoU``, in the order of a row's sums
     class_wise: tuple[str, ...] = ()
     baselines: tuple[str, ...] = ()  # models that look at next to nothing: what is no better has nothing to lose
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of metrics that are not within 0..1
     # a metric as tables call it, where that is not its name
     metric_words: Mapping[str, str] = field(default_factory=dict)
     group_words: Mapping[str, str] = field(default_factory=dict)  # a group of conditions as a person says it

@@ -109,10 +109,10 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
     log = require_log(folder)
     requests = log.requests(cases, seed=seed)
     truths = {case.id: case.truth for case in cases if case.truth}
-    now = standing(_scores(folder / SCORES), requests, metrics=task.metrics, truths=truths)
+    now = standing(_scores(folder / SCORES, task), requests, metrics=task.metrics, truths=truths)
     failed = frozenset(filter(log.was_requested, now.failed))
     grid = grid_of(
-        _scores(folder / SCORES),
+        _scores(folder / SCORES, task),
         task=task,
         valid=requests,
         cases={case.id: (case.clip, case.split) for case in cases},
@@ -173,16 +173,16 @@ def _cases(path: Path) -> Iterator[StoredCase]:
         yield StoredCase(**fields, about=about)
 
 
-def _scores(path: Path) -> Iterator[Mapping[str, Any]]:
+def _scores(path: Path, task: Task) -> Iterator[Mapping[str, Any]]:
     for number, row in numbered_lines(path):
-        if not _is_score(row):
+        if not _is_score(row, task):
             raise RecordError(
                 "the line is no score", path=path, line=number, expected="key, metric, outcome and value", hint=_AGAIN
             )
         yield row
 
 
-def _is_score(row: Mapping[str, Any]) -> bool:
+def _is_score(row: Mapping[str, Any], task: Task) -> bool:
     if not isinstance(row.get("key"), str):
         return False
     if row.get("outcome") == "failed":
@@ -195,8 +195,8 @@ def _is_score(row: Mapping[str, Any]) -> bool:
         return False
     if row.get("outcome") != "scored":
         return row.get("outcome") == "undefined"
-    value = row.get("value")
-    sound = type(value) in {int, float} and 0.0 <= value <= 1.0  # type: ignore[operator] # no NaN is
+    value, (low, high) = row.get("value"), task.ranges.get(str(row["metric"]), (0.0, 1.0))
+    sound = type(value) in {int, float} and low <= value <= high  # type: ignore[operator] # no NaN is
     return sound and isinstance(row.get("signature"), Mapping)
 
 

@@ -113,14 +113,14 @@ def percent_note(numbers: Iterable[Number | None]) -> str:
     return " ".join(filter(None, (_PERCENT, clips_note(numbers))))
 
 
-def clips_note(numbers: Iterable[Number | None]) -> str:
-    """Of how many clips or photographs the intervals of a table are; empty where it has none."""
+def clips_note(numbers: Iterable[Number | None], *, drawn: str = "clips or photographs") -> str:
+    """Of how many clips or photographs, or what else is drawn, intervals are; empty where a table has none."""
     counts = sorted({one.clusters for one in numbers if one is not None and one.clusters is not None})
     if not counts:
         return ""
     over = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     few = f", widened by t below {FEW}" if counts[0] < FEW else ""
-    return f"In brackets: 95 % interval over {over} clips or photographs{few}."
+    return f"In brackets: 95 % interval over {over} {drawn}{few}."
 
 
 def starred_note(numbers: Sequence[Number | None]) -> str:

@@ -1,0 +1,195 @@
+"""Items of an INPUT of sounds as cases: a mixture, what is wanted of it, and the stems that say what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.cases.problems import ListError
+from auscult.cases.sounds import SoundListing, read_sounds
+from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.jobs.predict import Reader
+from auscult.jobs.runner import Progress
+from auscult.media.sound import read_sound
+from auscult.record.digest import digest_file, digest_json
+from auscult.suites.core.conditions import Condition
+from auscult.suites.options import SCENES, refuse_unknown_splits
+from auscult.suites.separation import SeparationOptions
+from auscult.types import Samples, SoundItem
+
+SCORED: Final = "1"
+"""How outputs are scored: another version scores stored outputs anew."""
+_STAGE: Final = "case"
+_UNNAMED: Final = 1e-3  # of the mixture's energy: what no stem explains is a source of its own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeparationCase:
+    """An item as a case; items with one mixture and one prompt are one request, answered once."""
+
+    item: SoundItem
+    digest: str  # hash of what a separator can be shown, the stems that oracles see included
+    truth: str  # hash of the stems and of how outputs are scored
+    repeated: bool = False  # whether an item before it asks for the same
+
+    @property
+    def id(self) -> str:
+        """Its id, unique in the run."""
+        return self.item.id
+
+    @property
+    def clip(self) -> str:
+        """What intervals draw as a whole: items whose mixtures share a recording."""
+        return self.item.cluster or self.item.id
+
+    @property
+    def split(self) -> str:
+        """``seen`` or ``unseen``; empty where that is not known."""
+        return "" if self.item.seen is None else ("seen" if self.item.seen else "unseen")
+
+    @property
+    def frames(self) -> tuple[Path, ...]:
+        """Its mixture."""
+        return (self.item.mixture,)
+
+    @property
+    def prompt(self) -> str:
+        """How it is said what is wanted: ``text``, ``span``, ``picture``, several joined by ``+``, or ``none``."""
+        query = self.item.query
+        kinds = {"text": query.text, "span": query.spans, "picture": query.picture}
+        return "+".join(kind for kind, given in kinds.items() if given) or "none"
+
+    @property
+    def about(self) -> dict[str, str | int]:
+        """What results need besides scores."""
+        item = self.item
+        return {
+            "domain": item.domain, "setting": item.setting, "prompt": self.prompt, "family": item.family,
+            "system": item.system, "oracle": int(_is_oracle(item)), "repeated": int(self.repeated),
+        }  # fmt: skip
+
+    def row(self) -> dict[str, Any]:
+        """Its line in ``cases.jsonl``."""
+        return {
+            "id": self.id, "clip": self.clip, "split": self.split, "text": self.item.query.text,
+            "mixture": self.item.mixture.name, "digest": self.digest, "truth": self.truth, "about": self.about,
+        }  # fmt: skip
+
+
+def _is_oracle(item: SoundItem) -> bool:
+    """Whether the INPUT says that what is separated was made with the stems in sight."""
+    params = item.extra.get("params")
+    return isinstance(params, dict) and params.get("oracle") is True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CaseSounds:
+    """The sounds of a case.
+
+    Attributes:
+        mixture: float32 (samples,) or (channels, samples).
+        stems: The true sources, the wanted one first, float32 (samples,) each; empty where it is not known. They sum
+            to the mixture's mean over channels: what no file explains is the last one.
+        rate_hz: Samples per second of all of them.
+    """
+
+    mixture: Samples
+    stems: tuple[Samples, ...]
+    rate_hz: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A case as a separator is asked about it; goes to a worker process."""
+
+    case: SeparationCase
+    condition: Condition
+
+    def ask(self, reader: Reader) -> CaseSounds:
+        """Read its sounds; an ``InputError`` says both rates or lengths where they differ."""
+        item = self.case.item
+        sound = reader.sound(item.mixture)
+        mixture = sound.samples if sound.samples.shape[0] > 1 else sound.samples[0]
+        whole = sound.samples.mean(axis=0)
+        stems: list[Samples] = []
+        if item.truth is not None and item.truth.stem is not None:
+            for path in (item.truth.stem, *item.truth.others.values()):
+                stem = read_sound(path)
+                if (stem.rate_hz, stem.samples.shape[1]) != (sound.rate_hz, len(whole)):
+                    raise InputError(
+                        f"the stem has {stem.samples.shape[1]} samples at {stem.rate_hz} Hz, its mixture {len(whole)} "
+                        f"at {sound.rate_hz} Hz",
+                        expected="stems of the rate and length of their mixture",
+                        hint="resample or pad them where they are made",
+                        path=path,
+                    )
+                stems.append(stem.samples.mean(axis=0))
+            rest = whole - np.sum(stems, axis=0, dtype=np.float32)
+            if len(stems) == 1 or float(np.vdot(rest, rest)) > _UNNAMED * float(np.vdot(whole, whole)):
+                stems.append(rest)
+        return CaseSounds(mixture=mixture, stems=tuple(stems), rate_hz=sound.rate_hz)
+
+
+@dataclass(slots=True)
+class CaseList:
+    """The cases of a listing."""
+
+    cases: list[SeparationCase] = field(default_factory=list)
+    errors: list[ListError] = field(default_factory=list)
+
+
+def listing_of(options: SeparationOptions, progress: Progress) -> SoundListing:
+    """List the items of the data, which are made first where they are to be."""
+    listing = read_sounds(_made(options, progress) if options.data == SCENES else Path(options.data))
+    refuse_unknown_splits(options.splits, dict.fromkeys(item.split for item in listing.items))
+    kept = (item for item in listing.items if not options.splits or item.split in options.splits)
+    return replace(listing, items=tuple(kept))
+
+
+def _made(options: SeparationOptions, progress: Progress) -> Path:
+    """Make the mixtures of a run that are missing in its folder; returns their folder."""
+    from auscult.jobs.mixtures import make_mixtures
+    from auscult.jobs.options import MixturesOptions
+
+    made = MixturesOptions(
+        out=options.out / "mixtures", count=options.count, seed=options.seed, assets=options.assets,
+        workers=options.workers, overwrite=options.overwrite,
+    )  # fmt: skip
+    make_mixtures(made, progress)
+    return made.out
+
+
+def cases_of(items: Iterable[SoundItem], *, step: Callable[[], None]) -> CaseList:
+    """Make the cases, those of one request one after the other; an item whose files cannot be read costs itself."""
+    found, hash_of, seen = CaseList(), cache(digest_file), set[str]()
+    for item in items:
+        try:
+            found.cases.append(_case(item, hash_of))
+        except AuscultError as error:
+            found.errors.append((item.id, ErrorRecord.of(error, _STAGE)))
+        step()
+    found.cases.sort(key=lambda case: (case.clip, str(case.item.mixture), case.digest))
+    for number, case in enumerate(found.cases):
+        found.cases[number] = replace(case, repeated=case.digest in seen)
+        seen.add(case.digest)
+    return found
+
+
+def _case(item: SoundItem, hash_of: Callable[[Path], str]) -> SeparationCase:
+    query, truth = item.query, item.truth
+    stems = [] if truth is None or truth.stem is None else [truth.stem, *truth.others.values()]
+    hashes = [hash_of(path) for path in stems]
+    picture = query.picture
+    shown = "" if picture is None else (str(picture) if picture.is_dir() else hash_of(picture))
+    spans = [[one.sign, one.start_s, one.end_s] for one in query.spans]
+    hardness = {} if truth is None else dict(truth.difficulty)
+    return SeparationCase(
+        item=item,
+        digest=digest_json([hash_of(item.mixture), query.text, spans, shown, hashes]),
+        truth=digest_json([SCORED, hashes, hardness]),
+    )

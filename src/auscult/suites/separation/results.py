@@ -1,0 +1,423 @@
+"""Scores to numbers by domain, prompt, difficulty and family, with intervals over mixtures; and their tables.
+
+The four perceptual scores run from 1 to 5, the others are decibels; all are means over items. Separators answer equal
+requests once and count once; published outputs are items of their own, several of one mixture among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from auscult.cases.ids import counted
+from auscult.errors import RecordError
+from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
+from auscult.report.charts.marks import MAX_MODELS, UNDEFINED, ChartEstimate, Words
+from auscult.report.facts import ends_text
+from auscult.report.page import Figure
+from auscult.report.tables import Table
+from auscult.score.stats.few import Range
+from auscult.score.stats.ratios import mean_ratio
+from auscult.score.stats.samples import Value
+from auscult.suites.core.conditions import CLEAN
+from auscult.suites.core.grid import Task
+from auscult.suites.core.numbers import GridColumns, Number, minus, significant
+from auscult.suites.core.page import PagePart, SuiteResults
+from auscult.suites.core.tables import clips_note, starred_note
+from auscult.suites.separation.asking import ORACLE
+from auscult.suites.separation.scoring import DECIBELS, IMPROVEMENT, METRICS, SCALES, SI_SDR
+from auscult.types import DIFFICULTY_AXES
+
+FLOOR: Final = ("mixture", "silence", "random_bands")
+"""What every run asks too: rows that look at nothing."""
+PUBLISHED: Final = "predictions."
+OURS: Final = (
+    "Overall, recall, precision and faithfulness, 1 to 5, are perceptual.v1: our definition from true stems, not "
+    "people's. Not comparable with what papers print for separators, nor with the published SAM Audio Judge (its "
+    "release prints overall 4.386 for one sound): other mixtures, other raters."
+)
+_SCALE: Final = Range(low=1.0, high=5.0)
+_COLUMNS: Final = (*DECIBELS, *SCALES)
+_TELLING: Final = (IMPROVEMENT, "overall")
+_COMPARED: Final = (SI_SDR, "overall")
+_MOST_PAIRED: Final = 6
+_BANDS: Final = ("1 to 2", "2 to 3", "3 to 4", "4 to 5")
+_GROUPS: Final = {
+    "domain": "By domain", "setting": "By setting of the prompt", "prompt": "By kind of prompt",
+    "difficulty": "By difficulty", "seen": "Classes that shipped judges were trained on, and others",
+}  # fmt: skip
+_UNKNOWN: Final = "not stated"
+_DRAWN: Final = "mixtures, or groups of those that share a recording"
+
+
+class SeparationTask(Task):
+    """Separation of what a prompt names."""
+
+    def results(self, view: GridColumns) -> SuiteResults:
+        """Numbers, tables and a chart of a record."""
+        for case in view.cases:
+            about = view.grid.about.get(case, {})
+            if any(type(about.get(key)) is not str for key in ("domain", "setting", "prompt", "family")):
+                raise RecordError(
+                    f"the record does not say what {case:.60} is",
+                    expected="domain, setting, prompt and family under `about` in cases.jsonl",
+                    hint="the file was edited or damaged; run the command of this record again with --overwrite",
+                )
+        return _results(view)
+
+
+TASK: Final = SeparationTask(
+    suite="separation",
+    name="separation",
+    title="separation of what a prompt names",
+    metrics=METRICS,
+    baselines=FLOOR,
+    ranges=dict.fromkeys(SCALES, (1.0, 5.0)) | dict.fromkeys(DECIBELS, (-1e4, 1e4)),
+)
+
+
+# --- numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbers:
+    """The numbers of a record by model, metric, group and level."""
+
+    level: Mapping[tuple[str, str, str, str], Number]
+    difference: Mapping[tuple[str, str], Number]  # pair and metric
+    models: tuple[str, ...]
+    levels: Mapping[str, tuple[str, ...]]  # of each group
+
+    def of(self, model: str, metric: str, where: tuple[str, str] = (CLEAN, CLEAN)) -> Number | None:
+        return self.level.get((model, metric, *where))
+
+    def drawn(self, *groups: str) -> str:
+        """Of how many clusters the intervals of some groups are."""
+        return clips_note((one for key, one in self.level.items() if key[2] in groups), drawn=_DRAWN)
+
+
+def _results(view: GridColumns) -> SuiteResults:
+    found = _numbers(view)
+    tables = {"general": _general(view, found)}
+    tables |= {f"by_{group}": _by_group(found, group) for group in _GROUPS}
+    tables |= {"axes": _axes(found), "families": _families(view, found), "differences": _differences(found)}
+    return SuiteResults(
+        view=view,
+        numbers=(*found.level.values(), *found.difference.values()),
+        tables={name: table for name, table in tables.items() if table.rows},
+        charts=tuple(_charts(found)),
+        ranks=(),
+        uninformative=(),
+        unscored=tuple(model for model in found.models if _value(found.of(model, "overall")) is None),
+        lead=_lead(view, found),
+        parts=_PARTS,
+    )
+
+
+_PARTS: Final[tuple[PagePart, ...]] = (
+    ("general", "What is recovered, left over and spoilt", "", ("general", "by_", "axes"), ("difficulty",)),
+    ("families", "Published outputs, by kind of system", "", ("families",), ()),
+    ("models", "Which model", "", ("differences",), ()),
+    ("answers", "What was asked", "", ("",), ()),
+)
+
+
+def _numbers(view: GridColumns) -> _Numbers:
+    grid = view.grid
+    models = tuple(model for model in grid.models if grid.is_complete(model, CLEAN))
+    groups = _groups(view)
+    level: dict[tuple[str, str, str, str], Number] = {}
+    for model in models:
+        families = _by(view, "family") if model.startswith(PUBLISHED) or model == FLOOR[0] else {}
+        families.pop(_UNKNOWN, None)
+        for group, by_level in (groups | {"family": families}).items():
+            for name, cases in by_level.items():
+                mine = cases if model.startswith(PUBLISHED) or group == "family" else _once(view, cases)
+                for metric in METRICS:
+                    level[model, metric, group, name] = _level(view, (model, metric), (group, name), cases=mine)
+    return _Numbers(
+        level=level,
+        difference={
+            (f"{first} - {second}", metric): _difference(view, (first, second), metric)
+            for first, second in _pairs(view, models)
+            for metric in _COMPARED
+        },
+        models=models,
+        levels={group: tuple(by_level) for group, by_level in (groups | {"family": _by(view, "family")}).items()},
+    )
+
+
+def _groups(view: GridColumns) -> dict[str, dict[str, list[str]]]:
+    """Every group with the cases of each level; what has but one level is no group."""
+    found = {name: _by(view, name) for name in ("domain", "setting", "prompt")}
+    found["seen"] = {
+        split: [case for case in view.cases if view.grid.splits.get(case) == split] for split in ("seen", "unseen")
+    }
+    for axis in DIFFICULTY_AXES:
+        name = "difficulty" if axis == "overall" else axis
+        found[name] = _banded(view, axis)
+    kept = {group: {name: cases for name, cases in levels.items() if cases} for group, levels in found.items()}
+    return {CLEAN: {CLEAN: list(view.cases)}} | {group: levels for group, levels in kept.items() if len(levels) > 1}
+
+
+def _by(view: GridColumns, key: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for case in view.cases:
+        found.setdefault(str(view.grid.about[case][key]) or _UNKNOWN, []).append(case)
+    return dict(sorted(found.items()))
+
+
+def _banded(view: GridColumns, axis: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {band: [] for band in _BANDS}
+    known: dict[str, float] = {}
+    for answers in view.grid.answers.values():
+        for case, answer in answers.items():
+            value = answer.get("difficulty", {}).get(axis)
+            if isinstance(value, int | float) and 1 <= value <= 5:
+                known[case] = value
+    for case in view.cases:
+        if case in known:
+            found[_BANDS[min(3, int(known[case]) - 1)]].append(case)
+    return found
+
+
+def _once(view: GridColumns, cases: Iterable[str]) -> list[str]:
+    """The cases without those that ask for what another one asks."""
+    return [case for case in cases if not view.grid.about[case].get("repeated")]
+
+
+def _level(view: GridColumns, what: tuple[str, str], where: tuple[str, str], *, cases: Collection[str]) -> Number:
+    (model, metric), (group, level) = what, where
+    known = view.values(model, CLEAN, metric)
+    values = {case: known[case] for case in cases if case in known}
+    within = _SCALE if metric in SCALES else None
+    measure = "level" if group == CLEAN else "by group"  # summary.json has the first alone
+    return _number(view, model, metric, measure=measure, where=(group, level), values=values, within=within)
+
+
+def _difference(view: GridColumns, pair: tuple[str, str], metric: str) -> Number:
+    """Of two models, item by item."""
+    first, second = (view.values(model, CLEAN, metric) for model in pair)
+    published = any(model.startswith(PUBLISHED) for model in pair)
+    cases = [
+        case for case in (view.cases if published else _once(view, view.cases)) if case in first and case in second
+    ]
+    values = {case: minus(first[case], second[case]) for case in cases}
+    return _number(view, " - ".join(pair), metric, measure="difference", where=(CLEAN, CLEAN), values=values)
+
+
+def _number(
+    view: GridColumns,
+    model: str,
+    metric: str,
+    *,
+    measure: str,
+    where: tuple[str, str],
+    values: Mapping[str, Value],
+    within: Range | None = None,
+) -> Number:
+    return Number(
+        measure=measure,
+        model=model,
+        metric=metric,
+        group=where[0],
+        level=where[1],
+        split=view.split,
+        outcome=mean_ratio(values, within=within, **view.drawn()),
+        signature=view.grid.signature(model.partition(" - ")[0], metric),
+    )
+
+
+def _pairs(view: GridColumns, models: Sequence[str]) -> list[tuple[str, str]]:
+    """Every model against the untouched mixture, and against one another where they are few."""
+    own = [model for model in models if not view.grid.task.is_baseline(model)]
+    against = [(model, FLOOR[0]) for model in own if FLOOR[0] in models]
+    return against + (list(combinations(own, 2)) if len(own) <= _MOST_PAIRED else [])
+
+
+# --- tables
+
+
+def _value(number: Number | None) -> float | None:
+    return None if number is None else number.value
+
+
+def _digits(metric: str) -> int:
+    return 1 if metric in DECIBELS else 2
+
+
+def value_text(metric: str, value: float, *, signed: bool = False) -> str:
+    """A score as tables have it."""
+    return f"{round(value, _digits(metric)) + 0.0:{'+' if signed else ''}.{_digits(metric)}f}"
+
+
+def _text(number: Number | None, *, interval: bool = False, signed: bool = False) -> str:
+    """Decibels with one digit, 1..5 with two; a dash where it was not measured, n/a where it does not exist."""
+    if number is None or number.value is None:
+        return "–" if number is None else "n/a"
+    digits, text = _digits(number.metric), value_text(number.metric, number.value, signed=signed)
+    return f"{text} [{ends_text(*number.ends, digits, signed=signed)}]" if interval and number.ends else text
+
+
+def _items(numbers: Sequence[Number | None]) -> str:
+    """How many items are scored, and what became of the others; of decibels apart where those are fewer."""
+    texts = []
+    for number in numbers:
+        counts = None if number is None else number.counts
+        if counts is not None:
+            left = [f"{counts.failed} failed"] * bool(counts.failed) + [f"{counts.undefined} undefined"] * bool(
+                counts.undefined
+            )
+            texts.append(f"{counts.n}" + (f" ({', '.join(left)})" if left else ""))
+    return ", ".join(dict.fromkeys(texts)) or "–"
+
+
+def named(model: str) -> str:
+    """A model as tables call it."""
+    return f"{model.removeprefix(ORACLE)} (oracle)" if model.startswith(ORACLE) else model
+
+
+def _general(view: GridColumns, found: _Numbers) -> Table:
+    rows = []
+    for model in found.models:
+        numbers = [found.of(model, metric) for metric in _COLUMNS]
+        texts = [_text(one, interval=True) for one in numbers]
+        rows.append((named(model), *texts, _items([found.of(model, "overall"), found.of(model, SI_SDR)])))
+    repeated = sum(bool(view.grid.about[case].get("repeated")) for case in view.cases)
+    twice = f" {counted(repeated, 'item')} ask for what another asks: separators count it once." if repeated else ""
+    return Table(
+        title="Separation",
+        header=("model", *_COLUMNS, "items: overall, SI-SDR"),
+        rows=tuple(rows),
+        note="SI-SDR, its improvement over the mixture, and SDR of BSS Eval v3 (512 taps) in dB. "
+        f"{OURS} An oracle is shown the stems: a bound. Of silence SI-SDR is undefined.{twice} "
+        f"{found.drawn(CLEAN)}",
+    )
+
+
+def _by_group(found: _Numbers, group: str) -> Table:
+    rows = []
+    for level in found.levels.get(group, ()):
+        for model in found.models:
+            numbers = [found.of(model, metric, (group, level)) for metric in _COLUMNS]
+            texts = [_text(one, interval=one is not None and one.metric in _TELLING) for one in numbers]
+            items = _items([found.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
+            rows.append((level, named(model), *texts, items))
+    return Table(
+        title=_GROUPS[group],
+        header=(group, "model", *_COLUMNS, "items: overall, SI-SDR"),
+        rows=tuple(rows),
+        note=f"As above; other intervals are in cells.csv. {found.drawn(group)}"
+        + (" 1 is easy, 5 is hard: docs/sound-truth.md." if group == "difficulty" else ""),
+    )
+
+
+def _axes(found: _Numbers) -> Table:
+    """Overall by each axis of difficulty."""
+    axes = [axis for axis in DIFFICULTY_AXES if axis != "overall" and axis in found.levels]
+    rows = [
+        (axis, named(model), *(_text(found.of(model, "overall", (axis, band)), interval=True) for band in _BANDS))
+        for axis in axes
+        for model in found.models
+    ]
+    return Table(
+        title="Overall by axis of difficulty",
+        header=("axis", "model", *_BANDS),
+        rows=tuple(rows),
+        note="1 to 5. An axis is what makes a mixture hard: how many sources, how they overlap, how loud they are, how "
+        f"alike. {found.drawn(*axes)}",
+    )
+
+
+def _families(view: GridColumns, found: _Numbers) -> Table:
+    """Published outputs beside the untouched mixture of the same items."""
+    published = [model for model in found.models if model.startswith(PUBLISHED)]
+    rows = []
+    for model in published:
+        for family, cases in _by(view, "family").items():
+            if family == _UNKNOWN:
+                continue
+            oracle = any(view.grid.about[case].get("oracle") for case in cases)
+            mine = [found.of(model, metric, ("family", family)) for metric in _COLUMNS]
+            floor = [found.of(FLOOR[0], metric, ("family", family)) for metric in ("overall", SI_SDR)]
+            mixtures = len({view.grid.cases[case] for case in cases})
+            texts = [_text(one, interval=one is not None and one.metric in (*_TELLING, SI_SDR)) for one in mine]
+            name = f"{family} (oracle)" if oracle else family
+            rows.append((name, _items([mine[_COLUMNS.index("overall")]]), str(mixtures), *texts, *map(_text, floor)))
+    return Table(
+        title="Published outputs by family",
+        header=("family", "outputs", "mixtures", *_COLUMNS, "mixture: overall", "mixture: SI-SDR"),
+        rows=tuple(rows),
+        note=f"The last columns are of the untouched mixture for the same items. {OURS} Families "
+        f"have other mixtures each: no ranking. {found.drawn('family')}",
+    )
+
+
+def _differences(found: _Numbers) -> Table:
+    stars = significant(found.difference.values())
+    rows = []
+    for pair in dict.fromkeys(pair for pair, _ in found.difference):
+        numbers = [found.difference[pair, metric] for metric in _COMPARED]
+        texts = [
+            _text(one, interval=True, signed=True) + (" *" if any(one is star for star in stars) else "")
+            for one in numbers
+        ]
+        rows.append((" - ".join(map(named, pair.split(" - "))), *texts, _items(numbers[::-1])))
+    every = list(found.difference.values())
+    return Table(
+        title="Differences of models on the same items",
+        header=("first - second", *_COMPARED, "items: overall, SI-SDR"),
+        rows=tuple(rows),
+        note=f"Above 0: the first is better. {starred_note(every)} {clips_note(every, drawn=_DRAWN)}",
+    )
+
+
+def _charts(found: _Numbers) -> Iterable[Figure]:
+    bands = found.levels.get("difficulty", ())
+    models = found.models[:MAX_MODELS]
+    if not bands:
+        return
+    types = tuple(
+        TypeBars(
+            name=band, values=tuple(_estimate(found.of(model, "overall", ("difficulty", band))) for model in models)
+        )
+        for band in bands
+    )
+    yield Figure(
+        name="difficulty",
+        caption="Overall, 1 to 5, by how hard the mixture is (1 easy, 5 hard), with 95 % intervals over mixtures.",
+        drawing=apc_bars(
+            [BarGroup(name="", types=types)], list(map(named, models)), Words(axis="overall, 1 to 5", digits=2)
+        ),
+    )
+
+
+def _estimate(number: Number | None) -> ChartEstimate:
+    if number is None or number.value is None:
+        return UNDEFINED
+    low, high = number.ends or (None, None)
+    return ChartEstimate(value=number.value, low=low, high=high, n=None if number.counts is None else number.counts.n)
+
+
+def _lead(view: GridColumns, found: _Numbers) -> str:
+    """What came out, in one paragraph."""
+    own = [model for model in found.models if not view.grid.task.is_baseline(model)]
+    mixtures = len(set(view.grid.cases.values()))
+    asked = f"{counted(len(view.cases), 'item')} of {mixtures:,} mixtures or recordings"
+    sentences = [f"{asked} {'was' if len(view.cases) == 1 else 'were'} asked of {counted(len(own), 'model')}."]
+    for model in own[:_MOST_PAIRED]:
+        texts = [f"{name} {_text(found.of(model, name), interval=True)}" for name in _TELLING]
+        sentences.append(f"{named(model)}: {', '.join(texts)}.")
+    stars = significant(found.difference.values())
+    plain = [
+        named(model)
+        for model in own
+        if (number := found.difference.get((f"{model} - {FLOOR[0]}", "overall"))) is not None
+        and not ((number.value or 0.0) > 0 and any(number is star for star in stars))
+    ]
+    sentences.append(f"The untouched mixture has overall {_text(found.of(FLOOR[0], 'overall'), interval=True)}.")
+    if plain:
+        sentences.append(f"Not shown to be better than it: {', '.join(plain)}.")
+    return " ".join(sentences)

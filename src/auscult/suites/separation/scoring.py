@@ -1,0 +1,108 @@
+"""Stored outputs and stems to scores, in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.jobs.predict import Reader
+from auscult.media.paths import inside
+from auscult.media.sound import read_sound
+from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.record.schema import score_to_json
+from auscult.score.sound import si_sdr
+from auscult.score.sound.bss_eval import sdr
+from auscult.score.sound.difficulty import difficulty
+from auscult.score.sound.perceptual import Perceptual, perceptual
+from auscult.suites.core.runner import ToScore
+from auscult.suites.separation.cases import CaseSounds, Prepared, SeparationCase
+from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Samples
+
+SI_SDR: Final = "SI-SDR"
+IMPROVEMENT: Final = "SI-SDRi"
+SDR: Final = "SDR"
+DECIBELS: Final = (SI_SDR, IMPROVEMENT, SDR)
+SCALES: Final = ("overall", *(name for name in PERFORMANCE if name != "overall"))
+METRICS: Final = (*SCALES, *DECIBELS)
+"""What is stored of each output: the four perceptual scores, 1..5, then decibels."""
+_NO_STEM: Final = Undefined("no stem of what is wanted is known")
+
+Scores = Mapping[str, Outcome[float]]
+
+
+class Scorer:
+    """Scores outputs in one process; outputs of equal requests, which follow one another, are scored once."""
+
+    def __init__(self, record: Path) -> None:
+        self._record, self._reader = record, Reader()
+        self._last: tuple[tuple[str, str], Scores, Mapping[str, float]] | None = None
+
+    def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
+        """The rows of one output."""
+        row, case = given.row, given.prepared.case
+        key = (str(row["reply"]), case.truth)
+        if self._last is None or self._last[0] != key:
+            sounds = given.prepared.ask(self._reader)
+            self._last = key, scores_of(self._output(row, sounds), sounds), difficulty_of(case, sounds)
+        _, scores, hardness = self._last
+        about = {name: row[name] for name in ("key", "model", "condition")} | {"clip": case.clip, "truth": case.truth}
+        answer = {"answer": {"difficulty": hardness}} if hardness else {}
+        return [{**score_to_json(case.id, name, scores[name]), **about, **answer} for name in METRICS]
+
+    def _output(self, row: Mapping[str, Any], sounds: CaseSounds) -> Samples:
+        path = inside(self._record, str(row["reply"]))
+        sound = read_sound(path)
+        if (sound.rate_hz, sound.samples.shape[1]) != (sounds.rate_hz, sounds.mixture.shape[-1]):
+            raise InputError(
+                f"the stored output has {sound.samples.shape[1]} samples at {sound.rate_hz} Hz",
+                expected=f"{sounds.mixture.shape[-1]} at {sounds.rate_hz} Hz, as its mixture",
+                path=path,
+            )
+        output: Samples = sound.samples[0]
+        return output
+
+
+def scores_of(output: Samples, sounds: CaseSounds) -> Scores:
+    """All scores of an output, float32 (samples,); each Undefined, with the reason, where it does not exist."""
+    if not sounds.stems:
+        return dict.fromkeys(METRICS, _NO_STEM)
+    heard = perceptual(output, sounds.stems, rate_hz=sounds.rate_hz)
+    found: dict[str, Outcome[float]] = {name: _scale(heard, name) for name in SCALES}
+    stem, whole = sounds.stems[0], _mono(sounds.mixture)
+    found[SI_SDR], before = si_sdr(output, stem), si_sdr(whole, stem)
+    found[IMPROVEMENT] = _difference(found[SI_SDR], before)
+    found[SDR] = sdr(output, stem)
+    return found
+
+
+def _scale(heard: Perceptual | Undefined, name: str) -> Outcome[float]:
+    if isinstance(heard, Undefined):
+        return heard
+    value = min(5.0, max(1.0, float(getattr(heard, name))))  # rounding may leave the scale by a hair
+    return Scored(value, Signature.of(**{**heard.signature.as_dict(), "metric": name}))
+
+
+def _difference(after: Outcome[float], before: Outcome[float]) -> Outcome[float]:
+    if isinstance(after, Scored) and isinstance(before, Scored):
+        signature = {**after.signature.as_dict(), "metric": "si_sdr - si_sdr of the mixture"}
+        return Scored(after.value - before.value, Signature.of(**signature))
+    return before if isinstance(after, Scored) else after
+
+
+def _mono(samples: Samples) -> Samples:
+    return samples if samples.ndim == 1 else np.asarray(samples.mean(axis=0))
+
+
+def difficulty_of(case: SeparationCase, sounds: CaseSounds) -> Mapping[str, float]:
+    """How hard a case is, by axis, 1..5: as the INPUT says, else from its stems; empty where neither is known."""
+    known = {} if case.item.truth is None else dict(case.item.truth.difficulty)
+    if set(known) >= set(DIFFICULTY_AXES) or not sounds.stems:
+        return known
+    try:
+        return {**difficulty(sounds.stems, rate_hz=sounds.rate_hz, prompt=case.item.query), **known}
+    except InputError:  # of a silent stem there is none
+        return known

@@ -1,0 +1,183 @@
+"""The worst outputs on the page: mixture, target and output to play, and their spectrograms.
+
+All sounds of a page together have about 5 MB: the fewer outputs are shown, the finer they sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.jobs.predict import FILE, Reader
+from auscult.media.frames import encode_jpeg
+from auscult.media.paths import inside
+from auscult.media.sound import read_sound
+from auscult.outcome import Failed
+from auscult.record.lines import read_lines
+from auscult.report.facts import number, shortened
+from auscult.report.page import Example, ExampleSound, Section
+from auscult.report.spectrogram import HeardSounds, bytes_a_sound, loudest_part, page_sound, spectrograms
+from auscult.score.sound.perceptual import Perceptual, perceptual
+from auscult.suites.core.conditions import CLEAN, NOTHING
+from auscult.suites.core.grid import Grid
+from auscult.suites.core.runner import Finished, SuiteRunner
+from auscult.suites.separation.cases import CaseSounds, Prepared, SeparationCase
+from auscult.suites.separation.results import PUBLISHED, named, value_text
+from auscult.suites.separation.scoring import IMPROVEMENT, SCALES, SI_SDR
+from auscult.types import Samples
+from auscult.work.pool import Task, run_tasks
+
+MOST: Final = 100
+"""Outputs on a page, of all models together."""
+_SECONDS: Final = 6.0
+_FOLDER: Final = "figures/outputs"
+_MOST_CHARACTERS: Final = 240
+_CURVES: Final = {"target": "target", "recovered": "recovered", "left_over": "left over", "unexplained": "unexplained"}
+_LEAD: Final = (
+    "The lowest overall scores of {}, one of a mixture or recording. Blue: the target is there and missing from the "
+    "output; yellow: what is left over. Below, loudness over time. Sounds are the {:g} s with most of the target, "
+    "shortened and coarser where there are many."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """An output that is to be shown."""
+
+    case: SeparationCase
+    model: str
+    output: Path
+    file: str  # its files in the record, without ending
+    most_bytes: int  # of each of its sounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    jpeg: bytes
+    sounds: Mapping[str, bytes]
+
+
+def worst_sections(runner: SuiteRunner[SeparationCase, Prepared], done: Finished) -> list[Section]:
+    """The worst outputs of every model that looks, each model a section."""
+    grid = done.grid
+    models = [name for name in grid.models if grid.known(name, CLEAN) and not grid.task.is_baseline(name)][:MOST]
+    chosen = {model: _worst(grid, model, runner.cases, most=MOST // len(models)) for model in models}
+    orders = list(_orders(runner, done, chosen))
+    shown = _drawn(runner, orders)
+    found: list[Section] = []
+    for at, model in enumerate(models, start=1):
+        mine = [order for order in orders if order.model == model and order.file in shown]
+        if mine:
+            examples = tuple(_example(order, shown[order.file], grid) for order in mine)
+            title, lead = f"Worst outputs of {named(model)}", _LEAD.format(named(model), _SECONDS)
+            found.append(Section(name=f"worst-{at}", title=title, lead=lead, examples=examples))
+    return found
+
+
+def _worst(grid: Grid, model: str, cases: Sequence[SeparationCase], *, most: int) -> list[SeparationCase]:
+    """One of a cluster, the worst first; then those that have no score."""
+    values = grid.cell(model, CLEAN, SCALES[0]).values
+    found: dict[str, SeparationCase] = {}
+    for case in sorted(cases, key=lambda one: (values.get(one.id, 6.0), one.id)):
+        found.setdefault(case.clip, case)
+    return list(found.values())[:most]
+
+
+def _orders(
+    runner: SuiteRunner[SeparationCase, Prepared], done: Finished, chosen: Mapping[str, Sequence[SeparationCase]]
+) -> Iterator[_Order]:
+    wanted = {(model, CLEAN, case.id): case for model, cases in chosen.items() for case in cases}
+    stored = read_lines(runner.run.path / FILE)
+    rows = {request: row for row in stored if (request := done.requests.get(str(row["key"]))) in wanted}
+    most_bytes = bytes_a_sound(3 * len(rows))
+    for request, case in wanted.items():
+        if (row := rows.get(request)) is not None:
+            yield _Order(
+                case=case, model=request[0], output=inside(runner.run.path, str(row["reply"])),
+                file=f"{_FOLDER}/{str(row['key'])[:16]}", most_bytes=most_bytes,
+            )  # fmt: skip
+
+
+def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Order]) -> dict[str, _Shown]:
+    """Draw into the record; an output that cannot be drawn is left out, it is no failure of the run."""
+    found: dict[str, _Shown] = {}
+    runner.progress.stage("draw", len(orders))
+    tasks = [Task(order.file, order) for order in orders]
+    for result in run_tasks(_Drawer, tasks, workers=runner.how.workers, stage="figure"):
+        runner.progress.step()
+        if isinstance(result.outcome, Failed):
+            continue
+        found[result.key] = result.outcome
+        runner.run.write_bytes(f"{result.key}.jpg", result.outcome.jpeg, durable=False)
+        for name, data in result.outcome.sounds.items():
+            runner.run.write_bytes(_sound_file(result.key, name, data), data, durable=False)
+    return found
+
+
+def _sound_file(file: str, name: str, data: bytes) -> str:
+    return f"{file}-{name}.{'flac' if data.startswith(b'fLaC') else 'wav'}"
+
+
+def _example(order: _Order, shown: _Shown, grid: Grid) -> Example:
+    item = order.case.item
+    scores = {
+        name: grid.cell(order.model, CLEAN, name).values.get(order.case.id) for name in (*SCALES, SI_SDR, IMPROVEMENT)
+    }
+    texts = [f"{name} {value_text(name, value)}" for name, value in scores.items() if value is not None]
+    system = " ".join(dict.fromkeys((item.family, item.system))) if order.model.startswith(PUBLISHED) else ""
+    about = {"system": system.strip(), "domain": item.domain, "prompt": order.case.prompt}
+    return Example(
+        title=f"overall {number(scores[SCALES[0]])}",
+        jpeg=shown.jpeg,
+        text=shortened(item.query.text or "", _MOST_CHARACTERS),
+        id=order.case.id,
+        facts=(("scores", ", ".join(texts) or "none: no stem"), *((key, text) for key, text in about.items() if text)),
+        shows="spectrograms of mixture, target and output, and loudness over time",
+        broad=True,
+        file=f"{order.file}.jpg",
+        sounds=tuple(
+            ExampleSound(data=data, file=_sound_file(order.file, name, data), label=name)
+            for name, data in shown.sounds.items()
+        ),
+    )
+
+
+class _Drawer:
+    """Opens sounds in one process."""
+
+    def __init__(self) -> None:
+        self._reader = Reader()
+
+    def __call__(self, order: _Order) -> _Shown:
+        """Its picture and its sounds."""
+        sounds: CaseSounds = Prepared(order.case, NOTHING).ask(self._reader)
+        output = read_sound(order.output).samples[0]
+        target = sounds.stems[0] if sounds.stems else None
+        mixture = sounds.mixture if sounds.mixture.ndim == 1 else sounds.mixture.mean(axis=0)
+        part = loudest_part(mixture if target is None else target, rate_hz=sounds.rate_hz, seconds=_SECONDS)
+        heard = HeardSounds(
+            output=output[part],
+            mixture=mixture[part],
+            target=None if target is None else target[part],
+            rate_hz=sounds.rate_hz,
+            curves=_curves(output, sounds, part),
+        )
+        played: dict[str, Samples | None] = {"mixture": heard.mixture, "target": heard.target, "output": heard.output}
+        return _Shown(
+            jpeg=encode_jpeg(spectrograms(heard), quality=60),
+            sounds={
+                name: page_sound(samples, rate_hz=sounds.rate_hz, most_bytes=order.most_bytes)
+                for name, samples in played.items()
+                if samples is not None
+            },
+        )
+
+
+def _curves(output: Samples, sounds: CaseSounds, part: slice) -> dict[str, Any]:
+    found = perceptual(output, sounds.stems, rate_hz=sounds.rate_hz) if sounds.stems else None
+    if not isinstance(found, Perceptual):
+        return {}
+    first, last = (round(at / sounds.rate_hz / found.hop_s) for at in (part.start, part.stop))
+    return {name: getattr(found, key)[first:last] for key, name in _CURVES.items()}

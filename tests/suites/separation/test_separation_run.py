@@ -1,0 +1,316 @@
+"""`auscult run separation`: tones to be taken out of noise, separators that know it by file, and their record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.errors import NothingToDo, UsageError
+from auscult.media.sound import read_sound
+from auscult.media.wav import Sound, wav_bytes
+from auscult.models.separators import SEPARATORS
+from auscult.outcome import Scored
+from auscult.report.suite import read_page
+from auscult.score.sound import si_sdr
+from auscult.suites.core.compare import write_comparison
+from auscult.suites.core.records import score_record
+from auscult.suites.registered import SuiteRun, options_of
+from auscult.suites.separation import SUITE, SeparationOptions
+from small_inputs import auscult
+
+RATE_HZ = 8000
+COUNT = 4000
+MODELS = """
+import numpy as np
+
+
+def note(name):
+    with open(__file__ + ".calls", "a") as file:
+        file.write(name + "\\n")
+
+
+def smooth(mixture, query, *, rate_hz):
+    note("smooth")
+    return np.convolve(mixture, np.ones(3) / 3, "same").astype(np.float32)
+
+
+def picky(mixture, query, *, rate_hz):
+    note("picky")
+    if query.text == "noise":
+        raise RuntimeError("no noise today")
+    return mixture
+
+
+def short(mixture, query, *, rate_hz):
+    return mixture[:-1]
+"""
+
+
+def write(path: Path, samples: np.ndarray[Any, Any], rate_hz: int = RATE_HZ) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(wav_bytes(Sound(samples=np.atleast_2d(samples).astype(np.float32), rate_hz=rate_hz), "float32"))
+
+
+def item(home: Path, number: int, **more: Any) -> dict[str, Any]:
+    """A mixture of a tone and noise, each wanted once."""
+    rng = np.random.default_rng(number)
+    tone = 0.2 * np.sin(2 * np.pi * (200 + 100 * number) * np.arange(COUNT) / RATE_HZ)
+    noise = 0.03 * (1 + number) * rng.normal(size=COUNT)
+    for name, samples in {"tone": tone, "noise": noise, "mixture": tone + noise}.items():
+        write(home / f"{name}{number}.wav", samples)
+    return {
+        "id": f"m{number}/tone", "mixture": f"mixture{number}.wav", "text": "tone", "domain": "music",
+        "setting": "instrument", "cluster": f"m{number}", "seen": number % 2 == 0,
+        "truth": {"stem": f"tone{number}.wav", "others": {"noise": f"noise{number}.wav"}}, **more,
+    }  # fmt: skip
+
+
+def items(home: Path) -> list[dict[str, Any]]:
+    rows = []
+    for number in range(2):
+        row = item(home, number)
+        noise = {"id": f"m{number}/noise", "text": "noise", "domain": "sound", "setting": "general_sound"}
+        rows += [row, {**row, **noise, "spans_s": [["+", 0.0, 0.5]], "truth": {"stem": f"noise{number}.wav"}}]
+    return rows
+
+
+def write_items(home: Path, rows: list[dict[str, Any]]) -> None:
+    (home / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    data = tmp_path / "data"
+    data.mkdir()
+    write_items(data, items(data))
+    (tmp_path / "mine.py").write_text(MODELS)
+    return tmp_path
+
+
+def run(home: Path, *models: str, **more: Any) -> SuiteRun:
+    names = [one if one in SEPARATORS or ":" in one or "/" in one else f"{home / 'mine.py'}:{one}" for one in models]
+    words = {"data": home / "data", "out": home / "out", "models": names, "workers": 0, **more}
+    options = options_of(SUITE, words)
+    assert isinstance(options, SeparationOptions)
+    return SUITE.run(options)
+
+
+def rows(home: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (home / "out" / name).read_text().splitlines()]
+
+
+def calls(home: Path) -> list[str]:
+    path = home / "mine.py.calls"
+    return path.read_text().split() if path.is_file() else []
+
+
+def values(home: Path, model: str, metric: str) -> dict[str, float | None]:
+    return {
+        row["id"]: row["value"]
+        for row in rows(home, "scores.jsonl")
+        if (row["model"], row["metric"]) == (model, metric)
+    }
+
+
+def numbers(made: SuiteRun) -> dict[str, Any]:
+    return {name: table for name, table in made.tables.items() if name != "answers"}
+
+
+def test_tables_scores_outputs_and_page(home: Path) -> None:
+    made = run(home, "smooth", "irm")
+    general = {
+        row[0]: dict(zip(made.tables["general"].header, row, strict=True)) for row in made.tables["general"].rows
+    }
+    assert list(general) == ["mine.smooth", "irm (oracle)", "mixture", "silence", "random_bands"]
+    assert general["mixture"]["SI-SDRi"] == "0.0"
+    assert general["silence"]["items: overall, SI-SDR"] == "4, 0 (4 undefined)"
+    assert general["silence"]["recall"].startswith("1.00")
+    assert float(general["irm (oracle)"]["overall"].split()[0]) > float(general["mixture"]["overall"].split()[0]) + 0.5
+    assert {"by_domain", "by_setting", "by_prompt", "by_seen", "by_difficulty", "differences"} <= made.tables.keys()
+    assert {row[0] for row in made.tables["by_domain"].rows} == {"music", "sound"}
+    assert {row[0] for row in made.tables["by_prompt"].rows} == {"text", "text+span"}
+    reply = next(
+        row for row in rows(home, "predictions.jsonl") if row["model"] == "mine.smooth" and row["id"] == "m1/tone"
+    )
+    output, stem = (read_sound(path).samples for path in (home / "out" / reply["reply"], home / "data/tone1.wav"))
+    right = si_sdr(output, stem)
+    assert isinstance(right, Scored)
+    assert values(home, "mine.smooth", "SI-SDR")["m1/tone"] == pytest.approx(right.value)
+    page = read_page(home / "out")
+    worst = [section for section in page.sections if section.name.startswith("worst")]
+    assert [len(section.examples) for section in worst] == [2, 2]
+    assert [sound.label for sound in worst[0].examples[0].sounds] == ["mixture", "target", "output"]
+    assert "Not comparable" in (home / "out/report.html").read_text()
+
+
+def test_it_goes_on_where_it_stopped(home: Path) -> None:
+    first = run(home, "smooth")
+    assert calls(home) == ["smooth"] * 4
+    assert numbers(run(home, "smooth")) == numbers(first)
+    assert calls(home) == ["smooth"] * 4
+    lines = (home / "out/predictions.jsonl").read_text().splitlines(keepends=True)
+    (home / "out/predictions.jsonl").write_text("".join(lines[:2]) + lines[2][:30])
+    (home / "out/scores.jsonl").unlink()
+    assert numbers(run(home, "smooth")) == numbers(first)
+    assert calls(home) == ["smooth"] * 6
+
+
+@pytest.mark.slow
+def test_its_record_is_scored_again_and_compared(home: Path) -> None:
+    both = run(home, "smooth", "irm")
+    (home / "mine.py").rename(home / "away.py")
+    again = score_record(home / "out", SUITE)
+    assert again.tables == both.tables
+    assert again.summary.metrics == both.summary.metrics
+    assert "mine.smooth/clean/clean/overall" in again.summary.metrics
+    (home / "away.py").rename(home / "mine.py")
+    parts = [run(home, name, out=home / name).out for name in ("smooth", "irm")]
+    found = write_comparison(parts, SUITE, home / "compared")
+    assert found.tables["general"].rows == both.tables["general"].rows
+
+
+def test_a_failure_is_no_score(home: Path) -> None:
+    made = run(home, "picky", "short")
+    assert made.summary.failed == 2 + 4
+    cells = {(cell["model"], cell["level"]): cell for cell in rows_of_cells(home) if cell["metric"] == "overall"}
+    assert (cells["mine.picky", "clean"]["n"], cells["mine.picky", "clean"]["failed"]) == (2, 2)
+    errors = [row["error"] for row in rows(home, "errors.jsonl")]
+    assert any("no noise today" in error for error in errors)
+    assert any("3999 samples of a mixture of 4000" in error for error in errors)
+
+
+def rows_of_cells(home: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((home / "out/cells.json").read_text())
+    return [cell for cell in found if cell["group"] == "clean" and cell["measure"] == "level"]
+
+
+def test_published_outputs_are_scored_by_family_and_equal_requests_are_asked_once(home: Path) -> None:
+    data, lines = home / "data", []
+    for number in range(2):
+        row = item(data, number)
+        for family, gain in {"good": 0.1, "poor": 1.0}.items():
+            tone, noise = (read_sound(data / f"{name}{number}.wav").samples for name in ("tone", "noise"))
+            write(data / f"out/{family}{number}.wav", tone + gain * noise)
+            lines.append(
+                {**row, "id": f"{number}-{family}", "separated": f"out/{family}{number}.wav", "family": family}
+            )
+    write_items(data, lines)
+    made = run(home, str(data), "smooth")
+    assert calls(home) == ["smooth"] * 2
+    table = made.tables["families"]
+    found = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    assert [found["good"]["mixtures"], found["good"]["outputs"]] == ["2", "2"]
+    assert float(found["good"]["SI-SDRi"].split()[0]) == pytest.approx(20, abs=0.5)
+    assert found["poor"]["SI-SDRi"].split()[0] == "0.0"
+    items_by_model = {row[0]: row[-1] for row in made.tables["general"].rows}
+    assert (items_by_model["predictions.data"], items_by_model["mine.smooth"]) == ("4", "2")
+
+
+def test_without_stems_it_is_separated_and_not_scored(home: Path) -> None:
+    data = home / "data"
+    row = item(data, 0)
+    write_items(data, [{key: value for key, value in row.items() if key != "truth"}])
+    made = run(home, "smooth")
+    assert (made.summary.failed, made.summary.undefined) == (0, 4)
+    assert made.tables["general"].rows[0][1] == "n/a"
+    assert [sound.label for sound in read_page(home / "out").sections[-1].examples[0].sounds] == ["mixture", "output"]
+
+
+def bad_files(data: Path) -> dict[str, str]:
+    """Files that cannot be used, and a part of what is said of each."""
+    tone = read_sound(data / "tone0.wav").samples
+    write(data / "rate.wav", tone, 16_000)
+    write(data / "length.wav", tone[:, :-9])
+    write(data / "nan.wav", np.where(np.arange(COUNT) == 5, np.nan, tone))
+    (data / "truncated.wav").write_bytes((data / "tone0.wav").read_bytes()[:3000])
+    (data / "disguised.wav").write_text("a poem")
+    return {
+        "rate": "4000 samples at 16000 Hz, its mixture 4000 at 8000 Hz", "length": "3991 samples", "nan": "not finite",
+        "truncated": "truncated", "disguised": "no sound", "missing": "cannot be read",
+    }  # fmt: skip
+
+
+def test_bad_stems_cost_their_item_and_say_why(home: Path) -> None:
+    data, said = home / "data", {}
+    lines = [item(data, 1)]
+    for name, text in bad_files(data).items():
+        lines.append({**item(data, 0), "id": name, "truth": {"stem": f"{name}.wav"}})
+        said[name] = text
+    write_items(data, lines)
+    made = run(home, "smooth")
+    assert {row[-1] for row in made.tables["general"].rows if row[0] == "mine.smooth"} <= {
+        "1 (5 failed)",
+        "1 (6 failed)",
+    }
+    errors = {Path(str(row["path"])).stem: row["error"] for row in rows(home, "errors.jsonl")}
+    for name, text in said.items():
+        assert text in errors[name]
+
+
+@pytest.mark.parametrize("kind", ["silent", "constant", "stereo", "short", "clipped"])
+def test_unusual_sounds_are_scored_or_undefined(home: Path, kind: str) -> None:
+    data = home / "data"
+    row = item(data, 0)
+    tone, noise = (read_sound(data / f"{name}0.wav").samples[0] for name in ("tone", "noise"))
+    if kind == "silent":
+        tone = np.zeros_like(tone)
+    elif kind == "constant":
+        tone = np.full_like(tone, 0.2)
+    elif kind == "stereo":
+        tone, noise = (np.stack([one, 0.5 * one]) for one in (tone, noise))
+    elif kind == "short":
+        tone, noise = tone[:400], noise[:400]
+    elif kind == "clipped":
+        tone = np.clip(20 * tone, -0.9, 0.9)
+    for name, samples in {"tone": tone, "noise": noise, "mixture": tone + noise}.items():
+        write(data / f"{name}0.wav", samples)
+    write_items(data, [row])
+    made = run(home, "smooth") if kind != "stereo" else run(home, "nmf")
+    assert made.summary.failed == 0
+    overall = next(iter(values(home, made.tables["general"].rows[0][0], "overall").values()))
+    assert (overall is None) == (kind == "silent")
+
+
+def test_no_model_no_data_and_an_unknown_separator_are_refused(home: Path) -> None:
+    with pytest.raises(UsageError, match="no model"):
+        run(home)
+    with pytest.raises(UsageError, match="no separator"):
+        run(home, "/nowhere/at/all")
+    (home / "empty").mkdir()
+    with pytest.raises(NothingToDo):
+        run(home, "smooth", data=home / "empty")
+
+
+def test_the_command_line_runs_it(home: Path) -> None:
+    ran = auscult(
+        "run",
+        "separation",
+        "--model",
+        "mixture",
+        "--data",
+        home / "data",
+        "--out",
+        home / "out",
+        "--workers",
+        1,
+        "--json",
+    )
+    assert ran.code == 0, ran.err
+    summary = json.loads(ran.out)
+    assert summary["metrics"]["mixture/clean/clean/SI-SDRi"]["value"] == 0.0
+    refused = auscult(
+        "run", "separation", "--model", "mixture", "--data", home / "data", "--out", home / "o", "--task", "x"
+    )
+    assert refused.code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.extra_sound
+def test_mixtures_of_scenes_are_made_and_separated(home: Path) -> None:
+    made = run(home, "mixture", data="scenes", count=2, seed=1)
+    assert made.summary.n == 6
+    assert len(rows(home, "cases.jsonl")) == 2
