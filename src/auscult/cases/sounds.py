@@ -19,6 +19,7 @@ from auscult.cases.ids import check_id, safe_id
 from auscult.cases.problems import ListError, Problems, used_twice
 from auscult.cases.walk import base_folder, boundary, suffix, walk
 from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.language.sound_prompts import sound_prompts
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.types import (
     DIFFICULTY_AXES,
@@ -229,7 +230,10 @@ def _of_tracks(source: Path, root: Path | None, found: Problems) -> Iterator[Sou
 
 
 def _of_recordings(source: Path, found: Problems) -> Iterator[SoundItem]:
-    """Recordings without stems, each with the prompts that ``prompts.csv`` gives it; one item a prompt."""
+    """Recordings without stems, each with the prompts that ``prompts.csv`` gives it; one item a prompt.
+
+    A description of several sounds is several prompts.
+    """
     file = source / PROMPTS
     home, counts = Home(file=file, base=source), dict[str, int]()
     rows = fields.table_rows(file, max_bytes=MAX_TABLE_BYTES, expected="the columns file,text")
@@ -240,15 +244,16 @@ def _of_recordings(source: Path, found: Problems) -> Iterator[SoundItem]:
             if len(cells) < 2 or not cells[1].strip():
                 raise InputError("the line names no file and text", expected="the columns file,text")
             path, name = home.path(cells[0]), _below(cells[0])
-            counts[name] = number = counts.get(name, -1) + 1
-            yield SoundItem(
-                id=check_id(f"{name}#{number}" if number else name),
-                mixture=path,
-                query=SoundQuery(text=cells[1].strip()),
-                cluster=name,
-                source=file,
-                line=line,
-            )
+            for text in sound_prompts(cells[1]) or (cells[1].strip().casefold(),):
+                counts[name] = number = counts.get(name, -1) + 1
+                yield SoundItem(
+                    id=check_id(f"{name}#{number}" if number else name),
+                    mixture=path,
+                    query=SoundQuery(text=text),
+                    cluster=name,
+                    source=file,
+                    line=line,
+                )
 
 
 def _sounds(folder: Path, found: Problems, *, source: Path, root: Path | None = None) -> dict[str, Path]:

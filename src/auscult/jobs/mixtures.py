@@ -41,6 +41,16 @@ from auscult.types import PERFORMANCE
 ITEMS: Final = "items.jsonl"
 PLANS: Final = "plans.jsonl"
 METADATA: Final = "metadata.jsonl"
+FOR_DATASETS: Final = b"""---
+configs:
+- config_name: default
+  drop_labels: true
+  data_files:
+  - split: mixtures
+    path: ["metadata.jsonl", "mixtures/*.wav", "stems/*/target.wav"]
+---
+Mixtures with known stems, made by `auscult make mixtures`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +171,7 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         ordered = [items[row["id"]] for row in made]
         run.write_lines(ITEMS, ordered)
         run.write_lines(METADATA, [metadata_row(item) for item in ordered])
+        run.write_bytes("README.md", FOR_DATASETS)
         tables = {"settings": settings_table(made), "classes": classes_table(self._catalogue)}
         return finish_tables(run, self.counted("make mixtures", run, made), tables)
 
@@ -176,11 +187,11 @@ def _check(options: MixturesOptions) -> None:
         f"--data {options.data}": (options.data in {None, "scenes"}, "scenes"),
         f"--seconds {mixture.seconds}": (_within(mixture.seconds, SECONDS), "SHORTEST-LONGEST, 2 to 20"),
         f"--sources {mixture.sources}": (_within(mixture.sources, SOURCES), "FEWEST-MOST, 2 to 6"),
-        f"--rates {mixture.rates_hz}": (_within(sorted(mixture.rates_hz), RATES_HZ), "8000 to 96000 Hz"),
+        f"--rate {mixture.rates_hz}": (_within(sorted(mixture.rates_hz), RATES_HZ), "8000 to 96000 Hz"),
         f"--channels {mixture.channels}": (mixture.channels in {"mono", "stereo", "any"}, "mono, stereo or any"),
         f"--loudness {mixture.loudness_lufs:g}": (_within([mixture.loudness_lufs], LOUDNESS_LUFS), "-60 to -10 LUFS"),
         f"--rooms {mixture.rooms:g}": (_within([mixture.rooms], (0.0, 1.0)), "0 to 1"),
-        f"--settings {','.join(mixture.settings)}": (set(mixture.settings) <= settings, ", ".join(sorted(settings))),
+        f"--setting {','.join(mixture.settings)}": (set(mixture.settings) <= settings, ", ".join(sorted(settings))),
         f"--split {mixture.split}": (mixture.split in parts, ", ".join(sorted(parts))),
     }
     refuse_out_of_range(fine)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from auscult.errors import InputError
 from auscult.media.wav import FULL_SCALE
 from auscult.scenes.mixtures.catalogue import GENERATED
 from auscult.scenes.mixtures.loudness import integrated_lufs
 from auscult.scenes.mixtures.plan import MixturePlan, Planner
-from auscult.scenes.mixtures.sound import render
+from auscult.scenes.mixtures.sound import pauses, render, spans_of
 from auscult.scenes.options import MixtureOptions
 
 
@@ -40,3 +43,101 @@ def test_loudness_is_as_planned(planner: Planner, index: int) -> None:
     rest = made.mixture - made.target
     ratio = integrated_lufs(made.target, rate_hz=plan.rate_hz) - integrated_lufs(rest, rate_hz=plan.rate_hz)
     assert ratio == pytest.approx(plan.ratio_db, abs=0.2)
+
+
+def test_the_draws_cover_what_they_may(planner: Planner) -> None:
+    plans = [planner.plan(1, index) for index in range(200)]
+    assert {len(plan.sources) for plan in plans} == {2, 3, 4, 5, 6}
+    assert {plan.channels for plan in plans} == {1, 2}
+    assert {plan.rate_hz for plan in plans} == {8000, 16000}
+    assert {plan.similarity for plan in plans} == {"group", "domain", "any"}
+    assert {plan.split for plan in plans} == {"train", "calibration", "test"}
+    assert {plan.prompt.specific for plan in plans} == {True, False, None}
+    assert all(2 <= plan.seconds <= 5 for plan in plans)
+    assert {plan.room is None for plan in plans} == {True, False}
+    unseen = [plan for plan in plans if not plan.seen]
+    assert unseen
+    assert all(plan.split == "test" for plan in unseen)
+
+
+def test_a_prompt_names_the_target_and_nothing_else(planner: Planner) -> None:
+    for index in range(100):
+        plan = planner.plan(2, index)
+        labels = {source.name: source.label for source in plan.sources}
+        if plan.prompt.text is not None:
+            named = GENERATED.classes.named(plan.prompt.text.upper(), labels.values())
+            assert {name for name, label in labels.items() if label in named} == set(plan.target)
+            assert plan.prompt.text == plan.prompt.text.lower()
+
+
+def test_clips_of_a_recording_are_in_one_part() -> None:
+    parts: dict[str, set[str]] = {}
+    for clip in GENERATED.clips:
+        parts.setdefault(clip.recording, set()).add(clip.part)
+        assert clip.seen or clip.part == "test"
+    assert all(len(found) == 1 for found in parts.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"prompt": {"text": "whale singing"}}, "names nothing in the mixture"),
+        ({"prompt": {}}, "prompt"),
+        ({"target": []}, "target"),
+        ({"sources": [{"spans": [[1.5, 0.5]]}]}, "spans"),
+        ({"sources": [{"spans": [[0.5, 99.0]]}]}, "spans"),
+        ({"sources": [{"name": "../stem"}]}, "name"),
+        ({"seconds": 3600.0}, "seconds"),
+        ({"rate_hz": 7}, "rate_hz"),
+        ({"channels": 9}, "channels"),
+        ({"loudness_lufs": 3.0}, "loudness_lufs"),
+        ({"ratio_db": float("nan")}, "finite"),
+    ],
+)
+def test_a_bad_plan_says_what_is_wrong(planner: Planner, change: dict[str, Any], told: str) -> None:
+    row = planner.plan(5, 0).as_json()
+    sources = [
+        {**old, **new} for old, new in zip(row["sources"], [*change.get("sources", ()), *[{}] * 6], strict=False)
+    ]
+    with pytest.raises(InputError) as error:
+        MixturePlan.from_json({**row, **change, "sources": sources}, classes=GENERATED.classes)
+    assert told in str(error.value)
+
+
+@pytest.mark.extra_sound
+@pytest.mark.parametrize("rate_hz", [16_000, 22_050, 44_100, 48_000])
+def test_loudness_is_that_of_a_known_meter(rate_hz: int) -> None:
+    pyloudnorm = pytest.importorskip("pyloudnorm", reason="the extra `sound` is not installed")
+    rng = np.random.default_rng(rate_hz)
+    count = 3 * rate_hz
+    envelope = np.repeat(10.0 ** rng.uniform(-3.0, 0.0, 30), count // 30)
+    colour = np.convolve(rng.standard_normal((2, count))[0], np.ones(4) / 4, "same")
+    for sound in (
+        colour * envelope,
+        np.stack([colour * envelope, rng.standard_normal(count) * envelope[::-1]]),
+        np.where(np.arange(count) < count // 3, colour, 0.0),
+    ):
+        samples = (0.1 * sound).astype(np.float32)
+        known = pyloudnorm.Meter(rate_hz).integrated_loudness(samples.T.astype(np.float64))
+        assert integrated_lufs(samples, rate_hz=rate_hz) == pytest.approx(known, abs=0.1)
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 11_025, 48_000, 96_000])
+def test_loudness_of_a_sine_is_the_standards(rate_hz: int) -> None:
+    """BS.1770-4: 997 Hz at full scale in one channel is -3.01 LUFS."""
+    sine = np.sin(np.arange(2 * rate_hz) * (2 * np.pi * 997 / rate_hz)).astype(np.float32)
+    assert integrated_lufs(sine, rate_hz=rate_hz) == pytest.approx(-3.01, abs=0.03)
+
+
+def test_silence_has_no_loudness() -> None:
+    assert integrated_lufs(np.zeros(16_000, np.float32), rate_hz=16_000) == float("-inf")
+    assert integrated_lufs(np.zeros(0, np.float32), rate_hz=16_000) == float("-inf")
+
+
+def test_spans_are_where_the_target_is_heard() -> None:
+    heard = np.zeros(300, np.bool_)
+    heard[50:100] = heard[110:150] = heard[250:300] = True
+    spans = spans_of(heard, until_s=2.995)
+    assert spans == ((0.5, 1.5), (2.5, 3.0))
+    assert pauses(spans, until_s=3.0) == ((0.0, 0.5), (1.5, 2.5))
+    assert spans_of(np.zeros(5, np.bool_), until_s=1.0) == ()

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from auscult.language.morphology import ing
 from auscult.record.codec import from_json, load
 from auscult.scenes.sound.folder import default_words
 
@@ -52,11 +53,11 @@ class Classes:
     same: Mapping[str, str] = field(default_factory=dict)  # other names of a class
 
     def of(self, label: str) -> SoundClass:
-        """A class; one that is not listed is a sound whose prompt is its name, and its maker's sound where known."""
+        """A class; one that is not listed has its name as a prompt, and what its maker does where that is known."""
         found = self.classes.get(label)
         if found is None:
-            noun, _ = default_words(label)
-            found = SoundClass(specific=(label if noun == label else f"{label} {noun}",), general=(label,))
+            verb = default_words(label)[1]
+            found = SoundClass(specific=() if "sounds" in verb else (f"{label} {ing(verb)}",), general=(label,))
         return found
 
     def prompts(self, label: str) -> Iterator[tuple[str, bool]]:

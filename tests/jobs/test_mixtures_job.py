@@ -1,0 +1,170 @@
+"""`make mixtures` as a job: an INPUT with nine known scores, the same bytes whoever makes it, other layouts of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.cases.sounds import read_sounds
+from auscult.errors import Mismatch, UsageError
+from auscult.jobs.mixtures import make_mixtures
+from auscult.jobs.options import MixturesOptions
+from auscult.media.frames import read_frame
+from auscult.media.masks import read_mask
+from auscult.media.sound import read_sound
+from auscult.media.wav import FULL_SCALE
+from auscult.record.schema import Summary
+from auscult.scenes.options import MixtureOptions
+from auscult.score.sound.perceptual import Perceptual, perceptual
+from auscult.types import DIFFICULTY_AXES, PERFORMANCE, MaskRef
+from small_inputs import tree
+
+SHORT = MixtureOptions(seconds=(2, 3), channels="any")
+
+
+def make(out: Path, **more: Any) -> Summary:
+    summary, _ = make_mixtures(MixturesOptions(**{"out": out, "seed": 4, "workers": 0, "mixture": SHORT, **more}))
+    return summary
+
+
+def material(out: Path) -> dict[str, bytes | str]:
+    return {name: data for name, data in tree(out).items() if name not in {"manifest.json", ".written"}}
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("mixtures") / "made"
+    summary = make(out, count=6, tracks=True)
+    assert (summary.n, summary.ok, summary.failed) == (6, 6, 0)
+    return out
+
+
+@pytest.mark.slow
+def test_workers_and_growing_change_no_bytes(made: Path, tmp_path: Path) -> None:
+    make(tmp_path / "grown", count=2, tracks=True)
+    make(tmp_path / "grown", count=6, tracks=True, workers=2)
+    assert material(tmp_path / "grown") == material(made)
+    with pytest.raises(Mismatch, match="not all of them are asked for"):
+        make(made, count=2, tracks=True)
+
+
+def test_it_is_an_input_whose_scores_are_those_of_its_files(made: Path) -> None:
+    found = read_sounds(made)
+    assert (len(found.items), found.problems) == (6, ())
+    for item in found.items:
+        truth = item.truth
+        assert truth is not None
+        assert truth.stem is not None
+        assert item.query.text or item.query.spans or item.query.picture
+        sounds = [read_sound(path) for path in (item.mixture, truth.stem, *truth.others.values())]
+        mixture, *stems = (np.rint(sound.samples * FULL_SCALE) for sound in sounds)
+        assert np.abs(mixture - np.sum(stems, axis=0)).max() <= 1.0  # 32768 steps are read, 32767 written
+        found_scores = perceptual(sounds[0].samples, [sound.samples for sound in sounds[1:]], rate_hz=sounds[0].rate_hz)
+        assert isinstance(found_scores, Perceptual)
+        for name in PERFORMANCE:
+            assert truth.scores[name] == pytest.approx(getattr(found_scores, name), abs=0.02)
+        assert set(truth.difficulty) == set(DIFFICULTY_AXES)
+        assert all(1.0 <= value <= 5.0 for value in (*truth.scores.values(), *truth.difficulty.values()))
+
+
+def test_plans_replay_and_a_bad_line_costs_itself(made: Path, tmp_path: Path) -> None:
+    plans = (made / "plans.jsonl").read_text().splitlines()
+    bad = json.loads(plans[1])
+    bad["plan"]["prompt"] = {"text": "violin playing"}
+    (tmp_path / "plans.jsonl").write_text("\n".join([plans[0], json.dumps(bad), plans[2], plans[2], "{"]))
+    summary = make(tmp_path / "again", plans=tmp_path / "plans.jsonl")
+    assert (summary.ok, summary.failed) == (2, 0)
+    errors = {row["line"]: row["error"] for row in lines(tmp_path / "again" / "errors.jsonl")}
+    assert "names nothing in the mixture" in errors[2]
+    assert "earlier line" in errors[4]
+    assert "JSON" in errors[5]
+    for number in (0, 2):
+        name = f"mixtures/s4-{number:05d}.wav"
+        assert (tmp_path / "again" / name).read_bytes() == (made / name).read_bytes()
+
+
+def test_tracks_are_laid_out_as_in_musdb(made: Path) -> None:
+    for item in read_sounds(made).items:
+        folder = made / "tracks" / item.split / item.id
+        assert (folder / "mixture.wav").read_bytes() == item.mixture.read_bytes()
+        assert item.truth is not None
+        assert {path.stem for path in folder.iterdir()} == {"mixture", "target", *item.truth.others}
+
+
+@pytest.mark.peer
+def test_datasets_reads_the_folder_and_keeps_files(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the package itself; it asks for torchcodec before it looks whether a path needs it, which no path does."""
+    import datasets
+
+    monkeypatch.setitem(sys.modules, "torchcodec", ModuleType("torchcodec"))
+    encoders = ModuleType("torchcodec.encoders")
+    monkeypatch.setattr(encoders, "AudioEncoder", None, raising=False)
+    monkeypatch.setitem(sys.modules, "torchcodec.encoders", encoders)
+    found = datasets.load_dataset(str(made), cache_dir=str(tmp_path))["mixtures"]
+    for column in ("mixture", "target"):
+        found = found.cast_column(column, datasets.Audio(decode=False))
+    items = {item.id: item for item in read_sounds(made).items}
+    assert {row["id"] for row in found} == set(items)
+    for row in found:
+        truth = items[row["id"]].truth
+        assert truth is not None
+        assert (Path(row["mixture"]["path"]), Path(row["target"]["path"])) == (items[row["id"]].mixture, truth.stem)
+        assert row["overall"] == truth.scores["overall"]
+
+
+@pytest.mark.slow
+def test_a_scene_has_stem_masks_and_frames_of_one_object(tmp_path: Path) -> None:
+    options = MixtureOptions(seconds=(3, 3))
+    assert make(tmp_path / "scenes", count=3, data="scenes", mixture=options, workers=1).ok == 3
+    for item in read_sounds(tmp_path / "scenes").items:
+        assert item.truth is not None
+        assert item.truth.stem is not None
+        assert item.truth.others
+        assert np.abs(read_sound(item.truth.stem).samples).max() > 0.01
+        assert item.query.picture is not None
+        seen = 0
+        for shown in sorted(item.query.picture.iterdir()):
+            frame = read_frame(tmp_path / "scenes" / item.extra["frames"] / shown.name)
+            mask = read_mask(
+                MaskRef(path=tmp_path / "scenes" / item.extra["masks"] / f"{shown.stem}.png"), size=frame.shape[:2]
+            ).mask
+            blanked = read_frame(shown).astype(int)
+            seen += int(np.count_nonzero(mask))
+            assert blanked[~mask].mean() < 4 if (~mask).any() else True
+            assert np.abs(blanked - frame)[mask].mean() < 12 if mask.any() else True
+        assert seen > 0
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, "--count"),
+        ({"count": 1, "mixture": MixtureOptions(seconds=(1, 3))}, "--seconds"),
+        ({"count": 1, "mixture": MixtureOptions(seconds=(9, 3))}, "--seconds"),
+        ({"count": 1, "mixture": MixtureOptions(sources=(1, 3))}, "--sources"),
+        ({"count": 1, "mixture": MixtureOptions(rates_hz=(100,))}, "--rate"),
+        ({"count": 1, "mixture": MixtureOptions(channels="5.1")}, "--channels"),
+        ({"count": 1, "mixture": MixtureOptions(loudness_lufs=0.0)}, "--loudness"),
+        ({"count": 1, "mixture": MixtureOptions(rooms=1.5)}, "--rooms"),
+        ({"count": 1, "mixture": MixtureOptions(settings=("song",))}, "--setting"),
+        ({"count": 1, "mixture": MixtureOptions(settings=("speech",))}, "too few sounds"),
+        ({"count": 1, "mixture": MixtureOptions(split="val")}, "--split"),
+        ({"count": 1, "data": "films"}, "--data"),
+        ({"plans": Path("missing.jsonl")}, "does not exist"),
+    ],
+)
+def test_options_out_of_range_are_refused(tmp_path: Path, more: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError) as error:
+        make(tmp_path / "out", **more)
+    assert told in str(error.value)
+    assert not (tmp_path / "out").exists()
