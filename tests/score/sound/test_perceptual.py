@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -80,24 +83,47 @@ def test_parts_are_those_of_numpys_least_squares() -> None:
     assert part.left_over[12, 0] == pytest.approx(left - 4 * noise, rel=1e-2)
 
 
+class Repeated:
+    """A sound over and over, of which only blocks are ever made."""
+
+    longest = 0
+
+    def __init__(self, samples: NDArray[np.float32], times: int) -> None:
+        self.samples, self.shape = samples, (times * samples.size,)
+
+    def __getitem__(self, key: tuple[object, slice]) -> NDArray[np.float32]:
+        found = self.samples[np.arange(key[1].start, min(key[1].stop, self.shape[0])) % self.samples.size]
+        Repeated.longest = max(Repeated.longest, found.size)
+        return found
+
+
 def test_long_sounds_are_read_in_blocks_and_score_the_same() -> None:
-    class Reader:
-        shape = (20 * A.size,)
-        longest = 0
-
-        def __init__(self, samples: NDArray[np.float32]) -> None:
-            self.samples = np.tile(samples, 20)
-
-        def __getitem__(self, key: tuple[object, slice]) -> NDArray[np.float32]:
-            found = self.samples[key[1]]
-            Reader.longest = max(Reader.longest, found.size)
-            return found
-
-    long = perceptual(Reader(A + 0.2 * B), [Reader(stem) for stem in STEMS], rate_hz=RATE)
+    long = perceptual(Repeated(A + 0.2 * B, 20), [Repeated(stem, 20) for stem in STEMS], rate_hz=RATE)
     assert isinstance(long, Perceptual)
     assert long.target.size == 20 * 15
     assert long.overall == pytest.approx(scored(A + 0.2 * B).overall, abs=0.02)
-    assert Reader.longest <= 21 * RATE
+    assert Repeated.longest <= 21 * RATE
+
+
+def test_memory_hardly_grows_with_length() -> None:
+    """An hour may take 200 MB more than a minute: nine minutes more, 30 MB."""
+    peaks = []
+    for minutes in (1, 10):
+        tracemalloc.start()
+        perceptual(Repeated(A, 20 * minutes), [Repeated(stem, 20 * minutes) for stem in STEMS[:2]], rate_hz=RATE)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 30e6
+
+
+def test_it_is_forty_times_as_fast_as_the_sound() -> None:
+    sounds = [np.tile(stem, 4)[: 10 * RATE] for stem in (A + 0.2 * B, *STEMS)]
+    seconds = []
+    for _ in range(3):
+        start = time.thread_time()
+        perceptual(sounds[0], sounds[1:], rate_hz=RATE)
+        seconds.append(time.thread_time() - start)
+    assert 10 / min(seconds) > 40
 
 
 def test_channels_count_together() -> None:

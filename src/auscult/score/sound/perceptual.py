@@ -247,7 +247,7 @@ def _parts(grams: NDArray[np.complex128], bands: Bands, target: int) -> _Powers:
     others = factors.copy()
     others[..., target] = 0
     apart = np.delete(np.delete(grams[..., 1:, 1:], target, axis=-1), target, axis=-2)
-    return _Powers(
+    found = _Powers(
         recovered=np.maximum(np.abs(factors[..., target]) ** 2 - CHANCE * spread * noise, 0.0),
         left_over=np.maximum(_power(others, alike) - (CHANCE + count - 2) * noise, 0.0),
         unexplained=noise * independent,
@@ -255,6 +255,7 @@ def _parts(grams: NDArray[np.complex128], bands: Bands, target: int) -> _Powers:
         others=apart.sum(axis=(-1, -2)).real,
         mixture=grams[..., 1:, 1:].sum(axis=(-1, -2)).real,
     )
+    return _Powers(**{name: getattr(found, name).copy() for name in _Powers.__slots__})  # no views of all products
 
 
 def _power(factors: NDArray[np.complex128], alike: NDArray[np.complex128]) -> Doubles:
