@@ -97,10 +97,10 @@ def test_weights_of_demucs_that_are_none_are_refused_and_a_change_of_them_is_see
     before = separator_spec(f"demucs@{demucs}").revision
     (demucs / "955717e8-8726e21a.th").write_bytes(b"other weights")
     assert separator_spec(f"demucs@{demucs}").revision != before
-    with pytest.raises(UsageError, match="cannot load 'htdemucs': no weights of htdemucs"):
+    with pytest.raises(UsageError, match="cannot be loaded: no weights of htdemucs"):
         load_separator(f"demucs@{demucs}")
     (demucs / "other.yaml").write_text("models: []\n", "utf-8")
-    with pytest.raises(UsageError, match=r"2 \.yaml files"):
+    with pytest.raises(UsageError, match="2 models"):
         load_separator(f"demucs@{demucs}")
     with pytest.raises(UsageError, match="no such folder"):
         load_separator("demucs@/nowhere")
