@@ -1,35 +1,24 @@
 """``auscult stress separation``: wrong outputs made of true stems, as an INPUT of sounds with exact truth.
 
-The same command again continues where a stopped run left off.
+The same command again continues where a stopped run left off. One task is one kind of one target, so that an hour of
+sound fits in memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, UsageError
+from auscult.jobs import runner
 from auscult.jobs.options import SeparationStressOptions, arguments_of
-from auscult.jobs.runner import (
-    ERRORS,
-    HINT,
-    Indivisible,
-    Progress,
-    Result,
-    ResultWriter,
-    Verb,
-    failed_row,
-    finish_tables,
-    require_unchanged,
-    run_manifest,
-    run_verb,
-)
+from auscult.jobs.runner import Progress, Result, ResultWriter
 from auscult.jobs.stress import frame_name_of
 from auscult.media.paths import safe_name
 from auscult.media.sound import read_sound
@@ -43,142 +32,135 @@ from auscult.score.sound.perceptual import perceptual
 from auscult.stress.recipe_parts import base_of, full_names, registered
 from auscult.stress.sound import separation
 from auscult.stress.strength import strength_of
-from auscult.types import PERFORMANCE, SoundItem
+from auscult.types import PERFORMANCE, Samples, SoundItem, SoundTruth
 
-ITEMS: Final = "items.jsonl"
-TARGETS: Final = "targets.jsonl"
+ITEMS, TARGETS = "items.jsonl", "targets.jsonl"
 OTHER: Final = "other_"
-"""How the names of the second generator's kinds begin, which ``all`` leaves out: they are for tests of judges."""
+"""How the second maker's kinds begin, which ``all`` leaves out: they are for tests of judges."""
 
 
 @dataclass(frozen=True, slots=True)
-class TargetTask(Indivisible):
-    """A target of which wrong outputs are to be made."""
+class OutputTask(runner.Indivisible):
+    """A target of which outputs of one kind are to be made."""
 
     item: SoundItem
+    kind: str
 
     @property
     def key(self) -> str:
-        """The item's id."""
-        return self.item.id
+        """The item and the kind."""
+        return f"{self.item.id}/{base_of(self.kind)}"
 
     def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
         """The row of ``errors.jsonl`` where nothing was made."""
         return [error_to_json(self.key, error)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputMaker:
-    """Makes the wrong outputs of a target; made once in each worker process."""
+def _results(options: SeparationStressOptions, strengths: Sequence[float], task: OutputTask) -> list[Result]:
+    """The outputs of one task, or why there are none."""
+    try:
+        return [_outputs(options, strengths, task)]
+    except AuscultError as error:
+        return [Result(id=task.key, errors=[runner.failed_row(task.item, error, "stress")])]
 
-    source: Path
-    out: Path
-    seed: int
-    kinds: tuple[str, ...]
-    strengths: tuple[float, ...]
 
-    def __call__(self, task: TargetTask) -> list[Result]:
-        """All outputs of one target, or why there are none."""
-        try:
-            return [self._result(task.item)]
-        except AuscultError as error:
-            return [Result(id=task.key, errors=[failed_row(task.item, error, "stress")])]
+def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task: OutputTask) -> Result:
+    item, out = task.item, options.out
+    truth, rate_hz, stems = _stems(item)
+    copied = _Copies(options)
+    names = list(truth.others) or ["the rest of the mixture"]
+    truth = replace(
+        truth,
+        stem=truth.stem and copied("stems", truth.stem),
+        others={name: copied("stems", path) for name, path in truth.others.items()},
+    )
+    kept = replace(item, mixture=copied("mixtures", item.mixture), query=copied.query(item))
+    files, items, undefined = dict[str, bytes](), list[dict[str, Any]](), list[dict[str, Any]]()
+    for strength in strengths:
+        made = separation.perturb(task.kind, stems, rate_hz=rate_hz, severity=strength, seed=options.seed, key=item.id)
+        done: dict[str, Any] = {"target": item.id, "kind": base_of(task.kind), "severity": strength}
+        if isinstance(made, Undefined):
+            undefined.append({**done, "reason": made.reason})
+            continue
+        output, clipped = as_stored(made.output, "float32")
+        name = f"{base_of(task.kind)}_{strength:g}"
+        file = f"separated/{safe_name(item.id)}/{name}.wav"
+        files[file] = wav_bytes(Sound(samples=output, rate_hz=rate_hz), "float32")
+        found = perceptual(output, stems, rate_hz=rate_hz)
+        scores = {} if isinstance(found, Undefined) else {key: getattr(found, key) for key in PERFORMANCE}
+        done |= {"unscored": found.reason} if isinstance(found, Undefined) else {}
+        done |= {"clipped": clipped, "params": made.params, "truth": asdict(made.truth)}
+        done["truth"]["sources"] = [names[at - 1] for at in made.truth.sources]
+        wrong = replace(
+            kept,
+            id=f"{item.id}/{name}",
+            separated=out / file,
+            truth=replace(truth, scores=scores),
+            family=base_of(task.kind),
+            system=name,
+            extra={**item.extra, "stress": done},
+        )
+        items.append(sound_line(wrong, home=out))
+    row = {"id": task.key, "made": len(items), "undefined": undefined, "input": _digest(item)}
+    return Result(id=task.key, files=files, copies=copied.files, rows={ITEMS: items, TARGETS: [row]})
 
-    def _result(self, item: SoundItem) -> Result:
-        sounds = _stems(item)
-        rate_hz, stems = sounds[0].rate_hz, [sound.samples for sound in sounds]
-        kept, copies = self._copied(item)
-        names = list(kept.truth.others if kept.truth is not None else ()) or ["the rest of the mixture"]
-        files, items, undefined = dict[str, bytes](), list[dict[str, Any]](), list[dict[str, Any]]()
-        for kind in self.kinds:
-            for strength in self.strengths:
-                made = separation.perturb(kind, stems, rate_hz=rate_hz, severity=strength, seed=self.seed, key=item.id)
-                base = base_of(kind)
-                if isinstance(made, Undefined):
-                    undefined.append({"kind": base, "severity": strength, "reason": made.reason})
-                    continue
-                output, clipped = as_stored(made.output, "float32")
-                name = f"separated/{safe_name(item.id)}/{base}_{strength:g}.wav"
-                files[name] = wav_bytes(Sound(samples=output, rate_hz=rate_hz), "float32")
-                found = perceptual(output, stems, rate_hz=rate_hz)
-                scores = {} if isinstance(found, Undefined) else {key: getattr(found, key) for key in PERFORMANCE}
-                done = {"target": item.id, "kind": base, "severity": strength, "clipped": clipped}
-                heard = [names[at - 1] for at in made.truth.sources]
-                done |= {"params": made.params, "truth": asdict(made.truth) | {"sources": heard}}
-                done |= {"unscored": found.reason} if isinstance(found, Undefined) else {}
-                wrong = replace(
-                    kept,
-                    id=f"{item.id}/{base}_{strength:g}",
-                    separated=self.out / name,
-                    truth=None if kept.truth is None else replace(kept.truth, scores=scores),
-                    family=base,
-                    system=f"{base}_{strength:g}",
-                    extra={**item.extra, "stress": done},
-                )
-                items.append(sound_line(wrong, home=self.out))
-        row = {"id": item.id, "made": len(items), "undefined": undefined, "input": _digest(item)}
-        return Result(id=item.id, files=files, copies=copies, rows={ITEMS: items, TARGETS: [row]})
 
-    def _copied(self, item: SoundItem) -> tuple[SoundItem, dict[str, Path]]:
-        """The item as it is named in the output folder, and what is copied there."""
-        copies: dict[str, Path] = {}
+class _Copies:
+    """Files of INPUT that are copied to the output folder, by their names there."""
 
-        def copied(folder: str, path: Path) -> Path:
-            name = f"{folder}/{frame_name_of(path, self.source)}"
-            copies[name] = path
-            return self.out / name
+    def __init__(self, options: SeparationStressOptions) -> None:
+        self._options = options
+        self.files: dict[str, Path] = {}
 
-        truth, picture = item.truth, item.query.picture
-        if truth is not None and truth.stem is not None:
-            others = {name: copied("stems", path) for name, path in truth.others.items()}
-            truth = replace(truth, stem=copied("stems", truth.stem), others=others)
+    def __call__(self, folder: str, path: Path) -> Path:
+        name = f"{folder}/{frame_name_of(path, self._options.source)}"
+        self.files[name] = path
+        return self._options.out / name
+
+    def query(self, item: SoundItem) -> Any:
+        """The query, with its picture in the output folder; of a folder of frames, all of them."""
+        picture = item.query.picture
         if picture is not None and picture.is_dir():
+            folder = f"pictures/{safe_name(item.id)}"
             for path in sorted(one for one in picture.iterdir() if one.is_file()):
-                copied(f"pictures/{safe_name(item.id)}", path)
-            picture = self.out / "pictures" / safe_name(item.id)
-        elif picture is not None:
-            picture = copied("pictures", picture)
-        query = replace(item.query, picture=picture)
-        return replace(item, mixture=copied("mixtures", item.mixture), query=query, truth=truth), copies
+                self(folder, path)
+            return replace(item.query, picture=self._options.out / folder)
+        return replace(item.query, picture=picture and self("pictures", picture))
 
 
-def _stems(item: SoundItem) -> list[Sound]:
-    """The target, then the other sources; where none is named, the mixture less the target."""
+def _stems(item: SoundItem) -> tuple[SoundTruth, int, list[Samples]]:
+    """Truth, rate, and the target before the other sources; where none is named, the mixture less the target."""
     if item.truth is None or item.truth.stem is None:
         raise InputError("no true stem is named", expected='"truth": {"stem": FILE}', hint="leave this item out")
     paths = [item.truth.stem, *(item.truth.others.values() or [item.mixture])]
     sounds = [read_sound(path) for path in paths]
-    for path, sound in zip(paths, sounds, strict=True):
-        said = [
-            f"{one.samples.shape[0]} x {one.samples.shape[1]} samples at {one.rate_hz} Hz" for one in (sound, sounds[0])
-        ]
-        if said[0] != said[1]:
+    said = ["{} x {} samples at {} Hz".format(*sound.samples.shape, sound.rate_hz) for sound in sounds]
+    for path, own in zip(paths, said, strict=True):
+        if own != said[0]:
             raise InputError(
-                f"the sound has {said[0]}, the target {said[1]}",
+                f"the sound has {own}, the target {said[0]}",
                 expected="stems of one length, rate and number of channels",
-                hint="export all of one mixture alike",
+                hint="export all stems of a mixture alike",
                 path=path,
             )
-    if not item.truth.others:
-        sounds[1] = replace(sounds[1], samples=sounds[1].samples - sounds[0].samples)
-    return sounds
+    stems = [sound.samples for sound in sounds]
+    return item.truth, sounds[0].rate_hz, stems if item.truth.others else [stems[0], stems[1] - stems[0]]
 
 
 def _digest(item: SoundItem) -> str:
     """Hash of the files that outputs are made of."""
-    truth = item.truth
-    paths = [item.mixture, *([] if truth is None or truth.stem is None else [truth.stem, *truth.others.values()])]
-    return digest_json([digest_file(path) for path in paths])
+    truth = item.truth or SoundTruth()
+    return digest_json([digest_file(path) for path in (item.mixture, truth.stem, *truth.others.values()) if path])
 
 
 def stress_separation(
     options: SeparationStressOptions, progress: Progress | None = None
 ) -> tuple[Summary, list[Table]]:
     """Make wrong outputs of the stems of an INPUT into an output folder."""
-    return run_verb(StressSeparation(options), progress)
+    return runner.run_verb(StressSeparation(options), progress)
 
 
-class StressSeparation(Verb[TargetTask, tuple[Summary, list[Table]]]):
+class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
     """``auscult stress separation``, as the runner sees it."""
 
     doing = "stressing"
@@ -188,68 +170,65 @@ class StressSeparation(Verb[TargetTask, tuple[Summary, list[Table]]]):
 
     def __init__(self, options: SeparationStressOptions) -> None:
         super().__init__(options)
-        kinds = options.kinds
-        if "all" in kinds:
-            kinds = tuple(name for name in registered(["separation"]) if not base_of(name).startswith(OTHER))
-        self._kinds = tuple(dict.fromkeys(full_names(kinds, ["separation"])))
-        self._strengths = tuple(dict.fromkeys(strength_of(severity) for severity in options.severities))
+        ours = [name for name in registered(["separation"]) if not base_of(name).startswith(OTHER)]
+        named = ours if "all" in options.kinds else options.kinds
+        self._kinds = tuple(dict.fromkeys(full_names(named, ["separation"])))
+        self._strengths = tuple(dict.fromkeys(map(strength_of, options.severities)))
         if not self._kinds or not self._strengths:
             raise UsageError("no kind or no severity was chosen", expected="at least one of each")
         self._listing = read_sounds(options.source, root=options.root)
+        self._tasks = {task.key: task for item in self._listing.items for task in self._of(item)}
+
+    def _of(self, item: SoundItem) -> Iterator[OutputTask]:
+        return (OutputTask(item, kind) for kind in self._kinds)
 
     def manifest(self) -> dict[str, Any]:
         """The kinds by their full names."""
         chosen = {"source": str(self.options.source.resolve()), "kind": self._kinds, "severity": self._strengths}
-        inputs = {"items": len(self._listing.items), "listed": digest_json([item.id for item in self._listing.items])}
-        return run_manifest(
-            "stress separation", self.options, inputs=inputs, arguments=arguments_of(self.options) | chosen
-        )
+        arguments = arguments_of(self.options) | chosen
+        inputs = {"listed": digest_json([item.id for item in self._listing.items])}
+        return runner.run_manifest("stress separation", self.options, inputs=inputs, arguments=arguments)
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
         """Errors of lines that cannot be read."""
         return self._listing.problems
 
-    def worker(self) -> partial[OutputMaker]:
-        """Makes the function of one target in a worker process."""
-        return partial(
-            OutputMaker,
-            source=self.options.source,
-            out=self.options.out,
-            seed=self.options.seed,
-            kinds=self._kinds,
-            strengths=self._strengths,
-        )
+    def worker(self) -> Callable[[], Callable[[OutputTask], list[Result]]]:
+        """Makes the function of one task in a worker process."""
+        return partial(partial, _results, self.options, self._strengths)
 
-    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[TargetTask], float | None]]:
-        """The targets that have no row yet; those that have must come from the same files."""
-        items = {item.id: item for item in self._listing.items}
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[OutputTask], float | None]]:
+        """The tasks that have no row yet; those that have must come from the same files."""
         done = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}
+        digest = cache(lambda item_id: _digest(items[item_id]))
+        items = {task.item.id: task.item for task in self._tasks.values()}
         for name, before in done.items():
-            if name not in items:
-                raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=HINT)
-            item = items[name]
-            same = partial(lambda item, before: _digest(item) == before, item, before)
-            require_unchanged(name, same, path=item.mixture, parts="mixture or a stem has")
-        writer.progress.stage(self.doing, len(items))
+            if name not in self._tasks:
+                raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=runner.HINT)
+            item = self._tasks[name].item
+            same = partial(lambda name, before: digest(name) == before, item.id, before)
+            runner.require_unchanged(name, same, path=item.mixture, parts="mixture or a stem has")
+        writer.progress.stage(self.doing, len(self._tasks))
         writer.progress.step(len(done))
-        yield (TargetTask(item) for item in items.values() if item.id not in done), self.options.timeout_s
+        yield (task for key, task in self._tasks.items() if key not in done), self.options.timeout_s
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
-        """Count what was made."""
-        run = writer.run
-        place = {item.id: at for at, item in enumerate(self._listing.items)}
-        items, targets = sorted(run.lines(ITEMS), key=lambda row: place[row["stress"]["target"]]), run.lines(TARGETS)
+        """Put the lines in the order of INPUT, and count what was made."""
+        run, place = writer.run, {key: at for at, key in enumerate(self._tasks)}
+        made = {row["id"]: row for row in run.lines(ITEMS)}
+        items = sorted(made.values(), key=lambda row: place["{target}/{kind}".format(**row["stress"])])
         run.write_lines(ITEMS, items)
+        targets = run.lines(TARGETS)
         undefined = [entry for row in targets for entry in row["undefined"]]
-        failed = failed_rows(run.lines(ERRORS), {row["id"] for row in targets})
+        failed = failed_rows(run.lines(runner.ERRORS), {row["id"] for row in targets})
         summary = Summary(
             command="stress separation",
-            n=len(items) + len(undefined) + len(failed),
+            n=len(items) + len(failed) + len(undefined),
             ok=len(items),
             failed=len(failed),
             undefined=len(undefined),
         )
-        return finish_tables(run, summary, {"made": _made_table(items, undefined)})
+        return runner.finish_tables(run, summary, {"made": _made_table(items, undefined)})
 
 
 def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[str, Any]]) -> Table:
@@ -263,9 +242,10 @@ def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[
         means = [[truth[key] for truth in truths if key in truth] for key in PERFORMANCE]
         shown = (f"{fmean(values):.2f}" if values else "" for values in means)
         rows.append((kind, f"{severity:g}", str(len(truths)), str(missing[kind, severity]), *shown))
+    note = "means of the scores that follow from the stems, 1 to 5; our definition, not people's"
     return Table(
         title="wrong outputs",
         header=("kind", "severity", "made", "undefined", *PERFORMANCE),
         rows=tuple(rows),
-        note="means of the scores that follow from the stems, 1 to 5; our definition, not people's",
+        note=note,
     )
