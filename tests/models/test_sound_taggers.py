@@ -12,7 +12,7 @@ import pytest
 
 from auscult.errors import InputError, UsageError
 from auscult.media.sound import read_sound
-from auscult.models.dnsmos import load_dnsmos
+from auscult.models.dnsmos import Dnsmos
 from auscult.models.separators.assignment import assign
 from auscult.models.sound_taggers import TAGGERS, Clap, load_tagger, text_similarity
 from auscult.rng import generator
@@ -29,7 +29,14 @@ class Constant:
     """Says the probabilities that a sound's mean encodes."""
 
     name = "constant"
-    labels = ("Speech", "Female speech, woman speaking", "Bark", "Dog", "Music", "Vehicle horn, car horn, honking")
+    labels: tuple[str, ...] = (
+        "Speech",
+        "Female speech, woman speaking",
+        "Bark",
+        "Dog",
+        "Music",
+        "Vehicle horn, car horn, honking",
+    )
 
     def probabilities(self, samples: Samples, rate_hz: int) -> Floats:
         assert rate_hz == RATE_HZ
@@ -78,7 +85,7 @@ def test_a_tagger_that_is_not_there_is_named(given: str) -> None:
     with pytest.raises(UsageError):
         load_tagger(given)
     with pytest.raises(UsageError):
-        load_dnsmos(Path("/nowhere"))
+        Dnsmos(Path("/nowhere"))
 
 
 # What the networks' own README measured, of the first clip of each class: the network, its top label, its probability.
@@ -120,7 +127,7 @@ def test_networks_say_what_was_measured_of_them(
 def test_dnsmos_gives_what_its_release_gives(data: Path) -> None:
     if find_spec("soundfile") is None:
         pytest.skip("the extra `sound` is not installed")
-    listeners = load_dnsmos(data / "sound" / "nets")
+    listeners = Dnsmos(data / "sound" / "nets")
     home = data / "sound" / "separated" / "audio" / "enh-arabic-airport"
     told = {  # by the package speechmos 0.0.1.1, which has the same networks: speech, background, overall, P.808
         "mixture": (1.17991646, 1.12532393, 1.08382215, 2.1758802),

@@ -1,8 +1,7 @@
 """DNSMOS, what listeners would give to speech, from networks in a folder of the user's.
 
 Reddy et al., ICASSP 2021 (P.808: one number) and 2022 (P.835: speech, background, overall), 1..5, higher is better.
-The folder holds ``dnsmos_sig_bak_ovr.onnx`` and ``dnsmos_p808.onnx``, or ``sig_bak_ovr.onnx`` and ``model_v8.onnx``, as
-the release calls them. They were trained on noisy and enhanced speech and tell nothing of other sounds.
+They were trained on noisy and enhanced speech and tell nothing of other sounds.
 """
 
 from __future__ import annotations
@@ -14,58 +13,52 @@ from typing import Final
 import numpy as np
 
 from auscult.arrays.resampling import mono_at
-from auscult.errors import InputError, UsageError
+from auscult.errors import InputError
 from auscult.nets.onnx_session import open_session, read_network
 from auscult.types import Doubles, Floats, Samples
 
 _RATE_HZ: Final = 16_000
 _WINDOW: Final = 144_160  # 9.01 s
 _SIZE, _HOP, _BANDS = 321, 160, 120
-_FILES: Final = {"p835": ("dnsmos_sig_bak_ovr.onnx", "sig_bak_ovr.onnx"), "p808": ("dnsmos_p808.onnx", "model_v8.onnx")}
 _POLYNOMIALS: Final = {  # the release's, from what the network gives to the scale of its listeners
     "speech": (-0.08397278, 1.22083953, 0.0052439),
     "background": (-0.13166888, 1.60915514, -0.39604546),
     "overall": (-0.06766283, 1.11546468, 0.04602535),
 }
-_FETCH: Final = "fetch the network's file again"
+_FETCH: Final = "fetch sig_bak_ovr.onnx and model_v8.onnx of microsoft/DNS-Challenge, and give them these names"
 
 
 class Dnsmos:
-    """Both networks."""
+    """Both networks, ``dnsmos_sig_bak_ovr.onnx`` and ``dnsmos_p808.onnx``; a ``UsageError`` says what is missing."""
 
     def __init__(self, folder: Path) -> None:
-        self._sessions = {}
-        for name, files in _FILES.items():
-            path = next((folder / file for file in files if (folder / file).is_file()), folder / files[0])
-            self._sessions[name] = open_session(read_network(path, hint=_FETCH), path, hint=_FETCH)
+        paths = (folder / f"dnsmos_{name}.onnx" for name in ("sig_bak_ovr", "p808"))
+        self._p835, self._p808 = (open_session(read_network(path, hint=_FETCH), path, hint=_FETCH) for path in paths)
         self._banks = _slaney_banks()
 
     def scores(self, samples: Samples, rate_hz: int) -> Mapping[str, float]:
         """``speech``, ``background``, ``overall`` (P.835) and ``p808`` of a sound, (samples,) or (channels, samples).
 
         A shorter sound is repeated up to 9.01 s; of a longer one the mean over windows a second apart is taken, as the
-        release does.
-
-        Raises:
-            InputError: Silence, of which the networks say nothing that means anything.
+        release does. An ``InputError`` where it is silent, of which the networks say nothing that means anything.
         """
         heard = mono_at(samples, rate_hz=rate_hz, wanted_hz=_RATE_HZ)
         if not heard.any():
             raise InputError("the sound is silent", expected="speech")
         while heard.size < _WINDOW:
             heard = np.concatenate([heard, heard])
-        last = max(1, int(heard.size // _RATE_HZ - _WINDOW / _RATE_HZ) + 1)
-        windows = [heard[start : start + _WINDOW] for start in range(0, last * _RATE_HZ, _RATE_HZ)]
-        found = [self._window(window) for window in windows if window.size == _WINDOW]
+        count = int(heard.size // _RATE_HZ - _WINDOW / _RATE_HZ) + 1  # as the release counts
+        found = [self._window(heard[start:][:_WINDOW]) for start in range(0, count * _RATE_HZ, _RATE_HZ)]
         return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
     def _window(self, window: Samples) -> Mapping[str, float]:
-        given = self._sessions["p835"].run(None, {"input_1": window[None]})[0][0]
-        scores = {
-            name: float(np.polyval(terms, raw)) for (name, terms), raw in zip(_POLYNOMIALS.items(), given, strict=True)
-        }
+        given = self._p835.run(None, {"input_1": window[None]})[0][0]
         mel = self._log_mel(window[:-_HOP])[None]
-        return {**scores, "p808": float(self._sessions["p808"].run(None, {"input_1": mel})[0][0][0])}
+        scores = zip(_POLYNOMIALS, map(np.polyval, _POLYNOMIALS.values(), given), strict=True)
+        return {
+            **{name: float(score) for name, score in scores},
+            "p808": float(self._p808.run(None, {"input_1": mel})[0][0][0]),
+        }
 
     def _log_mel(self, samples: Samples) -> Floats:
         """(frames, 120) in dB below the loudest cell, at most 80, and scaled."""
@@ -74,15 +67,6 @@ class Dnsmos:
         power = np.abs(np.fft.rfft(frames * shape, axis=1)) ** 2 @ self._banks.T
         decibels = 10 * np.log10(np.maximum(power, 1e-10) / max(float(power.max()), 1e-10))
         return np.asarray((np.maximum(decibels, -80) + 40) / 40, np.float32)
-
-
-def load_dnsmos(folder: Path) -> Dnsmos:
-    """Load both networks of a folder; a ``UsageError`` says what is missing."""
-    if not folder.is_dir():
-        raise UsageError(
-            "there is no such folder", expected=" and ".join(file for file, _ in _FILES.values()), path=folder
-        )
-    return Dnsmos(folder)
 
 
 def _slaney_banks() -> Doubles:

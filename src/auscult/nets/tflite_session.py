@@ -9,12 +9,7 @@ from auscult.errors import InputError, UsageError
 
 
 def open_interpreter(content: bytes, path: Path, *, keep_tensors: bool = False) -> Any:
-    """Open a network; with ``keep_tensors`` what lies between its layers can be read after a run.
-
-    Raises:
-        UsageError: LiteRT is not installed.
-        InputError: The file, named by ``path``, is no network.
-    """
+    """Open a network; with ``keep_tensors`` what lies between its layers can be read after a run."""
     try:
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
     except ImportError as error:
