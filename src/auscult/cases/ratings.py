@@ -201,7 +201,11 @@ def _renamed(names: Sequence[str]) -> list[str]:
 
 def _number(value: object) -> float | None:
     """A number of a cell or of JSON; None for an empty one, NaN for what is none."""
-    if isinstance(value, Mapping):  # Label Studio: {"rating": 4}
+    if isinstance(value, str) and value.startswith('[{"rating":') and value[11:-2].strip().isdigit():
+        value = value[11:-2]  # a cell of Label Studio's CSV, which has [{"rating":4}]
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, Mapping):
         value = value.get("rating")
     if value is None or (isinstance(value, str) and not value.strip()):
         return None

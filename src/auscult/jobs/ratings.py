@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -436,7 +436,7 @@ class Output:
     tables: Mapping[str, Table]
     metrics: Mapping[str, Mapping[str, Any]]
     lines: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes | Callable[[], bytes]] = field(default_factory=dict)  # made when they are written
     charts: Mapping[str, Drawing] = field(default_factory=dict)
 
 
@@ -452,7 +452,7 @@ def written(
         for name, rows in output.lines.items():
             run.write_lines(name, rows)
         for name, content in output.files.items():
-            run.write_bytes(name, content)
+            run.write_bytes(name, content() if callable(content) else content)
         write_charts(run, output.charts.items())
         summary = Summary(
             command=command, n=n + len(problems), ok=n, failed=len(problems), metrics=dict(output.metrics)
