@@ -232,13 +232,13 @@ def main(data: Path) -> None:
     parts, unseen = dealt(found.values())
     files = {key: [known.label, known.recording, known.voice] for key, known in found.items()}
     labels = {known.label for known in found.values()}
-    pictures = {
-        content_key(path): [label, "test" if tests_only else part_of(path.stem, seen=label not in unseen)]
-        for path, label, tests_only in pictured(data)
-        if label in labels
-    }
+    for path, label, tests_only in pictured(data):
+        if label in labels:
+            name = f"picture-{path.parent.name}-{path.stem}"
+            parts[name] = "test" if tests_only else part_of(path.stem, seen=label not in unseen)
+            files[content_key(path)] = [label, name, name]
     lines = [f'"rule": {json.dumps(RULE)}', f'"unseen": {json.dumps(sorted(unseen))}']
-    for name, table in (("recordings", parts), ("files", files), ("pictures", pictures)):
+    for name, table in (("recordings", parts), ("files", files)):
         rows = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(table.items()))
         lines.append(f'"{name}": {{\n{rows}\n }}')
     SPLIT.write_text("{\n " + ",\n ".join(lines) + "\n}\n", encoding="utf-8")

@@ -86,7 +86,7 @@ def test_plans_replay_and_a_bad_line_costs_itself(made: Path, tmp_path: Path) ->
     assert (summary.ok, summary.failed) == (2, 0)
     errors = {row["line"]: row["error"] for row in lines(tmp_path / "again" / "errors.jsonl")}
     assert "names nothing in the mixture" in errors[2]
-    assert "earlier line" in errors[4]
+    assert "used twice" in errors[4]
     assert "JSON" in errors[5]
     for number in (0, 2):
         name = f"mixtures/s4-{number:05d}.wav"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.cases.fields import parse
+from auscult.cases.problems import used_twice
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.jobs.options import MixturesOptions, refuse_out_of_range
 from auscult.jobs.runner import (
@@ -32,7 +33,7 @@ from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.mixtures.audiovisual import SceneMixtures
 from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Catalogue, open_recorded
 from auscult.scenes.mixtures.classes import DOMAIN_OF, Classes
-from auscult.scenes.mixtures.layout import FinishedMixture, files_of, finished, item_line, metadata_row
+from auscult.scenes.mixtures.layout import files_of, finished, item_line, metadata_row
 from auscult.scenes.mixtures.plan import LOUDNESS_LUFS, RATES_HZ, SECONDS, SOURCES, MixturePlan, Planner
 from auscult.score.sound.difficulty import difficulty
 from auscult.score.sound.perceptual import perceptual
@@ -41,16 +42,9 @@ from auscult.types import PERFORMANCE
 ITEMS: Final = "items.jsonl"
 PLANS: Final = "plans.jsonl"
 METADATA: Final = "metadata.jsonl"
-FOR_DATASETS: Final = b"""---
-configs:
-- config_name: default
-  drop_labels: true
-  data_files:
-  - split: mixtures
-    path: ["metadata.jsonl", "mixtures/*.wav", "stems/*/target.wav"]
----
-Mixtures with known stems, made by `auscult make mixtures`.
-"""
+FOR_DATASETS: Final = Path(__file__).with_name("datasets_readme.txt")
+THIN: Final = 4
+"""A class with fewer recordings is thin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +64,18 @@ class MixtureMaker:
     """Makes mixtures by their number, or of plans; made once in each worker process."""
 
     def __init__(self, options: MixturesOptions, catalogue: Catalogue, scenes: Assets | None) -> None:
-        self._options, self._catalogue = options, catalogue
-        self._planner = None if options.plans or scenes else Planner(catalogue, options.mixture)
-        self._scenes = None if scenes is None else SceneMixtures(scenes, options.mixture)
+        self._options, self._catalogue, self._scenes = options, catalogue, None
+        if scenes is not None:
+            self._scenes = SceneMixtures(scenes, options.mixture)
+        elif options.plans is None:
+            self._planner = Planner(catalogue, options.mixture)
 
     def __call__(self, task: MixtureTask) -> list[Result]:
         """Choose a mixture, make it, and score it as the output of a separator that does nothing."""
-        mixture = self._finished(task)
+        if self._scenes is not None:
+            mixture = self._scenes.make(self._options.seed, task.index)
+        else:
+            mixture = finished(task.plan or self._planner.plan(self._options.seed, task.index), self._catalogue)
         made, stems = mixture.made, [mixture.made.target, *mixture.made.others.values()]
         found = perceptual(made.mixture, stems, rate_hz=mixture.rate_hz)
         if isinstance(found, Undefined):
@@ -92,14 +91,6 @@ class MixtureMaker:
         }
         files = files_of(mixture, tracks=self._options.tracks)
         return [Result(id=mixture.id, files=files, rows={ITEMS: [item], PLANS: [codec.to_json(kept)]})]
-
-    def _finished(self, task: MixtureTask) -> FinishedMixture:
-        if self._scenes is not None:
-            return self._scenes.make(self._options.seed, task.index)
-        plan = task.plan if self._planner is None else self._planner.plan(self._options.seed, task.index)
-        if plan is None:
-            raise ValueError("there is neither a plan nor anything to draw one from")
-        return finished(plan, self._catalogue)
 
 
 def make_mixtures(options: MixturesOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
@@ -125,31 +116,28 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
     def __init__(self, options: MixturesOptions) -> None:
         super().__init__(options)
         _check(options)
-        found: tuple[Catalogue, tuple[ErrorRecord, ...]] = (GENERATED, ())
-        self._scenes: Assets | None = None
-        if options.data == "scenes":
-            self._scenes, left_out = open_bundle(options.assets)
-            found = (GENERATED, left_out)
+        self._catalogue, self._scenes = GENERATED, None
+        self._left_out: Sequence[ErrorRecord] = ()
+        if options.data is not None:
+            self._scenes, self._left_out = open_bundle(options.assets)
         elif options.assets is not None:
-            found = open_recorded(options.assets)
-        self._catalogue, self._left_out = found
-        self._plans: list[MixturePlan] = []
-        self._bad_plans: list[ErrorRecord] = []
+            self._catalogue, self._left_out = open_recorded(options.assets)
+        self._plans: Sequence[MixturePlan] = ()
         if options.plans is not None:
-            self._plans, self._bad_plans = read_plans(options.plans, classes=self._catalogue.classes)
+            self._plans, bad = read_plans(options.plans, classes=self._catalogue.classes)
+            self._left_out = (*self._left_out, *bad)
         MixtureMaker(options, self._catalogue, self._scenes)  # too few sounds are told before anything is made
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
         assets = self._catalogue.name if self._scenes is None else self._scenes.name
-        inputs = {"assets": assets, "files": self._catalogue.digest}
-        if self.options.plans is not None:
-            inputs["plans"] = digest_json([plan.as_json() for plan in self._plans])
+        plans = digest_json(codec.to_json(self._plans))
+        inputs = {"assets": assets, "files": self._catalogue.digest, "plans": plans}
         return run_manifest("make mixtures", self.options, inputs=inputs)
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
         """Files of assets and lines of plans that cannot be used."""
-        return ((None, error) for error in (*self._left_out, *self._bad_plans))
+        return ((None, error) for error in self._left_out)
 
     def worker(self) -> partial[MixtureMaker]:
         """Makes the function of one mixture in a worker process."""
@@ -171,7 +159,7 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         ordered = [items[row["id"]] for row in made]
         run.write_lines(ITEMS, ordered)
         run.write_lines(METADATA, [metadata_row(item) for item in ordered])
-        run.write_bytes("README.md", FOR_DATASETS)
+        run.write_bytes("README.md", FOR_DATASETS.read_bytes())
         tables = {"settings": settings_table(made), "classes": classes_table(self._catalogue)}
         return finish_tables(run, self.counted("make mixtures", run, made), tables)
 
@@ -203,22 +191,22 @@ def _within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
 
 
 def read_plans(path: Path, *, classes: Classes) -> tuple[list[MixturePlan], list[ErrorRecord]]:
-    """The plans of a ``plans.jsonl``, or of lines that are plans; a line that is none costs itself."""
+    """The plans of a ``plans.jsonl``; a line that is none, or repeats an id, costs itself."""
     plans: dict[str, MixturePlan] = {}
     errors: list[ErrorRecord] = []
     try:
-        for number, content in enumerate(read_bytes(path).splitlines(), 1):
-            try:
-                row = parse(content, path=path, line=number)
-                plan = MixturePlan.from_json(row.get("plan", row) if isinstance(row, dict) else row, classes=classes)
-            except InputError as error:
-                errors.append(replace(ErrorRecord.of(error, "read"), path=str(path), line=number))
-                continue
-            if plans.setdefault(plan.id, plan) is not plan:
-                again = InputError(f"an earlier line has the id {plan.id} too", expected="ids that are unique")
-                errors.append(replace(ErrorRecord.of(again, "read"), path=str(path), line=number))
+        content = read_bytes(path)
     except InputError as error:
         raise UsageError(error.message, path=path, expected="a plans.jsonl that `make mixtures` wrote") from error
+    for number, line in enumerate(content.splitlines(), 1):
+        try:
+            row = parse(line, path=path, line=number)
+            plan = MixturePlan.from_json(row.get("plan") if isinstance(row, dict) else None, classes=classes)
+        except InputError as error:
+            errors.append(replace(ErrorRecord.of(error, "read"), path=str(path), line=number))
+            continue
+        if plans.setdefault(plan.id, plan) is not plan:
+            errors.append(ErrorRecord.of(used_twice(plan.id, "", path=path, line=number), "read"))
     return list(plans.values()), errors
 
 
@@ -235,9 +223,6 @@ def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:
         ),
         note="no recording is in two parts; unseen: tests whose target is of a class that training never uses",
     )
-
-
-THIN: Final = 4
 
 
 def classes_table(catalogue: Catalogue) -> Table:

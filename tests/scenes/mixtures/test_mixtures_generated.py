@@ -9,6 +9,7 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.media.wav import FULL_SCALE
+from auscult.record import codec
 from auscult.scenes.mixtures.catalogue import GENERATED
 from auscult.scenes.mixtures.loudness import integrated_lufs
 from auscult.scenes.mixtures.plan import MixturePlan, Planner
@@ -24,7 +25,7 @@ def planner() -> Planner:
 @pytest.mark.parametrize("index", range(8))
 def test_a_plan_replays_and_its_stems_sum_to_the_mixture(planner: Planner, index: int) -> None:
     plan = planner.plan(5, index)
-    again = MixturePlan.from_json(plan.as_json(), classes=GENERATED.classes)
+    again = MixturePlan.from_json(codec.to_json(plan), classes=GENERATED.classes)
     assert again == plan == planner.plan(5, index)
     made, twice = render(plan, GENERATED), render(again, GENERATED)
     assert made.mixture.tobytes() == twice.mixture.tobytes()
@@ -95,7 +96,7 @@ def test_clips_of_a_recording_are_in_one_part() -> None:
     ],
 )
 def test_a_bad_plan_says_what_is_wrong(planner: Planner, change: dict[str, Any], told: str) -> None:
-    row = planner.plan(5, 0).as_json()
+    row = codec.to_json(planner.plan(5, 0))
     sources = [
         {**old, **new} for old, new in zip(row["sources"], [*change.get("sources", ()), *[{}] * 6], strict=False)
     ]

@@ -6,7 +6,7 @@ The object asked for sounds and is seen; the picture that asks for it is the sce
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -18,7 +18,7 @@ from auscult.media.masks import encode_mask
 from auscult.rng import generator
 from auscult.scenes.assets import Assets
 from auscult.scenes.draw import RenderedScene, Stage
-from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Part
+from auscult.scenes.mixtures.catalogue import GENERATED, Part
 from auscult.scenes.mixtures.classes import committed_classes
 from auscult.scenes.mixtures.layout import FinishedMixture
 from auscult.scenes.mixtures.sound import put_together, weighted
@@ -27,7 +27,7 @@ from auscult.scenes.plan import SECONDS, ScenePlan, choose
 from auscult.scenes.refavs_layout import QUALITY
 from auscult.scenes.sound.mix import mix_down
 from auscult.scenes.sound.source import SoundTrack
-from auscult.scenes.splits import Shelf, Split, divide
+from auscult.scenes.splits import Split, divide
 from auscult.types import Samples
 
 SIZE: Final = (270, 480)
@@ -35,45 +35,31 @@ SIZE: Final = (270, 480)
 
 _TRIES = 40
 _SEEN_SHARE = 0.002
-_SPLITS: Final[Mapping[Part, tuple[Split, ...]]] = {
-    "train": ("train",),
-    "calibration": ("train",),
-    "test": ("test_s", "test_u"),
-}
+_SPLITS: Final[tuple[tuple[Part, Split], ...]] = (
+    *(("train", "train"), ("calibration", "train")),
+    *(("test", "test_s"), ("test", "test_u")),
+)
 
 
 class SceneMixtures:
-    """Makes mixtures of scenes by their number."""
+    """Makes mixtures of scenes by their number; generated sounds keep the parts that they have in other mixtures."""
 
     def __init__(self, assets: Assets, options: MixtureOptions) -> None:
         self._assets, self._options = assets, options
         shelves = divide(assets)
-        self._shelves: list[tuple[Part, Split, Shelf]] = []
-        for part in PARTS:
-            for split in _SPLITS[part]:
-                if options.split in {part, "all"} and (part != "calibration" or not assets.own_voices):
-                    self._shelves.append((part, split, self._of_part(shelves[split], part)))
-
-    def _of_part(self, shelf: Shelf, part: Part) -> Shelf:
-        """The shelf with the generated sounds of a part alone; of a user's sounds the scenes' own division."""
-        if self._assets.own_voices:
-            return shelf
-        sounds: dict[str, list[str]] = {}
-        for clip in GENERATED.clips:
-            if clip.part == part:
-                sounds.setdefault(clip.label, []).append(clip.id)
-        return replace(shelf, sounds={label: tuple(names) for label, names in sounds.items()})
+        self._shelves = [
+            (part, split, shelves[split] if assets.own_voices else replace(shelves[split], sounds=_sounds(part)))
+            for part, split in _SPLITS
+            if options.split in {part, "all"} and not (assets.own_voices and part == "calibration")
+        ]
 
     def make(self, seed: int, index: int) -> FinishedMixture:
         """Draw scenes until one has an object that is seen and heard beside another sound, and mix it."""
         rng = generator(seed, "mixture", "scene", index)
         part, split, shelf = self._shelves[int(rng.integers(len(self._shelves)))]
-        low, high = max(SECONDS[0], self._options.seconds[0]), max(SECONDS[0], self._options.seconds[1])
-        options = SceneOptions(
-            size=SIZE,
-            seconds=round(float(rng.uniform(low, high)), 2),
-            rate_hz=self._options.rates_hz[int(rng.integers(len(self._options.rates_hz)))],
-        )
+        seconds = max(SECONDS[0], round(float(rng.uniform(*self._options.seconds)), 2))
+        rate_hz = self._options.rates_hz[int(rng.integers(len(self._options.rates_hz)))]
+        options = SceneOptions(size=SIZE, seconds=seconds, rate_hz=rate_hz)
         for _ in range(_TRIES):
             drawn = choose(int(rng.integers(2**62)), 0, assets=self._assets, shelves={split: shelf}, options=options)
             plan = replace(drawn, vid=f"s{seed}-{index:05d}")
@@ -121,6 +107,15 @@ class SceneMixtures:
         sound = mix.samples * np.float32(10.0 ** (-mix.gain_db / 20.0))
         sound = sound.mean(axis=0, keepdims=True) if self._options.channels == "mono" else sound
         return weighted(sound, rate_hz=plan.rate_hz)
+
+
+def _sounds(part: Part) -> dict[str, tuple[str, ...]]:
+    """The generated sounds of a part by class."""
+    found: dict[str, tuple[str, ...]] = {}
+    for clip in GENERATED.clips:
+        if clip.part == part:
+            found[clip.label] = (*found.get(clip.label, ()), clip.id)
+    return found
 
 
 def _fitting(plan: ScenePlan, shots: Sequence[RenderedScene]) -> list[int]:

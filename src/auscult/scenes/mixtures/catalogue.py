@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal, TypeAlias
@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from auscult.cases.ids import shown
-from auscult.cases.named_files import plain
+from auscult.cases.named_files import Contents, NamedFile, plain
 from auscult.cases.walk import walk
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.frames import FRAME_SUFFIXES
@@ -50,7 +50,7 @@ _KEPT_BYTES = 268_435_456
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clip:
-    """A file of sound, or a generated sound."""
+    """A file of sound, a generated sound, or a picture of what makes one."""
 
     id: str  # unique in its catalogue
     label: str  # its class
@@ -61,23 +61,13 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """A picture of what makes a sound."""
-
-    id: str  # unique in its catalogue, clips included
-    label: str
-    part: Part
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CommittedSplit:
     """Which recordings are for what."""
 
     rule: str
     unseen: tuple[str, ...]  # classes that training never uses
     recordings: Mapping[str, Part]
-    files: Mapping[str, tuple[str, str, str]]  # hash of the bytes to class, recording and voice
-    pictures: Mapping[str, tuple[str, Part]] = field(default_factory=dict)  # hash of the bytes to class and part
+    files: Mapping[str, tuple[str, str, str]]  # hash of the bytes to class, recording and voice; pictures too
 
 
 @cache
@@ -103,28 +93,13 @@ def part_of(recording: str, *, seen: bool) -> Part:
 
 
 class Catalogue:
-    """Clips and pictures; files are read when they are needed, and sounds kept for a while.
+    """Clips and pictures, each with its file, or None for a generated sound; sounds are kept for a while."""
 
-    Args:
-        name: For the record.
-        clips: Each clip's file; None for a generated sound.
-        pictures: Each picture's file.
-        digest: Hash of the files.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        clips: Mapping[Clip, Path | None],
-        *,
-        pictures: Mapping[Picture, Path] | None = None,
-        digest: str = "",
-    ) -> None:
+    def __init__(self, name: str, files: Mapping[Clip, Path | None], *, digest: str = "") -> None:
         self.name, self.digest, self.classes = name, digest, committed_classes()
-        self.clips, self.pictures = tuple(clips), tuple(pictures or ())
-        self._clips = {clip.id: clip for clip in clips}
-        self._paths = {clip.id: path for clip, path in clips.items()}
-        self._paths |= {picture.id: path for picture, path in (pictures or {}).items()}
+        self.pictures = tuple(clip for clip, path in files.items() if path and path.suffix.lower() in FRAME_SUFFIXES)
+        self.clips = tuple(clip for clip in files if clip not in self.pictures)
+        self._files = {clip.id: (clip, path) for clip, path in files.items()}
         self._kept: OrderedDict[tuple[str, int], Samples] = OrderedDict()
 
     def samples(self, ids: Sequence[str], *, seconds: float, offset: float, rate_hz: int) -> Samples:
@@ -133,8 +108,7 @@ class Catalogue:
         Of longer ones ``offset``, 0 to 1, says how late they begin. A generated sound is as long as asked for.
         """
         wanted, pieces = round(seconds * rate_hz), list[Samples]()
-        if self._path(ids[0]) is None:
-            label = self._clips[ids[0]].label
+        if (label := self._generated(ids[0])) is not None:
             source = generated.GENERATED.source(generator(0, "mixture", ids[0]), label, instance=ids[0])
             return generated.GENERATED.samples(source, seconds=seconds, rate_hz=rate_hz)
         for name in ids:
@@ -147,21 +121,27 @@ class Catalogue:
 
     def picture(self, name: str) -> bytes:
         """A picture's file."""
-        return read_bytes(self._path(name) or Path())
+        return read_bytes(self._path(name))
 
-    def _path(self, name: str) -> Path | None:
-        if name not in self._paths:
+    def _generated(self, name: str) -> str | None:
+        """The class of a generated sound; None for a file."""
+        clip, path = self._files.get(name, (None, None))
+        return None if clip is None or path is not None else clip.label
+
+    def _path(self, name: str) -> Path:
+        path = self._files.get(name, (None, None))[1]
+        if path is None:
             raise InputError(
                 f"there is no {shown(name)} in {self.name}",
                 expected="a name that `make mixtures` wrote, of the same --assets",
                 hint="was the folder changed since the mixtures were planned?",
             )
-        return self._paths[name]
+        return path
 
     def _clip(self, name: str, rate_hz: int) -> Samples:
         key = name, rate_hz
         if key not in self._kept:
-            clip = read_clip(self._path(name) or Path())
+            clip = read_clip(self._path(name))
             loud = clip.samples[0] / max(float(np.max(np.abs(clip.samples))), 1e-9)
             self._kept[key] = resampled(loud, from_hz=clip.rate_hz, to_hz=rate_hz)
             while sum(kept.nbytes for kept in self._kept.values()) > _KEPT_BYTES and len(self._kept) > 1:
@@ -189,34 +169,24 @@ def open_recorded(root: Path) -> tuple[Catalogue, tuple[ErrorRecord, ...]]:
     if not root.is_dir():
         raise UsageError("there is no such folder", path=root, expected="a folder with sounds/<label>/ and recordings")
     errors: list[ErrorRecord] = []
-    clips: dict[Clip, Path | None] = {}
-    pictures: dict[Picture, Path] = {}
-    first: dict[str, str] = {}
+    files: dict[Clip, Path | None] = {}
+    keys, contents = list[str](), Contents()
     for name, path in _files(root, errors):
         try:
-            key = content_key(path)
-            if first.setdefault(key, name) != name:
-                raise _repeated(name, first[key], path)
-            if path.suffix.lower() in SOUND_SUFFIXES:
-                clips |= dict.fromkeys(_clip(name, path, key=key), path)
-            else:
-                pictures |= dict.fromkeys(_picture(name, path, key=key), path)
+            keys.append(content_key(path))
+            contents.add(np.frombuffer(keys[-1].encode(), np.uint8), NamedFile(name, path, ""))
+            files |= dict.fromkeys(_clip(name, path, key=keys[-1]), path)
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
-    if not clips:
+    catalogue = Catalogue(root.resolve().name, files, digest=digest_json(sorted(keys)))
+    if not catalogue.clips:
         raise UsageError(
             "the folder holds no recording that can be used",
             path=root,
             expected="sounds/<label>/ with recordings (WAV; FLAC, Ogg and MP3 with the extra `sound`)",
             hint=errors[0].error if errors else "name sub-folders of sounds/ after what is heard",
         )
-    return Catalogue(root.resolve().name, clips, pictures=pictures, digest=digest_json(sorted(first))), tuple(errors)
-
-
-def _repeated(name: str, first: str, path: Path) -> InputError:
-    problem = f"{shown(name)} has the same content as {shown(first)}"
-    expected = "files that differ, so that none is in two parts under two names"
-    return InputError(problem, expected=expected, hint="remove one of the two; the first is used", path=path)
+    return catalogue, tuple(errors)
 
 
 def _files(root: Path, errors: list[ErrorRecord]) -> Iterator[tuple[str, Path]]:
@@ -229,31 +199,19 @@ def _files(root: Path, errors: list[ErrorRecord]) -> Iterator[tuple[str, Path]]:
 
 
 def _clip(name: str, path: Path, *, key: str) -> Iterator[Clip]:
-    """The clip of a file; none where neither the committed split nor its place says what it is."""
-    split = committed_split()
+    """The clip or picture of a file; none where neither the committed split nor its place says what it is."""
+    split, place = committed_split(), PurePosixPath(name)
     if key in split.files:
         label, recording, voice = split.files[key]
         part, seen = split.recordings[recording], label not in split.unseen
         yield Clip(id=name, label=label, recording=recording, voice=voice, part=part, seen=seen)
-    elif name.startswith("sounds/"):
-        label = _label(name, path)
-        read_clip(path)  # a file that cannot be used is told now
-        recording = _NUMBER.sub("", str(PurePosixPath(name).with_suffix("")))
+    elif place.parts[0] in {"sounds", "pictures"}:
+        if len(place.parts) < 3:
+            raise InputError("the file has no label", expected="a sub-folder named after what is heard", path=path)
+        label = plain(place.parts[-2].casefold(), "the label", path=path)
+        if place.parts[0] == "sounds":
+            read_clip(path)  # a file that cannot be used is told now
+        recording = _NUMBER.sub("", str(place.with_suffix("")))
         seen = label not in split.unseen and (label in committed_classes().classes or share_of(label) >= UNSEEN_SHARE)
         part = part_of(recording, seen=seen)
         yield Clip(id=name, label=label, recording=recording, voice=recording, part=part, seen=seen)
-
-
-def _picture(name: str, path: Path, *, key: str) -> Iterator[Picture]:
-    if key in committed_split().pictures:
-        label, part = committed_split().pictures[key]
-        yield Picture(id=name, label=label, part=part)
-    elif name.startswith("pictures/"):
-        yield Picture(id=name, label=_label(name, path), part=part_of(name, seen=True))
-
-
-def _label(name: str, path: Path) -> str:
-    parts = PurePosixPath(name).parts
-    if len(parts) < 3:
-        raise InputError("the file has no label", expected="a sub-folder named after what is heard", path=path)
-    return plain(parts[-2].casefold(), "the label", path=path)

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from auscult.media.wav import encode_wav
+from auscult.record import codec
 from auscult.scenes.mixtures.catalogue import Catalogue
 from auscult.scenes.mixtures.classes import DOMAIN_OF, Setting
 from auscult.scenes.mixtures.plan import MixturePlan
@@ -61,7 +62,7 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
         text=plan.prompt.text,
         spans=plan.prompt.spans,
         picture=picture,
-        line={"plan": plan.as_json()},
+        line={"plan": codec.to_json(plan)},
         files=files,
         extra={} if plan.prompt.specific is None else {"specific": plan.prompt.specific},
     )

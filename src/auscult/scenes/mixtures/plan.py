@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Final, Literal, TypeAlias
 
 import numpy as np
 from msgspec import Meta
@@ -28,8 +29,7 @@ LOUDNESS_LUFS: Final = (-60.0, -10.0)
 
 Similarity: TypeAlias = Literal["group", "domain", "any"]
 _Level: TypeAlias = Annotated[float, Meta(ge=-40.0, le=40.0)]
-_Metres: TypeAlias = Annotated[float, Meta(ge=0.0, le=100.0)]
-_Point: TypeAlias = tuple[_Metres, _Metres, _Metres]
+_Side: TypeAlias = Annotated[float, Meta(ge=2.0, le=50.0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +43,15 @@ class PlannedSource:
     offset: Share = 0.0  # how late a longer recording begins
     level_db: _Level = 0.0  # loudness beside the others on its side, target or rest
     place: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.0  # -1 left to 1 right
-    position_m: _Point = (0.0, 0.0, 0.0)  # in the room, where there is one
+    depth: Share = 0.0  # from the front of the room to its back, where there is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRoom:
-    """A room with walls that are all alike, and a microphone for each channel."""
+    """A room with walls that are all alike, and microphones in its middle."""
 
-    size_m: tuple[
-        Annotated[float, Meta(ge=2, le=100)], Annotated[float, Meta(ge=2, le=100)], Annotated[float, Meta(ge=2, le=50)]
-    ]
+    size_m: tuple[_Side, _Side, _Side]  # length, width, height
     absorption: Annotated[float, Meta(ge=0.02, le=1.0)]
-    microphones_m: Annotated[tuple[_Point, ...], Meta(min_length=1, max_length=2)]
-    seed: Annotated[int, Meta(ge=0, le=2**31)]  # of the late echoes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +84,6 @@ class MixturePlan:
     prompt: Prompt
     room: PlannedRoom | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """The plan as JSON values."""
-        found: dict[str, Any] = codec.to_json(self)
-        return found
-
     @classmethod
     def from_json(cls, row: object, *, classes: Classes) -> MixturePlan:
         """Read the JSON values of a plan, whose parts must fit together and whose prompt must name its target."""
@@ -103,9 +94,6 @@ class MixturePlan:
         for source in plan.sources:
             check_spans(source.spans, until_s=plan.seconds)
         check_prompt(plan, classes)
-        microphones = plan.channels if plan.room is None else len(plan.room.microphones_m)
-        if microphones != plan.channels:
-            raise fields.wrong("microphones_m", microphones, f"one for each of {plan.channels} channels")
         return plan
 
 
@@ -132,17 +120,19 @@ _ACTIVE = (0.3, 0.85)  # share of a mixture in which a source sounds
 _SHORTEST_S = 0.6
 _GAP_S = 0.5
 _TWICE = 0.4  # chance that a source sounds in two spans, where there is room
-_UNSEEN_TARGETS = 0.5  # of the mixtures for tests
-_PART_WEIGHTS: Mapping[Part, float] = {"train": 0.5, "calibration": 0.2, "test": 0.3}
+_WEIGHTS: Mapping[Part, float] = {"train": 0.5, "calibration": 0.2, "test": 0.15}  # test: seen and unseen each
 _COMPANY = 6  # so many seen classes of the tests' part make mixtures of seen classes alone
 _CHAIN = 6  # most clips that a source plays one after another
-_MEMBERS = 0.4  # chance that a further source belongs to a target that is a whole domain
+_MEMBERS = 0.4  # chance that a further source belongs to a target of several
+_WIDEST = 0.8  # from the middle
+_ROOMS_M = ((3.0, 9.0), (2.5, 7.0), (2.4, 3.6))
+_ABSORPTION = (0.12, 0.6)
 
 
 class Shelf:
-    """The clips of a part by class, and of which settings a target can be had."""
+    """The clips of a part by class, and the settings whose target can be had of them."""
 
-    def __init__(self, catalogue: Catalogue, part: Part, *, seen: bool) -> None:
+    def __init__(self, catalogue: Catalogue, part: Part, *, seen: bool, wanted: Collection[str]) -> None:
         own = [clip for clip in catalogue.clips if clip.part == part]
         if seen and len({clip.label for clip in own if clip.seen}) >= _COMPANY:
             own = [clip for clip in own if clip.seen]
@@ -152,13 +142,13 @@ class Shelf:
         self.pictures = [picture for picture in catalogue.pictures if picture.part == part]
         self.domain = {label: catalogue.classes.of(label).domain for label in self.clips}
         self.targets = [label for label, found in self.clips.items() if found[0].seen == seen]
+        domains, least = {self.domain[label] for label in self.targets}, len(self.clips) > 1
         self.settings = [
             setting
             for setting, domain in DOMAIN_OF.items()
-            if any(self.domain[label] == domain for label in self.targets)
-            and (setting not in WHOLE or set(self.domain.values()) != {domain})
+            if {setting, "all"} & set(wanted) and least and domain in domains
+            if setting not in WHOLE or set(self.domain.values()) != {domain}
         ]
-        self.settings = self.settings if len(self.clips) > 1 else []
 
 
 class Planner:
@@ -167,24 +157,24 @@ class Planner:
     def __init__(self, catalogue: Catalogue, options: MixtureOptions) -> None:
         self._catalogue, self._options = catalogue, options
         self._shelves: dict[tuple[Part, bool], Shelf] = {}
-        wanted = [setting for setting in DOMAIN_OF if {setting, "all"} & set(options.settings)]
-        for part in PARTS:
-            for seen in (True, False):
-                shelf = Shelf(catalogue, part, seen=seen)
-                shelf.settings = [setting for setting in shelf.settings if setting in wanted]
-                if shelf.settings and options.split in {part, "all"}:
-                    self._shelves[part, seen] = shelf
+        for part, seen in product(PARTS, (True, False)):
+            shelf = Shelf(catalogue, part, seen=seen, wanted=options.settings)
+            if shelf.settings and options.split in {part, "all"}:
+                self._shelves[part, seen] = shelf
         if not self._shelves:
             raise UsageError(
                 f"there are too few sounds for {', '.join(options.settings)} of the split {options.split}",
                 expected="two classes or more, one of them of what is asked for",
-                hint="add recordings, or make another --split or other --settings",
+                hint="add recordings, or make another --split or other --setting",
             )
+        self._weights = np.asarray([_WEIGHTS[part] for part, _ in self._shelves])
 
     def plan(self, seed: int, index: int) -> MixturePlan:
         """Draw mixture ``index``; ``seed`` and ``index`` determine every draw."""
         rng, options = generator(seed, "mixture", index), self._options
-        (part, seen), shelf = self._shelf(rng)
+        keys = list(self._shelves)
+        part, seen = keys[int(rng.choice(len(keys), p=self._weights / self._weights.sum()))]
+        shelf = self._shelves[part, seen]
         setting = shelf.settings[int(rng.integers(len(shelf.settings)))]
         seconds = round(float(np.exp(rng.uniform(*np.log(options.seconds)))), 2)
         similarity: Similarity = ("group", "domain", "any")[int(rng.integers(3))]
@@ -192,14 +182,13 @@ class Planner:
         members = self._catalogue.classes.named(text, labels)
         overlap = round(float(rng.random()), 3)
         spans = _placed(rng, [label in members for label in labels], seconds=seconds, overlap=overlap)
-        names = _names(labels)
         sources = tuple(
-            self._source(rng, shelf, name, label=label, spans=span)
-            for name, label, span in zip(names, labels, spans, strict=True)
+            _source(rng, shelf.clips[label], name=name, spans=span)
+            for name, label, span in zip(_names(labels), labels, spans, strict=True)
         )
         pictures = [picture.id for picture in shelf.pictures if {picture.label} == members]
-        channels = {"mono": 1, "stereo": 2}.get(options.channels) or int(rng.integers(1, 3))
-        room, sources = _in_room(rng, sources, channels=channels) if rng.random() < options.rooms else (None, sources)
+        size = tuple(round(float(rng.uniform(*side)), 2) for side in _ROOMS_M)
+        room = PlannedRoom(size_m=(size[0], size[1], size[2]), absorption=round(float(rng.uniform(*_ABSORPTION)), 3))
         return MixturePlan(
             id=f"s{seed}-{index:05d}",
             split=part,
@@ -207,7 +196,7 @@ class Planner:
             setting=setting,
             seconds=seconds,
             rate_hz=options.rates_hz[int(rng.integers(len(options.rates_hz)))],
-            channels=channels,
+            channels={"mono": 1, "stereo": 2}.get(options.channels) or int(rng.integers(1, 3)),
             loudness_lufs=options.loudness_lufs,
             ratio_db=round(float(rng.uniform(-_RATIO_DB, _RATIO_DB)), 2),
             overlap=overlap,
@@ -215,15 +204,8 @@ class Planner:
             sources=sources,
             target=tuple(source.name for source in sources if source.label in members),
             prompt=_prompt(rng, text, pictures=pictures, specific=specific),
-            room=room,
+            room=room if rng.random() < options.rooms else None,
         )
-
-    def _shelf(self, rng: np.random.Generator) -> tuple[tuple[Part, bool], Shelf]:
-        keys = list(self._shelves)
-        shares = {"test": {True: 1.0 - _UNSEEN_TARGETS, False: _UNSEEN_TARGETS}}
-        weights = np.asarray([_PART_WEIGHTS[part] * shares.get(part, {}).get(seen, 1.0) for part, seen in keys])
-        key = keys[int(rng.choice(len(keys), p=weights / weights.sum()))]
-        return key, self._shelves[key]
 
     def _labels(
         self, rng: np.random.Generator, shelf: Shelf, setting: Setting, *, similarity: Similarity
@@ -251,21 +233,20 @@ class Planner:
                 labels.append(_pick(rng, sorted(pool)))
         return text, specific, [labels[int(at)] for at in rng.permutation(len(labels))]
 
-    def _source(
-        self, rng: np.random.Generator, shelf: Shelf, name: str, *, label: str, spans: tuple[Span, ...]
-    ) -> PlannedSource:
-        first = shelf.clips[label][int(rng.integers(len(shelf.clips[label])))]
-        alike = [clip.id for clip in shelf.clips[label] if clip.voice == first.voice and clip.id != first.id]
-        more = [alike[int(at)] for at in rng.permutation(len(alike))[: _CHAIN - 1]]
-        return PlannedSource(
-            name=name,
-            label=label,
-            clips=(first.id, *more),
-            spans=spans,
-            offset=round(float(rng.random()), 3),
-            level_db=round(float(rng.uniform(-_LEVEL_DB, _LEVEL_DB)), 2),
-            place=round(float(rng.uniform(-0.8, 0.8)), 2),
-        )
+
+def _source(rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans: tuple[Span, ...]) -> PlannedSource:
+    first = clips[int(rng.integers(len(clips)))]
+    alike = [clip.id for clip in clips if clip.voice == first.voice and clip.id != first.id]
+    return PlannedSource(
+        name=name,
+        label=first.label,
+        clips=(first.id, *(alike[int(at)] for at in rng.permutation(len(alike))[: _CHAIN - 1])),
+        spans=spans,
+        offset=round(float(rng.random()), 3),
+        level_db=round(float(rng.uniform(-_LEVEL_DB, _LEVEL_DB)), 2),
+        place=round(float(rng.uniform(-_WIDEST, _WIDEST)), 2),
+        depth=round(float(rng.random()), 3),
+    )
 
 
 def _prompt(rng: np.random.Generator, text: str, *, pictures: Sequence[str], specific: bool) -> Prompt:
@@ -323,29 +304,3 @@ def _broken(rng: np.random.Generator, span: Span) -> tuple[Span, ...]:
         cut = float(rng.uniform(start + _SHORTEST_S, end - _SHORTEST_S - _GAP_S))
         parts = [(start, cut), (cut + _GAP_S, end)]
     return tuple((round(first, 2), round(last, 2)) for first, last in parts)
-
-
-_ROOMS_M = ((3.0, 9.0), (2.5, 7.0), (2.4, 3.6))
-_ABSORPTION = (0.12, 0.6)
-_FROM_WALL_M = 0.4
-_SPACING_M = 0.2
-
-
-def _in_room(
-    rng: np.random.Generator, sources: tuple[PlannedSource, ...], *, channels: int
-) -> tuple[PlannedRoom, tuple[PlannedSource, ...]]:
-    """A room, its microphones near its middle, and the sources anywhere in it."""
-    size = tuple(round(float(rng.uniform(*side)), 2) for side in _ROOMS_M)
-    middle = [round(side * float(rng.uniform(0.4, 0.6)), 2) for side in size]
-    shifts = (0.0,) if channels == 1 else (-_SPACING_M / 2, _SPACING_M / 2)
-    room = PlannedRoom(
-        size_m=(size[0], size[1], size[2]),
-        absorption=round(float(rng.uniform(*_ABSORPTION)), 3),
-        microphones_m=tuple((round(middle[0] + shift, 2), middle[1], middle[2]) for shift in shifts),
-        seed=int(rng.integers(2**31)),
-    )
-    moved = []
-    for source in sources:
-        point = [round(float(rng.uniform(_FROM_WALL_M, side - _FROM_WALL_M)), 2) for side in size]
-        moved.append(replace(source, position_m=(point[0], point[1], point[2])))
-    return room, tuple(moved)

@@ -14,7 +14,7 @@ from auscult.media.wav import FULL_SCALE
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Catalogue
 from auscult.scenes.mixtures.loudness import gated_lufs, k_weighted
-from auscult.scenes.mixtures.plan import MixturePlan, PlannedRoom, PlannedSource
+from auscult.scenes.mixtures.plan import MixturePlan, PlannedSource
 from auscult.scenes.sound.mix import edged
 from auscult.scenes.sound.source import Span
 from auscult.stress.sound.convolution import convolve
@@ -28,6 +28,7 @@ SILENT_LUFS: Final = -120.0
 """What the loudness of a silent stem is recorded as."""
 
 _REFERENCE_LUFS = -23.0
+_WALL_M, _SPACING_M = 0.4, 0.2
 _FRAME_S = 0.01
 _ACTIVE_DB = 40.0
 _PAUSE_S = 0.25
@@ -134,28 +135,30 @@ def _stem(plan: MixturePlan, source: PlannedSource, catalogue: Catalogue) -> Sam
         )
         dry[0, start:end] = edged(sound[: end - start], rate_hz=plan.rate_hz)
     if plan.room is not None:
-        return np.concatenate(
-            [
-                _in_room(dry, plan.room, source, channel=channel, rate_hz=plan.rate_hz)
-                for channel in range(plan.channels)
-            ]
-        )
+        return np.concatenate([_in_room(dry, plan, source, channel=channel) for channel in range(plan.channels)])
     angle = (source.place + 1.0) * (np.pi / 4.0)
     sides = (1.0,) if plan.channels == 1 else (np.cos(angle), np.sin(angle))
     return np.concatenate([dry * np.float32(side) for side in sides])
 
 
-def _in_room(dry: Samples, room: PlannedRoom, source: PlannedSource, *, channel: int, rate_hz: int) -> Samples:
+def _in_room(dry: Samples, plan: MixturePlan, source: PlannedSource, *, channel: int) -> Samples:
     """What the microphone of a channel hears; the nearer one louder."""
+    if plan.room is None:
+        return dry
+    long, wide, high = plan.room.size_m
     box = Room(
-        size_m=room.size_m,
-        source_m=source.position_m,
-        microphone_m=room.microphones_m[channel],
-        absorption=room.absorption,
+        size_m=plan.room.size_m,
+        source_m=(
+            long / 2 + source.place * (long / 2 - _WALL_M),
+            _WALL_M + source.depth * (wide - 2 * _WALL_M),
+            0.6 * high,
+        ),
+        microphone_m=(long / 2 + (2 * channel - plan.channels + 1) * _SPACING_M / 2, wide / 2, 0.5 * high),
+        absorption=plan.room.absorption,
     )
-    rng = generator(room.seed, source.name, channel)
-    echoes = response(box, samples=dry.shape[1], rate_hz=rate_hz, rng=rng)
-    return convolve(dry, echoes, lead=LEAD) / np.float32(max(box.direct_m, 0.1))
+    rng = generator(0, plan.id, source.name, channel)
+    echoes = response(box, samples=dry.shape[1], rate_hz=plan.rate_hz, rng=rng)
+    return convolve(dry, echoes, lead=LEAD) / np.float32(box.direct_m)
 
 
 def heard_frames(sound: Samples, *, rate_hz: int) -> NDArray[np.bool_]:
