@@ -13,7 +13,7 @@ import pytest
 from auscult.errors import InputError, UsageError
 from auscult.media.sound import read_sound
 from auscult.models.dnsmos import Dnsmos
-from auscult.models.separators.assignment import assign
+from auscult.models.separators.base import assign
 from auscult.models.sound_taggers import TAGGERS, Clap, load_tagger, text_similarity
 from auscult.rng import generator
 from auscult.types import Floats, Samples, SoundQuery, Span

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auscult.arrays.stft import istft, stft
 from auscult.errors import InputError, UsageError
 from auscult.media.paths import write_bytes
 from auscult.media.wav import encode_wav
@@ -41,10 +40,10 @@ BEFORE = si_sdr(MIXTURE, TARGET)
 
 
 @pytest.mark.parametrize("count", [1, 300, 5001])
-@pytest.mark.parametrize("hop", [64, 100])
-def test_the_inverse_of_a_spectrogram_is_the_sound(count: int, hop: int) -> None:
+@pytest.mark.parametrize("window", [64, 256])
+def test_the_inverse_of_a_spectrogram_is_the_sound(count: int, window: int) -> None:
     sound = generator(0, "stft", count).uniform(-1, 1, count).astype(np.float32)
-    back = istft(stft(sound, window=256, hop=hop), window=256, hop=hop, count=count)
+    back = spectral.istft(spectral.stft(sound, window=window), count=count)
     np.testing.assert_allclose(back, sound, atol=1e-5)
 
 

@@ -13,8 +13,8 @@ from math import log2
 from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from auscult.arrays.stft import istft, stft
 from auscult.errors import InputError
 from auscult.models.separators.base import SeparationRequest, Tracks
 from auscult.record.digest import digest_bytes
@@ -62,12 +62,32 @@ def separated(method: Method, request: SeparationRequest) -> Samples | Tracks:
         if part.stop < mono.size:
             gain[block:] = 1 - np.arange(fade) / fade
         asked = replace(request, mixture=mono[part], stems=tuple(stem[part] for stem in request.stems))
-        spectrogram = stft(mono[part], window=window, hop=window // 4)
+        spectrogram = stft(mono[part], window=window)
         for name, share in method(np.abs(spectrogram), asked).items():
-            weighed = np.asarray(spectrogram * share, np.complex64)
-            track = istft(weighed, window=window, hop=window // 4, count=gain.size)
+            track = istft(np.asarray(spectrogram * share, np.complex64), count=gain.size)
             joined.setdefault(name, np.zeros(mono.size, np.float32))[part] += gain * track
     return joined[""] if "" in joined else joined  # noqa: SIM401 - of two types
+
+
+def stft(samples: Samples, *, window: int) -> NDArray[np.complex64]:
+    """The spectrogram of float32 (samples,), (window // 2 + 1, frames), a quarter of a window apart.
+
+    The window is the square root of a periodic Hann window; one of silence stands before and behind.
+    """
+    hop = window // 4
+    padded = np.pad(samples, (window, window + -samples.size % hop))
+    frames = np.lib.stride_tricks.sliding_window_view(padded, window)[::hop]
+    return np.asarray(np.fft.rfft(frames * np.sin(np.pi * np.arange(window) / window), axis=1).T, np.complex64)
+
+
+def istft(spectrogram: NDArray[np.complex64], *, count: int) -> Samples:
+    """The sound of a spectrogram that ``stft`` made, float32 (count,)."""
+    window = 2 * (len(spectrogram) - 1)
+    frames = np.fft.irfft(spectrogram.T, window, axis=1) * np.sin(np.pi * np.arange(window) / window)
+    summed = np.zeros((len(frames) + 3, window // 4))
+    for quarter in range(4):
+        summed[quarter : quarter + len(frames)] += frames[:, quarter * window // 4 : (quarter + 1) * window // 4]
+    return np.asarray(summed.reshape(-1)[window : window + count] / 2, np.float32)  # the squared windows sum to 2
 
 
 def _shares(**parts: Floats) -> Mapping[str, Floats]:
@@ -98,11 +118,8 @@ def ideal_binary(magnitude: Floats, request: SeparationRequest) -> Mapping[str, 
 
 def _ideal(magnitude: Floats, request: SeparationRequest) -> tuple[Floats, Floats]:
     """The magnitudes of the wanted source and of the rest of the mixture."""
-    window = 2 * (len(magnitude) - 1)
-    target, rest = (
-        np.abs(stft(one, window=window, hop=window // 4)) for one in (request.stems[0], request.mono - request.stems[0])
-    )
-    return target, rest
+    window, target = 2 * (len(magnitude) - 1), request.stems[0]
+    return np.abs(stft(target, window=window)), np.abs(stft(request.mono - target, window=window))
 
 
 def nmf(magnitude: Floats, _: SeparationRequest) -> Mapping[str, Floats]:
