@@ -314,3 +314,23 @@ def test_mixtures_of_scenes_are_made_and_separated(home: Path) -> None:
     made = run(home, "mixture", data="scenes", count=2, seed=1)
     assert made.summary.n == 6
     assert len(rows(home, "cases.jsonl")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.extra_sound
+def test_real_published_outputs_have_the_scores_that_their_readme_prints(data: Path, tmp_path: Path) -> None:
+    source = data / "sound/separated"
+    lines = [json.loads(line) for line in (source / "items.jsonl").read_text().splitlines()]
+    kept = [line for line in lines if line["family"] in {"tdcnpp", "labelsep"}]
+    home = tmp_path / "data"
+    for name in {line[key] for line in kept for key in ("mixture", "target", "separated")}:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes((source / name).read_bytes())
+    write_items(home, kept)
+    made = run(tmp_path, str(home), data=home)
+    printed = {line["id"]: line["si_sdr"] for line in kept}
+    found = values(tmp_path, "predictions.data", "SI-SDR")
+    assert len(found) == len(kept) == 9
+    assert np.median([abs(float(found[name] or 0) - value) for name, value in printed.items()]) < 0.05
+    assert [row[0] for row in made.tables["families"].rows] == ["labelsep", "tdcnpp"]
+    assert [row[2] for row in made.tables["families"].rows] == ["3", "6"]

@@ -56,7 +56,7 @@ def separator_models(names: Iterable[str]) -> tuple[SeparatorModel, ...]:
             function=spec.function,
             revision=spec.revision,
         )
-        found.setdefault((model.kind, model.target, model.function), model)
+        found.setdefault((model.kind, model.target, model.function, model.name), model)
     if not found:
         raise UsageError(
             "no model was named", expected="at least one --model", hint="such as nmf, FILE.py:FUNCTION or cmd:PROGRAM"

@@ -14,7 +14,7 @@ from auscult.media.paths import inside
 from auscult.media.sound import read_sound
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.record.schema import score_to_json
-from auscult.score.sound import si_sdr
+from auscult.score.sound import Delay, find_delay, si_sdr
 from auscult.score.sound.bss_eval import sdr
 from auscult.score.sound.difficulty import difficulty
 from auscult.score.sound.perceptual import Perceptual, perceptual
@@ -39,7 +39,7 @@ class Scorer:
 
     def __init__(self, record: Path) -> None:
         self._record, self._reader = record, Reader()
-        self._last: tuple[tuple[str, str], Scores, Mapping[str, float]] | None = None
+        self._last: tuple[tuple[str, str], Scores, Mapping[str, Any]] | None = None
 
     def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
         """The rows of one output."""
@@ -47,11 +47,12 @@ class Scorer:
         key = (str(row["reply"]), case.truth)
         if self._last is None or self._last[0] != key:
             sounds = given.prepared.ask(self._reader)
-            self._last = key, scores_of(self._output(row, sounds), sounds), difficulty_of(case, sounds)
-        _, scores, hardness = self._last
+            output = self._output(row, sounds)
+            known = {"difficulty": difficulty_of(case, sounds), "delay_s": _delay_s(output, sounds)}
+            self._last = key, scores_of(output, sounds), {name: value for name, value in known.items() if value}
+        _, scores, answer = self._last
         about = {name: row[name] for name in ("key", "model", "condition")} | {"clip": case.clip, "truth": case.truth}
-        answer = {"answer": {"difficulty": hardness}} if hardness else {}
-        return [{**score_to_json(case.id, name, scores[name]), **about, **answer} for name in METRICS]
+        return [{**score_to_json(case.id, name, scores[name]), **about, "answer": answer} for name in METRICS]
 
     def _output(self, row: Mapping[str, Any], sounds: CaseSounds) -> Samples:
         path = inside(self._record, str(row["reply"]))
@@ -91,6 +92,12 @@ def _difference(after: Outcome[float], before: Outcome[float]) -> Outcome[float]
         signature = {**after.signature.as_dict(), "metric": "si_sdr - si_sdr of the mixture"}
         return Scored(after.value - before.value, Signature.of(**signature))
     return before if isinstance(after, Scored) else after
+
+
+def _delay_s(output: Samples, sounds: CaseSounds) -> float:
+    """How late the output is, in seconds, where moving it would tell; else 0."""
+    found = find_delay(output, sounds.stems[0], rate_hz=sounds.rate_hz) if sounds.stems else None
+    return round(found.delay_s, 6) if isinstance(found, Delay) and found.named else 0.0
 
 
 def _mono(samples: Samples) -> Samples:
