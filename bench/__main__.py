@@ -20,6 +20,7 @@ MODULES = (
     "negatives_speed",
     "vision_speed",
     "sound_speed",
+    "separation_speed",
 )
 
 

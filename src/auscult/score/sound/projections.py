@@ -19,7 +19,6 @@ from auscult.types import Doubles
 
 _FRAMES: Final = 16
 """Transforms of one signal that are held together."""
-_TRIANGLE: Final = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,18 +74,19 @@ def gram(products: Doubles) -> Doubles:
 def solved(matrix: Doubles, right: Doubles) -> Doubles:
     """Coefficients x of ``matrix @ x = right``, (n, m), for a matrix of inner products that may be singular."""
     try:
-        lower = np.linalg.cholesky(matrix)
+        return _solved_by_cholesky(matrix, right)
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.lstsq(matrix, right)[0])
-    made = right.copy()
-    edges = range(0, len(matrix), _TRIANGLE)
-    for begin in edges:
-        part = slice(begin, begin + _TRIANGLE)
-        made[part] = np.linalg.solve(lower[part, part], made[part] - lower[part, :begin] @ made[:begin])
-    for begin in reversed(edges):
-        part, below = slice(begin, begin + _TRIANGLE), slice(begin + _TRIANGLE, None)
-        made[part] = np.linalg.solve(lower[part, part].T, made[part] - lower[below, part].T @ made[below])
-    return made
+
+
+def _solved_by_cholesky(matrix: Doubles, right: Doubles) -> Doubles:
+    """By SciPy where it is installed: NumPy's Cholesky takes twice as long, and no less than its general solution."""
+    try:
+        from scipy.linalg import cho_factor, cho_solve
+    except ImportError:
+        return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+    factors = cho_factor(matrix, lower=True, check_finite=False)
+    return np.asarray(cho_solve(factors, right, check_finite=False))
 
 
 def energies(matrix: Doubles, weights: Doubles) -> Doubles:
