@@ -82,15 +82,16 @@ class MixtureMaker:
             raise InputError(f"the mixture {mixture.id} has no scores: {found.reason}", hint="make another one")
         hard = difficulty(stems, rate_hz=mixture.rate_hz, prompt=mixture.query)
         item = item_line(mixture, scores={name: getattr(found, name) for name in PERFORMANCE}, difficulty=hard)
-        measured = {"loudness_lufs": made.loudness_lufs, "heard_s": made.spans, "overlap": made.overlap}
-        kept = {
+        line = {
             "id": mixture.id,
-            **{key: item[key] for key in ("setting", "split", "seen")},
+            "setting": item["setting"],
+            "split": item["split"],
+            "seen": item["seen"],
             **mixture.line,
-            **measured,
         }
+        line |= {"loudness_lufs": made.loudness_lufs, "heard_s": made.spans, "overlap": made.overlap}
         files = files_of(mixture, tracks=self._options.tracks)
-        return [Result(id=mixture.id, files=files, rows={ITEMS: [item], PLANS: [codec.to_json(kept)]})]
+        return [Result(id=mixture.id, files=files, rows={ITEMS: [item], PLANS: [codec.to_json(line)]})]
 
 
 def make_mixtures(options: MixturesOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
@@ -168,11 +169,8 @@ def _check(options: MixturesOptions) -> None:
     mixture = options.mixture
     settings, parts = {"all", *DOMAIN_OF}, {"all", *PARTS}
     fine = {
-        f"--count {options.count}": (
-            (options.count is None) == (options.plans is not None),
-            "a number, or --plans FILE",
-        ),
-        f"--data {options.data}": (options.data in {None, "scenes"}, "scenes"),
+        f"--count {options.count}": ((options.count is None) != (options.plans is None), "a number, or --plans FILE"),
+        f"--data {options.data}": (options.data in {None, "scenes" if options.plans is None else None}, "scenes"),
         f"--seconds {mixture.seconds}": (_within(mixture.seconds, SECONDS), "SHORTEST-LONGEST, 2 to 20"),
         f"--sources {mixture.sources}": (_within(mixture.sources, SOURCES), "FEWEST-MOST, 2 to 6"),
         f"--rate {mixture.rates_hz}": (_within(sorted(mixture.rates_hz), RATES_HZ), "8000 to 96000 Hz"),
@@ -227,13 +225,14 @@ def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:
 
 def classes_table(catalogue: Catalogue) -> Table:
     """Recordings of each class by part, thin classes marked."""
-    recordings: dict[str, dict[str, set[str]]] = {}
-    unseen = {clip.label for clip in catalogue.clips if not clip.seen}
-    for clip in catalogue.clips:
-        recordings.setdefault(clip.label, {}).setdefault(clip.part, set()).add(clip.recording)
+    distinct = {(clip.label, clip.recording): clip for clip in catalogue.clips}.values()
+    recordings = Counter((clip.label, clip.part) for clip in distinct)
+    unseen = {clip.label for clip in distinct if not clip.seen}
     rows = []
-    for label in sorted(recordings, key=lambda label: (catalogue.classes.of(label).domain, label)):
-        counts = [len(recordings[label].get(part, ())) for part in PARTS]
+    for label in sorted(
+        {clip.label for clip in distinct}, key=lambda label: (catalogue.classes.of(label).domain, label)
+    ):
+        counts = [recordings[label, part] for part in PARTS]
         marks = [*(["unseen"] if label in unseen else []), *(["thin"] if sum(counts) < THIN else [])]
         rows.append((catalogue.classes.of(label).domain, label, *map(str, counts), ", ".join(marks)))
     thin = sum("thin" in row[-1] for row in rows)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from auscult.language.morphology import ing
 from auscult.record.codec import from_json, load
@@ -25,13 +25,8 @@ WHOLE: Final[Mapping[Setting, tuple[str, ...]]] = {
 }
 """Prompts of the two settings that ask for all sources of a domain."""
 
-DOMAIN_OF: Final[Mapping[Setting, Domain]] = {
-    "speech": "speech",
-    "speaker": "speech",
-    "music": "music",
-    "instrument": "music",
-    "general_sound": "sound",
-}
+_DOMAINS: Final[tuple[Domain, ...]] = ("speech", "speech", "music", "music", "sound")
+DOMAIN_OF: Final[Mapping[Setting, Domain]] = dict(zip(get_args(Setting), _DOMAINS, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,28 +76,21 @@ def files_of(mixture: FinishedMixture, *, tracks: bool) -> dict[str, bytes]:
     made, rate_hz = mixture.made, mixture.rate_hz
     stems = {name: encode_wav(stem, rate_hz) for name, stem in {TARGET: made.target, **made.others}.items()}
     whole = encode_wav(made.mixture, rate_hz)
-    files = {mixture_name(mixture.id): whole, **{stem_name(mixture.id, name): data for name, data in stems.items()}}
+    files = {
+        f"mixtures/{mixture.id}.wav": whole,
+        **{f"stems/{mixture.id}/{name}.wav": data for name, data in stems.items()},
+    }
     if tracks:
         folder = f"tracks/{mixture.split}/{mixture.id}"
         files |= {f"{folder}/{name}.wav": data for name, data in {"mixture": whole, **stems}.items()}
     return {**files, **mixture.files}
 
 
-def mixture_name(item: str) -> str:
-    """Where a mixture stands."""
-    return f"mixtures/{item}.wav"
-
-
-def stem_name(item: str, name: str) -> str:
-    """Where a stem stands."""
-    return f"stems/{item}/{name}.wav"
-
-
 def item_line(
     mixture: FinishedMixture, *, scores: Mapping[str, float], difficulty: Mapping[str, float]
 ) -> dict[str, Any]:
     """A line of ``items.jsonl``: the mixture is also what was separated, as of a separator that does nothing."""
-    name, query = mixture_name(mixture.id), mixture.query
+    name, query = f"mixtures/{mixture.id}.wav", mixture.query
     asked: dict[str, Any] = {"text": query.text, "video": mixture.picture}
     asked["spans_s"] = [[span.sign, span.start_s, span.end_s] for span in query.spans] or None
     return {
@@ -113,8 +106,8 @@ def item_line(
         "system": "mixture",
         **mixture.extra,
         "truth": {
-            "stem": stem_name(mixture.id, TARGET),
-            "others": {name: stem_name(mixture.id, name) for name in mixture.made.others},
+            "stem": f"stems/{mixture.id}/{TARGET}.wav",
+            "others": {name: f"stems/{mixture.id}/{name}.wav" for name in mixture.made.others},
             **{name: round(scores[name], 4) for name in PERFORMANCE},
             "difficulty": {name: round(difficulty[name], 4) for name in DIFFICULTY_AXES},
         },

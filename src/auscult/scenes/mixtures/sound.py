@@ -73,11 +73,8 @@ def put_together(
 ) -> RenderedMixture:
     """Sum stems at a loudness, each rounded as a file of 16 bits holds it, so that the files sum exactly too.
 
-    Args:
-        target: The stems of the target's sources by name, each as ``weighted`` gives it.
-        others: The other sources' stems.
-        lufs: Loudness of the mixture; it is softer where a sample would pass ``CEILING``.
-        rate_hz: Sample rate.
+    ``target`` and ``others`` are stems by name, as ``weighted`` gives them. The mixture is softer than ``lufs`` where a
+    sample would pass ``CEILING``.
     """
     parts = {"target": _sum(target), **others}
     total = _sum(parts)
