@@ -82,3 +82,42 @@ def test_any_separator_is_served_as_a_program() -> None:
             oracle.separate(NOISE, SoundQuery(), rate_hz=16_000)
     finally:
         oracle.close()
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from auscult.media.sound import read_sound
+from auscult.media.wav import encode_wav
+sound = read_sound(Path(sys.argv[1]))
+for number in range(int(sys.argv[3])):
+    samples = sound.samples[:, ::2] if sys.argv[4] == "slow" else sound.samples[:, : int(sys.argv[5])]
+    data = encode_wav(samples, sound.rate_hz // 2 if sys.argv[4] == "slow" else sound.rate_hz)
+    (Path(sys.argv[2]) / f"track{number}.wav").write_bytes(data)
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("1", "fast", "3900"), None),
+        (("2", "slow", "4000"), None),
+        (("1", "fast", "100"), "100 samples"),
+        (("0", "fast", "1"), "no sound"),
+    ],
+)
+def test_a_command_is_run_for_each_mixture(tmp_path: Path, options: tuple[str, ...], message: str | None) -> None:
+    script = tmp_path / "release.py"
+    script.write_text(WRITES, "utf-8")
+    command = ["separate_by_command.py", sys.executable, str(script), "{mixture}", "{folder}", *options]
+    separator = load_separator("cmd:" + shlex.join([sys.executable, str(EXAMPLES / command[0]), *command[1:]]))
+    try:
+        if message is not None:
+            with pytest.raises(InputError, match=message):
+                separator.separate(NOISE, SoundQuery(text="hum"), rate_hz=16_000)
+            return
+        found = separator.separation(NOISE, SoundQuery(text="hum"), rate_hz=16_000)
+        np.testing.assert_allclose(found.samples[500:3400], 0.1, atol=0.01)
+        assert (found.assignment is not None) is (options[0] == "2")
+    finally:
+        separator.close()
