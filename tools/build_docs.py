@@ -24,6 +24,7 @@ VERBS = (
     ("make", "prise"),
     ("stress", "masks"),
     ("stress", "negatives"),
+    ("stress", "separation"),
     ("stress", "vision"),
     ("stress", "sound"),
     ("stress", "sentences"),
