@@ -334,3 +334,14 @@ def test_real_published_outputs_have_the_scores_that_their_readme_prints(data: P
     assert np.median([abs(float(found[name] or 0) - value) for name, value in printed.items()]) < 0.05
     assert [row[0] for row in made.tables["families"].rows] == ["labelsep", "tdcnpp"]
     assert [row[2] for row in made.tables["families"].rows] == ["3", "6"]
+
+
+def test_an_output_that_comes_late_is_named(home: Path) -> None:
+    (home / "late.py").write_text(
+        "import numpy as np\ndef late(mixture, query, **_):\n    return np.roll(mixture, 80)\n"
+    )
+    made = run(home, f"{home / 'late.py'}:late")
+    assert "late.late: " in made.tables["general"].note
+    assert "not in time with the stem" in made.tables["general"].note
+    rows_of_late = [row for row in rows(home, "scores.jsonl") if row["model"] == "late.late" and "noise" in row["id"]]
+    assert {row["answer"]["delay_s"] for row in rows_of_late} == {0.01}
