@@ -78,7 +78,7 @@ def test_the_same_command_goes_on_and_refuses_changed_stems(tmp_path: Path) -> N
     run(given(tmp_path))
     before = (tmp_path / "out" / "items.jsonl").read_bytes()
     (tmp_path / "out" / "separated" / "good" / "leakage_1.wav").write_bytes(b"mark")
-    summary, _ = run(given(tmp_path, more={}))
+    summary, _ = run(given(tmp_path, more={"text": "a bark"}))
     assert summary.ok == 8
     assert (tmp_path / "out" / "separated" / "good" / "leakage_1.wav").read_bytes() == b"mark", "nothing is made twice"
     assert (tmp_path / "out" / "items.jsonl").read_bytes().startswith(before)
@@ -93,6 +93,14 @@ def test_without_other_stems_the_rest_is_the_mixture_less_the_target(tmp_path: P
     assert alone["stress"]["truth"]["sources"] == ["the rest of the mixture"]
     output, mixture = (read_sound(tmp_path / "out" / alone[key]).samples for key in ("separated", "mixture"))
     assert np.allclose(output, mixture, atol=1e-6)
+
+
+def test_what_several_separators_returned_of_one_target_is_one_target(tmp_path: Path) -> None:
+    given(tmp_path, again={"separated": "rain.wav", "si_sdr": -20.0}, bark={"text": "a bark"})
+    summary, _ = run(tmp_path, kinds=("silence",), severities=("1",))
+    assert [row["id"] for row in rows(tmp_path / "out")] == ["good/silence_1", "bark/silence_1"]
+    assert "si_sdr" not in rows(tmp_path / "out")[0]
+    assert summary.ok == 2
 
 
 @pytest.mark.parametrize(

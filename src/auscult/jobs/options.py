@@ -365,7 +365,7 @@ class SeparationStressOptions(RunOptions):
         severities: Comma-separated: 0 to 5, or low, medium, high.
         seed: The same seed makes the same material.
         root: Paths of INPUT may lead anywhere in this folder.
-        timeout_s: Seconds for all outputs of one target.
+        timeout_s: Seconds for the outputs of one kind of one target.
     """
 
     source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]

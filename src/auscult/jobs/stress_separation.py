@@ -98,7 +98,7 @@ def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task:
             truth=replace(truth, scores=scores),
             family=base_of(task.kind),
             system=name,
-            extra={**item.extra, "stress": done},
+            extra={"stress": done},
         )
         items.append(sound_line(wrong, home=out))
     row = {"id": task.key, "made": len(items), "undefined": undefined, "input": _digest(item)}
@@ -147,10 +147,14 @@ def _stems(item: SoundItem) -> tuple[SoundTruth, int, list[Samples]]:
     return item.truth, sounds[0].rate_hz, stems if item.truth.others else [stems[0], stems[1] - stems[0]]
 
 
-def _digest(item: SoundItem) -> str:
-    """Hash of the files that outputs are made of."""
+def _files(item: SoundItem) -> list[Path]:
+    """The files that outputs are made of."""
     truth = item.truth or SoundTruth()
-    return digest_json([digest_file(path) for path in (item.mixture, truth.stem, *truth.others.values()) if path])
+    return [path for path in (item.mixture, truth.stem, *truth.others.values()) if path is not None]
+
+
+def _digest(item: SoundItem) -> str:
+    return digest_json([digest_file(path) for path in _files(item)])
 
 
 def stress_separation(
@@ -177,10 +181,10 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
         if not self._kinds or not self._strengths:
             raise UsageError("no kind or no severity was chosen", expected="at least one of each")
         self._listing = read_sounds(options.source, root=options.root)
-        self._tasks = {task.key: task for item in self._listing.items for task in self._of(item)}
-
-    def _of(self, item: SoundItem) -> Iterator[OutputTask]:
-        return (OutputTask(item, kind) for kind in self._kinds)
+        # what several separators returned of one target is one target
+        targets = {(item.query, *_files(item)): item for item in self._listing.items[::-1]}
+        tasks = [OutputTask(item, kind) for item in list(targets.values())[::-1] for kind in self._kinds]
+        self._tasks = {task.key: task for task in tasks}
 
     def manifest(self) -> dict[str, Any]:
         """The kinds by their full names."""
