@@ -341,7 +341,8 @@ def test_an_output_that_comes_late_is_named(home: Path) -> None:
         "import numpy as np\ndef late(mixture, query, **_):\n    return np.roll(mixture, 80)\n"
     )
     made = run(home, f"{home / 'late.py'}:late")
-    assert "late.late: " in made.tables["general"].note
-    assert "not in time with the stem" in made.tables["general"].note
-    rows_of_late = [row for row in rows(home, "scores.jsonl") if row["model"] == "late.late" and "noise" in row["id"]]
-    assert {row["answer"]["delay_s"] for row in rows_of_late} == {0.01}
+    assert "late.late: 1 output not in time with the stem, by up to +10.0 ms;" in made.tables["general"].note
+    late = [
+        row["answer"] for row in rows(home, "scores.jsonl") if (row["model"], row["id"]) == ("late.late", "m1/noise")
+    ]
+    assert {answer["delay_s"] for answer in late} == {0.01}
