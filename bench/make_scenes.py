@@ -1,4 +1,4 @@
-"""How many scenes a second `auscult make scenes` writes, disk to disk, and where the time goes."""
+"""How many scenes and mixtures a second `auscult make` writes, disk to disk, and where the time goes."""
 
 from __future__ import annotations
 
@@ -12,56 +12,67 @@ import cv2
 
 from auscult import rng as randomness
 from auscult.jobs.make import make_scenes
-from auscult.jobs.options import MakeOptions
+from auscult.jobs.mixtures import make_mixtures
+from auscult.jobs.options import MakeOptions, MixturesOptions
+from auscult.record.schema import Summary
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import facts_of, say, targets_of
-from auscult.scenes.options import SceneOptions
+from auscult.scenes.options import MixtureOptions, SceneOptions
 from auscult.scenes.plan import choose
 from auscult.scenes.refavs_layout import files_of
 from auscult.scenes.splits import divide
 from bench.table import Table
 
 SCENES = 40
+MIXTURES = 300
 PARTS = 16
 SEED = 3
 
 
 def run() -> Table:
     """Measure the whole command on two workers, then each part of a scene on one thread."""
-    whole = _command()
+    scenes = _command(
+        "scenes", SCENES, lambda out: make_scenes(MakeOptions(out=out, count=SCENES, seed=SEED, workers=2))
+    )
+    three = MixtureOptions(seconds=(10, 10), sources=(3, 3))
+    mixtures = _command(
+        "mixtures",
+        MIXTURES,
+        lambda out: make_mixtures(MixturesOptions(out=out, count=MIXTURES, workers=2, mixture=three)),
+    )
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:
         parts = _parts()
     finally:
         cv2.setNumThreads(threads)
-    rows = [whole, *([name, str(PARTS), "", f"{1e3 * took / PARTS:.0f}", ""] for name, took in parts.items())]
+    rows = [
+        scenes,
+        mixtures,
+        *([name, str(PARTS), "", f"{1e3 * took / PARTS:.0f}", ""] for name, took in parts.items()),
+    ]
     return Table(
         "make scenes",
-        ["what", "scenes", "per second", "CPU ms a scene", "MB a scene"],
+        ["what", "made", "per second", "CPU ms each", "MB each"],
         rows,
         "10 frames 480x854, 10 s of stereo sound at 16 kHz, masks of 2 to 6 objects, up to 6 expressions, generated "
-        "assets. The command runs two workers, whose start counts. Wanted: 5 per second on two cores.",
+        "assets. The commands run two workers, whose start counts. Wanted: 5 scenes and 20 mixtures (10 s of three "
+        "sources, 16 kHz, with scores) per second on two cores.",
     )
 
 
-def _command() -> list[str]:
+def _command(what: str, count: int, make: Callable[[Path], tuple[Summary, object]]) -> list[str]:
     with tempfile.TemporaryDirectory() as name:
-        out = Path(name) / "scenes"
+        out = Path(name) / "made"
         start, used = time.perf_counter(), _cpu_s()
-        summary, _ = make_scenes(MakeOptions(out=out, count=SCENES, seed=SEED, workers=2))
+        summary, _ = make(out)
         took, used = time.perf_counter() - start, _cpu_s() - used
         size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    if summary.ok != SCENES:
-        raise RuntimeError(f"{summary.failed} of {SCENES} scenes failed")
-    return [
-        "the command, two workers",
-        str(SCENES),
-        f"{SCENES / took:.1f}",
-        f"{1e3 * used / SCENES:.0f}",
-        f"{size / SCENES / 1e6:.2f}",
-    ]
+    if summary.ok != count:
+        raise RuntimeError(f"{summary.failed} of {count} {what} failed")
+    figures = (f"{count / took:.1f}", f"{1e3 * used / count:.0f}", f"{size / count / 1e6:.2f}")
+    return [f"make {what}, two workers", str(count), *figures]
 
 
 def _cpu_s() -> float:
