@@ -28,6 +28,8 @@ ALLOWED_SKIPS = (
     "vos-benchmark is not installed",
     "the packages to compare captions with are not installed",
     "what `transformers serve` needs is not installed",
+    "the packages to compare BSS Eval with are not installed",
+    "the package of this score is not installed",
     "there is no browser",
     "the environment .venvs/perturb is not there",
 )

@@ -645,7 +645,7 @@ class IdentityCheck(Protocol):
 ScoreInput: TypeAlias = Literal[
     "masks", "mask lists", "clips", "soft clips", "null clips", "class maps", "sentences", "numbers", "marks", "labels",
     "words", "word lists", "confirmed words", "counts", "index lists", "sounding boxes", "frame boxes",
-    "captions", "sounds", "sound and stems",
+    "captions", "sounds", "sound and stems", "sound and spans", "embeddings",
 ]  # fmt: skip
 """What a score is given:
 
@@ -658,7 +658,8 @@ ScoreInput: TypeAlias = Literal[
   confirmation), ``counts``, ``index lists``, ``sounding boxes``, ``frame boxes``, ``captions`` (truths are lists of
   references).
 - ``sounds``: an estimate and its stem, (samples,) or (channels, samples); ``sound and stems``: an estimate and the
-  stems of its mixture, the first of which it should be.
+  stems of its mixture, the first of which it should be; ``sound and spans``: when it should sound; ``embeddings``: of
+  many estimates and many stems.
 """
 
 

@@ -133,6 +133,27 @@ def _sounds() -> dict[ScoreInput, ScoreExample]:
             named=named, bounded=False,
         )
         for kind, (names, truth) in kinds.items()
+    } | _sounds_otherwise(stem)  # fmt: skip
+
+
+def _sounds_otherwise(noise: Any) -> dict[ScoreInput, ScoreExample]:
+    """Noise that sounds from half a second on, for half a second; and embeddings around others."""
+    spans = [(0.5, 1.0)]
+    cut = [
+        np.concatenate([0 * noise[:start], noise[start:end], 0 * noise[end:]])
+        for start, end in ((8000, 16_000), (0, 16_000), (20_000, 24_000))
+    ]
+    vectors = np.random.default_rng(9).standard_normal((2, 40, 3))
+    return {
+        "sound and spans": ScoreExample(
+            names=("estimate", "span"), usual=(cut[1], spans), best=(cut[0], spans), worst=(cut[2], spans),
+            unequal=(cut[0], [(0.5, 9.0)]), named={"rate_hz": 16_000}, bounded=False,
+        ),
+        "embeddings": ScoreExample(
+            names=("estimate", "stem"), usual=(vectors[0] + 1, vectors[1]), best=(vectors[0], vectors[0]),
+            worst=(vectors[0] + 3, vectors[1]), unequal=(vectors[0], vectors[1, :, :2]), nothing=([], []),
+            bounded=False,
+        ),
     }  # fmt: skip
 
 

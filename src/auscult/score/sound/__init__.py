@@ -10,13 +10,21 @@ from typing import Any, Final
 from auscult.outcome import Scored, Undefined
 from auscult.score.sound.bss_eval import BSS3, BSS4, SDR, bss3, bss4, bss_images, bss_sources, sdr
 from auscult.score.sound.delay import Delay, find_delay, moved
+from auscult.score.sound.embeddings import Frechet, frechet_distance, words_fit
+from auscult.score.sound.external import DNSMOS, PESQ, STOI, VISQOL, dnsmos, pesq, stoi, visqol
 from auscult.score.sound.inputs import Signal, SoundScore
 from auscult.score.sound.ratios import SI_SDR, SNR, si_sdr, snr
+from auscult.score.sound.spans import sounding, span_agreement
+from auscult.score.sound.spectral import LOG_SPECTRAL, MULTI_RESOLUTION, log_spectral_distance, multi_resolution_stft
 
 SCORES: Final[Mapping[str, SoundScore]] = MappingProxyType(
-    {"snr": SNR, "si_sdr": SI_SDR, "sdr": SDR, "bss3": BSS3, "bss4": BSS4}
-)
-"""Scores of an estimate by what ``auscult score --protocol`` calls them."""
+    {
+        "snr": SNR, "si_sdr": SI_SDR, "sdr": SDR, "bss3": BSS3, "bss4": BSS4,
+        "log_spectral_distance": LOG_SPECTRAL, "multi_resolution_stft": MULTI_RESOLUTION,
+        "stoi": STOI, "pesq": PESQ, "dnsmos": DNSMOS, "visqol": VISQOL,
+    }
+)  # fmt: skip
+"""Scores of an estimate with its stem or stems, by what ``auscult score --protocol`` calls them."""
 
 
 def score_sound(
@@ -44,16 +52,27 @@ def score_sound(
 __all__ = [
     "SCORES",
     "Delay",
+    "Frechet",
     "Signal",
     "SoundScore",
     "bss3",
     "bss4",
     "bss_images",
     "bss_sources",
+    "dnsmos",
     "find_delay",
+    "frechet_distance",
+    "log_spectral_distance",
     "moved",
+    "multi_resolution_stft",
+    "pesq",
     "score_sound",
     "sdr",
     "si_sdr",
     "snr",
+    "sounding",
+    "span_agreement",
+    "stoi",
+    "visqol",
+    "words_fit",
 ]

@@ -36,7 +36,7 @@ class SoundScore(ScoreSpec):
 
     Attributes:
         unit: ``dB``, or empty.
-        needs: What it is given: ``stem``, ``stems`` (of all sources), ``mixture``, ``text``, ``spans``, ``embedding``.
+        needs: What it is given: ``stem``, ``stems`` (of all sources), ``spans``, ``embeddings``.
     """
 
     unit: str = "dB"
@@ -47,7 +47,8 @@ def sound_score(
     function: Any, *, unit: str = "dB", needs: tuple[str, ...] = ("stem",), higher_is_better: bool = True, **about: str
 ) -> SoundScore:
     """The entry of a score of sound; ``about`` is its summary, goal and source."""
-    takes: ScoreInput = "sound and stems" if "stems" in needs else "sounds"
+    kinds: dict[str, ScoreInput] = {"stems": "sound and stems", "spans": "sound and spans", "embeddings": "embeddings"}
+    takes: ScoreInput = next((kinds[one] for one in needs if one in kinds), "sounds")
     said = {"modality": "sound", "truth": "the true " + " and ".join(needs), **about}
     spec = ScoreSpec.of(function, takes=takes, higher_is_better=higher_is_better, **said)
     return SoundScore(

@@ -1,0 +1,131 @@
+"""Scores from embeddings of sounds: the Fréchet distance of two sets, and how well words fit an output.
+
+The embeddings come from any network (own classifier, CLAP, WavLM, VGGish); a distance is one of that network alone.
+
+References: K. Kilgour, M. Zuluaga, D. Roblek, M. Sharifi, "Fréchet audio distance", Interspeech 2019; A. Gui
+et al., "Adapting Fréchet audio distance for generative music evaluation", ICASSP 2024 (its bias in
+small samples, and the extrapolation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auscult.errors import InputError
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.rng import generator
+from auscult.score.sound.inputs import sound_score
+from auscult.types import Doubles
+
+_SHARES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_DRAWS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frechet(Scored[float]):
+    """A Fréchet distance (``value``), which is too high in small samples.
+
+    Attributes:
+        extrapolated: The distance of endless samples, by a straight line over 1 / n through smaller draws; below 0 is
+            possible, and means that nothing can be told from 0.
+        bias: ``value`` - ``extrapolated``.
+        counts: Estimates and stems.
+        size: Numbers of an embedding; with fewer sounds than this the covariance is not of full rank.
+    """
+
+    extrapolated: float
+    bias: float
+    counts: tuple[int, int]
+    size: int
+
+
+def frechet_distance(
+    estimates: ArrayLike, stems: ArrayLike, *, network: str = "unnamed", seed: int = 0
+) -> Frechet | Undefined:
+    """Fréchet audio distance between embeddings of outputs and of stems, 0 or more, lower is better.
+
+    Args:
+        estimates: (n, d).
+        stems: (m, d); sounds need not be in pairs.
+        network: What made the embeddings, for the signature.
+        seed: Of the smaller draws that the extrapolation goes by.
+
+    Returns:
+        The distance and its bias. Undefined for fewer than four of either.
+
+    Raises:
+        InputError: Other shapes, or numbers that are not finite.
+
+    Source: Kilgour et al. 2019, Sec. 3; Gui et al. 2024, Sec. 2.3.
+    """
+    first, second = (np.asarray(one, dtype=np.float64) for one in (estimates, stems))
+    if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1] or not first.shape[1]:
+        raise InputError(
+            f"embeddings have shapes {first.shape} and {second.shape}", expected="(n, d) and (m, d) of one network"
+        )
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise InputError("an embedding is not finite", expected="finite numbers")
+    if min(len(first), len(second)) < 4:
+        return Undefined("fewer than four sounds", {"estimates": len(first), "stems": len(second)})
+    rng = generator(seed, "frechet")
+    whole = _distance(first, second)
+    inverse, values = [], []
+    for share in _SHARES:
+        for _ in range(_DRAWS if share < 1 else 1):
+            counts = [max(2, round(share * len(one))) for one in (first, second)]
+            drawn = [one[rng.permutation(len(one))[:count]] for one, count in zip((first, second), counts, strict=True)]
+            inverse.append(sum(1 / count for count in counts) / 2)
+            values.append(_distance(drawn[0], drawn[1]) if share < 1 else whole)
+    extrapolated = float(np.polyfit(inverse, values, 1)[1])
+    signature = Signature.of(metric="frechet", network=network, d=first.shape[1], n=f"{len(first)}+{len(second)}")
+    return Frechet(
+        value=whole, signature=signature, extrapolated=extrapolated, bias=whole - extrapolated,
+        counts=(len(first), len(second)), size=first.shape[1],
+    )  # fmt: skip
+
+
+def _distance(first: Doubles, second: Doubles) -> float:
+    """Distance of means plus that of covariances: the singular values of their factors' product sum to the trace."""
+    apart = first.mean(axis=0) - second.mean(axis=0)
+    centred = [(one - one.mean(axis=0)) / np.sqrt(len(one) - 1) for one in (first, second)]
+    first, second = (np.linalg.qr(one)[1] if len(one) > one.shape[1] else one for one in centred)
+    shared = np.linalg.svd(np.asarray(first @ second.T, dtype=np.float64), compute_uv=False).sum()
+    return max(0.0, float(apart @ apart + sum(np.vdot(one, one) for one in centred) - 2 * shared))
+
+
+def words_fit(
+    output: float | None, mixture: float | None, *, network: str = "unnamed"
+) -> dict[str, Scored[float] | Undefined]:
+    """``text_similarity`` of an output with the words asked for, and ``residual``: output minus mixture.
+
+    Args:
+        output: Cosine of words and output, -1..1, higher is better; None where the network does not know the words.
+        mixture: The same of the mixture.
+        network: What compared them, for the signature.
+
+    Returns:
+        Above 0 the residual says that separating brought the sound nearer to the words. A network may hear them in the
+        mixture as well as in the stem.
+    """
+    if output is None or mixture is None:
+        missing = Undefined("the network knows none of the words")
+        return {"text_similarity": missing, "residual": missing}
+    return {
+        "text_similarity": Scored(output, Signature.of(metric="text_similarity", network=network)),
+        "residual": Scored(output - mixture, Signature.of(metric="residual", sign="output-mixture", network=network)),
+    }
+
+
+FRECHET = sound_score(
+    frechet_distance,
+    unit="",
+    needs=("embeddings",),
+    higher_is_better=False,
+    summary="Fréchet distance between embeddings of outputs and stems",
+    goal="a set of outputs that sounds unlike the stems",
+    source="Kilgour et al. 2019; bias: Gui et al. 2024",
+)

@@ -1,0 +1,119 @@
+"""Distances of spectra: how unlike the magnitudes of an output and its stem are, whatever their phases.
+
+Conventions: lower is better, 0 for equal magnitudes; a Hann window, frames that lie whole in the sound (one padded
+frame where it is shorter), channels and frames counted alike. A silent stem or estimate is Undefined.
+
+References: A. Gray, J. Markel, "Distance measures for speech processing", IEEE TASSP 24, 1976 (log-spectral distance);
+R. Yamamoto, E. Song, J.-M. Kim, "Parallel WaveGAN", ICASSP 2020, Eqs. 4 to 6 (several resolutions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.sound.inputs import Signal, block, check_finite, check_signals, sound_score
+from auscult.score.sound.ratios import NO_ESTIMATE, NO_STEM
+from auscult.types import Doubles
+
+RESOLUTIONS: Final = ((512, 240, 50), (1024, 600, 120), (2048, 1200, 240))
+"""Transform, window and hop in samples."""
+FLOOR_DB: Final = -100.0
+_FRAMES: Final = 256
+
+
+def log_spectral_distance(
+    estimate: Signal, stem: Signal, *, rate_hz: int, window_s: float = 0.032, floor_db: float = FLOOR_DB
+) -> Scored[float] | Undefined:
+    """Mean over frames of the root mean square difference of log power spectra, in dB, lower is better.
+
+    Args:
+        estimate: What was separated, float (samples,) or (channels, samples).
+        stem: The true source, the same shape.
+        rate_hz: Samples per second.
+        window_s: Seconds of a frame; the hop is a quarter.
+        floor_db: What is weaker than this below full scale (a sine of 1) counts as that.
+
+    Raises:
+        InputError: The shapes differ, or a sample is not finite.
+
+    Source: Gray and Markel 1976, d2 of log spectra.
+    """
+    check_signals(estimate=estimate, stem=stem)
+    size = max(4, round(window_s * rate_hz))
+    floor = (size / 4) ** 2 * 10 ** (floor_db / 10)
+    total, count, own, true = 0.0, 0, 0.0, 0.0
+    for mine, other in _spectra(estimate, stem, shape=(size, size, max(1, size // 4))):
+        powers = [np.square(one) for one in (mine, other)]
+        own, true = own + float(powers[0].sum()), true + float(powers[1].sum())
+        apart = 10 * np.log10(np.maximum(powers[0], floor) / np.maximum(powers[1], floor))
+        total += float(np.sqrt(np.mean(apart**2, axis=-1)).sum())
+        count += apart.shape[0] * apart.shape[1]
+    check_finite(own, true)
+    if not own or not true:
+        return Undefined(NO_ESTIMATE if true else NO_STEM)
+    signed = Signature.of(metric="log_spectral_distance", window=size, hop=max(1, size // 4), floor_db=floor_db)
+    return Scored(total / count, signed)
+
+
+def multi_resolution_stft(estimate: Signal, stem: Signal) -> Scored[float] | Undefined:
+    """Spectral convergence and mean difference of log magnitudes, summed, mean of three resolutions; lower is better.
+
+    Arguments and errors are those of ``log_spectral_distance``. Resolutions are in samples, as published, so that
+    sounds of one rate only can be compared.
+
+    Source: Yamamoto et al. 2020, Eqs. 4 to 6.
+    """
+    check_signals(estimate=estimate, stem=stem)
+    values = []
+    for shape in RESOLUTIONS:
+        apart = true = logs = own = 0.0
+        count = 0
+        for mine, other in _spectra(estimate, stem, shape=shape):
+            apart += float(np.square(mine - other).sum())
+            own, true = own + float(mine.sum()), true + float(np.square(other).sum())
+            logs += float(np.abs(np.log(np.maximum(mine, 1e-7) / np.maximum(other, 1e-7))).sum())
+            count += mine.size
+        check_finite(own, true)
+        if not own or not true:
+            return Undefined(NO_ESTIMATE if true else NO_STEM)
+        values.append(float(np.sqrt(apart / true)) + logs / count)
+    signed = Signature.of(metric="multi_resolution_stft", resolutions="512/240/50+1024/600/120+2048/1200/240")
+    return Scored(float(np.mean(values)), signed)
+
+
+def _spectra(estimate: Signal, stem: Signal, *, shape: tuple[int, int, int]) -> Iterator[tuple[Doubles, Doubles]]:
+    """Magnitudes of both, (channels, frames, bins), some frames at a time."""
+    transform, size, hop = shape
+    window = np.hanning(size + 1)[:size]
+    frames = max(0, stem.shape[-1] - size) // hop + 1
+    for first in range(0, frames, _FRAMES):
+        count = min(_FRAMES, frames - first)
+        found = []
+        for signal in (estimate, stem):
+            part = block(signal, first * hop, (first + count - 1) * hop + size)
+            part = np.pad(part, ((0, 0), (0, max(0, size - part.shape[1]))))
+            cut = sliding_window_view(part, size, axis=-1)[:, ::hop]
+            found.append(np.abs(np.fft.rfft(cut * window, transform)))
+        yield found[0], found[1]
+
+
+LOG_SPECTRAL = sound_score(
+    log_spectral_distance,
+    higher_is_better=False,
+    summary="root mean square difference of log spectra",
+    goal="lost bands and changed timbre",
+    source="Gray and Markel 1976",
+)
+MULTI_RESOLUTION = sound_score(
+    multi_resolution_stft,
+    unit="",
+    higher_is_better=False,
+    summary="difference of magnitudes at three resolutions",
+    goal="outputs that are made anew, whose phase is their own",
+    source="Yamamoto et al. 2020, Eqs. 4 to 6",
+)
