@@ -74,7 +74,8 @@ class ModelOptions(SuiteOptions):
 
     Attributes:
         models: For a suite of models: one of `auscult list model`, NAME@WEIGHTS, FILE.py:FUNCTION, predictions:DIR or
-            'command:PROGRAM ...'; repeat it for several.
+            'command:PROGRAM ...'; for separation nmf and its like, FILE.py:FUNCTION, 'cmd:PROGRAM ...' or a FOLDER of
+            outputs; repeat it for several.
         memory_mb: Most memory of one worker with its model.
     """
 
