@@ -68,3 +68,31 @@ def test_the_strongest_harms_any_of_them(name: str) -> None:
     assert not isinstance(made, Undefined)
     assert made.truth.snr_db is not None
     assert made.truth.snr_db < 15.0
+
+
+@pytest.mark.parametrize(
+    ("name", "degree", "declared", "off"),
+    [
+        ("time_loss", "lost_share", 0.45, 0.02),
+        ("band_loss", "lost_share", 0.45, 0.05),
+        ("leakage", "interference_db", -12.0, 0.01),
+        ("musical_noise", "artefacts_db", -15.0, 0.01),
+        ("smearing", "artefacts_db", -9.0, 0.01),
+        ("clipping", "artefacts_db", -16.0, 0.01),
+        ("silence", "lost_share", 0.64, 1e-6),
+    ],
+)
+def test_what_a_severity_promises_is_measured_in_the_output(
+    name: str, degree: str, declared: float, off: float
+) -> None:
+    """On a steady noise and on one that is heard for a moment; errors are projected out with the stems themselves."""
+    rng = np.random.default_rng(1)
+    other = rng.standard_normal(32_000)
+    for envelope in (np.ones(32_000), np.exp(-((np.arange(32_000) / 4_000.0 - 3.0) ** 2))):
+        sounds = [(one * envelope).astype(np.float32) for one in (rng.standard_normal(32_000), other)]
+        made = separation.perturb(name, sounds, rate_hz=16_000, severity="medium", seed=5)
+        assert not isinstance(made, Undefined)
+        error = made.output.astype(np.float64) - sounds[0]
+        share = float(error @ error) / float(np.sum(sounds[0].astype(np.float64) ** 2))
+        assert (share if degree == "lost_share" else 10 * np.log10(share)) == pytest.approx(declared, abs=off)
+        assert getattr(made.truth, degree) == pytest.approx(declared, abs=off)

@@ -122,17 +122,15 @@ def truth_of(parts: Parts, output: Samples, target: Samples) -> SeparationTruth:
         share = 0.0 if part is None else energy(part) / whole
         return 10.0 * math.log10(share) if share > _FLOOR else None
 
-    wrong, lost, alike = (
-        level(output - target),
-        energy(target - parts.kept) / whole,
-        product(output, target) ** 2 / whole,
-    )
+    wrong, lost = level(output - target), energy(target - parts.kept) / whole
+    alike = product(output, target) ** 2 / whole
     beside = left - alike
+    scaled = min(alike, beside) <= 1e-10 * max(left, _FLOOR * whole)
     return SeparationTruth(
         lost_share=lost if lost > _FLOOR else 0.0,
         interference_db=level(parts.interference),
         artefacts_db=level(parts.artefacts),
         snr_db=None if wrong is None else -wrong,
-        si_sdr_db=10.0 * math.log10(alike / beside) if min(alike, beside) > 1e-10 * max(left, _FLOOR * whole) else None,
+        si_sdr_db=None if scaled else 10.0 * math.log10(alike / beside),
         sources=parts.sources,
     )

@@ -18,19 +18,14 @@ from auscult.stress.perturbation import Constant, NoDraws, SeedParams
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.filters import Response, filtered
 from auscult.stress.sound.separation.base import Parts, SourceParams, Stems, at_level, energy, makes
-from auscult.stress.sound.separation.spectra import Spectra, changed, mean_power, window_of
+from auscult.stress.sound.separation.spectra import Spectra, changed, summed_power, window_of
 from auscult.types import Doubles, Samples
 
-_BLOCK_S: Final = 0.25
 _FADE_S: Final = 0.01
-_SLICE_S: Final = 0.0025
-_FEWEST_BLOCKS: Final = 8
 _BANDS: Final = 24
 _NARROWEST_HZ: Final = 30.0
 _SPARSE: Final = 0.02
 _SMEAR_S: Final = 0.12
-_WARP: Final = 1.5
-_MOST_DB: Final = 20.0
 _LIFTER_S: Final = 0.0015
 _BATCH_2: Final = "SAM Audio Judge, Sec. III-A, batch 2"
 
@@ -56,33 +51,28 @@ def _solved(rising: Callable[[float], float], wanted: float) -> float:
     return high
 
 
-def _without(powers: Doubles, places: Doubles, edges: Doubles, *, ranks: NDArray[np.intp], share: float) -> Any:
-    """A curve, 1 for what is kept, that takes blocks between edges away by rank until a share of the energy is gone."""
+def _without(powers: Doubles, blocks: NDArray[np.intp], params: SeedParams, *, share: float) -> Doubles:
+    """What is kept of each power, 0..1, where their blocks are taken away in a drawn order until a share is gone."""
+    ranks = params.stream("order").permutation(int(blocks.max()) + 1)
 
-    def kept(x: float, at: Any) -> Doubles:
-        return np.asarray(np.interp(at, edges, np.repeat(1.0 - np.clip(x * ranks.size - ranks, 0.0, 1.0), 2)))
+    def kept(x: float) -> Doubles:
+        return np.asarray(1.0 - np.clip(x * ranks.size - ranks[blocks], 0.0, 1.0))
 
-    x = _solved(lambda x: float(np.sum(powers * (1.0 - kept(x, places)) ** 2) / np.sum(powers)), share)
-    return lambda at: kept(x, at)
-
-
-def _edges(count: int, width: float, fade: float) -> Doubles:
-    """Start and end of each of some blocks of one width, each half a fade from its neighbour's."""
-    starts = np.arange(count) * width
-    return np.stack([starts + fade / 2.0, starts + width - fade / 2.0], axis=1).reshape(-1)
+    return kept(_solved(lambda x: float(np.sum(powers * (1.0 - kept(x)) ** 2) / np.sum(powers)), share))
 
 
-def _mel(hz: Any) -> Any:
-    return np.log1p(np.asarray(hz) / 700.0)
+def _mel(hz: Any, rate_hz: int) -> Any:
+    """The place of a frequency on the mel scale, from 0 (0 Hz) to 1 (half the rate)."""
+    return np.log1p(np.asarray(hz) / 700.0) / np.log1p(rate_hz / 1400.0)
 
 
-def _in_bands(sound: Samples, gain: Callable[[Any], Doubles], *, rate_hz: int) -> Samples:
-    """A sound filtered by a gain for each place on the mel scale, from 0 (0 Hz) to 1 (half the rate)."""
+def _in_bands(stems: Stems, gain: Callable[[Any], Doubles]) -> Samples:
+    """The target, filtered by a gain for each place on the mel scale."""
+    rate_hz = stems.rate_hz
     response = Response(
-        gain=lambda w: gain(_mel(w * rate_hz / (2 * np.pi)) / _mel(rate_hz / 2.0)),
-        reach=round(rate_hz / _NARROWEST_HZ) + 1,
+        gain=lambda w: gain(_mel(w * rate_hz / (2 * np.pi), rate_hz)), reach=round(rate_hz / _NARROWEST_HZ) + 1
     )
-    return filtered(sound, response)
+    return filtered(stems.target, response)
 
 
 # --- the target lost ---
@@ -90,25 +80,23 @@ def _in_bands(sound: Samples, gain: Callable[[Any], Doubles], *, rate_hz: int) -
 
 @makes("lost_share", "the target drops out at times", _LOST)
 def time_loss(stems: Stems, params: SeedParams, amount: float) -> Parts:
-    """Takes away blocks of a quarter of a second, in a drawn order."""
-    target, samples = stems.target, stems.target.shape[1]
-    count = min(samples, max(_FEWEST_BLOCKS, round(samples / stems.rate_hz / _BLOCK_S)))
-    edges = _edges(count, samples / count, min(_FADE_S * stems.rate_hz, samples / count))
-    starts = np.arange(0, samples, max(1, round(_SLICE_S * stems.rate_hz)))
-    powers = np.sum([np.add.reduceat(channel.astype(np.float64) ** 2, starts) for channel in target], axis=0)
-    ranks = params.stream("order").permutation(count)
-    kept = _without(powers, starts.astype(np.float64), edges, ranks=ranks, share=amount)
-    return Parts(kept=target * kept(np.arange(samples)).astype(np.float32))
+    """Takes away blocks of a quarter of a second, an eighth of a short sound, in a drawn order."""
+    samples = stems.target.shape[1]
+    starts = np.arange(0, samples, max(1, round(0.0025 * stems.rate_hz)))
+    powers = np.add.reduceat(np.sum(stems.target**2, axis=0, dtype=np.float64), starts)
+    blocks = starts * max(8, round(samples / stems.rate_hz * 4)) // samples
+    kept = np.interp(np.arange(samples), starts, _without(powers, blocks, params, share=amount))
+    return Parts(kept=stems.target * kept.astype(np.float32))
 
 
 @makes("lost_share", "the target lacks bands of frequencies", _LOST)
 def band_loss(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Takes away bands, 24 on the mel scale, in a drawn order."""
-    powers = mean_power(stems.target)
-    places = _mel(np.linspace(0.0, stems.rate_hz / 2.0, powers.size)) / _mel(stems.rate_hz / 2.0)
-    ranks = params.stream("order").permutation(_BANDS)
-    kept = _without(powers, places, _edges(_BANDS, 1.0 / _BANDS, 0.2 / _BANDS), ranks=ranks, share=amount)
-    return Parts(kept=_in_bands(stems.target, kept, rate_hz=stems.rate_hz))
+    powers = summed_power(stems.target, rate_hz=stems.rate_hz)
+    places = _mel(np.linspace(0.0, stems.rate_hz / 2.0, powers.size), stems.rate_hz)
+    blocks = np.minimum(places * _BANDS, _BANDS - 1).astype(np.intp)
+    kept = _without(powers, blocks, params, share=amount)
+    return Parts(kept=_in_bands(stems, lambda at: np.asarray(np.interp(at, places, kept))))
 
 
 @makes("lost_share", "the target lacks everything above a cut-off", _CUTOFF)
@@ -165,7 +153,7 @@ def temporal_mask(stems: Stems, params: SeedParams, amount: float) -> Parts:
 def frequency_mask(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Takes two bands out; stronger ones contain weaker ones."""
     bands = _spans(params, amount)
-    return Parts(kept=_in_bands(stems.target, lambda at: _outside(bands, at, fade=0.01), rate_hz=stems.rate_hz))
+    return Parts(kept=_in_bands(stems, lambda at: _outside(bands, at, fade=0.01)))
 
 
 # --- other sources left in ---
@@ -193,7 +181,7 @@ def mixture(stems: Stems, _: NoDraws, amount: float) -> Parts:
 )
 def musical_noise(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Adds tones at random times and frequencies, shaped as the target's spectrum is."""
-    shape = np.sqrt(mean_power(stems.target, size=window_of(stems.rate_hz)))
+    shape = np.sqrt(summed_power(stems.target, rate_hz=stems.rate_hz))
     shape += 0.05 * shape.mean()
 
     def tones(spectra: Spectra, first: int) -> Spectra:
@@ -211,9 +199,8 @@ def smearing(stems: Stems, params: SeedParams, amount: float) -> Parts:
     reach = max(1, round(_SMEAR_S * stems.rate_hz))
     decay = np.exp(-4.0 * np.abs(np.arange(-reach, reach + 1)) / reach)
     taps = (params.stream("taps").standard_normal(decay.size) * decay).astype(np.float32)
-    return Parts(
-        kept=stems.target, artefacts=at_level(convolve(stems.target, taps, lead=reach), amount, of=stems.target)
-    )
+    blur = convolve(stems.target, taps, lead=reach)
+    return Parts(kept=stems.target, artefacts=at_level(blur, amount, of=stems.target))
 
 
 @makes("artefacts_db", "peaks are cut off", _level(-28.0, -22.0, -16.0, -11.0, -7.0))
@@ -245,14 +232,14 @@ def phase_damage(stems: Stems, params: SeedParams, amount: float) -> Parts:
 def timbre(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Stretches or shrinks the envelope of each spectrum by half."""
     size, kept = window_of(stems.rate_hz), max(2, round(_LIFTER_S * stems.rate_hz))
-    warp = _WARP ** (1.0 if params.stream("way").random() < 0.5 else -1.0)
+    warp = 1.5 if params.stream("way").random() < 0.5 else 1.0 / 1.5
     at = np.minimum(np.arange(size // 2 + 1) * warp, size // 2).astype(np.intp)
 
     def moved(spectra: Spectra, _: int) -> Spectra:
         cepstra = np.fft.irfft(np.log(np.abs(spectra) + 1e-6), size, axis=1)
         cepstra[:, kept : size - kept + 1] = 0.0
         envelope = np.fft.rfft(cepstra, axis=1).real * (20.0 / np.log(10.0))
-        gains_db = np.clip(envelope[:, at] - envelope, -_MOST_DB, _MOST_DB)
+        gains_db = np.clip(envelope[:, at] - envelope, -20.0, 20.0)
         return np.asarray(spectra * 10.0 ** (gains_db / 20.0), dtype=np.complex64)
 
     other = changed(stems.target, moved, rate_hz=stems.rate_hz)
@@ -269,4 +256,4 @@ def equalisation(stems: Stems, params: SeedParams, amount: float) -> Parts:
         curve = np.exp(-0.5 * ((np.asarray(at)[..., None] - centres) / 0.1) ** 2) @ heights
         return np.asarray(10.0 ** (amount * curve / 20.0))
 
-    return Parts(kept=stems.target, artefacts=_in_bands(stems.target, gain, rate_hz=stems.rate_hz) - stems.target)
+    return Parts(kept=stems.target, artefacts=_in_bands(stems, gain) - stems.target)
