@@ -30,6 +30,7 @@ ALLOWED_SKIPS = (
     "what `transformers serve` needs is not installed",
     "the packages to compare BSS Eval with are not installed",
     "the package of this score is not installed",
+    "the package to compare ratings with is not installed",
     "there is no browser",
     "the environment .venvs/perturb is not there",
 )

@@ -110,7 +110,7 @@ def pool_aucs(plan: PoolPlan, *, rng: np.random.Generator, draws: int = 150) -> 
     return {name: one.value for name, one in found.items() if isinstance(one, Scored)}
 
 
-POOLS: Final = 60
+POOLS: Final = 40
 UNSEEN: Final = 2000
 """Further items of a pool, on which its raters' true deviations are measured."""
 

@@ -25,7 +25,8 @@ from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Doubles
 
 RATED_AXES: Final = (*PERFORMANCE, *DIFFICULTY_AXES[:-1], "difficulty")
 """The nine axes that people rate, 1..5; ``difficulty`` is the overall one."""
-_RAW, _CLIPS = "raw_ratings.csv", "clips.csv"
+_CLIP_COLUMNS: Final = ("set", "page", "sound", "kind", "audio")
+_RAW_COLUMNS: Final = ("set", "page", "sound", "attribute", "rater", "rating")
 _MAX_BYTES: Final = 256 << 20
 _FORM: Final = (
     "rows with item, rater and any of " + ", ".join(RATED_AXES) + "; or item, rater, axis, rating; as CSV with a first "
@@ -48,29 +49,17 @@ class Rating:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatedItem:
-    """What was rated.
+    """What was rated; a text is empty and a file None where it is not known."""
 
-    Attributes:
-        id: Unique in its set.
-        domain: One of ``DOMAINS``; empty where it is not known.
-        cluster: What was heard side by side: the page of a listening test; its own id where that is not known.
-        system: What made the sound; empty where it is not known.
-        kind: ``separator``, ``anchor``, ``reference``, ``mixture`` or ``other stem``; empty where it is not known.
-        text: What was wanted; may be empty.
-        separated: The sound that was rated, or None.
-        reference: The true stem, or None.
-        mixture: The mixture, or None. Where a test has none, its anchor of true stem and other sources.
-    """
-
-    id: str
-    domain: str = ""
-    cluster: str = ""
-    system: str = ""
-    kind: str = ""
-    text: str = ""
-    separated: Path | None = None
-    reference: Path | None = None
-    mixture: Path | None = None
+    id: str  # unique in its set
+    domain: str = ""  # one of ``DOMAINS``
+    cluster: str = ""  # what was heard side by side, the page of a listening test; else its own id
+    system: str = ""  # what made the sound
+    kind: str = ""  # separator, anchor, reference, mixture or other stem
+    text: str = ""  # what was wanted
+    separated: Path | None = None  # the sound that was rated
+    reference: Path | None = None  # the true stem
+    mixture: Path | None = None  # where a test has none, its anchor of true stem and other sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,17 +76,14 @@ class RatingSet:
         there = dict.fromkeys(one.axis for one in self.ratings)
         return (*(axis for axis in RATED_AXES if axis in there), *(axis for axis in there if axis not in RATED_AXES))
 
-    def table(self, axis: str, *, raters: Sequence[str] = (), items: Sequence[str] = ()) -> RatingTable:
-        """The ratings on one axis as a table, of all raters and items that have one, or of those named."""
-        own = [one for one in self.ratings if one.axis == axis]
-        rows = tuple(raters or dict.fromkeys(one.rater for one in own))
-        columns = tuple(items or dict.fromkeys(one.item for one in own))
-        at = {name: number for number, name in enumerate(rows)}, {name: number for number, name in enumerate(columns)}
+    def matrix(self, axis: str, *, raters: Sequence[str], items: Sequence[str]) -> Doubles:
+        """(raters, items) the ratings on one axis, NaN where there is none."""
+        rows, columns = ({name: at for at, name in enumerate(names)} for names in (raters, items))
         values = np.full((len(rows), len(columns)), np.nan)
-        for one in own:
-            if one.rater in at[0] and one.item in at[1]:
-                values[at[0][one.rater], at[1][one.item]] = one.value
-        return RatingTable(raters=rows, items=columns, values=values)
+        for one in self.ratings:
+            if one.axis == axis and one.rater in rows and one.item in columns:
+                values[rows[one.rater], columns[one.item]] = one.value
+        return values
 
     def means(self, axis: str) -> dict[str, float]:
         """Each item's mean rating on one axis."""
@@ -106,15 +92,6 @@ class RatingSet:
             if one.axis == axis:
                 by_item.setdefault(one.item, []).append(one.value)
         return {item: math.fsum(values) / len(values) for item, values in by_item.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RatingTable:
-    """Ratings on one axis: ``values`` is (raters, items), NaN where there is none."""
-
-    raters: tuple[str, ...]
-    items: tuple[str, ...]
-    values: Doubles
 
 
 def read_ratings(source: Path, *, known_raters: Collection[str] | None = None) -> RatingSet:
@@ -130,13 +107,10 @@ def read_ratings(source: Path, *, known_raters: Collection[str] | None = None) -
         return _released(source)
     found = _Found(source, known_raters)
     with required_file(source):
-        if source.suffix.lower() in JSON_LINES:
-            for line, row in fields.json_rows(source, max_bytes=_MAX_BYTES, expected=_FORM):
-                found.add(row, line)
-        elif source.suffix.lower() == ".json":
+        if source.suffix.lower() == ".json":
             _of_tasks(fields.load(source, max_bytes=_MAX_BYTES), found)
         else:
-            for line, row in _csv_rows(source):
+            for line, row in rows_of(source, needed=("item", "rater"), expected=_FORM):
                 found.add(row, line)
     return found.result()
 
@@ -170,6 +144,7 @@ class _Found:
         axis = _ALIASES.get(axis, axis)
         if axis not in RATED_AXES:
             raise InputError(f"the axis is {shown(axis)}", expected=f"one of: {', '.join(RATED_AXES)}", hint=_DROP)
+        value = _plain(value)
         number = _number(value)
         if number is None:
             return
@@ -199,14 +174,17 @@ def _renamed(names: Sequence[str]) -> list[str]:
     return [_ALIASES[name] if name in _ALIASES and _ALIASES[name] not in plain else name for name in plain]
 
 
-def _number(value: object) -> float | None:
-    """A number of a cell or of JSON; None for an empty one, NaN for what is none."""
-    if isinstance(value, str) and value.startswith('[{"rating":') and value[11:-2].strip().isdigit():
-        value = value[11:-2]  # a cell of Label Studio's CSV, which has [{"rating":4}]
+def _plain(value: object) -> object:
+    """What a cell holds; Label Studio has ``{"rating": 4}``, ``[{"rating": 4}]``, and in its CSV the text of that."""
+    if isinstance(value, str) and value.startswith('[{"rating":') and value.endswith("}]"):
+        return value[11:-2]
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if isinstance(value, Mapping):
-        value = value.get("rating")
+    return value.get("rating") if isinstance(value, Mapping) else value
+
+
+def _number(value: object) -> float | None:
+    """A number of a cell or of JSON; None for an empty one, NaN for what is none."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -217,20 +195,18 @@ def _number(value: object) -> float | None:
         return math.nan
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table by column, each with its line; a row with other columns is refused by its cells."""
-    names: list[str] = []
-    for line, cells in fields.table_rows(path, max_bytes=_MAX_BYTES, expected=_FORM):
-        if not names:
-            names = _renamed(cells)
-            if not {"item", "rater"} <= set(names) or len(set(names)) < len(names):
-                raise InputError(
-                    f"the first row is {shown(','.join(names))}",
-                    expected=_FORM,
-                    hint="name each column once",
-                    line=line,
-                )
-            continue
+def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a CSV or of JSON lines, each with its line; a CSV's first row has the ``needed`` names."""
+    if path.suffix.lower() in JSON_LINES:
+        yield from fields.json_rows(path, max_bytes=_MAX_BYTES, expected=expected)
+        return
+    rows = fields.table_rows(path, max_bytes=_MAX_BYTES, expected=expected)
+    line, cells = next(rows, (1, []))
+    names = [cell.strip().lower() for cell in cells]
+    if not set(needed) <= {*names, *_renamed(names)} or len(set(names)) < len(names):
+        given = f"the first row is {shown(','.join(names))}"
+        raise InputError(given, expected=expected, hint="name each column once", path=path, line=line)
+    for line, cells in rows:
         yield line, dict(zip(names, (*cells, *[""] * (len(names) - len(cells))), strict=False))
 
 
@@ -317,10 +293,11 @@ def _name_of(made: Mapping[str, Any]) -> object:
 def _released(folder: Path) -> RatingSet:
     """Ratings of ``raw_ratings.csv`` without repeated pages, and the clips that ``clips.csv`` lists."""
     problems, items = Problems(), dict[str, RatedItem]()
-    home = Home(file=folder / _CLIPS, base=folder)
-    with required_file(folder / _CLIPS):
-        for line, row in _table(folder / _CLIPS, ("set", "page", "sound", "kind", "audio")):
-            with problems.skipping(folder / _CLIPS, line=line):
+    clips, path = folder / "clips.csv", folder / "raw_ratings.csv"
+    home = Home(file=clips, base=folder)
+    with required_file(clips):
+        for line, row in rows_of(clips, needed=_CLIP_COLUMNS, expected=",".join(_CLIP_COLUMNS)):
+            with problems.skipping(clips, line=line):
                 item = _rated(row, home)
                 items[item.id] = item
     stand_in = {item.cluster: item.separated for item in items.values() if item.system == "Interferer"}
@@ -329,31 +306,21 @@ def _released(folder: Path) -> RatingSet:
         for name, item in items.items()
     }
     ratings: dict[tuple[str, str, str], Rating] = {}
-    path = folder / _RAW
     with required_file(path):
-        for line, row in _table(path, ("set", "page", "sound", "attribute", "rater", "rating")):
+        for line, row in rows_of(path, needed=_RAW_COLUMNS, expected=",".join(_RAW_COLUMNS)):
             with problems.skipping(path, line=line):
                 item_id = f"{row['set']}/{row['page']}/{row['sound']}"
                 value = _number(row["rating"])
                 if item_id not in items or value is None or not 0 <= value <= 100:
                     raise InputError(
                         f"the rating is {shown(row['rating'])} of {shown(item_id)}",
-                        expected=f"0 to 100, of a clip in {_CLIPS}",
+                        expected="0 to 100, of a clip in clips.csv",
                         hint=_DROP,
                     )
                 if row.get("replicate") != "True":
                     key = (item_id, row["rater"], row["attribute"])
                     ratings[key] = Rating(item=item_id, rater=key[1], axis=key[2], value=value, line=line)
     return RatingSet(ratings=tuple(ratings.values()), items=items, problems=tuple(problems.found))
-
-
-def _table(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    rows = fields.table_rows(path, max_bytes=_MAX_BYTES, expected=",".join(needed))
-    line, names = next(rows, (1, []))
-    if not set(needed) <= set(names):
-        raise InputError("the first row does not name all columns", expected=",".join(needed), path=path, line=line)
-    for line, cells in rows:
-        yield line, dict(zip(names, (*cells, *[""] * (len(names) - len(cells))), strict=False))
 
 
 def _rated(row: Mapping[str, str], home: Home) -> RatedItem:

@@ -6,6 +6,7 @@ import typer
 
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
+from auscult.jobs.rating_batches import BatchOptions
 from auscult.jobs.rating_tasks import GuideOptions, TasksOptions
 from auscult.jobs.ratings import ExportRatingsOptions, ImportOptions, QualifyOptions
 
@@ -72,4 +73,14 @@ def guide(options: GuideOptions, shown: Shown) -> None:
     from auscult.jobs.rating_tasks import make_guide
 
     summary, tables = make_guide(options)
+    show.result(summary, tables, shown, record=options.out)
+
+
+@app.command("batch")
+@command(BatchOptions, without=_NOT_ASKED)
+def batch(options: BatchOptions, shown: Shown) -> None:
+    """Draw what people should rate next, balanced; shows the distribution after each batch."""
+    from auscult.jobs.rating_batches import draw_batch
+
+    summary, tables = draw_batch(options)
     show.result(summary, tables, shown, record=options.out)

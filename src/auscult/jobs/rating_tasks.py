@@ -150,7 +150,7 @@ def _task(name: str, item: SoundItem) -> dict[str, Any]:
 
 # --- the guideline ---
 
-GUIDE: Final = "rating_guide.md"
+GUIDE: Final = "rating_guide.txt"
 _STRESSED: Final = {
     "recall-high": ("leakage", 3), "recall-low": ("time_loss", 5),
     "precision-high": ("time_loss", 3), "precision-low": ("leakage", 5),

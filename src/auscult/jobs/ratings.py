@@ -12,12 +12,10 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import numpy as np
 
-from auscult.cases import fields
 from auscult.cases.ids import shown
-from auscult.cases.listing import JSON_LINES
 from auscult.cases.problems import ListError, required_file
-from auscult.cases.ratings import RatedItem, Rating, RatingSet, RatingTable, label_studio_tasks, read_ratings
-from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
+from auscult.cases.ratings import RatedItem, Rating, RatingSet, label_studio_tasks, read_ratings, rows_of
+from auscult.errors import ErrorRecord, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path, names, out_path
 from auscult.jobs.runner import ERRORS, ErrorLog, finish_tables, run_manifest
 from auscult.media.paths import write_bytes
@@ -61,6 +59,7 @@ class QualifyOptions(RecordOptions):
         axis: The axis that decides.
         most_mad: Trust whose expected mean absolute deviation is at most this.
         keep: Instead: trust this many raters, those with the lowest deviation.
+        draws: Draws from the posterior in each of two chains.
         seed: The same seed draws the same numbers.
     """
 
@@ -69,6 +68,7 @@ class QualifyOptions(RecordOptions):
     axis: str = "overall"
     most_mad: Annotated[float, Flag(least=0.0, most=4.0)] = 0.75
     keep: Annotated[int | None, Flag(least=1, shown="none")] = None
+    draws: Annotated[int, Flag(least=100, most=100_000)] = 1000
     seed: int = 0
 
 
@@ -88,10 +88,10 @@ def qualify(options: QualifyOptions) -> Done:
         raise UsageError(
             f"only experts rated {options.axis}", expected="raters beside the experts", path=options.source
         )
-    table = found.table(options.axis, raters=(*experts, *raters))
-    told, given = _whole(table, slice(len(experts))), _whole(table, slice(len(experts), None))
+    items = tuple(dict.fromkeys(one.item for one in found.ratings if one.axis == options.axis))
+    told, given = (_whole(found, names, items, axis=options.axis) for names in (experts, raters))
     rng = generator(options.seed, "ratings", "qualify")
-    fitted = fit_raters(given, told if experts else None, rng=rng)
+    fitted = fit_raters(given, told if experts else None, rng=rng, draws=options.draws)
     rows = _rater_rows(raters, fitted, options, plain=plain_mad(given, told))
     none = {**dict.fromkeys((*_RATERS_CSV, "confusion")), "trust": "unjudged", "n": 0}
     rows += [{**none, "rater": name} for name in people if name not in rated and name not in experts]
@@ -110,8 +110,8 @@ def qualify(options: QualifyOptions) -> Done:
     return written("ratings qualify", options, output, n=len(found.ratings), problems=found.problems)
 
 
-def _whole(table: RatingTable, rows: slice) -> Ratings:
-    return np.nan_to_num(table.values[rows]).astype(np.int64)
+def _whole(found: RatingSet, raters: Sequence[str], items: Sequence[str], *, axis: str) -> Ratings:
+    return np.nan_to_num(found.matrix(axis, raters=raters, items=items)).astype(np.int64)
 
 
 def _rater_rows(
@@ -186,7 +186,7 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
     for half in (0, 1):
         hidden = np.where(halves == half, 0, ratings)
         if hidden.any():
-            mad = fit_raters(hidden, told[:, known], rng=rng, draws=200, warm_up=100).mad
+            mad = fit_raters(hidden, told[:, known], rng=rng, draws=min(200, options.draws), warm_up=100).mad
             good = mad <= options.most_mad if options.keep is None else mad.argsort().argsort() < options.keep
             chosen[:, halves == half] = good[:, None]
     groups = {
@@ -252,13 +252,13 @@ class ImportOptions(RecordOptions):
     """What ratings to take.
 
     Attributes:
-        source: Ratings: CSV, JSON lines, Label Studio's JSON, or a folder of them.
+        sources: Ratings: CSV, JSON lines or Label Studio's JSON.
         raters: Only raters that `auscult ratings qualify` trusts: its folder or raters.csv.
         key: The key.csv of `auscult ratings tasks`, which says what was heard under each name.
         fewest: Ratings that an item needs on an axis.
     """
 
-    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
+    sources: Annotated[tuple[Path, ...], Flag(metavar="FILE...", positional=True)]
     raters: Path | None = None
     key: Path | None = None
     fewest: Annotated[int, Flag(least=1)] = 3
@@ -267,8 +267,7 @@ class ImportOptions(RecordOptions):
 def import_ratings(options: ImportOptions) -> Done:
     """Take ratings: items whose ratings differ by more than 1 on an axis are dropped there, the rest averaged."""
     known = None if options.raters is None else trusted(options.raters)
-    files = _rating_files(options.source)
-    found = joined([read_ratings(path, known_raters=known) for path in files])
+    found = _joined([read_ratings(path, known_raters=known) for path in options.sources])
     golden: set[str] = set()
     if options.key is not None:
         found, golden = _unblinded(found, options.key)
@@ -291,25 +290,12 @@ ALL_AXES: Final = "all axes"
 def trusted(path: Path) -> frozenset[str]:
     """The raters that a folder or CSV of ``auscult ratings qualify`` trusts."""
     file = path / "raters.csv" if path.is_dir() else path
-    rows = fields.table_rows(file, max_bytes=1 << 24, expected="the raters.csv of auscult ratings qualify")
     with required_file(file, option="--raters"):
-        header = next(rows, (1, []))[1]
-        if not {"rater", "trust"} <= set(header):
-            raise InputError("there is no column rater and trust", expected="the raters.csv of qualify", path=file)
-        found = [dict(zip(header, cells, strict=False)) for _, cells in rows]
-    return frozenset(row["rater"].removeprefix("'") for row in found if row.get("trust") == "yes")
+        rows = rows_of(file, needed=("rater", "trust"), expected="the raters.csv of auscult ratings qualify")
+        return frozenset(row["rater"].removeprefix("'") for _, row in rows if row["trust"] == "yes")
 
 
-def _rating_files(source: Path) -> list[Path]:
-    if not source.is_dir():
-        return [source]
-    found = sorted(path for path in source.iterdir() if path.suffix.lower() in {".csv", ".json", *JSON_LINES})
-    if not found:
-        raise NothingToDo("the folder holds no ratings", expected="CSV, JSON lines or Label Studio's JSON", path=source)
-    return found
-
-
-def joined(parts: Sequence[RatingSet]) -> RatingSet:
+def _joined(parts: Sequence[RatingSet]) -> RatingSet:
     """Ratings of several files as one; of repeated ones the first is kept."""
     ratings = {(one.item, one.rater, one.axis): one for part in reversed(parts) for one in reversed(part.ratings)}
     return RatingSet(
@@ -321,12 +307,10 @@ def joined(parts: Sequence[RatingSet]) -> RatingSet:
 
 def _unblinded(found: RatingSet, key: Path) -> tuple[RatingSet, set[str]]:
     """Ratings under the names that items had before ``ratings tasks``, and which items are golden."""
-    rows = fields.table_rows(key, max_bytes=1 << 28, expected="the key.csv of auscult ratings tasks")
     with required_file(key, option="--key"):
-        header = next(rows, (1, []))[1]
-        if not {"item", "id", "golden", "domain"} <= set(header):
-            raise InputError("a column is missing", expected="item,id,golden,domain", path=key)
-        named = {row["item"]: row for row in (dict(zip(header, cells, strict=False)) for _, cells in rows)}
+        columns = ("item", "id", "golden", "domain")
+        rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
+        named = {row["item"]: row for _, row in rows}
     ratings, problems = [], list(found.problems)
     for one in found.ratings:
         if one.item in named:

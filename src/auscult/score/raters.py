@@ -44,6 +44,7 @@ KINDS_OF_RATERS: Final = (rows_around_truth(5.0, 0.6), rows_around_truth(4.0, 1.
 """Priors of a careful rater, of an imprecise one, and of one of whom nothing is expected."""
 _EXPERT: Final = rows_around_truth(8.0, 0.4)
 _SCORES: Final = 1.0
+_FIRST_POWER: Final = 0.1  # from 0 on, chains end with scores exchanged
 _MOVES: Final = 4
 """Items in a step whose true score is drawn with matrices integrated out."""
 
@@ -123,7 +124,7 @@ def fit_raters(
     confusion, items = np.zeros((len(ratings), SCALE, SCALE)), np.zeros((ratings.shape[1], SCALE))
     for number, chain in enumerate(chains):
         for step in range(warm_up + draws):
-            chain.step(min(1.0, (1 + step) / (1 + warm_up / 2)))
+            chain.step(min(1.0, _FIRST_POWER + 2 * step / (1 + warm_up)))
             if step >= warm_up:
                 deviations[number, step - warm_up] = (chain.matrices * _DISTANCE).sum(axis=2) @ shares
                 confusion += chain.expected / (2 * draws)

@@ -1,0 +1,127 @@
+"""Ratings from CSV, JSON lines, Label Studio and released listening tests; bad ones are named, the rest kept."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from auscult.cases.ratings import RATED_AXES, RatingSet, label_studio_config, label_studio_tasks, read_ratings
+from auscult.errors import NothingToDo
+
+
+def read(folder: Path, text: str, name: str = "ratings.csv", **options: frozenset[str]) -> RatingSet:
+    (folder / name).write_text(text)
+    return read_ratings(folder / name, known_raters=options.get("known"))
+
+
+def kept(found: RatingSet) -> list[tuple[str, str, str, float]]:
+    return [(one.item, one.rater, one.axis, one.value) for one in found.ratings]
+
+
+ROWS = [
+    ("a,x,0", "overall is '0'"),
+    ("a,x,6", "overall is '6'"),
+    ("a,x,2.5", "overall is '2.5'"),
+    ("a,x,nan", "overall is 'nan'"),
+    ("a,x,four", "overall is 'four'"),
+    ("a,x,1e400", "overall is '1e400'"),
+    ("a,z,3", "the rater 'z' is not known"),
+    ("b,y,3", "'y' rated overall of 'b' twice; the first, in line 2, is kept"),
+    (",x,3", "the id '' is empty"),
+    ("../up,x,3", "leads out"),
+    ("a,/x,3", "absolute"),
+]
+
+
+@pytest.mark.parametrize(("row", "problem"), ROWS)
+def test_a_bad_row_is_named_with_its_line_and_the_rest_kept(tmp_path: Path, row: str, problem: str) -> None:
+    text = f"item,rater,overall\nb,y,4\n{row}\nc,x,2\n"
+    found = read(tmp_path, text, known=frozenset({"x", "y"}))
+    assert kept(found) == [("b", "y", "overall", 4.0), ("c", "x", "overall", 2.0)]
+    [(_, record)] = found.problems
+    assert problem in record.error
+    assert record.line == 3
+    assert record.expected
+
+
+def test_both_forms_of_a_table_and_json_lines_say_the_same(tmp_path: Path) -> None:
+    want = [("a", "x", "recall", 5.0), ("a", "x", "difficulty", 1.0)]
+    wide = read(tmp_path, "Item,RATER,recall,overall_difficulty,overall,domain,more\na,x,5,1,,speech,?\n")
+    long = read(tmp_path, "id,annotator,axis,score\na,x,recall,5\na,x,overall_difficulty,1\na,x,overall,\n")
+    lines = read(tmp_path, '{"item": "a", "rater": "x", "recall": 5, "difficulty": 1}\n', "ratings.jsonl")
+    assert kept(wide) == kept(long) == kept(lines) == want
+    assert wide.items["a"].domain == "speech"
+    assert wide.axes == ("recall", "difficulty")
+    unknown = read(tmp_path, "item,rater,axis,rating\na,x,recall,5\na,x,beauty,5\n")
+    assert unknown.problems[0][1].error == "the axis is 'beauty'"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("none.csv", "item,rater,overall\n"),
+        ("names.csv", "thing,who,overall\na,x,3\n"),
+        ("twice.csv", "item,rater,overall,overall\na,x,3,3\n"),
+        ("broken.json", "[{]"),
+        ("object.json", "{}"),
+        ("broken.jsonl", '{"item": \n'),
+        ("binary.csv", "\x00\x01"),
+        ("tasks.json", '[3, {"data": 5, "annotations": []}, {"annotations": [7, {"result": "x"}]}]'),
+    ],
+)
+def test_a_file_without_ratings_says_so(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(NothingToDo) as caught:
+        read(tmp_path, text, name)
+    assert caught.value.expected
+
+
+def test_annotations_of_label_studio_are_read_but_not_cancelled_ones(tmp_path: Path) -> None:
+    def annotation(who: object, rating: object, *, cancelled: bool = False) -> dict[str, object]:
+        result = [{"from_name": "recall", "to_name": "audio", "type": "rating", "value": {"rating": rating}}]
+        return {"completed_by": who, "was_cancelled": cancelled, "result": result}
+
+    annotations = [annotation({"id": 3, "email": "x@y.z"}, 4), annotation(7, 2), annotation(8, 1, cancelled=True)]
+    tasks = [{"data": {"item": "a", "domain": "music"}, "annotations": [*annotations, annotation(9, 11)]}]
+    found = read(tmp_path, json.dumps(tasks), "tasks.json")
+    assert kept(found) == [("a", "x@y.z", "recall", 4.0), ("a", "7", "recall", 2.0)]
+    assert found.items["a"].domain == "music"
+    assert found.problems[0][1].error == "task 1: recall is '11'"
+
+
+@pytest.mark.peer
+def test_label_studios_own_converter_reads_our_tasks_and_we_its_files(tmp_path: Path) -> None:
+    converter = pytest.importorskip(
+        "label_studio_sdk.converter.converter", reason="the package to compare ratings with is not installed"
+    )
+    source = read(tmp_path, "item,rater,domain,recall,overall\na/1,x,speech,5,4\na/1,y,speech,2,\nb,x,music,,3\n")
+    tasks = tmp_path / "tasks.json"
+    tasks.write_text(json.dumps(label_studio_tasks(source)))
+    ours = converter.Converter(
+        label_studio_config(RATED_AXES, mixture=True), project_dir=None, download_resources=False
+    )
+    ours.convert_to_json(str(tasks), str(tmp_path / "json"), is_dir=False)
+    ours.convert_to_json_min(str(tasks), str(tmp_path / "min"), is_dir=False)
+    ours.convert_to_csv(str(tasks), str(tmp_path / "csv"), is_dir=False, sep=",", header=True)
+    for file in ("json/result.json", "min/result.json", "csv/result.csv"):
+        assert sorted(kept(read_ratings(tmp_path / file))) == sorted(kept(source))
+
+
+def test_the_released_listening_tests_give_the_means_that_their_own_table_has(data: Path) -> None:
+    folder = data / "sound" / "ratings"
+    found = read_ratings(folder)
+    assert not found.problems
+    compared = 0
+    with (folder / "clips.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            item = f"{row['set']}/{row['page']}/{row['sound']}"
+            for axis in ("sound_quality", "freedom_from_interference", "basic_audio_quality"):
+                if row[f"{axis}_mean"]:
+                    assert found.means(axis)[item] == pytest.approx(float(row[f"{axis}_mean"]), abs=0.006)
+                    compared += 1
+            assert found.items[item].separated == folder / row["audio"]
+    assert compared >= 170
+    rated = [item for item in found.items.values() if item.kind == "separator"]
+    assert all(item.mixture is not None and item.reference is not None for item in rated)

@@ -1,0 +1,270 @@
+"""``auscult ratings``: from golden items to trusted raters, tasks, ratings and batches."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET  # our own file
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.cases.ratings import RATED_AXES, read_ratings
+from auscult.cases.sounds import read_sounds
+from auscult.errors import NothingToDo, UsageError
+from auscult.jobs.rating_batches import (
+    BatchOptions,
+    balanced_draw,
+    composite,
+    draw_batch,
+    spectral_complexity,
+    thirds,
+)
+from auscult.jobs.rating_tasks import GuideOptions, TasksOptions, deal_tasks, make_guide
+from auscult.jobs.ratings import (
+    ExportRatingsOptions,
+    ImportOptions,
+    QualifyOptions,
+    export_ratings,
+    import_ratings,
+    qualify,
+)
+from auscult.media.sound import read_sound
+from auscult.media.wav import encode_wav
+from auscult.outcome import Scored
+from auscult.record.folder import read_manifest
+from auscult.rng import generator
+from auscult.scenes.mixtures.loudness import integrated_lufs
+from auscult.score.raters import entropy_bits, settled
+from simulated_raters import PoolPlan, simulate_pool
+
+RATE_HZ = 8000
+DRAWS = 150
+
+
+def rows_of_csv(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulated pool of 24 raters and 8 bad ones, with a rater who rated another axis alone."""
+    pool = simulate_pool(PoolPlan(good=24, bad=8, missing=0.2), generator(4, "golden"))
+    path = tmp_path_factory.mktemp("golden") / "golden.csv"
+    people = ["expert", *(f"{kind}{number}" for number, kind in enumerate(pool.kinds))]
+    lines = ["item,rater,overall,recall"]
+    for person, row in zip(people, np.vstack([pool.experts, pool.ratings]), strict=True):
+        lines += [f"g{item},{person},{value}," for item, value in enumerate(row) if value]
+    lines.append("g0,late,,4")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six mixtures of three sources, two a domain, with separated sounds, and two golden ones."""
+    folder, rng = tmp_path_factory.mktemp("sounds"), generator(5, "sounds")
+    time_s = np.arange(2 * RATE_HZ) / RATE_HZ
+    lines = []
+    for number in range(8):
+        stems = [
+            0.3 * np.sin(2 * np.pi * (300 + 50 * number) * time_s) * (1 + np.sin(6 * np.pi * time_s)) / 2,
+            0.1 * rng.normal(size=time_s.size).clip(-3, 3),
+            0.2 * np.sign(np.sin(2 * np.pi * 90 * time_s)),
+        ]
+        named = {f"{number}-{place}.wav": stem for place, stem in enumerate(stems)}
+        named |= {f"{number}-mix.wav": np.sum(stems, axis=0), f"{number}-out.wav": (0.2 + number / 10) * stems[0]}
+        for name, sound in named.items():
+            (folder / name).write_bytes(encode_wav(sound.clip(-1, 1).astype(np.float32), RATE_HZ))
+        truth = {"stem": f"{number}-0.wav", "others": {"noise": f"{number}-1.wav", "hum": f"{number}-2.wav"}}
+        paths = {"mixture": f"{number}-mix.wav", "separated": f"{number}-out.wav"}
+        domain = ("speech", "music", "sound")[number % 3]
+        lines.append(json.dumps({"id": f"m{number}", **paths, "text": "tone", "domain": domain, "truth": truth}))
+    (folder / "items.jsonl").write_text("\n".join(lines[:6]) + "\n")
+    (folder / "golden.jsonl").write_text("\n".join(lines[6:]) + "\n")
+    return folder
+
+
+def test_qualify_trusts_good_raters_and_not_bad_ones(golden: Path, tmp_path: Path) -> None:
+    summary, tables = qualify(QualifyOptions(source=golden, out=tmp_path / "raters", draws=DRAWS))
+    rows = {row["rater"]: row for row in rows_of_csv(tmp_path / "raters" / "raters.csv")}
+    assert len(rows) == 33
+    assert rows["late"]["trust"] == "unjudged"
+    assert rows["late"]["mad"] == ""
+    trust = {name: row["trust"] for name, row in rows.items()}
+    assert sum(word == "yes" for name, word in trust.items() if name.startswith("good")) >= 20
+    assert not any(word == "yes" for name, word in trust.items() if name.startswith(("lazy", "adversarial")))
+    assert all(float(row["low"]) <= float(row["mad"]) <= float(row["high"]) for row in rows.values() if row["mad"])
+    assert summary.metrics["trusted"]["value"] == sum(word == "yes" for word in trust.values())
+    chosen, everybody, constant = (float(row[2].split()[0]) for row in tables[1].rows)
+    assert chosen <= everybody < constant
+    assert (tmp_path / "raters" / "figures" / "raters.svg").is_file()
+
+
+def test_keep_trusts_as_many_as_asked_for_and_no_expert_is_said(golden: Path, tmp_path: Path) -> None:
+    qualify(QualifyOptions(source=golden, out=tmp_path / "kept", keep=10, draws=DRAWS))
+    assert sum(row["trust"] == "yes" for row in rows_of_csv(tmp_path / "kept" / "raters.csv")) == 10
+    bare = tmp_path / "bare.csv"
+    bare.write_text("".join(line for line in golden.read_text().splitlines(keepends=True) if ",expert," not in line))
+    summary, tables = qualify(QualifyOptions(source=bare, out=tmp_path / "bare", draws=DRAWS))
+    assert "no expert" in tables[0].note
+    assert len(tables) == 1
+    assert summary.metrics["trusted"]["value"] >= 15
+    with pytest.raises(UsageError, match="no rater nobody"):
+        qualify(QualifyOptions(source=golden, out=tmp_path / "x", experts=("nobody",), given=frozenset({"experts"})))
+    with pytest.raises(UsageError, match="nobody rated precision"):
+        qualify(QualifyOptions(source=golden, out=tmp_path / "x", axis="precision"))
+
+
+def test_tasks_are_dealt_to_three_shuffled_blind_and_equally_loud(sounds: Path, tmp_path: Path) -> None:
+    people = ("a", "b", "c", "d")
+    out = tmp_path / "tasks"
+    deal_tasks(TasksOptions(source=sounds, golden=sounds / "golden.jsonl", people=people, out=out, golden_each=1))
+    tasks = {person: json.loads((out / "tasks" / f"{person}.json").read_text()) for person in people}
+    key = {row["item"]: row for row in rows_of_csv(out / "key.csv")}
+    given = [key[task["data"]["item"]] for own in tasks.values() for task in own]
+    counts = {row["id"]: sum(one["id"] == row["id"] for one in given) for row in key.values() if row["golden"] == "no"}
+    assert set(counts.values()) == {3}
+    assert [sum(key[task["data"]["item"]]["golden"] == "yes" for task in own) for own in tasks.values()] == [1] * 4
+    assert max(map(len, tasks.values())) - min(map(len, tasks.values())) <= 1
+    assert not any(row["id"] in json.dumps(tasks) for row in key.values())
+    for name in key:
+        for ending in ("", "-mixture"):
+            sound = read_sound(out / "sounds" / f"{name}{ending}.wav")
+            assert integrated_lufs(sound.samples, rate_hz=sound.rate_hz) == pytest.approx(-23, abs=0.1)
+    rated = {one.get("name") for one in ET.parse(out / "config.xml").iter("Rating")}  # noqa: S314 - our own file
+    assert rated == set(RATED_AXES)
+    again = deal_tasks(TasksOptions(source=sounds, people=people, out=tmp_path / "again"))
+    assert again[0].ok == 6
+    with pytest.raises(UsageError, match="2 raters for 3"):
+        deal_tasks(TasksOptions(source=sounds, people=("a", "b"), out=tmp_path / "few"))
+
+
+def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds: Path, tmp_path: Path) -> None:
+    out, people = tmp_path / "tasks", ("a", "b", "c")
+    deal_tasks(TasksOptions(source=sounds, golden=sounds / "golden.jsonl", people=people, out=out))
+    lines = ["item,rater,overall,recall"]
+    for row in rows_of_csv(out / "key.csv"):
+        apart = 2 if row["id"] == "m3" else 0
+        lines += [f"{row['item']},a,3,5", f"{row['item']},b,4,5", f"{row['item']},c,{3 + apart},5"]
+    lines += ["unheard,a,3,3", f"{row['item']},stranger,1,1"]
+    (tmp_path / "said.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "raters.csv").write_text("rater,trust\na,yes\nb,yes\nc,yes\nstranger,no\n")
+    options = ImportOptions(
+        sources=(tmp_path / "said.csv",),
+        raters=tmp_path / "raters.csv",
+        key=out / "key.csv",
+        out=tmp_path / "imported",
+    )
+    summary, tables = import_ratings(options)
+    scores = {row["id"]: row for row in map(json.loads, (tmp_path / "imported/scores.jsonl").read_text().splitlines())}
+    assert sorted(scores) == [f"m{number}" for number in range(6)]
+    assert scores["m1"]["overall"] == pytest.approx(10 / 3, abs=1e-6)
+    assert scores["m3"]["dropped"] == {"overall": "raters disagree"}
+    assert scores["m3"]["recall"] == 5
+    assert summary.failed == 3
+    table = {row[:2]: row[2:] for row in tables[0].rows}
+    assert table["speech", "overall"] == ("2", "1", "1", "0", "0")
+    assert table["music", "all axes"] == ("2", "2", "0", "0", "0")
+
+
+def test_the_guideline_has_a_sound_for_both_ends_of_each_axis(sounds: Path, tmp_path: Path) -> None:
+    make_guide(GuideOptions(source=sounds, out=tmp_path / "guide"))
+    text = (tmp_path / "guide" / "guide.md").read_text()
+    named = {name for name in text.replace(")", "(").split("(") if name.endswith(".wav")}
+    assert named == {f"sounds/{path.name}" for path in (tmp_path / "guide" / "sounds").iterdir()}
+    assert len(named) == 20
+    target, mixture, loud, low = (
+        read_sound(tmp_path / "guide" / "sounds" / f"{name}.wav").samples[0]
+        for name in ("target", "mixture", "loudness-low", "recall-low")
+    )
+    heard = read_sounds(sounds).items[0]
+    assert np.abs(mixture - read_sound(heard.mixture).samples[0]).max() < 1e-3
+    assert np.corrcoef(loud, target)[0, 1] > 0.9
+    assert np.sum(low**2) < 0.6 * np.sum(target**2)
+
+
+def test_export_reads_back_the_same_in_every_format(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("item,rater,domain,overall,recall\na/1,x,speech,1,5\na/1,y,speech,2,\nb,x,music,,3\n")
+    want = {(one.item, one.rater, one.axis, one.value) for one in read_ratings(source).ratings}
+    for form, name in (("csv", "o.csv"), ("jsonl", "o.jsonl"), ("label-studio", "o.json")):
+        export_ratings(ExportRatingsOptions(source=source, format=form, out=tmp_path / name))
+        assert {(one.item, one.rater, one.axis, one.value) for one in read_ratings(tmp_path / name).ratings} == want
+    with pytest.raises(UsageError):
+        export_ratings(ExportRatingsOptions(source=source, format="xls", out=tmp_path / "o.xls"))
+
+
+def test_a_balanced_draw_fills_what_is_empty() -> None:
+    bins = np.array([[0]] * 90 + [[1]] * 6 + [[2]] * 4)
+    drawn = balanced_draw(bins, 12, before=np.zeros((1, 3)), rng=generator(1, "draw"))
+    assert np.bincount(bins[drawn, 0]).tolist() == [4, 4, 4]
+    later = balanced_draw(bins, 6, before=np.array([[0.0, 5.0, 5.0]]), rng=generator(1, "draw"))
+    assert np.bincount(bins[later, 0]).tolist()[0] >= 5
+    assert len(balanced_draw(bins, 500, before=np.zeros((1, 3)), rng=generator(1, "draw"))) == 100
+
+
+def test_complexity_rises_with_what_sounds_at_once() -> None:
+    time_s, rng = np.arange(RATE_HZ) / RATE_HZ, generator(3, "noise")
+    tone = np.sin(2 * np.pi * 440 * time_s).astype(np.float32)
+    chord = sum(np.sin(2 * np.pi * pitch * time_s) for pitch in (440, 700, 1100, 1900)).astype(np.float32)
+    noise = rng.normal(size=RATE_HZ).astype(np.float32)
+    found = [spectral_complexity(one, rate_hz=RATE_HZ) for one in (0 * tone, tone, chord, noise)]
+    assert found == sorted(found)
+    assert found[0] == 0
+    assert found[-1] > 25
+
+
+def test_batch_1_measures_an_input_of_sounds_itself(sounds: Path, tmp_path: Path) -> None:
+    _, tables = draw_batch(BatchOptions(number=1, source=sounds, count=3, out=tmp_path / "batch"))
+    rows = rows_of_csv(tmp_path / "batch" / "batch.csv")
+    assert len(rows) == 3
+    assert all(float(row["complexity_residual"]) < 0 for row in rows)  # a tone is simpler than its mixture
+    assert (tmp_path / "batch" / "figures" / "composite.svg").is_file()
+    assert [row[0] for row in tables[0].rows] == ["candidates", "batch", "rated and batch"]
+    with pytest.raises(NothingToDo):
+        draw_batch(BatchOptions(number=2, source=sounds / "items.jsonl", count=3, out=tmp_path / "none"))
+
+
+def test_entropy_of_overall_rises_from_batch_to_batch_with_simulated_raters(tmp_path: Path) -> None:
+    rng = generator(11, "batches")
+    many = 3000
+    truth = np.clip(rng.choice([1.0, 1.4, 2.5, 3.5, 4.6, 5.0], many, p=[0.45, 0.2, 0.06, 0.05, 0.04, 0.2]), 1, 5)
+    noisy = {name: truth + rng.normal(0, spread, many) for name, spread in (("clap", 1.2), ("clap_residual", 1.5))}
+    noisy |= {"complexity": 10 - truth + rng.normal(0, 2, many), "complexity_residual": -truth + rng.normal(0, 2, many)}
+    judged = {axis: np.clip(truth + rng.normal(0, 0.5, many), 1, 5) for axis in ("recall", "precision", "faithfulness")}
+    judged["overall"] = np.clip(truth + rng.normal(0, 0.4, many), 1, 5)
+    source = tmp_path / "candidates.csv"
+    header = ["id", *noisy, *judged]
+    rows = [[f"c{at}", *(f"{column[at]:.4f}" for column in (*noisy.values(), *judged.values()))] for at in range(many)]
+    source.write_text("\n".join(",".join(row) for row in (header, *rows)) + "\n")
+    scores: list[dict[str, object]] = []
+    bits = []
+    for number, count in ((1, 150), (2, 300), (3, 240)):
+        rated = tmp_path / f"rated{number}.jsonl"
+        rated.write_text("".join(f"{json.dumps(row)}\n" for row in scores))
+        options = BatchOptions(
+            number=number, source=source, count=count, rated=rated if scores else None, out=tmp_path / f"b{number}"
+        )
+        draw_batch(options)
+        for row in rows_of_csv(tmp_path / f"b{number}" / "batch.csv"):
+            at = int(row["id"][1:])
+            said = np.clip(np.rint(truth[at] + rng.normal(0, 0.5, 3)), 1, 5)
+            if isinstance(outcome := settled(list(said)), Scored):
+                scores.append({"id": row["id"], **dict.fromkeys(judged, outcome.value)})
+        bits.append(entropy_bits(np.bincount(np.rint([float(str(row["overall"])) for row in scores]).astype(int))))
+    plain = entropy_bits(np.bincount(np.rint(truth[rng.permutation(many)[: len(scores)]]).astype(int)))
+    assert plain < bits[0] < bits[1] < bits[2]
+    assert len({row["id"] for row in scores}) == len(scores)
+    assert read_manifest(tmp_path / "b3")["command"] == "ratings batch"
+
+
+def test_the_composite_ranks_better_separation_higher_and_needs_one_column() -> None:
+    rows = [{"id": str(at), "clap": at, "complexity": -at} for at in range(30)]
+    values = composite(rows)
+    assert values.argsort().tolist() == list(range(30))
+    assert np.bincount(thirds(values)).tolist() == [10, 10, 10]
+    with pytest.raises(UsageError):
+        composite([{"id": "a"}])
