@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import NothingToDo, UsageError
+from auscult.media.frames import write_frame
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound, wav_bytes
 from auscult.models.separators import SEPARATORS
@@ -275,6 +276,17 @@ def test_unusual_sounds_are_scored_or_undefined(home: Path, kind: str) -> None:
     assert (overall is None) == (kind == "silent")
 
 
+def test_a_picture_is_a_prompt_and_a_missing_one_an_error(home: Path) -> None:
+    data = home / "data"
+    write_frame(data / "dog.png", np.zeros((8, 8, 3), np.uint8))
+    first = item(data, 0, video="dog.png", text=None)
+    write_items(data, [first, {**first, "id": "lost", "video": "cat.png"}])
+    made = run(home, "smooth")
+    assert [row["about"]["prompt"] for row in rows(home, "cases.jsonl")] == ["picture"]
+    assert made.summary.failed == 4
+    assert any("cat.png" in str(row["path"]) for row in rows(home, "errors.jsonl"))
+
+
 def test_no_model_no_data_and_an_unknown_separator_are_refused(home: Path) -> None:
     with pytest.raises(UsageError, match="no model"):
         run(home)
@@ -285,6 +297,7 @@ def test_no_model_no_data_and_an_unknown_separator_are_refused(home: Path) -> No
         run(home, "smooth", data=home / "empty")
 
 
+@pytest.mark.slow
 def test_the_command_line_runs_it(home: Path) -> None:
     ran = auscult(
         "run",

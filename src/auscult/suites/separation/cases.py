@@ -185,7 +185,10 @@ def _case(item: SoundItem, hash_of: Callable[[Path], str]) -> SeparationCase:
     stems = [] if truth is None or truth.stem is None else [truth.stem, *truth.others.values()]
     hashes = [hash_of(path) for path in stems]
     picture = query.picture
-    shown = "" if picture is None else (str(picture) if picture.is_dir() else hash_of(picture))
+    files = [] if picture is None else [picture]
+    if picture is not None and picture.is_dir():
+        files = sorted(file for file in picture.iterdir() if file.is_file())
+    shown = [hash_of(file) for file in files]
     spans = [[one.sign, one.start_s, one.end_s] for one in query.spans]
     hardness = {} if truth is None else dict(truth.difficulty)
     return SeparationCase(
