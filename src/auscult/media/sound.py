@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from auscult.errors import InputError, UsageError
 from auscult.media.containers import EXPECTED, best_stream, damaged, decoder_errors, load_av, opened_video, zero_of
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_seconds, check_sound
 from auscult.media.paths import check_file, regular_descriptor, unreadable
-from auscult.media.wav import BLOCK, SampleBlocks, Sound, decode_wav, is_wav
+from auscult.media.wav import BLOCK, SampleBlocks, Sound, decode_wav, is_wav, wav_block, wav_layout
 from auscult.types import Samples
 
 MOST_CHANNELS: Final = 7
@@ -108,6 +109,76 @@ def read_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound:
     return sound
 
 
+class SoundReader:
+    """A sound file of which blocks are read when they are asked for; a context manager.
+
+    ``reader[..., a:b]`` is float32 (channels, samples), cut off at full scale, as of ``read_sound``. Of what is neither
+    WAV, FLAC nor Ogg, all is held.
+
+    Attributes:
+        shape: (channels, samples).
+        rate_hz: Sample rate.
+    """
+
+    def __init__(self, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        check_file(path, limits=limits)
+        try:
+            self._file = os.fdopen(regular_descriptor(path, os.O_RDONLY), "rb")
+            head = self._file.read(12)
+        except OSError as error:
+            raise unreadable(path, error) from error
+        self._path = path
+        try:
+            self._open(head, limits)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _open(self, head: bytes, limits: Limits) -> None:
+        path = self._path
+        self._layout = wav_layout(self._file, path=path, limits=limits) if is_wav(head) else None
+        self._whole: Samples | None = None
+        self._decoder: Any = None
+        if self._layout is not None:
+            self.shape, self.rate_hz = (self._layout.channels, self._layout.count), self._layout.rate_hz
+        elif head.startswith((b"fLaC", b"OggS")):
+            self._file.seek(0)
+            with _decoding(path):
+                self._decoder = _soundfile().SoundFile(self._file)
+            self.shape, self.rate_hz = (self._decoder.channels, max(0, self._decoder.frames)), self._decoder.samplerate
+            check_sound(self.shape, self.rate_hz, limits=limits, path=path)
+        else:
+            sound = read_sound(path, limits=limits)
+            self._whole, self.rate_hz = sound.samples, sound.rate_hz
+            self.shape = (sound.samples.shape[0], sound.samples.shape[1])
+        if self.shape[1] == 0:
+            raise InputError("the sound has no samples", expected=_EXPECTED, hint="export it again", path=path)
+
+    def __getitem__(self, key: tuple[Any, slice]) -> Samples:
+        """A block."""
+        start, stop, _ = key[-1].indices(self.shape[1])
+        stop = max(start, stop)
+        if self._whole is not None:
+            return self._whole[:, start:stop]
+        if self._layout is not None:
+            found = wav_block(self._file, self._layout, path=self._path, span=(start, stop))
+        else:
+            with _decoding(self._path):
+                self._decoder.seek(start)
+                found = self._decoder.read(stop - start, dtype="float32", always_2d=True).T
+            if found.shape[1] != stop - start:
+                raise InputError("the sound is truncated or damaged", expected=_EXPECTED, path=self._path)
+        return np.clip(found, -1.0, 1.0)
+
+    def __enter__(self) -> Self:
+        """Ready to be read."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self._file.close()
+
+
 def _soundfile() -> Any:
     try:
         import soundfile
@@ -134,11 +205,18 @@ def _decoded(source: BinaryIO, head: bytes, *, path: Path, limits: Limits) -> So
         if head.startswith(_BEGINNINGS):
             raise
         raise InputError("the file is no sound that is known", expected=_EXPECTED, path=path) from None
+    with _decoding(path), soundfile.SoundFile(source) as file:
+        check_sound((file.channels, max(0, file.frames)), file.samplerate, limits=limits, path=path)
+        samples = _blocks(file, path=path, limits=limits)
+        return Sound(samples=samples, rate_hz=int(file.samplerate))
+
+
+@contextlib.contextmanager
+def _decoding(path: Path) -> Iterator[None]:
+    """Errors of libsndfile as ours."""
+    soundfile = _soundfile()
     try:
-        with soundfile.SoundFile(source) as file:
-            check_sound((file.channels, max(0, file.frames)), file.samplerate, limits=limits, path=path)
-            samples = _blocks(file, path=path, limits=limits)
-            return Sound(samples=samples, rate_hz=int(file.samplerate))
+        yield
     except InputError:
         raise
     except (

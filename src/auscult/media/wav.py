@@ -65,12 +65,35 @@ def is_wav(head: bytes) -> bool:
     return head[:4] == b"RIFF" and head[8:12] == b"WAVE"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WavLayout:
+    """Where the samples of a WAV file are and how they are written."""
+
+    code: int
+    bits: int
+    channels: int
+    rate_hz: int
+    count: int  # of each channel
+    offset: int  # bytes before the first
+
+
 def decode_wav(source: bytes | BinaryIO, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Sound | None:
     """Decode a WAV file of PCM (8 to 32 bits) or floating point (32, 64 bits); None where it is of another coding.
 
     Of a file no more is held than its samples as float32 and one block of its bytes.
     """
     file = io.BytesIO(source) if isinstance(source, bytes) else source
+    layout = wav_layout(file, path=path, limits=limits)
+    if layout is None:
+        return None
+    whole = SampleBlocks(layout.channels, layout.count, path=path)
+    while whole.count < layout.count:
+        whole.put(wav_block(file, layout, path=path, span=(whole.count, min(layout.count, whole.count + BLOCK))))
+    return Sound(samples=whole.samples(), rate_hz=layout.rate_hz)
+
+
+def wav_layout(file: BinaryIO, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> WavLayout | None:
+    """Read the header of a WAV file; None where it is of a coding that is not read here."""
     form, there, declared = _chunks(file, path)
     code, channels, rate_hz, _, block, bits = struct.unpack_from("<HHIIHH", form)
     if code == _EXTENSIBLE and len(form) >= 26:
@@ -88,13 +111,19 @@ def decode_wav(source: bytes | BinaryIO, *, path: Path, limits: Limits = DEFAULT
             hint="copy or export it again",
             path=path,
         )
-    whole = SampleBlocks(channels, count, path=path)
-    while whole.count < count:
-        body = file.read(min(BLOCK, count - whole.count) * block)
-        if not body or len(body) % block:
-            raise _broken(path, "it became shorter while it was read")
-        whole.put(_values(body, code=code, bits=bits).reshape(-1, channels).T)
-    return Sound(samples=whole.samples(), rate_hz=int(rate_hz))
+    return WavLayout(
+        code=code, bits=bits, channels=channels, rate_hz=int(rate_hz), count=count, offset=file.tell()
+    )  # fmt: skip
+
+
+def wav_block(file: BinaryIO, layout: WavLayout, *, path: Path, span: tuple[int, int]) -> NDArray[np.float32]:
+    """The samples from the first to before the last of a span, (channels, samples), not cut off at full scale."""
+    block = layout.channels * layout.bits // 8
+    file.seek(layout.offset + span[0] * block)
+    body = file.read((span[1] - span[0]) * block)
+    if len(body) != (span[1] - span[0]) * block:
+        raise _broken(path, "it became shorter while it was read")
+    return _values(body, code=layout.code, bits=layout.bits).reshape(-1, layout.channels).T
 
 
 BLOCK: Final = 1 << 16
