@@ -32,7 +32,7 @@ def make_scenes_command(options: MakeOptions, shown: Shown) -> None:
 @app.command("mixtures")
 @command(MixturesOptions)
 def make_mixtures_command(options: MixturesOptions, shown: Shown) -> None:
-    """Make mixtures of sounds with stems, prompts and known scores; writes an INPUT that audit takes."""
+    """Make mixtures of sounds with stems, prompts and known scores; writes an INPUT that run separation takes."""
     from auscult.jobs.mixtures import make_mixtures
 
     with show.progress_bar(quiet=shown.quiet) as progress:

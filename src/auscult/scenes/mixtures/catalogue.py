@@ -119,6 +119,11 @@ class Catalogue:
         start = int(offset * max(0, sound.size - wanted))
         return fitted(Sound(samples=sound[None, start:], rate_hz=rate_hz), count=wanted, rate_hz=rate_hz)
 
+    def voice(self, name: str) -> str:
+        """What a clip's source plays, of which mixtures may share any part."""
+        clip = self._files.get(name, (None, None))[0]
+        return name if clip is None else clip.voice
+
     def picture(self, name: str) -> bytes:
         """A picture's file."""
         return read_bytes(self._path(name))

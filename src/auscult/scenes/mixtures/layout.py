@@ -49,6 +49,7 @@ class FinishedMixture:
 def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
     """Make a planned mixture."""
     picture, files = plan.prompt.picture, {}
+    asked = next(source for source in plan.sources if source.name in plan.target)
     if picture is not None:
         name = f"pictures/{plan.id}{PurePosixPath(picture).suffix.lower()}"
         files[name], picture = catalogue.picture(picture), name
@@ -64,7 +65,7 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
         picture=picture,
         line={"plan": codec.to_json(plan)},
         files=files,
-        extra={} if plan.prompt.specific is None else {"specific": plan.prompt.specific},
+        extra={"cluster": catalogue.voice(asked.clips[0]), "specific": plan.prompt.specific},
     )
 
 
@@ -104,7 +105,7 @@ def item_line(
         "seen": mixture.seen,
         "family": "mixture",
         "system": "mixture",
-        **mixture.extra,
+        **{key: value for key, value in mixture.extra.items() if value is not None},
         "truth": {
             "stem": f"stems/{mixture.id}/{TARGET}.wav",
             "others": {name: f"stems/{mixture.id}/{name}.wav" for name in mixture.made.others},
