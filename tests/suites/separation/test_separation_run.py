@@ -274,6 +274,7 @@ def test_unusual_sounds_are_scored_or_undefined(home: Path, kind: str) -> None:
     assert made.summary.failed == 0
     overall = next(iter(values(home, made.tables["general"].rows[0][0], "overall").values()))
     assert (overall is None) == (kind == "silent")
+    assert ("the first track, since nothing told" in made.tables["general"].note) == (kind == "stereo")
 
 
 def test_a_picture_is_a_prompt_and_a_missing_one_an_error(home: Path) -> None:
@@ -354,7 +355,7 @@ def test_an_output_that_comes_late_is_named(home: Path) -> None:
         "import numpy as np\ndef late(mixture, query, **_):\n    return np.roll(mixture, 80)\n"
     )
     made = run(home, f"{home / 'late.py'}:late")
-    assert "late.late: 1 output not in time with the stem, by up to +10.0 ms;" in made.tables["general"].note
+    assert "late.late: 1 output up to +10.0 ms beside the stem, scored as it lies." in made.tables["general"].note
     late = [
         row["answer"] for row in rows(home, "scores.jsonl") if (row["model"], row["id"]) == ("late.late", "m1/noise")
     ]

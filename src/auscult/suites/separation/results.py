@@ -287,27 +287,34 @@ def _general(view: GridColumns, found: _Numbers) -> Table:
         rows.append((named(model), *texts, _items([found.of(model, "overall"), found.of(model, SI_SDR)])))
     repeated = sum(bool(view.grid.about[case].get("repeated")) for case in view.cases)
     twice = f" {counted(repeated, 'item')} ask for what another asks: separators count it once." if repeated else ""
-    moved = _moved(view, found.models)
+    remarks = _remarks(view, found.models)
     return Table(
         title="Separation",
         header=("model", *_COLUMNS, "items: overall, SI-SDR"),
         rows=tuple(rows),
         note="SI-SDR, its improvement over the mixture, and SDR of BSS Eval v3 (512 taps) in dB. "
-        f"{OURS} An oracle is shown the stems: a bound. Of silence SI-SDR is undefined.{twice}{moved} "
+        f"{OURS} An oracle is shown the stems: a bound. Of silence SI-SDR is undefined.{twice}{remarks} "
         f"{found.drawn(CLEAN)}",
     )
 
 
-def _moved(view: GridColumns, models: Iterable[str]) -> str:
-    """Whose outputs lie beside their stems in time: no score of samples says how such an output sounds."""
+def _remarks(view: GridColumns, models: Iterable[str]) -> str:
+    """Whose tracks were chosen blindly, and whose outputs lie beside their stems in time."""
     said = ""
     for model in models:
         answers = view.grid.answers.get((model, CLEAN), {}).values()
+        blindly = sum(one.get("by") == "order" for one in answers)
         delays = [delay for one in answers if isinstance(delay := one.get("delay_s"), float)]
+        if blindly:
+            said += (
+                f" {named(model)}: of {counted(blindly, 'item')} the first track, since nothing told its tracks apart."
+            )
         if delays and not view.grid.task.is_baseline(model):
             most = f"{1000 * max(delays, key=abs):+.1f} ms"
-            said += f" {named(model)}: {counted(len(delays), 'output')} not in time with the stem, by up to {most};"
-    return f"{said} scored as they are." if said else ""
+            said += (
+                f" {named(model)}: {counted(len(delays), 'output')} up to {most} beside the stem, scored as it lies."
+            )
+    return said
 
 
 def _by_group(found: _Numbers, group: str) -> Table:

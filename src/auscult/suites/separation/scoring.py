@@ -48,7 +48,8 @@ class Scorer:
         if self._last is None or self._last[0] != key:
             sounds = given.prepared.ask(self._reader)
             output = self._output(row, sounds)
-            known = {"difficulty": difficulty_of(case, sounds), "delay_s": _delay_s(output, sounds)}
+            known = {"delay_s": _delay_s(output, sounds), "by": row.get("by")}
+            known["difficulty"] = difficulty_of(case, sounds)
             self._last = key, scores_of(output, sounds), {name: value for name, value in known.items() if value}
         _, scores, answer = self._last
         about = {name: row[name] for name in ("key", "model", "condition")} | {"clip": case.clip, "truth": case.truth}
