@@ -121,6 +121,24 @@ def test_the_committed_split_knows_its_classes() -> None:
         assert label not in split.unseen or split.recordings[recording] == "test"
 
 
+def test_prompts_of_the_table_name_what_they_say() -> None:
+    classes = committed_classes()
+    for label in classes.classes:
+        for text, _ in classes.prompts(label):
+            named = classes.named(text, classes.classes)
+            assert label in named
+            assert text == text.lower().strip()
+            assert not named & classes.unclear(text, classes.classes)
+    assert "horse galloping" in classes.unclear("Horse", classes.classes)
+    assert classes.named("speech", classes.classes) == {"man speaking", "woman speaking"}
+    assert "crowd" in classes.unclear("speech", classes.classes)
+    assert {"piano", "trumpet", "jazz band", "man singing"} < classes.named("music", classes.classes)
+    texts = [text for label in classes.classes for text, specific in classes.prompts(label) if specific]
+    assert len(texts) == len(set(texts))
+    known = {text for label in classes.classes for text, _ in classes.prompts(label)} | {"speech", "people speaking"}
+    assert {text for found in classes.classes.values() for text in found.also} <= known
+
+
 @pytest.mark.slow
 @pytest.mark.extra_sound
 def test_no_content_is_in_two_parts(data: Path) -> None:

@@ -37,6 +37,7 @@ class SoundClass:
     groups: tuple[str, ...] = ()
     specific: tuple[str, ...] = ()  # what sounds and how, in small letters
     general: tuple[str, ...] = ()  # what sounds
+    also: tuple[str, ...] = ()  # prompts of other classes that may be meant to name it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,11 @@ class Classes:
             for label in labels
             if self.of(label).domain in whole or any(wanted == prompt for prompt, _ in self.prompts(label))
         )
+
+    def unclear(self, text: str, labels: Iterable[str]) -> frozenset[str]:
+        """The classes among some of which nobody can say whether a prompt names them: ``horse``, of hooves."""
+        wanted, every = text.casefold().strip(), tuple(labels)
+        return frozenset(label for label in every if wanted in self.of(label).also) - self.named(text, every)
 
 
 @cache

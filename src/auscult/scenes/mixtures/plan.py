@@ -105,8 +105,10 @@ def check_prompt(plan: MixturePlan, classes: Classes) -> None:
         return
     named = classes.named(plan.prompt.text, [source.label for source in plan.sources])
     meant = {source.name for source in plan.sources if source.label in named}
-    if meant != set(plan.target):
+    unclear = classes.unclear(plan.prompt.text, [source.label for source in plan.sources])
+    if meant != set(plan.target) or unclear:
         said = f"names {', '.join(sorted(meant))}" if meant else "names nothing in the mixture"
+        said += f", and perhaps {', '.join(sorted(unclear))}" if unclear else ""
         raise InputError(
             f"the prompt {plan.prompt.text[:80]!r} {said}",
             expected=f"a prompt of the target alone: {', '.join(plan.target)}",
@@ -215,9 +217,12 @@ class Planner:
         target = _pick(rng, [label for label in shelf.targets if shelf.domain[label] == domain])
         prompts = [(text, False) for text in WHOLE[setting]] if setting in WHOLE else list(classes.prompts(target))
         meant = {text: classes.named(text, shelf.clips) for text, _ in prompts}
-        fitting = [pair for pair in prompts if len(meant[pair[0]]) < len(shelf.clips)]
+        beside = {text: shelf.clips.keys() - meant[text] - classes.unclear(text, shelf.clips) for text in meant}
+        fitting = [pair for pair in prompts if beside[pair[0]]]
+        if not fitting:
+            raise InputError(f"of {target} there is no prompt that names it alone", hint="add sounds of other classes")
         text, specific = fitting[int(rng.integers(len(fitting)))]
-        outside = [label for label in shelf.clips if label not in meant[text]]
+        outside = [label for label in shelf.clips if label in beside[text]]
         groups = set(classes.of(target).groups)
         near = {
             "group": [label for label in outside if groups & set(classes.of(label).groups)],
