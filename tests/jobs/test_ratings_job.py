@@ -51,7 +51,7 @@ def rows_of_csv(path: Path) -> list[dict[str, str]]:
 @pytest.fixture(scope="module")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulated pool of 24 raters and 8 bad ones, with a rater who rated another axis alone."""
-    pool = simulate_pool(PoolPlan(good=24, bad=8, missing=0.2), generator(4, "golden"))
+    pool = simulate_pool(PoolPlan(good=20, bad=8, missing=0.2), generator(4, "golden"))
     path = tmp_path_factory.mktemp("golden") / "golden.csv"
     people = ["expert", *(f"{kind}{number}" for number, kind in enumerate(pool.kinds))]
     lines = ["item,rater,overall,recall"]
@@ -90,11 +90,11 @@ def sounds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_qualify_trusts_good_raters_and_not_bad_ones(golden: Path, tmp_path: Path) -> None:
     summary, tables = qualify(QualifyOptions(source=golden, out=tmp_path / "raters", draws=DRAWS))
     rows = {row["rater"]: row for row in rows_of_csv(tmp_path / "raters" / "raters.csv")}
-    assert len(rows) == 33
+    assert len(rows) == 29
     assert rows["late"]["trust"] == "unjudged"
     assert rows["late"]["mad"] == ""
     trust = {name: row["trust"] for name, row in rows.items()}
-    assert sum(word == "yes" for name, word in trust.items() if name.startswith("good")) >= 20
+    assert sum(word == "yes" for name, word in trust.items() if name.startswith("good")) >= 15
     assert not any(word == "yes" for name, word in trust.items() if name.startswith(("lazy", "adversarial")))
     assert all(float(row["low"]) <= float(row["mad"]) <= float(row["high"]) for row in rows.values() if row["mad"])
     assert summary.metrics["trusted"]["value"] == sum(word == "yes" for word in trust.values())
@@ -103,6 +103,7 @@ def test_qualify_trusts_good_raters_and_not_bad_ones(golden: Path, tmp_path: Pat
     assert (tmp_path / "raters" / "figures" / "raters.svg").is_file()
 
 
+@pytest.mark.slow
 def test_keep_trusts_as_many_as_asked_for_and_no_expert_is_said(golden: Path, tmp_path: Path) -> None:
     qualify(QualifyOptions(source=golden, out=tmp_path / "kept", keep=10, draws=DRAWS))
     assert sum(row["trust"] == "yes" for row in rows_of_csv(tmp_path / "kept" / "raters.csv")) == 10
@@ -111,7 +112,7 @@ def test_keep_trusts_as_many_as_asked_for_and_no_expert_is_said(golden: Path, tm
     summary, tables = qualify(QualifyOptions(source=bare, out=tmp_path / "bare", draws=DRAWS))
     assert "no expert" in tables[0].note
     assert len(tables) == 1
-    assert summary.metrics["trusted"]["value"] >= 15
+    assert summary.metrics["trusted"]["value"] >= 12
     with pytest.raises(UsageError, match="no rater nobody"):
         qualify(QualifyOptions(source=golden, out=tmp_path / "x", experts=("nobody",), given=frozenset({"experts"})))
     with pytest.raises(UsageError, match="nobody rated precision"):
@@ -149,11 +150,11 @@ def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds
     for row in rows_of_csv(out / "key.csv"):
         apart = 2 if row["id"] == "m3" else 0
         lines += [f"{row['item']},a,3,5", f"{row['item']},b,4,5", f"{row['item']},c,{3 + apart},5"]
-    lines += ["unheard,a,3,3", f"{row['item']},stranger,1,1"]
+    lines += ["unheard,a,3,3", f"{row['item']},stranger,1,1", f"{row['item']},bad,1,1"]
     (tmp_path / "said.csv").write_text("\n".join(lines) + "\n")
-    (tmp_path / "raters.csv").write_text("rater,trust\na,yes\nb,yes\nc,yes\nstranger,no\n")
+    (tmp_path / "raters.csv").write_text("rater,trust\na,yes\nb,yes\nc,yes\nbad,no\n")
     options = ImportOptions(
-        sources=(tmp_path / "said.csv",),
+        source=tmp_path / "said.csv",
         raters=tmp_path / "raters.csv",
         key=out / "key.csv",
         out=tmp_path / "imported",

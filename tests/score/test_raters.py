@@ -24,7 +24,7 @@ def test_experts_at_their_word_give_the_dirichlet_posterior_in_closed_form() -> 
     experts = np.array([[1, 2, 3, 5, 5, 0]])
     prior = rows_around_truth(2.0, 0.7)
     fitted = fit_raters(
-        ratings, experts, kinds=(prior,), expert_prior=AT_THEIR_WORD, rng=generator(3, "closed"), draws=3000
+        ratings, experts, kinds=(prior,), expert_prior=AT_THEIR_WORD, rng=generator(3, "closed"), draws=1500
     )
     weight = np.stack([prior, prior])
     for rater, item in itertools.product(range(2), range(5)):
@@ -49,6 +49,7 @@ def _evidence(counts: np.ndarray, prior: np.ndarray) -> float:
     )
 
 
+@pytest.mark.slow
 def test_true_scores_follow_their_posterior_by_enumeration_of_all_of_them() -> None:
     ratings = np.array([[1, 4], [2, 5], [0, 5]])
     experts = np.array([[1, 0]])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import typer
 
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
-from auscult.jobs.rating_batches import BatchOptions
-from auscult.jobs.rating_tasks import GuideOptions, TasksOptions
-from auscult.jobs.ratings import ExportRatingsOptions, ImportOptions, QualifyOptions
+from auscult.jobs import rating_batches as batches
+from auscult.jobs import rating_tasks as tasks
+from auscult.jobs import ratings
 
 app = typer.Typer(help="Have people rate separated sound, and know whom to trust.", no_args_is_help=True, cls=Commands)
-
-_NOT_ASKED = ("workers",)
 
 
 @app.callback()
@@ -20,67 +21,46 @@ def _ratings() -> None:
     """Have people rate separated sound, and know whom to trust."""
 
 
-@app.command("qualify")
-@command(QualifyOptions, without=_NOT_ASKED)
-def qualify_raters(options: QualifyOptions, shown: Shown) -> None:
-    """Say which raters of golden items to trust, from a posterior of their errors, with intervals."""
-    from auscult.jobs.ratings import qualify
+_VERBS: tuple[tuple[str, type, Callable[[Any], ratings.Done], str], ...] = (
+    ("qualify", ratings.QualifyOptions, ratings.qualify, "Say which raters of golden items to trust, with intervals."),
+    (
+        "guide",
+        tasks.GuideOptions,
+        tasks.make_guide,
+        "Write the guideline: nine axes, with sounds high and low on each.",
+    ),
+    (
+        "tasks",
+        tasks.TasksOptions,
+        tasks.deal_tasks,
+        "Deal items to raters as Label Studio's tasks, golden ones hidden.",
+    ),
+    ("import", ratings.ImportOptions, ratings.import_ratings, "Take people's ratings: average them where they agree."),
+    ("batch", batches.BatchOptions, batches.draw_batch, "Draw what people should rate next, balanced."),
+)
 
-    with show.busy("fitting raters"):
-        summary, tables = qualify(options)
-    show.result(summary, tables, shown, record=options.out)
+
+def _add(name: str, job: Callable[[Any], ratings.Done]) -> Callable[[Any, Shown], None]:
+    def run(options: Any, shown: Shown) -> None:
+        with show.progress_bar(quiet=shown.quiet, passing=True) as progress:
+            progress.stage(f"ratings {name}", 0)
+            summary, tables = job(options)
+        show.result(summary, tables, shown, record=options.out)
+
+    return run
 
 
-@app.command("import")
-@command(ImportOptions, without=_NOT_ASKED)
-def import_people(options: ImportOptions, shown: Shown) -> None:
-    """Take people's ratings: drop items on which they differ by more than 1, and average the rest."""
-    from auscult.jobs.ratings import import_ratings
-
-    summary, tables = import_ratings(options)
-    show.result(summary, tables, shown, record=options.out)
+for _name, _options, _job, _text in _VERBS:
+    _run = _add(_name, _job)
+    _run.__doc__ = _text
+    app.command(_name)(command(_options, without=("workers",))(_run))
 
 
 @app.command("export")
-@command(ExportRatingsOptions, shown=("json",))
-def export_people(options: ExportRatingsOptions, shown: Shown) -> None:
+@command(ratings.ExportRatingsOptions, shown=())
+def export(options: ratings.ExportRatingsOptions, shown: Shown) -> None:
     """Write ratings as CSV, JSON lines or Label Studio's JSON."""
-    from auscult.jobs.ratings import export_ratings
-
-    found = export_ratings(options)
-    if shown.json:
-        show.as_json({"command": "ratings export", "n": len(found.ratings), "out": str(options.out)})
+    found = ratings.export_ratings(options)
     for _, problem in found.problems:
         show.say(f"left out: {problem.path}:{problem.line}: {problem.error}")
     show.say(f"{len(found.ratings)} ratings written to {options.out}")
-
-
-@app.command("tasks")
-@command(TasksOptions, without=_NOT_ASKED)
-def deal(options: TasksOptions, shown: Shown) -> None:
-    """Deal items to raters, shuffled and at one loudness, golden ones hidden, as Label Studio's tasks."""
-    from auscult.jobs.rating_tasks import deal_tasks
-
-    with show.progress_bar(quiet=shown.quiet) as progress:
-        summary, tables = deal_tasks(options, progress)
-    show.result(summary, tables, shown, record=options.out)
-
-
-@app.command("guide")
-@command(GuideOptions, without=_NOT_ASKED)
-def guide(options: GuideOptions, shown: Shown) -> None:
-    """Write the guideline for raters, nine axes with sounds that are high and low on each."""
-    from auscult.jobs.rating_tasks import make_guide
-
-    summary, tables = make_guide(options)
-    show.result(summary, tables, shown, record=options.out)
-
-
-@app.command("batch")
-@command(BatchOptions, without=_NOT_ASKED)
-def batch(options: BatchOptions, shown: Shown) -> None:
-    """Draw what people should rate next, balanced; shows the distribution after each batch."""
-    from auscult.jobs.rating_batches import draw_batch
-
-    summary, tables = draw_batch(options)
-    show.result(summary, tables, shown, record=options.out)

@@ -16,7 +16,7 @@ from auscult.cases.ratings import rows_of
 from auscult.cases.sounds import read_sounds
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path
-from auscult.jobs.ratings import Done, Output, csv_bytes, written
+from auscult.jobs.ratings import Done, csv_bytes, written
 from auscult.media.sound import read_sound
 from auscult.report.charts.basic import Stack, histogram
 from auscult.report.drawing import Drawing
@@ -75,13 +75,11 @@ def draw_batch(options: BatchOptions) -> Done:
     steps = {"candidates": _counts(bins, len(names)), "batch": batch, "rated and batch": there + batch}
     header = ("id", *columns, *(("part",) if options.number == 1 else ()))
     rows = [{**whole[at], "part": names[bins[at, 0]]} for at in drawn]
-    output = Output(
-        tables={"batch": _table(steps, axes, names, number=options.number)},
-        metrics={},
-        files={"batch.csv": csv_bytes(header, ([row.get(one) for one in header] for row in rows))},
-        charts={axis: _chart(there[at], batch[at], axis=axis, names=names) for at, axis in enumerate(axes)},
-    )
-    return written("ratings batch", options, output, n=len(rows), problems=problems.found)
+    tables = {"batch": _table(steps, axes, names, number=options.number)}
+    files = {"batch.csv": csv_bytes(header, ([row.get(one) for one in header] for row in rows))}
+    charts = {axis: _chart(there[at], batch[at], axis=axis, names=names) for at, axis in enumerate(axes)}
+    found = problems.found
+    return written("ratings batch", options, tables, n=len(rows), problems=found, files=files, charts=charts)
 
 
 def scored_rows(path: Path, columns: Sequence[str], problems: Problems) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from auscult.cases.ratings import RATED_AXES, label_studio_config
 from auscult.cases.sounds import read_sounds
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path, names
-from auscult.jobs.ratings import Done, Output, csv_bytes, trusted, written
+from auscult.jobs.ratings import Done, csv_bytes, trust_in, written
 from auscult.jobs.runner import Progress, Silent
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound, wav_bytes
@@ -63,7 +63,8 @@ class TasksOptions(RecordOptions):
 
 def deal_tasks(options: TasksOptions, progress: Progress | None = None) -> Done:
     """Write tasks for each rater: all domains shuffled, golden items hidden, equal loudness, blind names."""
-    people = options.people or tuple(sorted(trusted(options.raters) if options.raters else ()))
+    trust = trust_in(options.raters) if options.raters else {}
+    people = options.people or tuple(name for name, good in trust.items() if good)
     if len(set(people)) < max(options.per_item, 1):
         given = f"{len(set(people))} raters for {options.per_item} of each item"
         raise UsageError(given, expected="as many raters", hint="--people a,b,c, or --raters FOLDER of ratings qualify")
@@ -102,8 +103,7 @@ def deal_tasks(options: TasksOptions, progress: Progress | None = None) -> Done:
     files["key.csv"] = csv_bytes(("item", "id", "golden", "domain", "gain_db", "mixture_gain_db"), key)
     note = "key.csv says what is behind a name; raters must not see it. Serve sounds/ as local files of Label Studio."
     table = Table(title="Tasks", header=("rater", "items", "golden among them"), rows=tuple(rows), note=note)
-    output = Output(tables={"tasks": table}, metrics={}, files=files)
-    return written("ratings tasks", options, output, n=len(key), problems=problems.found)
+    return written("ratings tasks", options, {"tasks": table}, n=len(key), problems=problems.found, files=files)
 
 
 def deal(items: Sequence[str], people: Sequence[str], *, each: int, seed: int) -> dict[str, list[str]]:
@@ -204,7 +204,7 @@ def make_guide(options: GuideOptions) -> Done:
     text = resources.files("auscult.jobs").joinpath(GUIDE).read_text(encoding="utf-8")
     files["guide.md"] = text.replace("WANTED", item.query.text or "the target").encode()
     table = Table(title="Guideline", header=("sounds", "of item"), rows=((str(len(examples)), item.id),))
-    return written("ratings guide", options, Output(tables={"guide": table}, metrics={}, files=files), n=len(examples))
+    return written("ratings guide", options, {"guide": table}, n=len(examples), files=files)
 
 
 def _within(sound: Samples) -> Samples:

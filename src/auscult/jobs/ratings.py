@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -14,13 +13,12 @@ import numpy as np
 
 from auscult.cases.ids import shown
 from auscult.cases.problems import ListError, required_file
-from auscult.cases.ratings import RatedItem, Rating, RatingSet, label_studio_tasks, read_ratings, rows_of
+from auscult.cases.ratings import RatedItem, RatingSet, label_studio_tasks, read_ratings, rows_of
 from auscult.errors import ErrorRecord, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path, names, out_path
 from auscult.jobs.runner import ERRORS, ErrorLog, finish_tables, run_manifest
 from auscult.media.paths import write_bytes
 from auscult.outcome import Scored, Undefined
-from auscult.record.cells import disarmed
 from auscult.record.codec import dump
 from auscult.record.digest import digest_file
 from auscult.record.folder import open_run
@@ -28,16 +26,9 @@ from auscult.record.schema import Summary, error_to_json
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import Drawing
 from auscult.report.suite import write_charts
-from auscult.report.tables import Table
+from auscult.report.tables import Table, table_csv
 from auscult.rng import generator
-from auscult.score.raters import (
-    AGREE_WITHIN,
-    RaterPosterior,
-    Ratings,
-    fit_raters,
-    plain_mad,
-    settled,
-)
+from auscult.score.raters import AGREE_WITHIN, RaterPosterior, Ratings, fit_raters, plain_mad, settled
 from auscult.score.stats.intervals import bootstrap_interval
 from auscult.types import Doubles
 
@@ -95,19 +86,22 @@ def qualify(options: QualifyOptions) -> Done:
     rows = _rater_rows(raters, fitted, options, plain=plain_mad(given, told))
     none = {**dict.fromkeys((*_RATERS_CSV, "confusion")), "trust": "unjudged", "n": 0}
     rows += [{**none, "rater": name} for name in people if name not in rated and name not in experts]
-    tables = {
-        "raters": _raters_table(rows, options, experts=len(experts), r_hat=fitted.r_hat),
-    }
+    tables = {"raters": _raters_table(rows, options, experts=len(experts), r_hat=fitted.r_hat)}
     if experts:
         tables["agreement"] = _agreement_table(told, given, options)
-    output = Output(
-        tables=tables,
+    return written(
+        "ratings qualify",
+        options,
+        tables,
+        n=len(found.ratings),
+        problems=found.problems,
         metrics=_counted(rows, fitted),
-        files={"raters.csv": csv_bytes(_RATERS_CSV, ([row[key] for key in _RATERS_CSV] for row in rows))},
-        lines={"raters.jsonl": rows},
+        files={
+            "raters.csv": csv_bytes(_RATERS_CSV, ([row[key] for key in _RATERS_CSV] for row in rows)),
+            "raters.jsonl": jsonl_bytes(rows),
+        },
         charts={"raters": _raters_chart(rows, options)},
     )
-    return written("ratings qualify", options, output, n=len(found.ratings), problems=found.problems)
 
 
 def _whole(found: RatingSet, raters: Sequence[str], items: Sequence[str], *, axis: str) -> Ratings:
@@ -119,7 +113,8 @@ def _rater_rows(
 ) -> list[dict[str, Any]]:
     """A row for each rater, best first."""
     low, high = fitted.interval()
-    chance = fitted.below(options.most_mad) if options.keep is None else fitted.among_best(options.keep)
+    last = None if options.keep is None else np.sort(fitted.mad)[: options.keep][-1]
+    chance = fitted.below(options.most_mad if last is None else float(last))
     bias = fitted.confusion.mean(axis=1) @ np.arange(1, 6) - 3
     order = [int(at) for at in np.argsort(fitted.mad, kind="stable")]
     rows: list[dict[str, Any]] = []
@@ -142,68 +137,68 @@ def _counted(rows: Sequence[Mapping[str, Any]], fitted: RaterPosterior) -> dict[
     return {**found, "r_hat": {"value": round(fitted.r_hat, 4), **signed}}
 
 
-_MOST_ROWS: Final = 40
+_ENDS: Final = 20
+"""Raters that are printed of each end of a long list."""
 
 
 def _raters_table(rows: Sequence[Mapping[str, Any]], options: QualifyOptions, *, experts: int, r_hat: float) -> Table:
-    shown = [*rows[: _MOST_ROWS // 2], *rows[-(_MOST_ROWS // 2) :]] if len(rows) > _MOST_ROWS else list(rows)
-    what = "good enough" if options.keep is None else f"one of the {options.keep} best"
     rule = f"at most {options.most_mad:g}, {SURE:.0%} sure" if options.keep is None else f"the {options.keep} lowest"
     by = f"{experts} of experts" if experts else "no expert, so against what the raters agree on"
-    more = f" {len(rows) - len(shown)} more in raters.csv." if len(shown) < len(rows) else ""
+    forms = (
+        "{rater}",
+        "{trust}",
+        "{n}",
+        "{mad:.2f} [{low:.2f}, {high:.2f}]",
+        "{plain_mad:.2f}",
+        "{bias:+.2f}",
+        "{chance:.2f}",
+    )
     return Table(
         title=f"Raters by expected mean absolute deviation on {options.axis}",
-        header=("rater", "trust", "ratings", "expected MAD", "plain MAD", "bias", f"chance of being {what}"),
+        header=(
+            "rater",
+            "trust",
+            "ratings",
+            "expected MAD",
+            "plain MAD",
+            "bias",
+            "chance of that",
+        ),
         rows=tuple(
-            (
-                str(row["rater"]),
-                str(row["trust"]),
-                str(row["n"]),
-                "–" if row["mad"] is None else f"{row['mad']:.2f} [{row['low']:.2f}, {row['high']:.2f}]",
-                _cell(row["plain_mad"]),
-                "–" if row["bias"] is None else f"{row['bias']:+.2f}",
-                _cell(row["chance"]),
+            tuple(
+                form.format(**row) if None not in [row[key] for key in re.findall(r"{(\w+)", form)] else "–"
+                for form in forms
             )
-            for row in shown
+            for row in (rows if len(rows) <= 2 * _ENDS else (*rows[:_ENDS], *rows[-_ENDS:]))
         ),
         note=f"Trusted: {rule}. Scores 1 to 5, intervals 90 %; truth: {by}. Always answering 3 has 1.20, answering at "
-        f"random 1.60. Two chains agree to a ratio of {r_hat:.3f}; distrust it above 1.1.{more}",
+        f"random 1.60. Two chains agree to a ratio of {r_hat:.3f}; distrust it above 1.1. All raters: raters.csv.",
     )
-
-
-def _cell(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> Table:
     """How far the mean rating of groups of raters is from the experts': the spot check of Sec. III-A."""
     rng = generator(options.seed, "ratings", "agreement")
-    known = np.flatnonzero((told > 0).any(axis=0))
-    truth = np.where(told > 0, told, 0).sum(axis=0)[known] / (told > 0).sum(axis=0)[known]
-    halves = np.arange(known.size) % 2
-    ratings = given[:, known]
-    chosen = np.zeros(ratings.shape, bool)  # raters chosen on the other half of the items
-    for half in (0, 1):
-        hidden = np.where(halves == half, 0, ratings)
+    known = (told > 0).any(axis=0)
+    ratings, told, chosen = given[:, known], told[:, known], np.zeros((len(given), known.sum()), bool)
+    for half in (0, 1):  # raters are chosen on the other half of the items
+        hidden = np.where(np.arange(chosen.shape[1]) % 2 == half, 0, ratings)
         if hidden.any():
-            mad = fit_raters(hidden, told[:, known], rng=rng, draws=min(200, options.draws), warm_up=100).mad
+            mad = fit_raters(hidden, told, rng=rng, draws=min(200, options.draws), warm_up=100).mad
             good = mad <= options.most_mad if options.keep is None else mad.argsort().argsort() < options.keep
-            chosen[:, halves == half] = good[:, None]
+            chosen[:, half::2] = good[:, None]
     groups = {
         "raters trusted by the other half of the items": _mean_rating(np.where(chosen, ratings, 0)),
         "all raters": _mean_rating(ratings),
-        "always 3": np.full(known.size, 3.0),
+        "always 3": np.full(chosen.shape[1], 3.0),
     }
     rows = []
     for name, said in groups.items():
-        there = np.flatnonzero(~np.isnan(said))
-        apart = np.abs(said - truth)[there]
+        apart = np.abs(said - _mean_rating(told))
+        apart = apart[~np.isnan(apart)]
         found = bootstrap_interval(np.mean, [[one] for one in apart], rng=rng)
-        number = (
-            found.reason if isinstance(found, Undefined) else f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
-        )
-        within = f"{float((apart <= AGREE_WITHIN).mean()):.0%}" if there.size else "–"
-        rows.append((name, str(there.size), number, within))
+        number = "–" if isinstance(found, Undefined) else f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+        rows.append((name, str(apart.size), number, f"{(apart <= AGREE_WITHIN).mean():.0%}" if apart.size else "–"))
     return Table(
         title=f"Mean rating against the experts' on {options.axis}",
         header=("who", "items", "mean absolute deviation", "within 1"),
@@ -220,20 +215,17 @@ def _mean_rating(ratings: Ratings) -> Doubles:
 def _raters_chart(rows: Sequence[Mapping[str, Any]], options: QualifyOptions) -> Drawing:
     """Expected deviation of each rater, best first, with its interval and the bar."""
     judged = [row for row in rows if row["mad"] is not None]
-    series = [
-        Series(
-            name=name,
-            points=tuple((place, row[key], f"{row['rater']}: {row[key]:.2f}") for place, row in enumerate(judged, 1)),
-            style=style,
-            quiet=key != "mad",
-        )
-        for style, (name, key) in enumerate((("expected MAD", "mad"), ("lower end", "low"), ("upper end", "high")))
-    ]
-    last = max(2, len(judged))
+    last, most = max(2, len(judged)), options.most_mad
+    lines: dict[str, Sequence[tuple[float, float, str]]] = {
+        name: [(place, row[key], f"{row['rater']}: {row[key]:.2f}") for place, row in enumerate(judged, 1)]
+        for name, key in (("expected MAD", "mad"), ("lower end", "low"), ("upper end", "high"))
+    }
     if options.keep is None:
-        bar = options.most_mad
-        words = f"trusted up to {bar:g}"
-        series.append(Series(name=words, points=((1, bar, words), (last, bar, words)), style=3, quiet=True))
+        lines["trusted up to"] = [(at, most, f"{most:g}") for at in (1, last)]
+    series = [
+        Series(name=name, points=tuple(points), style=style, quiet=style > 0)
+        for style, (name, points) in enumerate(lines.items())
+    ]
     axes = Axes(
         x=(1, last),
         y=(0.0, max(1.0, *(row["high"] for row in judged))),
@@ -252,13 +244,13 @@ class ImportOptions(RecordOptions):
     """What ratings to take.
 
     Attributes:
-        sources: Ratings: CSV, JSON lines or Label Studio's JSON.
+        source: Ratings: CSV, JSON lines or Label Studio's JSON.
         raters: Only raters that `auscult ratings qualify` trusts: its folder or raters.csv.
         key: The key.csv of `auscult ratings tasks`, which says what was heard under each name.
         fewest: Ratings that an item needs on an axis.
     """
 
-    sources: Annotated[tuple[Path, ...], Flag(metavar="FILE...", positional=True)]
+    source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
     raters: Path | None = None
     key: Path | None = None
     fewest: Annotated[int, Flag(least=1)] = 3
@@ -266,43 +258,32 @@ class ImportOptions(RecordOptions):
 
 def import_ratings(options: ImportOptions) -> Done:
     """Take ratings: items whose ratings differ by more than 1 on an axis are dropped there, the rest averaged."""
-    known = None if options.raters is None else trusted(options.raters)
-    found = _joined([read_ratings(path, known_raters=known) for path in options.sources])
+    trust = None if options.raters is None else trust_in(options.raters)
+    found = read_ratings(options.source, known_raters=trust)
+    if trust is not None:
+        found = replace(found, ratings=tuple(one for one in found.ratings if trust[one.rater]))
     golden: set[str] = set()
     if options.key is not None:
         found, golden = _unblinded(found, options.key)
     rows, counts = settled_rows(found, golden=golden, fewest=options.fewest)
-    output = Output(
-        tables={"settled": _settled_table(counts)},
-        metrics={
-            axis: {"value": sum(one[axis]["settled"] for one in counts.values()), "n": len(rows)}
-            for axis in (*found.axes, ALL_AXES)
-        },
-        lines={"scores.jsonl": rows, "ratings.jsonl": [_rating_row(one) for one in found.ratings]},
-        files={"ratings.csv": ratings_csv(found)},
-    )
-    return written("ratings import", options, output, n=len(found.ratings), problems=found.problems)
+    metrics = {
+        axis: {"value": sum(one[axis]["settled"] for one in counts.values()), "n": len(rows)}
+        for axis in (*found.axes, ALL_AXES)
+    }
+    files = {"scores.jsonl": jsonl_bytes(rows), "ratings.csv": ratings_csv(found)}
+    tables, used = {"settled": _settled_table(counts)}, len(found.ratings)
+    return written("ratings import", options, tables, n=used, problems=found.problems, metrics=metrics, files=files)
 
 
 ALL_AXES: Final = "all axes"
 
 
-def trusted(path: Path) -> frozenset[str]:
-    """The raters that a folder or CSV of ``auscult ratings qualify`` trusts."""
+def trust_in(path: Path) -> dict[str, bool]:
+    """The raters in a folder or CSV of ``auscult ratings qualify``, and whether each is trusted."""
     file = path / "raters.csv" if path.is_dir() else path
     with required_file(file, option="--raters"):
         rows = rows_of(file, needed=("rater", "trust"), expected="the raters.csv of auscult ratings qualify")
-        return frozenset(row["rater"].removeprefix("'") for _, row in rows if row["trust"] == "yes")
-
-
-def _joined(parts: Sequence[RatingSet]) -> RatingSet:
-    """Ratings of several files as one; of repeated ones the first is kept."""
-    ratings = {(one.item, one.rater, one.axis): one for part in reversed(parts) for one in reversed(part.ratings)}
-    return RatingSet(
-        ratings=tuple(reversed(ratings.values())),
-        items={name: item for part in reversed(parts) for name, item in part.items.items()},
-        problems=tuple(one for part in parts for one in part.problems),
-    )
+        return {row["rater"].removeprefix("'"): row["trust"] == "yes" for _, row in rows}
 
 
 def _unblinded(found: RatingSet, key: Path) -> tuple[RatingSet, set[str]]:
@@ -310,7 +291,7 @@ def _unblinded(found: RatingSet, key: Path) -> tuple[RatingSet, set[str]]:
     with required_file(key, option="--key"):
         columns = ("item", "id", "golden", "domain")
         rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
-        named = {row["item"]: row for _, row in rows}
+        named = {row["item"]: {**row, "id": row["id"].removeprefix("'")} for _, row in rows}
     ratings, problems = [], list(found.problems)
     for one in found.ratings:
         if one.item in named:
@@ -361,10 +342,6 @@ def _settled_table(counts: Mapping[str, Mapping[str, Counter[str]]]) -> Table:
     )
 
 
-def _rating_row(one: Rating) -> dict[str, Any]:
-    return {"item": one.item, "rater": one.rater, "axis": one.axis, "rating": int(one.value)}
-
-
 def ratings_csv(found: RatingSet) -> bytes:
     """A row for each rater and item, a column for each axis."""
     axes = found.axes
@@ -403,7 +380,8 @@ def export_ratings(options: ExportRatingsOptions) -> RatingSet:
     if options.format == "csv":
         content = ratings_csv(found)
     elif options.format == "jsonl":
-        content = b"".join(dump(_rating_row(one)) + b"\n" for one in found.ratings)
+        rows = ({"item": one.item, "rater": one.rater, one.axis: int(one.value)} for one in found.ratings)
+        content = jsonl_bytes(rows)
     else:
         content = dump(label_studio_tasks(found), indent=2)
     write_bytes(options.out, content)
@@ -413,42 +391,37 @@ def export_ratings(options: ExportRatingsOptions) -> RatingSet:
 # --- what all verbs write ---
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """What a verb leaves in its folder: tables, metrics, files of rows and of bytes, and charts, by name."""
-
-    tables: Mapping[str, Table]
-    metrics: Mapping[str, Mapping[str, Any]]
-    lines: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    files: Mapping[str, bytes | Callable[[], bytes]] = field(default_factory=dict)  # made when they are written
-    charts: Mapping[str, Drawing] = field(default_factory=dict)
-
-
 def written(
-    command: str, options: RecordOptions, output: Output, *, n: int, problems: Sequence[ListError] = ()
+    command: str,
+    options: RecordOptions,
+    tables: Mapping[str, Table],
+    *,
+    n: int,
+    problems: Sequence[ListError] = (),
+    metrics: Mapping[str, Mapping[str, Any]] | None = None,
+    files: Mapping[str, bytes | Callable[[], bytes]] | None = None,
+    charts: Mapping[str, Drawing] | None = None,
 ) -> Done:
-    """Write a record; ``n`` is how many rows could be used, ``problems`` what could not."""
-    sources = [getattr(options, name, None) for name in ("source", "golden", "raters", "key")]
+    """Write a record: ``n`` is how many rows could be used, ``problems`` what could not; files may be made late."""
+    sources = [getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")]
     inputs = {path.name: digest_file(path) for path in sources if isinstance(path, Path) and path.is_file()}
     with open_run(options.out, run_manifest(command, options, inputs=inputs), overwrite=options.overwrite) as run:
         run.remove(ERRORS)
         ErrorLog(run).keep(error_to_json(name, error) for name, error in problems)
-        for name, rows in output.lines.items():
-            run.write_lines(name, rows)
-        for name, content in output.files.items():
+        for name, content in (files or {}).items():
             run.write_bytes(name, content() if callable(content) else content)
-        write_charts(run, output.charts.items())
-        summary = Summary(
-            command=command, n=n + len(problems), ok=n, failed=len(problems), metrics=dict(output.metrics)
-        )
-        return finish_tables(run, summary, output.tables)
+        write_charts(run, (charts or {}).items())
+        failed = len(problems)
+        summary = Summary(command=command, n=n + failed, ok=n, failed=failed, metrics=metrics or {})
+        return finish_tables(run, summary, tables)
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A CSV file, UTF-8; texts that a spreadsheet would run are disarmed, None is an empty cell."""
-    held = io.StringIO()
-    table = csv.writer(held, lineterminator="\n")
-    table.writerow(header)
-    for row in rows:
-        table.writerow([disarmed(one) if isinstance(one, str) else one for one in row])
-    return held.getvalue().encode("utf-8", "backslashreplace")
+    """A CSV file in UTF-8; texts that a spreadsheet would run are disarmed, None is an empty cell."""
+    cells = tuple(tuple("" if one is None else str(one) for one in row) for row in rows)
+    return table_csv(Table(title="", header=tuple(header), rows=cells)).encode("utf-8", "backslashreplace")
+
+
+def jsonl_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """JSON lines."""
+    return b"".join(dump(row) + b"\n" for row in rows)

@@ -55,7 +55,8 @@ class RaterPosterior:
 
     Attributes:
         confusion: (raters, 5, 5) mean of the shares with which a true score (row) is rated (column).
-        mad: (raters,) expected mean absolute deviation from the true score, 0..4; lower is better.
+        mad: (raters,) expected mean absolute deviation from the true score, 0..4, lower is better. Every true score
+            counts the same, so that an even answer does not pay where most items have one score.
         draws: (draws, raters) draws of it from the posterior.
         items: (items, 5) probabilities of each item's true score.
         n: (raters,) ratings of each.
@@ -79,11 +80,6 @@ class RaterPosterior:
         """(raters,) probability that the mean absolute deviation is at most ``most_mad``."""
         return np.asarray((self.draws <= most_mad).mean(axis=0))
 
-    def among_best(self, count: int) -> Doubles:
-        """(raters,) probability of being one of the ``count`` raters with the lowest deviation."""
-        places = self.draws.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
-        return np.asarray((places < count).mean(axis=0))
-
 
 def fit_raters(
     ratings: Ratings,
@@ -91,7 +87,6 @@ def fit_raters(
     *,
     kinds: Sequence[Doubles] = KINDS_OF_RATERS,
     expert_prior: Doubles = _EXPERT,
-    weights: Sequence[float] | None = None,
     rng: np.random.Generator,
     draws: int = 1000,
     warm_up: int = 400,
@@ -107,8 +102,6 @@ def fit_raters(
         experts: (experts, items) likewise, or None.
         kinds: (5, 5) Dirichlet weights of a rater's matrix, one for each kind of rater.
         expert_prior: (5, 5) the same of an expert's; infinity on the diagonal takes experts at their word.
-        weights: (5,) how much each true score counts in the deviation; equal by default, so that an even answer does
-            not pay where most items have one score.
         rng: From ``auscult.rng.generator``.
         draws: Kept draws of each chain.
         warm_up: Draws before them that are not kept.
@@ -118,7 +111,6 @@ def fit_raters(
     """
     told = np.zeros((0, ratings.shape[1]), np.int64) if experts is None else experts
     _require_ratings(ratings, told)
-    shares = np.full(SCALE, 1 / SCALE) if weights is None else np.asarray(weights, float) / np.sum(weights)
     chains = [_Chain(ratings, told, (tuple(kinds), expert_prior), rng=child) for child in rng.spawn(2)]
     deviations = np.zeros((2, draws, len(ratings)))
     confusion, items = np.zeros((len(ratings), SCALE, SCALE)), np.zeros((ratings.shape[1], SCALE))
@@ -126,19 +118,13 @@ def fit_raters(
         for step in range(warm_up + draws):
             chain.step(min(1.0, _FIRST_POWER + 2 * step / (1 + warm_up)))
             if step >= warm_up:
-                deviations[number, step - warm_up] = (chain.matrices * _DISTANCE).sum(axis=2) @ shares
+                deviations[number, step - warm_up] = (chain.matrices * _DISTANCE).sum(axis=2).mean(axis=1)
                 confusion += chain.expected / (2 * draws)
                 items += chain.beliefs / (2 * draws)
-    signature = Signature.of(
-        protocol="expected_mad",
-        experts=len(told),
-        kinds=len(kinds),
-        weights="equal" if weights is None else "given",
-        draws=2 * draws,
-    )
+    signature = Signature.of(protocol="expected_mad", experts=len(told), kinds=len(kinds), draws=2 * draws)
     return RaterPosterior(
         confusion=confusion,
-        mad=(confusion * _DISTANCE).sum(axis=2) @ shares,
+        mad=(confusion * _DISTANCE).sum(axis=2).mean(axis=1),
         draws=deviations.reshape(2 * draws, -1),
         items=items,
         n=(ratings > 0).sum(axis=1),
