@@ -54,6 +54,7 @@ class Constant:
         ("speech", 0.1),
         ("female speech", 0.2),  # two words fit better than one
         ("a woman speaking", 0.2),
+        ("a person talking", 0.1),
         ("music playing", 0.5),
         ("car horn honking", 0.6),
         ("thunderstorm", None),

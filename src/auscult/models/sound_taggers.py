@@ -26,6 +26,8 @@ from auscult.types import Floats, Samples
 
 _FETCH: Final = "fetch the network's file again"
 _NO_SOUND: Final = frozenset({"a", "an", "and", "by", "in", "made", "of", "on", "or", "play", "sound", "sounds", "the"})
+# Everyday words, by their stems, for what AudioSet calls otherwise.
+_MEANS: Final = {"laugh": "laughter", "speak": "speech", "talk": "speech", "vocal": "sing", "voic": "speech"}
 _TABLE: Final = Limits(max_bytes=1_000_000)
 
 
@@ -69,7 +71,7 @@ def text_similarity(tagger: SoundTagger, text: str, samples: Samples, *, rate_hz
 @lru_cache(maxsize=512)
 def _named(labels: tuple[str, ...], text: str) -> tuple[int, ...]:
     """The numbers of the labels that a text names."""
-    said = _stems(text)
+    said = (stems := _stems(text)) | {_MEANS[stem] for stem in stems & _MEANS.keys()}
     fits = [max(len(own) * (own <= said) for own in map(_stems, label.split(","))) for label in labels]
     return tuple(number for number, words in enumerate(fits) if words and words == max(fits))
 

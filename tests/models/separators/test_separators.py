@@ -247,6 +247,12 @@ def test_a_folder_of_outputs_is_looked_up_by_the_id_of_an_item(tmp_path: Path) -
     np.testing.assert_allclose(ask("one"), TARGET, atol=1e-4)
     np.testing.assert_allclose(ask("named", tmp_path / "deep" / "other.wav"), NOISE, atol=1e-4)
     np.testing.assert_allclose(ask("one", Path("/elsewhere.wav")), TARGET, atol=1e-4)
+    whole = (tmp_path / "one.wav").read_bytes()
+    (tmp_path / "cut.wav").write_bytes(whole[:1000])
+    (tmp_path / "text.wav").write_bytes(b"no sound")
+    for name in ("cut", "text"):
+        with pytest.raises(InputError, match="sound"):
+            ask(name)
     with pytest.raises(InputError, match="no outputs are named"):
         ask("two")
     with pytest.raises(InputError, match="8000 Hz, its mixture at 16000 Hz"):
