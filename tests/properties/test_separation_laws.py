@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from auscult import registry
 from auscult.outcome import Undefined
 from auscult.stress.sound import separation
+from auscult.stress.strength import monotone
 
 NAMES = [entry.name for entry in registry.entries("stressor") if entry.room == "separation"]
 
@@ -32,6 +33,45 @@ def stems(draw: st.DrawFn) -> tuple[int, list[Any]]:
         sound += draw(st.sampled_from([0.0, 0.0, 0.2]))
         made.append((sound * 10.0 ** draw(st.floats(-4.0, 0.0))).astype(np.float32))
     return rate_hz, made
+
+
+def test_other_kinds_are_found_by_the_same_laws() -> None:
+    assert {"separation.leakage.v1", "separation.other_codec.v1"} <= set(NAMES)
+    assert len(NAMES) >= 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_describes_itself(name: str) -> None:
+    stressor = registry.load("stressor", name)
+    assert isinstance(stressor, separation.SeparationStressor)
+    assert stressor.name == name
+    for text in (stressor.meta.summary, stressor.meta.goal, stressor.meta.source, stressor.meta.truth):
+        assert text
+        assert "\n" not in text
+    (amount,) = stressor.constants
+    assert len(amount.values) == 6
+    assert monotone(stressor.levels, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_draws_follow_from_seed_and_key_and_not_from_strength(name: str) -> None:
+    rng = np.random.default_rng(2)
+    sounds = [rng.standard_normal((2, 4_000)).astype(np.float32) for _ in range(3)]
+    for sound in sounds:
+        sound.setflags(write=False)
+
+    def made(severity: float, key: str) -> Any:
+        return separation.perturb(name, sounds, rate_hz=16_000, severity=severity, seed=5, key=key)
+
+    first, again = made(3.0, "a"), made(3.0, "a")
+    assert first.output.tobytes() == again.output.tobytes()
+    assert first.output.flags.writeable
+    assert not any(np.shares_memory(first.output, sound) for sound in sounds)
+    assert not np.shares_memory(made(0.0, "a").output, sounds[0])
+    drawn = [{**made(severity, "a").params, "strength": 0} for severity in (1.0, 3.0, 5.0)]
+    assert drawn[0] == drawn[1] == drawn[2]
+    if set(drawn[0]) != {"strength"}:
+        assert len({made(4.0, key).output.tobytes() for key in "abcdefgh"}) > 1, "what is drawn makes a difference"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,7 +96,10 @@ def test_laws(name: str, given_stems: tuple[int, list[Any]], seed: int, data: st
         reached = getattr(made.truth, degree)
         assert reached is None or reached >= before - 1e-6 * max(1.0, abs(before)), (strength, before, reached)
         before = before if reached is None else reached
-        assert np.isfinite(made.output).all()
+        error = np.sum((made.output.astype(np.float64) - sounds[target]) ** 2) / np.sum(sounds[target] ** 2.0)
+        said = 0.0 if made.truth.snr_db is None else 10.0 ** (-made.truth.snr_db / 10.0)
+        assert math.isclose(error, said, rel_tol=1e-3, abs_tol=1e-9)
+        assert set(made.truth.sources) <= set(range(len(sounds))) - {target}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -65,67 +65,59 @@ def _results(options: SeparationStressOptions, strengths: Sequence[float], task:
 
 
 def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task: OutputTask) -> Result:
-    item, out = task.item, options.out
+    item, copies, kind = task.item, dict[str, Path](), base_of(task.kind)
     truth, rate_hz, stems = _stems(item)
-    copied = _Copies(options)
     names = list(truth.others) or ["the rest of the mixture"]
-    truth = replace(
-        truth,
-        stem=truth.stem and copied("stems", truth.stem),
-        others={name: copied("stems", path) for name, path in truth.others.items()},
-    )
-    kept = replace(item, mixture=copied("mixtures", item.mixture), query=copied.query(item))
+    kept = _copied(replace(item, truth=truth), options, copies)
     files, items, undefined = dict[str, bytes](), list[dict[str, Any]](), list[dict[str, Any]]()
     for strength in strengths:
         made = separation.perturb(task.kind, stems, rate_hz=rate_hz, severity=strength, seed=options.seed, key=item.id)
-        done: dict[str, Any] = {"target": item.id, "kind": base_of(task.kind), "severity": strength}
+        done: dict[str, Any] = {"target": item.id, "kind": kind, "severity": strength}
         if isinstance(made, Undefined):
             undefined.append({**done, "reason": made.reason})
             continue
-        output, clipped = as_stored(made.output, "float32")
-        name = f"{base_of(task.kind)}_{strength:g}"
+        output, done["clipped"] = as_stored(made.output, "float32")
+        done |= {"params": made.params, "truth": asdict(made.truth)}
+        done["truth"]["sources"] = [names[at - 1] for at in made.truth.sources]
+        name = f"{kind}_{strength:g}"
         file = f"separated/{safe_name(item.id)}/{name}.wav"
         files[file] = wav_bytes(Sound(samples=output, rate_hz=rate_hz), "float32")
-        found = perceptual(output, stems, rate_hz=rate_hz)
-        scores = {} if isinstance(found, Undefined) else {key: getattr(found, key) for key in PERFORMANCE}
-        done |= {"unscored": found.reason} if isinstance(found, Undefined) else {}
-        done |= {"clipped": clipped, "params": made.params, "truth": asdict(made.truth)}
-        done["truth"]["sources"] = [names[at - 1] for at in made.truth.sources]
-        wrong = replace(
-            kept,
-            id=f"{item.id}/{name}",
-            separated=out / file,
-            truth=replace(truth, scores=scores),
-            family=base_of(task.kind),
-            system=name,
-            extra={"stress": done},
-        )
-        items.append(sound_line(wrong, home=out))
-    row = {"id": task.key, "made": len(items), "undefined": undefined, "input": _digest(item)}
-    return Result(id=task.key, files=files, copies=copied.files, rows={ITEMS: items, TARGETS: [row]})
+        found, scores = perceptual(output, stems, rate_hz=rate_hz), dict[str, float]()
+        if isinstance(found, Undefined):
+            done["unscored"] = found.reason
+        else:
+            scores = {key: getattr(found, key) for key in PERFORMANCE}
+        wrong = replace(kept, id=f"{item.id}/{name}", separated=options.out / file, family=kind, system=name)
+        wrong = replace(wrong, truth=replace(kept.truth or truth, scores=scores), extra={"stress": done})
+        items.append(sound_line(wrong, home=options.out))
+    row = {"id": task.key, "undefined": undefined, "input": _digest(item)}
+    return Result(id=task.key, files=files, copies=copies, rows={ITEMS: items, TARGETS: [row]})
 
 
-class _Copies:
-    """Files of INPUT that are copied to the output folder, by their names there."""
+def _copied(item: SoundItem, options: SeparationStressOptions, copies: dict[str, Path]) -> SoundItem:
+    """The item with its files in the output folder; which is copied where is added to ``copies``."""
 
-    def __init__(self, options: SeparationStressOptions) -> None:
-        self._options = options
-        self.files: dict[str, Path] = {}
+    def copied(folder: str, path: Path) -> Path:
+        name = f"{folder}/{frame_name_of(path, options.source)}"
+        copies[name] = path
+        return options.out / name
 
-    def __call__(self, folder: str, path: Path) -> Path:
-        name = f"{folder}/{frame_name_of(path, self._options.source)}"
-        self.files[name] = path
-        return self._options.out / name
-
-    def query(self, item: SoundItem) -> Any:
-        """The query, with its picture in the output folder; of a folder of frames, all of them."""
-        picture = item.query.picture
-        if picture is not None and picture.is_dir():
-            folder = f"pictures/{safe_name(item.id)}"
-            for path in sorted(one for one in picture.iterdir() if one.is_file()):
-                self(folder, path)
-            return replace(item.query, picture=self._options.out / folder)
-        return replace(item.query, picture=picture and self("pictures", picture))
+    truth, picture = item.truth or SoundTruth(), item.query.picture
+    if picture is not None and picture.is_dir():  # frames of a video
+        folder = f"pictures/{safe_name(item.id)}"
+        for path in sorted(one for one in picture.iterdir() if one.is_file()):
+            copied(folder, path)
+        picture = options.out / folder
+    elif picture is not None:
+        picture = copied("pictures", picture)
+    stem = truth.stem and copied("stems", truth.stem)
+    others = {name: copied("stems", path) for name, path in truth.others.items()}
+    return replace(
+        item,
+        mixture=copied("mixtures", item.mixture),
+        query=replace(item.query, picture=picture),
+        truth=replace(truth, stem=stem, others=others),
+    )
 
 
 def _stems(item: SoundItem) -> tuple[SoundTruth, int, list[Samples]]:
@@ -225,14 +217,9 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
         targets = run.lines(TARGETS)
         undefined = [entry for row in targets for entry in row["undefined"]]
         failed = failed_rows(run.lines(runner.ERRORS), {row["id"] for row in targets})
-        summary = Summary(
-            command="stress separation",
-            n=len(items) + len(failed) + len(undefined),
-            ok=len(items),
-            failed=len(failed),
-            undefined=len(undefined),
-        )
-        return runner.finish_tables(run, summary, {"made": _made_table(items, undefined)})
+        n, about = len(items) + len(failed) + len(undefined), "stress separation"
+        counts = Summary(command=about, n=n, ok=len(items), failed=len(failed), undefined=len(undefined))
+        return runner.finish_tables(run, counts, {"made": _made_table(items, undefined)})
 
 
 def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[str, Any]]) -> Table:
@@ -247,9 +234,5 @@ def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[
         shown = (f"{fmean(values):.2f}" if values else "" for values in means)
         rows.append((kind, f"{severity:g}", str(len(truths)), str(missing[kind, severity]), *shown))
     note = "means of the scores that follow from the stems, 1 to 5; our definition, not people's"
-    return Table(
-        title="wrong outputs",
-        header=("kind", "severity", "made", "undefined", *PERFORMANCE),
-        rows=tuple(rows),
-        note=note,
-    )
+    header = ("kind", "severity", "made", "undefined", *PERFORMANCE)
+    return Table(title="wrong outputs", header=header, rows=tuple(rows), note=note)

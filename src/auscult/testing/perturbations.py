@@ -18,11 +18,9 @@ from typing import Any, Final
 import numpy as np
 
 from auscult import registry
-from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.stress import sentences, sound, timing, vision
 from auscult.stress.recipe_parts import ORIGINS, room_of
-from auscult.stress.sound import separation
 from auscult.stress.sound.base import keeps_silence
 from auscult.stress.strength import STRONGEST, monotone
 from auscult.stress.timing.making import Footage
@@ -46,12 +44,6 @@ def _tone(channels: int, samples: int) -> Any:
     times = np.arange(samples) / RATE_HZ
     tone = 0.4 * np.sin(2 * np.pi * 440 * times) + 0.1 * generator(0, "contract", "tone").standard_normal(samples)
     found = np.stack([tone * (1 - 0.2 * at) for at in range(channels)]).astype(np.float32)
-    found.setflags(write=False)
-    return found
-
-
-def _hiss(samples: int) -> Any:
-    found = generator(0, "contract", "hiss").standard_normal(samples).astype(np.float32) * np.float32(0.1)
     found.setflags(write=False)
     return found
 
@@ -82,11 +74,6 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
         "silent film": _film(30, channels=0),
         "one frame": _film(1, channels=1),
     },
-    "separation": {
-        "mono": (*_tone(2, 6_000), _hiss(6_000)),
-        "stereo": (_tone(2, 2_503), np.stack([_hiss(2_503)] * 2)),
-        "one sample": (_tone(1, 1)[0], _tone(1, 1)[0]),
-    },
 }
 
 
@@ -97,10 +84,6 @@ def perturbed(name: str, example: Any, **options: Any) -> Stressed[Any, Any]:
         return vision.perturb(name, example, **options)
     if room == "sound":
         return sound.perturb(name, example, rate_hz=RATE_HZ, **options)
-    if room == "separation":
-        made = separation.perturb(name, example, rate_hz=RATE_HZ, **options)
-        require(not isinstance(made, Undefined), "of audible stems an output is made")
-        return made  # type: ignore[return-value]
     if room == "timing":
         return timing.perturb(name, example.clip, example.sound, rate_fps=RATE_FPS, rate_hz=RATE_HZ, **options)
     return sentences.perturb(name, example, **options)
@@ -113,8 +96,6 @@ def replayed(name: str, example: Any, params: Mapping[str, Any]) -> Any:
         return vision.render(name, example, params)
     if room == "sound":
         return sound.render(name, example, params, rate_hz=RATE_HZ)
-    if room == "separation":
-        return separation.render(name, example, params, rate_hz=RATE_HZ)
     if room == "timing":
         clip, heard = example.clip, example.sound
         return timing.render(name, clip, heard, params_json=params, rate_fps=RATE_FPS, rate_hz=RATE_HZ)
@@ -122,9 +103,7 @@ def replayed(name: str, example: Any, params: Mapping[str, Any]) -> Any:
 
 
 def arrays_of(value: Any) -> tuple[Any, ...]:
-    """The arrays that a picture, a sound or a film is; of stems the target; none for a sentence."""
-    if isinstance(value, tuple):
-        return value[:1]
+    """The arrays that a picture, a sound or a film is; none for a sentence."""
     if isinstance(value, Footage):
         return (value.clip,) if value.sound is None else (value.clip, value.sound)
     return () if isinstance(value, str) else (value,)
@@ -140,7 +119,6 @@ def bytes_of(value: Any) -> tuple[bytes, ...]:
 def tells_the_truth(name: str, example: Any) -> None:
     """Masks stay bool and of their shape; the reported silence, frames and word changes are those of the output."""
     checks = {"vision": _of_a_picture, "sound": _of_a_sound, "sentences": _of_a_sentence, "timing": _of_a_film}
-    checks |= {"separation": _of_stems}
     checks[room_of(name)](name, example)
 
 
@@ -168,21 +146,6 @@ def _of_a_sound(name: str, example: Any) -> None:
     if keeps_silence(stressor):
         nothing = np.zeros_like(example)
         require(not perturbed(name, nothing).output.any(), "silence stays silence, as keeps_silence says")
-
-
-def _of_stems(name: str, example: Any) -> None:
-    degree, before, others = registry.load("stressor", name).degree, -math.inf, [one.tobytes() for one in example[1:]]
-    for severity in (0, 0.3, 1, 1.7, 2, 3, 4, 4.5, 5):
-        made = perturbed(name, example, severity=severity)
-        truth = made.truth
-        reached = -math.inf if getattr(truth, degree) is None else getattr(truth, degree)
-        require(reached >= before - 1e-6, f"{degree} never falls as strength rises; {reached} after {before}")
-        before = reached
-        error = np.sum((made.output - example[0]).astype(np.float64) ** 2) / np.sum(example[0].astype(np.float64) ** 2)
-        said = 0.0 if truth.snr_db is None else 10.0 ** (-truth.snr_db / 10.0)
-        require(math.isclose(error, said, rel_tol=1e-3, abs_tol=1e-9), f"snr_db is that of the output, {error:g}")
-        require(set(truth.sources) <= set(range(1, len(example))), "sources are places of other stems")
-    require([one.tobytes() for one in example[1:]] == others, "the other stems are unchanged")
 
 
 def _of_a_sentence(name: str, example: Any) -> None:
@@ -224,9 +187,7 @@ def _is_silent(sound: Any, spans: Iterable[tuple[float, float]]) -> None:
         require(not within.any(), f"it is silent from {start} to {end} s")
 
 
-_MODALITY: Final = {
-    "vision": "image", "sound": "sound", "sentences": "text", "timing": "video", "separation": "sound",
-}  # fmt: skip
+_MODALITY: Final = {"vision": "image", "sound": "sound", "sentences": "text", "timing": "video"}
 _KEYS: Final = tuple(f"item {number}" for number in range(16))
 _LARGE: Final = 5000  # values of an example that shows what was drawn
 _LONG: Final = 5  # words of a sentence that does
@@ -242,8 +203,7 @@ def describes_itself(name: str, example: Any) -> None:
         text = getattr(stressor.meta, key)
         require(text and "\n" not in text, f"meta.{key} is one line of text")
     require(stressor.meta.modality == _MODALITY[room_of(name)], f"it works on {_MODALITY[room_of(name)]}")
-    origins = ORIGINS if room_of(name) != "separation" else ("",)  # what a separator does arises after all of them
-    require(stressor.meta.origin in origins, f"its origin is one of {origins}")
+    require(stressor.meta.origin in ORIGINS, f"its origin is one of {ORIGINS}")
     require(len(stressor.levels) == STRONGEST + 1, "constants for strength 0 and five levels")
     require(len({len(row) for row in stressor.levels}) == 1, "as many constants for each level")
     for column in range(len(stressor.levels[0])):
@@ -266,8 +226,7 @@ def leaves_its_input_alone(name: str, example: Any) -> None:
     """The input is unchanged; the output has its shape and type, and may be written to."""
     before = bytes_of(example)
     result = perturbed(name, example)
-    kind = type(arrays_of(example)[0]) if isinstance(example, tuple) else type(example)
-    require(type(result.output) is kind, f"what was given, {kind.__name__}")
+    require(type(result.output) is type(example), f"what was given, {type(example).__name__}")
     require(bytes_of(example) == before, "the input is unchanged")
     for after, original in zip(arrays_of(result.output), arrays_of(example), strict=True):
         require(after.shape == original.shape and after.dtype == original.dtype, "the input's shape and type")
@@ -294,8 +253,6 @@ def draws_anew_for_another_key(name: str, example: Any) -> None:
     kinds = {json.dumps(drawn): key for key, drawn in params.items()}
     require(len(kinds) > 1, "another key draws anew")
     heard = room_of(name) != "timing" or example.sound is not None
-    if room_of(name) == "separation" and len(example) == 2 and set(params[_KEYS[0]]) == {"strength", "source_share"}:
-        return  # one other source, whatever is drawn
     if heard and sum(array.size for array in arrays_of(example)) > _LARGE:
         shown = {bytes_of(perturbed(name, example, severity=5, key=key).output) for key in list(kinds.values())[:4]}
         require(len(shown) > 1, "what is drawn makes a difference")

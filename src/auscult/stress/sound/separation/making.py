@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from auscult.errors import UsageError
 from auscult.outcome import Undefined
 from auscult.stress.perturbation import Params, at_fault, chosen, kind_of, loaded
 from auscult.stress.sound.base import AudioInfo
 from auscult.stress.sound.making import opened, rate_of
-from auscult.stress.sound.separation.base import Parts, SeparationStressor, SeparationTruth, Stems, energy, truth_of
+from auscult.stress.sound.separation.base import Parts, SeparationStressor, SeparationTruth, Stems, truth_of
 from auscult.types import Samples, Stressed
+
+_SILENT: Final = 1e-9
 
 
 def perturb(
@@ -50,13 +54,11 @@ def perturb(
         >>> round(made.truth.interference_db, 2)
         0.0
     """
-    stressor, given = _stressor(kind), _opened(stems, target, rate_hz)
+    stressor, given = loaded("separation", kind), _opened(stems, target, rate_hz)
     info = AudioInfo(samples=given.target.shape[1], channels=given.target.shape[0], rate_hz=given.rate_hz)
     params = chosen(stressor, info, severity=severity, seed=seed, key=key)
-    if energy(given.target) == 0.0:
-        return Undefined("target_silent")
-    if stressor.needs_others and not given.others:
-        return Undefined("no_other_source", {"others": len(stems) - 1})
+    if reason := _why_not(stressor, given):
+        return Undefined(reason)
     parts, output = _made(stressor, given, params)
     truth = truth_of(parts, output, given.target)
     return Stressed(output=output.reshape(stems[target].shape), params=params.as_json(), truth=truth)
@@ -72,46 +74,46 @@ def render(
         UsageError: The stems are of another shape or type, or lack what the stressor needs.
         InputError: The parameters are not this stressor's.
     """
-    stressor, given = _stressor(kind), _opened(stems, target, rate_hz)
+    stressor, given = loaded("separation", kind), _opened(stems, target, rate_hz)
     params = stressor.params.from_json(params_json)
-    if energy(given.target) == 0.0 or (stressor.needs_others and not given.others):
-        raise UsageError("the stems are not those of the parameters", expected="a target and others that are heard")
+    if reason := _why_not(stressor, given):
+        raise UsageError(f"nothing can be made: {reason}", expected="the stems that the parameters were drawn for")
     return _made(stressor, given, params)[1].reshape(stems[target].shape)
 
 
-def _stressor(kind: str) -> SeparationStressor:
-    stressor = loaded("separation", kind)
-    if not isinstance(stressor, SeparationStressor):
-        raise at_fault(stressor, "makes no outputs of stems", expected="a SeparationStressor")
-    return stressor
+def _silent(sound: Samples) -> bool:
+    return float(np.abs(sound).max()) < _SILENT
+
+
+def _why_not(stressor: SeparationStressor, stems: Stems) -> str:
+    if _silent(stems.target):
+        return "target_silent"
+    return "no_other_source" if stressor.needs_others and not stems.others else ""
 
 
 def _made(stressor: SeparationStressor, stems: Stems, params: Params) -> tuple[Parts, Samples]:
-    """The parts of an output, and the output."""
-    target, strength = stems.target, params.strength
-    parts = Parts(kept=target)
-    if strength > 0.0:
-        parts = stressor.render(stems, params, stressor.amount.at(strength))
+    """The parts of an output, and the output, a new array."""
+    parts = Parts(kept=stems.target)
+    if params.strength > 0.0:
+        parts = stressor.render(stems, params, stressor.amount.at(params.strength))
     output = parts.kept.copy()
-    for part in (parts.kept, parts.interference, parts.artefacts):
-        if part is not None and (part.shape != target.shape or part.dtype != target.dtype):
-            raise at_fault(stressor, f"made {kind_of(part)}", expected=f"float32 {target.shape}")
-        if part is not None and part is not parts.kept:
+    for part in (parts.interference, parts.artefacts):
+        if part is not None:
             output += part
+    if output.shape != stems.target.shape or output.dtype != np.float32:
+        raise at_fault(stressor, f"made {kind_of(output)}", expected=f"float32 {stems.target.shape}")
     return parts, output
 
 
 def _opened(stems: Sequence[Samples], target: int, rate_hz: object) -> Stems:
     if not 0 <= target < len(stems):
-        raise UsageError(
-            f"the target is stem {target} of {len(stems)}", expected="a number from 0, below that of stems"
-        )
+        raise UsageError(f"the target is stem {target}", expected=f"a number from 0 to {len(stems) - 1}")
     for stem in stems:
-        if getattr(stem, "shape", None) != stems[target].shape:
+        if np.shape(stem) != np.shape(stems[target]):
             raise UsageError(
                 f"one stem is {kind_of(stem)}, the target {kind_of(stems[target])}",
                 expected="stems of one length and as many channels, all at one rate",
             )
     sounds = [opened(stem) for stem in stems]
-    others = {at: sound for at, sound in enumerate(sounds) if at != target and sound.any()}
+    others = {at: sound for at, sound in enumerate(sounds) if at != target and not _silent(sound)}
     return Stems(target=sounds[target], others=others, rate_hz=rate_of(rate_hz))

@@ -1,7 +1,7 @@
 """A second maker of wrong outputs, for tests only: other damages by other means than ``kinds``, nothing shared with it.
 
 A judge that was trained on one maker's outputs is measured with the other's; an import contract keeps these out of
-training. They work on a lapped transform (MDCT: Princen and Bradley, 1987), on envelopes, on packets and on delays.
+training. They work on a lapped transform (MDCT: Princen and Bradley, 1987), on an envelope and on packets.
 """
 
 from __future__ import annotations
@@ -11,24 +11,19 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.stress.perturbation import Constant, NoDraws, SeedParams
-from auscult.stress.sound.separation.base import Parts, SourceParams, Stems, at_level, makes
+from auscult.stress.sound.separation.base import Parts, Stems, at_level, makes
 from auscult.types import Samples
 
 _FRAME: Final = 256
 _TOGETHER: Final = 1024
 _HOLD_S: Final = 0.04
 _PACKET_S: Final = 0.02
-_WARBLE_HZ: Final = 5.0
-_WARBLE_S: Final = 0.002
-_ECHOES_S: Final = (0.003, 0.011, 0.017, 0.029, 0.041)
 _OURS: Final = "ours, for tests of judges"
 
 _GATE: Final = Constant("threshold of the gate, relative to the loudest", (-90.0, -40, -28, -18, -10, -4), unit="dB")
 _CODED: Final = Constant("level of the coding noise, relative to the target", (-60.0, -24, -18, -13, -8, -3), unit="dB")
-_LEAK: Final = Constant("level of the echoes, relative to the target", (-60.0, -26, -20, -14, -8, -2), unit="dB")
 _WRONG: Final = Constant("share of the other sources that the mask lets through", (0.0, 0.15, 0.3, 0.5, 0.75, 1.0))
 _LOST: Final = Constant("share of packets lost", (0.0, 0.05, 0.12, 0.25, 0.45, 0.7))
-_MIXED: Final = Constant("share of the warbled sound", (0.0, 0.1, 0.25, 0.45, 0.7, 1.0))
 
 
 _TIMES: Final = np.arange(2 * _FRAME)
@@ -89,16 +84,6 @@ def other_mask(stems: Stems, _: NoDraws, amount: float) -> Parts:
     return Parts(kept=kept, interference=heard, sources=tuple(stems.others))
 
 
-@makes("interference_db", "another source is heard by its echoes", _LEAK, source=_OURS)
-def other_echo(stems: Stems, params: SourceParams, amount: float) -> Parts:
-    """Adds late and ever softer copies of one other source."""
-    other, place = params.of(stems)
-    echoes = np.zeros_like(other)
-    for number, delay in enumerate(max(1, round(late * stems.rate_hz)) for late in _ECHOES_S):
-        echoes[:, delay:] += other[:, :-delay] * np.float32(0.7**number)
-    return Parts(kept=stems.target, interference=at_level(echoes, amount, of=stems.target), sources=place)
-
-
 @makes("artefacts_db", "coefficients are coded too coarsely", _CODED, source=_OURS)
 def other_codec(stems: Stems, _: NoDraws, amount: float) -> Parts:
     """Rounds lapped spectra to half of each frame's loudest coefficient, and scales what is lost to the level."""
@@ -116,13 +101,3 @@ def other_packets(stems: Stems, params: SeedParams, amount: float) -> Parts:
     lost = np.repeat(params.stream("packets").permutation(count) < amount * count, size)[:samples]
     before = np.pad(stems.target, ((0, 0), (size, 0)))[:, :samples]
     return Parts(kept=stems.target, artefacts=(before - stems.target) * lost)
-
-
-@makes("artefacts_db", "the pitch warbles", _MIXED, source=_OURS)
-def other_warble(stems: Stems, params: SeedParams, amount: float) -> Parts:
-    """Mixes in the target read at times that swing by 2 ms, five times a second."""
-    samples = stems.target.shape[1]
-    times, start = np.arange(samples), 2 * np.pi * params.stream("start").random()
-    late = _WARBLE_S * stems.rate_hz * np.sin(2 * np.pi * _WARBLE_HZ * times / stems.rate_hz + start)
-    read = np.stack([np.interp(times + late, times, channel) for channel in stems.target])
-    return Parts(kept=stems.target, artefacts=((read - stems.target) * amount).astype(np.float32))
