@@ -93,6 +93,17 @@ def test_plans_replay_and_a_bad_line_costs_itself(made: Path, tmp_path: Path) ->
         assert (tmp_path / "again" / name).read_bytes() == (made / name).read_bytes()
 
 
+def test_a_plan_of_a_sound_that_is_not_there_fails_alone(made: Path, tmp_path: Path) -> None:
+    rows = lines(made / "plans.jsonl")[:2]
+    rows[0]["plan"]["sources"][0]["clips"] = ["../../etc/passwd"]
+    (tmp_path / "plans.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    summary = make(tmp_path / "again", plans=tmp_path / "plans.jsonl")
+    assert (summary.ok, summary.failed) == (1, 1)
+    (row,) = lines(tmp_path / "again" / "errors.jsonl")
+    assert row["id"] == rows[0]["id"]
+    assert "passwd" in row["error"]
+
+
 def test_tracks_are_laid_out_as_in_musdb(made: Path) -> None:
     for item in read_sounds(made).items:
         folder = made / "tracks" / item.split / item.id

@@ -74,6 +74,7 @@ def test_a_file_that_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None
         "sounds/rain/silent.wav": encode_wav(np.zeros(4000, np.float32), RATE_HZ),
         "sounds/rain/short.wav": encode_wav(noise(2, 0.03), RATE_HZ),
         "sounds/rain/truncated.wav": encode_wav(noise(3), RATE_HZ)[:-900],
+        "sounds/rain/hour.wav": whole[:40] + (3600 * RATE_HZ * 2).to_bytes(4, "little") + whole[44:],
         "sounds/rain/disguised.wav": b"%PDF-1.4 and so on",
         "sounds/rain/nan.wav": nan_wav(),
         "sounds/loose.wav": encode_wav(noise(6), RATE_HZ),
@@ -88,6 +89,7 @@ def test_a_file_that_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None
         "short.wav": "0.03 s",
         "truncated.wav": "truncated",
         "disguised.wav": "no sound",
+        "hour.wav": "3,600.0 s long",
         "nan.wav": "finite",
         "loose.wav": "no label",
     }.items():

@@ -19,7 +19,7 @@ from auscult.rng import generator
 from auscult.scenes.assets import Assets
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.mixtures.catalogue import GENERATED, Part
-from auscult.scenes.mixtures.classes import committed_classes
+from auscult.scenes.mixtures.classes import ALONE, committed_classes
 from auscult.scenes.mixtures.layout import FinishedMixture
 from auscult.scenes.mixtures.sound import put_together, weighted
 from auscult.scenes.options import MixtureOptions, SceneOptions
@@ -33,6 +33,7 @@ from auscult.types import Samples
 SIZE: Final = (270, 480)
 """Height x width of the frames."""
 
+_PLACES = {"video": "shown", "frames": "frames", "masks": "masks"}
 _TRIES = 40
 _SEEN_SHARE = 0.002
 _SPLITS: Final[tuple[tuple[Part, Split], ...]] = (
@@ -79,7 +80,13 @@ class SceneMixtures:
         stems = {name: self._stem(plan, track) for name, track in zip(names, plan.tracks, strict=True)}
         target = {names[own]: stems.pop(names[own])}
         labels = [track.source.label for track in plan.tracks]
-        kind = committed_classes().of(labels[own])
+        classes, unseen = committed_classes(), {clip.label for clip in GENERATED.clips if not clip.seen}
+        alone = {label for label in labels if labels.count(label) == 1}
+        fitting = (
+            text
+            for text, _ in classes.prompts(labels[own])
+            if classes.named(text, labels) == alone & {labels[own]} and not classes.unclear(text, labels)
+        )
         folder = f"scenes/{plan.vid}"
         files = {}
         for at, shot in enumerate(shots):
@@ -91,15 +98,16 @@ class SceneMixtures:
             id=plan.vid,
             made=put_together(target, stems, lufs=self._options.loudness_lufs, rate_hz=plan.rate_hz),
             rate_hz=plan.rate_hz,
-            setting="general_sound" if kind.domain == "sound" else "instrument",
-            split=part,
-            seen=plan.split != "test_u"
-            and labels[own] not in {clip.label for clip in GENERATED.clips if not clip.seen},
-            text=kind.specific[0] if labels.count(labels[own]) == 1 else None,
-            picture=f"{folder}/shown",
+            setting=ALONE[classes.of(labels[own]).domain],
+            item={
+                "text": next(fitting, None),
+                "split": part,
+                "seen": plan.split != "test_u" and labels[own] not in unseen,
+                "category": thing.look.category,
+            }
+            | {name: f"{folder}/{place}" for name, place in _PLACES.items()},
             line={"scene": plan.as_json(), "object": thing.id},
             files=files,
-            extra={"frames": f"{folder}/frames", "masks": f"{folder}/masks", "category": thing.look.category},
         )
 
     def _stem(self, plan: ScenePlan, track: SoundTrack) -> Samples:

@@ -27,6 +27,8 @@ WHOLE: Final[Mapping[Setting, tuple[str, ...]]] = {
 
 _DOMAINS: Final[tuple[Domain, ...]] = ("speech", "speech", "music", "music", "sound")
 DOMAIN_OF: Final[Mapping[Setting, Domain]] = dict(zip(get_args(Setting), _DOMAINS, strict=True))
+ALONE: Final[Mapping[Domain, Setting]] = {"speech": "speaker", "music": "instrument", "sound": "general_sound"}
+"""The setting that asks for a source of a domain alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

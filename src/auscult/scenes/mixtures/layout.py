@@ -27,23 +27,19 @@ class FinishedMixture:
     made: RenderedMixture
     rate_hz: int
     setting: Setting
-    split: str
-    seen: bool
-    text: str | None
-    spans: bool = False  # whether spans ask for the target
-    picture: str | None  # name of the picture or folder of frames that asks for it
+    item: Mapping[str, Any]  # keys of its line in `items.jsonl`, among them text, video, split and seen, or None
     line: Mapping[str, Any]  # from which it can be made again
+    spans: bool = False  # whether spans ask for the target
     files: Mapping[str, bytes] = field(default_factory=dict)  # besides mixture and stems
-    extra: Mapping[str, Any] = field(default_factory=dict)  # further keys of its item
 
     @property
     def query(self) -> SoundQuery:
         """What is asked, without the picture."""
         if not self.spans:
-            return SoundQuery(text=self.text)
+            return SoundQuery(text=self.item["text"])
         silent = pauses(self.made.spans, until_s=self.made.mixture.shape[1] / self.rate_hz)
         signed = [Span("+", *span) for span in self.made.spans] + [Span("-", *span) for span in silent]
-        return SoundQuery(text=self.text, spans=tuple(sorted(signed, key=lambda span: span.start_s)))
+        return SoundQuery(text=self.item["text"], spans=tuple(sorted(signed, key=lambda span: span.start_s)))
 
 
 def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
@@ -58,14 +54,17 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
         made=render(plan, catalogue),
         rate_hz=plan.rate_hz,
         setting=plan.setting,
-        split=plan.split,
-        seen=plan.seen,
-        text=plan.prompt.text,
-        spans=plan.prompt.spans,
-        picture=picture,
+        item={
+            "text": plan.prompt.text,
+            "specific": plan.prompt.specific,
+            "video": picture,
+            "split": plan.split,
+            "seen": plan.seen,
+            "cluster": catalogue.voice(asked.clips[0]),
+        },
         line={"plan": codec.to_json(plan)},
+        spans=plan.prompt.spans,
         files=files,
-        extra={"cluster": catalogue.voice(asked.clips[0]), "specific": plan.prompt.specific},
     )
 
 
@@ -82,7 +81,7 @@ def files_of(mixture: FinishedMixture, *, tracks: bool) -> dict[str, bytes]:
         **{f"stems/{mixture.id}/{name}.wav": data for name, data in stems.items()},
     }
     if tracks:
-        folder = f"tracks/{mixture.split}/{mixture.id}"
+        folder = f"tracks/{mixture.item['split']}/{mixture.id}"
         files |= {f"{folder}/{name}.wav": data for name, data in {"mixture": whole, **stems}.items()}
     return {**files, **mixture.files}
 
@@ -91,21 +90,15 @@ def item_line(
     mixture: FinishedMixture, *, scores: Mapping[str, float], difficulty: Mapping[str, float]
 ) -> dict[str, Any]:
     """A line of ``items.jsonl``: the mixture is also what was separated, as of a separator that does nothing."""
-    name, query = f"mixtures/{mixture.id}.wav", mixture.query
-    asked: dict[str, Any] = {"text": query.text, "video": mixture.picture}
-    asked["spans_s"] = [[span.sign, span.start_s, span.end_s] for span in query.spans] or None
+    spans = [[span.sign, span.start_s, span.end_s] for span in mixture.query.spans]
+    asked = {**mixture.item, "spans_s": spans or None, "setting": mixture.setting, "domain": DOMAIN_OF[mixture.setting]}
     return {
         "id": mixture.id,
-        "mixture": name,
-        "separated": name,
+        "mixture": f"mixtures/{mixture.id}.wav",
+        "separated": f"mixtures/{mixture.id}.wav",
         **{key: value for key, value in asked.items() if value is not None},
-        "domain": DOMAIN_OF[mixture.setting],
-        "setting": mixture.setting,
-        "split": mixture.split,
-        "seen": mixture.seen,
         "family": "mixture",
         "system": "mixture",
-        **{key: value for key, value in mixture.extra.items() if value is not None},
         "truth": {
             "stem": f"stems/{mixture.id}/{TARGET}.wav",
             "others": {name: f"stems/{mixture.id}/{name}.wav" for name in mixture.made.others},

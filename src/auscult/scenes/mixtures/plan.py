@@ -29,6 +29,7 @@ LOUDNESS_LUFS: Final = (-60.0, -10.0)
 
 Similarity: TypeAlias = Literal["group", "domain", "any"]
 _Level: TypeAlias = Annotated[float, Meta(ge=-40.0, le=40.0)]
+_NAME = r"^(?!(?:target|mixture)$)[a-z0-9][a-z0-9_-]{0,79}$"
 _Side: TypeAlias = Annotated[float, Meta(ge=2.0, le=50.0)]
 
 
@@ -36,7 +37,7 @@ _Side: TypeAlias = Annotated[float, Meta(ge=2.0, le=50.0)]
 class PlannedSource:
     """A source of a mixture."""
 
-    name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,79}$")]  # of its stem's file; unique in the mixture
+    name: Annotated[str, Meta(pattern=_NAME)]  # of its stem's file; unique in the mixture
     label: Word  # its class
     clips: Annotated[tuple[Word, ...], Meta(min_length=1, max_length=16)]  # played one after another in each span
     spans: Annotated[tuple[Span, ...], Meta(min_length=1, max_length=16)]  # when it may sound, in seconds
@@ -272,6 +273,7 @@ def _pick(rng: np.random.Generator, names: Sequence[str]) -> str:
 def _names(labels: Sequence[str]) -> list[str]:
     """File names of stems: the labels in plain letters, numbered where two are alike."""
     plain = [re.sub(r"[^a-z0-9]+", "_", label.casefold()).strip("_")[:60] or "source" for label in labels]
+    plain = [f"{name}_sound" if name in {"target", "mixture"} else name for name in plain]
     return [f"{name}-{plain[:at].count(name) + 1}" if plain.count(name) > 1 else name for at, name in enumerate(plain)]
 
 
