@@ -9,7 +9,7 @@ gives none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,12 @@ from auscult.stress.perturbation import Constant, NoDraws, SeedParams
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.filters import Response, filtered
 from auscult.stress.sound.separation.base import Parts, SourceParams, Stems, at_level, energy, makes
-from auscult.stress.sound.separation.spectra import Spectra, changed, summed_power, window_of
 from auscult.types import Doubles, Samples
 
+Spectra: TypeAlias = NDArray[np.complex64]
+
+_TOGETHER: Final = 512
+_OVERLAP: Final = 4
 _FADE_S: Final = 0.01
 _BANDS: Final = 24
 _NARROWEST_HZ: Final = 30.0
@@ -75,6 +78,47 @@ def _in_bands(stems: Stems, gain: Callable[[Any], Doubles]) -> Samples:
     return filtered(stems.target, response)
 
 
+# --- short-time spectra of long sounds, some frames at a time ---
+
+
+def _window_of(rate_hz: int) -> int:
+    """Samples of a window: a power of two of about 64 ms."""
+    return max(16, int(2 ** np.round(np.log2(0.064 * rate_hz))))
+
+
+def _changed(sound: Samples, change: Callable[[Spectra, int], Spectra], *, rate_hz: int) -> Samples:
+    """A sound (channels, samples) from its changed spectra (frames, bins); of unchanged ones it comes back.
+
+    ``change`` also gets the number of the first frame, which is the same for every channel.
+    """
+    size = _window_of(rate_hz)
+    hop, samples = size // _OVERLAP, sound.shape[1]
+    window = np.sqrt(np.hanning(size + 1)[:-1]).astype(np.float32)
+    frames = -(-samples // hop) + _OVERLAP - 1
+    padded = np.pad(sound, ((0, 0), (size - hop, frames * hop - samples)))
+    output = np.zeros_like(padded)
+    for channel, made in zip(padded, output, strict=True):
+        rows = np.lib.stride_tricks.sliding_window_view(channel, size)[::hop]
+        for first in range(0, frames, _TOGETHER):
+            spectra = np.fft.rfft(rows[first : first + _TOGETHER] * window, axis=1).astype(np.complex64)
+            back = np.fft.irfft(change(spectra, first), size, axis=1).astype(np.float32) * window
+            for at, frame in enumerate(back, start=first):
+                made[at * hop : at * hop + size] += frame
+    return np.ascontiguousarray(output[:, size - hop : size - hop + samples]) * np.float32(2.0 / _OVERLAP)
+
+
+def _summed_power(sound: Samples, *, rate_hz: int) -> Doubles:
+    """The power spectrum, summed over frames and channels, (bins,)."""
+    total = np.zeros(_window_of(rate_hz) // 2 + 1)
+
+    def add(spectra: Spectra, _: int) -> Spectra:
+        total[:] += np.sum(np.abs(spectra) ** 2, axis=0)
+        return spectra
+
+    _changed(sound, add, rate_hz=rate_hz)
+    return total
+
+
 # --- the target lost ---
 
 
@@ -92,7 +136,7 @@ def time_loss(stems: Stems, params: SeedParams, amount: float) -> Parts:
 @makes("lost_share", "the target lacks bands of frequencies", _LOST)
 def band_loss(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Takes away bands, 24 on the mel scale, in a drawn order."""
-    powers = summed_power(stems.target, rate_hz=stems.rate_hz)
+    powers = _summed_power(stems.target, rate_hz=stems.rate_hz)
     places = _mel(np.linspace(0.0, stems.rate_hz / 2.0, powers.size), stems.rate_hz)
     blocks = np.minimum(places * _BANDS, _BANDS - 1).astype(np.intp)
     kept = _without(powers, blocks, params, share=amount)
@@ -181,7 +225,7 @@ def mixture(stems: Stems, _: NoDraws, amount: float) -> Parts:
 )
 def musical_noise(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Adds tones at random times and frequencies, shaped as the target's spectrum is."""
-    shape = np.sqrt(summed_power(stems.target, rate_hz=stems.rate_hz))
+    shape = np.sqrt(_summed_power(stems.target, rate_hz=stems.rate_hz))
     shape += 0.05 * shape.mean()
 
     def tones(spectra: Spectra, first: int) -> Spectra:
@@ -189,7 +233,7 @@ def musical_noise(stems: Stems, params: SeedParams, amount: float) -> Parts:
         drawn, phase = rng.random(spectra.shape, dtype=np.float32), rng.random(spectra.shape, dtype=np.float32)
         return np.asarray((drawn < _SPARSE) * shape * np.exp(2j * np.pi * phase), dtype=np.complex64)
 
-    made = changed(stems.target, tones, rate_hz=stems.rate_hz)
+    made = _changed(stems.target, tones, rate_hz=stems.rate_hz)
     return Parts(kept=stems.target, artefacts=at_level(made, amount, of=stems.target))
 
 
@@ -225,13 +269,13 @@ def phase_damage(stems: Stems, params: SeedParams, amount: float) -> Parts:
         angles = params.stream("phases", first).uniform(-np.pi * amount, np.pi * amount, spectra.shape)
         return np.asarray(spectra * np.exp(1j * angles), dtype=np.complex64)
 
-    return Parts(kept=stems.target, artefacts=changed(stems.target, turned, rate_hz=stems.rate_hz) - stems.target)
+    return Parts(kept=stems.target, artefacts=_changed(stems.target, turned, rate_hz=stems.rate_hz) - stems.target)
 
 
 @makes("artefacts_db", "the spectral envelope is moved up or down", _CHANGED)
 def timbre(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Stretches or shrinks the envelope of each spectrum by half."""
-    size, kept = window_of(stems.rate_hz), max(2, round(_LIFTER_S * stems.rate_hz))
+    size, kept = _window_of(stems.rate_hz), max(2, round(_LIFTER_S * stems.rate_hz))
     warp = 1.5 if params.stream("way").random() < 0.5 else 1.0 / 1.5
     at = np.minimum(np.arange(size // 2 + 1) * warp, size // 2).astype(np.intp)
 
@@ -242,7 +286,7 @@ def timbre(stems: Stems, params: SeedParams, amount: float) -> Parts:
         gains_db = np.clip(envelope[:, at] - envelope, -20.0, 20.0)
         return np.asarray(spectra * 10.0 ** (gains_db / 20.0), dtype=np.complex64)
 
-    other = changed(stems.target, moved, rate_hz=stems.rate_hz)
+    other = _changed(stems.target, moved, rate_hz=stems.rate_hz)
     return Parts(kept=stems.target, artefacts=(other - stems.target) * np.float32(amount))
 
 
