@@ -229,6 +229,19 @@ def test_batch_1_measures_an_input_of_sounds_itself(sounds: Path, tmp_path: Path
         draw_batch(BatchOptions(number=2, source=sounds / "items.jsonl", count=3, out=tmp_path / "none"))
 
 
+def test_enriched_outputs_are_an_input_of_sounds_that_differ(sounds: Path, tmp_path: Path) -> None:
+    draw_batch(BatchOptions(number=2, source=sounds, enrich=True, out=tmp_path / "enriched"))
+    made = read_sounds(tmp_path / "enriched")
+    assert not made.problems
+    assert len({item.extra["enriched"] for item in made.items}) > 1
+    for item, before in zip(made.items, read_sounds(sounds).items, strict=True):
+        assert item.truth is None
+        assert item.separated is not None
+        assert before.separated is not None
+        assert np.abs(read_sound(item.mixture).samples - read_sound(before.mixture).samples).max() < 1e-4
+        assert np.abs(read_sound(item.separated).samples - read_sound(before.separated).samples).max() > 1e-3
+
+
 def test_entropy_of_overall_rises_from_batch_to_batch_with_simulated_raters(tmp_path: Path) -> None:
     rng = generator(11, "batches")
     many = 3000

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -13,16 +15,20 @@ from numpy.typing import NDArray
 from auscult.cases import fields
 from auscult.cases.problems import Problems, required_file
 from auscult.cases.ratings import rows_of
-from auscult.cases.sounds import read_sounds
+from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path
-from auscult.jobs.ratings import Done, csv_bytes, written
+from auscult.jobs.rating_tasks import wav_of
+from auscult.jobs.ratings import Done, csv_bytes, jsonl_bytes, written
 from auscult.media.sound import read_sound
+from auscult.media.wav import Sound, wav_bytes
+from auscult.outcome import Undefined
 from auscult.report.charts.basic import Stack, histogram
 from auscult.report.drawing import Drawing
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.raters import SCALE, entropy_bits
+from auscult.stress.sound.separation import perturb
 from auscult.types import PERFORMANCE, Doubles, Samples
 
 SIGNS: Final[Mapping[str, int]] = {"clap": 1, "clap_residual": 1, "complexity": -1, "complexity_residual": -1}
@@ -42,19 +48,23 @@ class BatchOptions(RecordOptions):
         source: Candidates: a CSV or JSON lines with id and these columns, such as a judge's verdicts.jsonl; for batch
             1 also an INPUT of sounds, of which the complexities are measured.
         count: How many to draw.
+        enrich: Draw nothing yet: of an INPUT of sounds, write outputs with parts masked and equalised, for the judge.
         rated: Scores of earlier batches, the scores.jsonl of `auscult ratings import`; what they hold is not drawn.
         seed: The same seed draws the same.
     """
 
     number: Annotated[int, Flag(metavar="1|2|3", positional=True, least=1, most=3)]
     source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
-    count: Annotated[int, Flag(least=1)]
+    count: Annotated[int, Flag(least=1)] = 1000
+    enrich: bool = False
     rated: Path | None = None
     seed: int = 0
 
 
 def draw_batch(options: BatchOptions) -> Done:
     """Draw a balanced batch, and show the distributions of candidates, of the batch, and of all that is rated then."""
+    if options.enrich:
+        return _enriched(options)
     problems, columns = Problems(), (tuple(SIGNS), PERFORMANCE, ("overall",))[options.number - 1]
     rated = [] if options.rated is None else scored_rows(options.rated, PERFORMANCE, problems)
     sounds = options.number == 1 and options.source.suffix.lower() != ".csv"
@@ -80,6 +90,47 @@ def draw_batch(options: BatchOptions) -> Done:
     charts = {axis: _chart(there[at], batch[at], axis=axis, names=names) for at, axis in enumerate(axes)}
     found = problems.found
     return written("ratings batch", options, tables, n=len(rows), problems=found, files=files, charts=charts)
+
+
+_ENRICHED: Final = ("temporal_mask", "frequency_mask", "equalisation")
+
+
+def _enriched(options: BatchOptions) -> Done:
+    """Write an INPUT of what masks and equalisation leave of separated sounds, one kind and severity drawn for each."""
+    problems, listing = Problems(), read_sounds(options.source)
+    problems.found += listing.problems
+    files: dict[str, bytes | Callable[[], bytes]] = {}
+    lines = []
+    for number, item in enumerate(listing.items):
+        with problems.skipping(item.source or options.source, line=item.line):
+            if item.separated is None or not read_sound(item.separated).samples.any():
+                raise InputError("the item has no separated sound, or a silent one", expected="'separated', with sound")
+            rng = generator(options.seed, "ratings", "enrich", item.id)
+            kind, severity = _ENRICHED[rng.integers(len(_ENRICHED))], round(float(rng.uniform(1, 5)), 3)
+            files[f"sounds/{number}.wav"] = partial(_changed, item.separated, kind, severity)
+            files[f"sounds/{number}-mixture.wav"] = partial(wav_of, item.mixture)
+            made = replace(
+                item,
+                id=f"{item.id}#{kind}",
+                mixture=Path(f"sounds/{number}-mixture.wav"),
+                separated=Path(f"sounds/{number}.wav"),
+                query=replace(item.query, picture=None),
+                truth=None,
+                extra={"enriched": kind, "severity": severity},
+            )
+            lines.append(sound_line(made, home=Path()))
+    files["items.jsonl"] = jsonl_bytes(lines)
+    counts = Counter(str(line["enriched"]) for line in lines)
+    rows = tuple((kind, str(counts[kind])) for kind in _ENRICHED)
+    table = Table(title="Enriched outputs", header=("kind", "items"), rows=rows, note="Judge them, then draw batch 2.")
+    return written("ratings batch", options, {"enriched": table}, n=len(lines), problems=problems.found, files=files)
+
+
+def _changed(path: Path, kind: str, severity: float) -> bytes:
+    sound = read_sound(path)
+    made = perturb(kind, [sound.samples], rate_hz=sound.rate_hz, severity=severity, key=path.stem)
+    heard = sound.samples if isinstance(made, Undefined) else np.clip(made.output, -1, 1)
+    return wav_bytes(Sound(samples=heard, rate_hz=sound.rate_hz), "int16")
 
 
 def scored_rows(path: Path, columns: Sequence[str], problems: Problems) -> list[dict[str, Any]]:

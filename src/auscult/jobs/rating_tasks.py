@@ -133,12 +133,13 @@ def _levelled(
         gain_db = options.loudness_lufs - loudness if math.isfinite(loudness) else 0.0  # silence stays silence
         peak = float(np.abs(sound.samples).max())
         gain_db = min(gain_db, 20 * math.log10(_PEAK / peak)) if peak > 0 else 0.0
-        files[f"sounds/{name}{ending}.wav"] = partial(_louder, path, gain_db)
+        files[f"sounds/{name}{ending}.wav"] = partial(wav_of, path, gain_db)
         gains.append(round(gain_db, 3))
     return name, files, (gains[0], gains[1])
 
 
-def _louder(path: Path, gain_db: float) -> bytes:
+def wav_of(path: Path, gain_db: float = 0.0) -> bytes:
+    """A sound file as 16-bit WAV, louder by some dB."""
     sound = read_sound(path)
     return wav_bytes(Sound(samples=sound.samples * np.float32(10 ** (gain_db / 20)), rate_hz=sound.rate_hz), "int16")
 
