@@ -189,8 +189,8 @@ class SoundTruth:
 
     Attributes:
         stem: The target as it is in the mixture.
-        others: The other sources by name; with the stem they sum to the mixture. Where there is none, all that is not the stem
-            is the mixture minus the stem.
+        others: The other sources by name; with the stem they sum to the mixture. Where there is none, what is not the
+            stem is the mixture minus the stem.
         scores: What the separated sound deserves, by ``PERFORMANCE``, 1..5.
         difficulty: How hard the separation is, by ``DIFFICULTY_AXES``, 1..5.
     """
