@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -31,9 +31,11 @@ _MEANS: Final = {"laugh": "laughter", "speak": "speech", "talk": "speech", "voca
 _TABLE: Final = Limits(max_bytes=1_000_000)
 
 
-@runtime_checkable
 class SoundTagger(Protocol):
-    """A network that says what is heard in a sound, (samples,) or (channels, samples)."""
+    """A network that says what is heard in a sound, (samples,) or (channels, samples).
+
+    One that compares any words with a sound has ``similarity(text, samples, rate_hz)``, a cosine, as ``Clap`` has.
+    """
 
     name: str
     labels: tuple[str, ...]  # what its probabilities are of
@@ -47,23 +49,15 @@ class SoundTagger(Protocol):
         ...
 
 
-@runtime_checkable
-class TextTagger(SoundTagger, Protocol):
-    """A tagger that compares any words with a sound."""
-
-    def similarity(self, text: str, samples: Samples, rate_hz: int) -> float:
-        """Cosine of words and sound, -1..1."""
-        ...
-
-
 def text_similarity(tagger: SoundTagger, text: str, samples: Samples, *, rate_hz: int) -> float | None:
     """How well words fit a sound: a cosine, or the highest probability of the labels that the words name.
 
     Of labels those count whose words are all in the text, and of these the ones of the most words: ``female speech``
     means that label, and not all speech. None where the words name no label.
     """
-    if isinstance(tagger, TextTagger):
-        return tagger.similarity(text, samples, rate_hz)
+    similarity = getattr(tagger, "similarity", None)
+    if similarity is not None:
+        return float(similarity(text, samples, rate_hz))
     named = _named(tagger.labels, text)
     return float(tagger.probabilities(samples, rate_hz)[list(named)].max()) if named else None
 

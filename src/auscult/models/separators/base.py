@@ -101,20 +101,19 @@ class Separator:
         stems: Sequence[Samples] = (),
         item: SoundItem | None = None,
     ) -> Separation:
-        """Take the wanted source out of a mixture.
+        """Take the wanted source out of a mixture, float32 in [-1, 1], (samples,) or (channels, samples).
 
         Args:
-            mixture: float32 in [-1, 1], (samples,) or (channels, samples).
+            mixture: The mixture.
             query: Which source is wanted.
             rate_hz: The sample rate of the mixture, of the stems and of what comes back.
             spans: In place of the query's own.
             frames: The query's picture, uint8 RGB (T, H, W, 3); else read from its file for whoever asks for it.
-            stems: The true sources, the wanted one first; shown to oracles alone.
+            stems: The true sources, the wanted one first; shown to oracles alone, which need them.
             item: The line of INPUT that is asked about; folders of outputs need it.
 
         Raises:
             InputError: The mixture, the reply, or a file cannot be used.
-            UsageError: An oracle was given no stems.
         """
         _check(mixture, rate_hz)
         if self.needs_stems and not stems:

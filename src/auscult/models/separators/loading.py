@@ -29,7 +29,7 @@ from auscult.media.wav import encode_wav
 from auscult.models.adapters.calling import function_of
 from auscult.models.separators import spectral
 from auscult.models.separators.base import SeparationRequest, Separator
-from auscult.models.sound_taggers import TAGGERS, SoundTagger, load_tagger
+from auscult.models.sound_taggers import TAGGERS, load_tagger
 from auscult.models.spec import COMMAND, PREDICTIONS, SCRIPTS, model_spec
 from auscult.record.digest import digest_json
 from auscult.types import Samples
@@ -37,7 +37,6 @@ from auscult.version import VERSION
 from auscult.work.line_program import LineProgram, shown, words_of
 
 _RELEASED: Final = ("demucs", "sam_audio")  # importing them waits until they are asked for
-
 _NAMED: Final = ("rate_hz", "spans", "frames")
 _MOST_BYTES: Final = 1 << 20
 _ANSWERS: Final = (
@@ -63,26 +62,22 @@ class Function:
 
     def __call__(self, request: SeparationRequest) -> Any:
         """Call the function."""
-        given = {"rate_hz": request.rate_hz, "spans": request.spans}
-        taken: dict[str, Any] = {name: value for name, value in given.items() if name in self._takes}
-        if "frames" in self._takes:
-            taken["frames"] = request.frames()
+        given: dict[str, Any] = {"rate_hz": request.rate_hz, "spans": request.spans}
+        given["frames"] = request.frames() if "frames" in self._takes else None
+        taken = {name: given[name] for name in self._takes}
         return self._function(request.mixture.copy(), request.query, **taken)
 
 
 class Program:
     """Asks a program, which runs as long as this object, with lines of JSON (``work/line_program``).
 
-    A request names the mixture, a WAV file of 16 bits, what is wanted, and a folder to write into::
+    A request names the mixture, a WAV file of 16 bits, what is wanted, and a folder to write into. The answer has the
+    same id and names a sound file of the same rate and length, by its whole path or in the folder; or all tracks, of a
+    program that takes no query; or says why there is none::
 
         {"id": "m1#1", "mixture": "/tmp/.../mixture.wav", "rate_hz": 16000, "text": "dog barking",
          "spans_s": [["+", 0.5, 1.25]], "video": null, "folder": "/tmp/..."}
-
-    The answer has the same id and names a sound file of the same rate and length, by its whole path or in the folder;
-    or all tracks, of a program that takes no query; or says why there is none::
-
         {"id": "m1#1", "separated": "out.wav"}    {"id": "m1#1", "tracks": {"vocals": "v.wav", "drums": "d.wav"}}
-        {"id": "m1#1", "error": "why"}
     """
 
     def __init__(self, line: str) -> None:
@@ -164,7 +159,7 @@ class FolderOfSounds:
                 f"{len(there) or 'no'} outputs are named after the item {shown(item.id)}",
                 expected="<folder>/<id>.wav, or .flac; exactly one",
                 hint="name each file by the id of its item, or run on the INPUT that lies in this folder",
-                path=there[0] if there else tried[0],
+                path=(there or tried)[0],
             )
         return _read(there[0], request)
 
@@ -178,16 +173,16 @@ class BuiltIn:
     oracle: bool = False
 
 
-def _built_in(summary: str, method: spectral.Method) -> BuiltIn:
-    return BuiltIn(summary, partial(spectral.separated, method), oracle=summary.startswith("oracle"))
+def _built_in(summary: str, method: spectral.Method, *, oracle: bool = False) -> BuiltIn:
+    return BuiltIn(summary, partial(spectral.separated, method), oracle)
 
 
 SEPARATORS: Final[Mapping[str, BuiltIn]] = {
     "mixture": BuiltIn("the mixture as it is", lambda request: request.mono),
     "silence": BuiltIn("nothing", lambda request: np.zeros_like(request.mono)),
     "random_bands": _built_in("the mixture in a random half of 16 bands", spectral.random_bands),
-    "irm": _built_in("oracle: the ideal ratio mask", spectral.ideal_ratio),
-    "ibm": _built_in("oracle: the ideal binary mask", spectral.ideal_binary),
+    "irm": _built_in("oracle: the ideal ratio mask", spectral.ideal_ratio, oracle=True),
+    "ibm": _built_in("oracle: the ideal binary mask", spectral.ideal_binary, oracle=True),
     "nmf": _built_in("non-negative matrix factorisation, 8 components in two tracks", spectral.nmf),
     "hpss": _built_in("harmonic and percussive part, by medians", spectral.hpss),
     "repet": _built_in("what repeats and what does not, by similar frames", spectral.repet),
@@ -213,15 +208,15 @@ class SeparatorSpec:
     oracle: bool = False  # whether it is shown the stems
     tagger: str = ""  # what assigns its tracks to words, such as ``clap@FOLDER``
 
-    def load(self, *, tagger: SoundTagger | None = None) -> Separator:
-        """Load it into this process; ``tagger`` in place of the one that was named."""
+    def load(self) -> Separator:
+        """Load it into this process."""
         ask = self._ask()
         return Separator(
             name=self.name,
             ask=ask,
             revision=self.revision,
             oracle=self.oracle,
-            tagger=load_tagger(self.tagger) if self.tagger and tagger is None else tagger,
+            tagger=load_tagger(self.tagger) if self.tagger else None,
             end=ask.close if isinstance(ask, Program) else lambda: None,
         )
 
@@ -239,9 +234,9 @@ class SeparatorSpec:
         return RELEASED[self.function](Path(self.target))
 
 
-def load_separator(given: str, *, tagger: SoundTagger | None = None) -> Separator:
+def load_separator(given: str) -> Separator:
     """Load what a person named; see the module for the forms. A ``UsageError`` says what is wrong."""
-    return separator_spec(given).load(tagger=tagger)
+    return separator_spec(given).load()
 
 
 def separator_spec(given: str) -> SeparatorSpec:
@@ -260,24 +255,22 @@ def _spec(text: str) -> SeparatorSpec:
     if text in SEPARATORS:
         return SeparatorSpec(given=text, name=text, kind="built_in", target=text, oracle=SEPARATORS[text].oracle)
     if at and model in _RELEASED:
-        home = Path(weights).resolve()
-        revision = digest_json([model, _listed(weights)])[:12]
+        home, revision = Path(weights).resolve(), digest_json([model, _listed(weights)])[:12]
         name = f"{model}@{safe_name(home.name)}"
         return SeparatorSpec(
-            given=text, name=name, kind="released", target=str(home), function=model, revision=revision
+            given=text, kind="released", name=name, target=str(home), function=model, revision=revision
         )
     if text.startswith("cmd:"):
-        found = model_spec(COMMAND + text.removeprefix("cmd:"))
+        text = COMMAND + text.removeprefix("cmd:")
     elif text and Path(text).is_dir():
-        found = model_spec(PREDICTIONS + text)
-    elif ":" in text and not text.startswith("tgs:"):
-        found = model_spec(text)
-    else:
+        text = PREDICTIONS + text
+    found = model_spec(text) if ":" in text and not text.startswith("tgs:") else None
+    if found is None or found.kind not in {"callable", "command", "predictions"}:
         raise UsageError(f"there is no separator {text[:80]!r}", expected=_EXPECTED)
     return SeparatorSpec(
         given=text,
         name=found.name.removesuffix(".separate"),
-        kind=found.kind,  # type: ignore[arg-type]
+        kind=found.kind,
         target=found.target,
         function=found.function,
         revision=found.revision,

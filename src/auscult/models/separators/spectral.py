@@ -29,18 +29,10 @@ BLOCK_S: Final = 60.0
 FADE_S: Final = 0.5
 _SEED: Final = 0  # a separator has no seed of the run: the same mixture, the same answer
 _TINY: Final = 1e-9
-_BANDS: Final = 16
 _COMPONENTS: Final = 8
-_ROUNDS: Final = 60
 _TAPS: Final = 17
-_NEIGHBOURS: Final = 16
-_APART_S: Final = 0.2
 _KEPT: Final = 0.98  # of the last frame's ratio of signal to noise
 _LEAST_PRIOR: Final = 10 ** (-25 / 10)
-_MOST_RATIO: Final = 1e6
-_MINIMUM_BIAS: Final = 1.5  # a minimum lies below the mean
-_QUANTILE: Final = 0.2
-_ABOVE: Final = 10 ** (6 / 20)
 
 
 def separated(method: Method, request: SeparationRequest) -> Samples | Tracks:
@@ -99,9 +91,9 @@ def _shares(**parts: Floats) -> Mapping[str, Floats]:
 def random_bands(magnitude: Floats, request: SeparationRequest) -> Mapping[str, Floats]:
     """A random half of 16 bands of equal width on a logarithmic scale; another half for other words."""
     heard = digest_bytes(np.ascontiguousarray(request.mono).tobytes())
-    kept = generator(_SEED, "random_bands", str(request.query), heard).permutation(np.arange(_BANDS) < _BANDS // 2)
+    kept = generator(_SEED, "random_bands", str(request.query), heard).permutation(np.arange(16) < 8)
     place = np.log(np.arange(len(magnitude)) + 1) / np.log(len(magnitude) + 1)
-    return {"": np.asarray(kept[(_BANDS * place).astype(int)][:, None], np.float32)}
+    return {"": np.asarray(kept[(16 * place).astype(int)][:, None], np.float32)}
 
 
 def ideal_ratio(magnitude: Floats, request: SeparationRequest) -> Mapping[str, Floats]:
@@ -145,7 +137,7 @@ def _factorised(magnitude: Floats) -> tuple[Floats, Floats]:
     scale = np.sqrt(magnitude.mean() / _COMPONENTS + _TINY)
     bases = (scale * rng.uniform(0.5, 1.5, (magnitude.shape[0], _COMPONENTS))).astype(np.float32)
     activations = (scale * rng.uniform(0.5, 1.5, (_COMPONENTS, magnitude.shape[1]))).astype(np.float32)
-    for _ in range(_ROUNDS):
+    for _ in range(60):
         ratio = magnitude / (bases @ activations + _TINY)
         activations *= (bases.T @ ratio) / (bases.sum(axis=0)[:, None] + _TINY)
         ratio = magnitude / (bases @ activations + _TINY)
@@ -174,9 +166,9 @@ def repet(magnitude: Floats, _: SeparationRequest) -> Mapping[str, Floats]:
     frames = magnitude.shape[1]
     unit = magnitude / (np.linalg.norm(magnitude, axis=0) + _TINY)
     likeness = unit.T @ unit
-    near = min(max(1, round(4 * _APART_S / WINDOW_S)), frames // 4)
+    near = min(round(4 * 0.2 / WINDOW_S), frames // 4)
     likeness[np.abs(np.subtract.outer(np.arange(frames), np.arange(frames))) < near] = -1
-    like = np.argsort(-likeness, axis=1, kind="stable")[:, :_NEIGHBOURS]
+    like = np.argsort(-likeness, axis=1, kind="stable")[:, :16]
     repeating = np.stack([np.median(magnitude[:, chosen], axis=1) for chosen in like], axis=1)
     background = np.minimum(repeating, magnitude)
     return _shares(foreground=magnitude - background, background=background)
@@ -195,7 +187,7 @@ def wiener(magnitude: Floats, _: SeparationRequest) -> Mapping[str, Floats]:
         posterior = power[:, frame] / noise[:, frame]
         prior = np.maximum(_KEPT * before + (1 - _KEPT) * np.maximum(posterior - 1, 0), _LEAST_PRIOR)
         gains[:, frame] = prior / (1 + prior)
-        before = np.minimum(gains[:, frame] ** 2 * posterior, _MOST_RATIO)
+        before = np.minimum(gains[:, frame] ** 2 * posterior, 1e6)
     return {"foreground": gains, "background": 1 - gains}
 
 
@@ -207,12 +199,12 @@ def _noise(power: Floats, *, frames: int) -> Floats:
         smooth[:, frame] = level
     padded = np.pad(smooth, ((0, 0), (frames // 2, frames // 2)), mode="edge")
     views = np.lib.stride_tricks.sliding_window_view(padded, 2 * (frames // 2) + 1, axis=1)
-    return np.asarray(_MINIMUM_BIAS * views.min(axis=-1) + _TINY, np.float32)
+    return np.asarray(1.5 * views.min(axis=-1) + _TINY, np.float32)
 
 
 def gate(magnitude: Floats, _: SeparationRequest) -> Mapping[str, Floats]:
     """The cells more than 6 dB above the .2 quantile of their band, smoothed over 3 x 3 cells, and the rest."""
-    floor = np.quantile(magnitude, _QUANTILE, axis=1, keepdims=True)
-    opened = np.pad((magnitude > _ABOVE * floor).astype(np.float32), 1, mode="edge")
+    floor = np.quantile(magnitude, 0.2, axis=1, keepdims=True)
+    opened = np.pad((magnitude > 10 ** (6 / 20) * floor).astype(np.float32), 1, mode="edge")
     gains = np.lib.stride_tricks.sliding_window_view(opened, (3, 3)).mean(axis=(2, 3))
     return {"foreground": gains, "background": 1 - gains}
