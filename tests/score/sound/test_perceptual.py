@@ -143,8 +143,17 @@ def test_what_cannot_be_scored() -> None:
         perceptual(A * np.nan, STEMS, rate_hz=RATE)
     with pytest.raises(InputError, match="the target is silent"):
         difficulty([0 * A, B], rate_hz=RATE)
+    with pytest.raises(InputError, match=r"1 channel, output .* 2 channels"):
+        perceptual(np.stack([A, A]), STEMS, rate_hz=RATE)
     with pytest.raises(InputError, match="samples per second"):
         perceptual(A, STEMS, rate_hz=20)
+
+
+@pytest.mark.parametrize("offset", [-0.5, 0.5])
+def test_a_constant_offset_is_not_heard(offset: float) -> None:
+    assert scored(A + 0.2 * B + offset).overall == pytest.approx(scored(A + 0.2 * B).overall, abs=0.05)
+    alone = scored(np.full_like(A, offset))
+    assert alone.overall < 2
 
 
 @pytest.mark.parametrize("rate_hz", [1000, 8000, 11025, 44100])
