@@ -18,7 +18,7 @@ BUILT_IN = {
     "masks": "iou boundary_f j_and_f miou oiou ref_avs_j ref_avs_f ref_avs_s avs class_wise riou mrr referring_miou "
     "referring_oiou precision_at mask_ratio r2vos_r giou ciou n_acc t_acc",
     "sound": "snr si_sdr sdr bss3 bss4 log_spectral_distance multi_resolution_stft frechet_distance span_agreement "
-    "stoi pesq dnsmos visqol",
+    "perceptual stoi pesq dnsmos visqol",
     "stats": "rmse rmse_video f2_tables f2_confusion f2_video spearman auc",
     "answers": "full_match equal_lists double_confirmation amic vmic retrieval avl avlg fense sbert "
     "meteor rouge_l cider_d caption_mean",

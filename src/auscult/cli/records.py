@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @command(ScoreOptions)
 def score(options: ScoreOptions, shown: Shown) -> None:
-    """Score a record from what it holds or by a table of labels, or two folders of masks by J, F and J&F."""
-    from auscult.jobs.score import score_folders
+    """Score a record from what it holds or by a table of labels, or two folders of masks or of sound."""
+    from auscult.jobs.score import PROTOCOLS, score_folders
 
     tables: Sequence[Table]
     errors: Sequence[Mapping[str, Any]] = ()
@@ -36,8 +36,11 @@ def score(options: ScoreOptions, shown: Shown) -> None:
         with show.busy("scoring the record"):
             summary, tables = score_labels(options.prediction, options.truth)
     else:
+        score_all = score_folders
+        if options.protocol not in PROTOCOLS:
+            from auscult.jobs.score_sound import score_sounds as score_all
         with show.progress_bar(quiet=shown.quiet) as progress:
-            summary, tables, errors = score_folders(options, progress)
+            summary, tables, errors = score_all(options, progress)
     show.result(summary, tables, shown, record=options.prediction if of_record else options.out, errors=errors)
 
 

@@ -581,10 +581,15 @@ class ScoreOptions:
     """What to score and how.
 
     Attributes:
-        prediction: A record to score again, or a folder of predicted masks.
-        truth: Folder of the true masks, same names; of a record, a CSV of id,label or id,iou, such as marks.
-        protocol: davis2016: union of objects, all frames; davis2017: each object, first and last frame left out.
+        prediction: A record to score again, or a folder of predicted masks or of separated sound.
+        truth: Folder of the true masks or stems, same names; of a record, a CSV of id,label or id,iou, such as marks.
+        protocol: davis2016: union of objects, all frames; davis2017: each object, first and last frame left out; of
+            sound si_sdr, bss3, bss4, perceptual and others of `auscult list score`.
         labels: Read grey mask values as object indices.
+        resample: Bring separated sound to its stem's rate and length.
+        align: Move separated sound by its delay against the stem, up to 100 ms.
+        permute: Find the best order of separated sounds, with bss3 and bss4.
+        model: Network of frechet, text_similarity and accuracy, such as clap@FOLDER, or of word_error: a folder.
         out: Also write a record there.
         workers: Worker processes.
         overwrite: Start anew over an earlier record in --out.
@@ -594,6 +599,10 @@ class ScoreOptions:
     truth: Annotated[Path | None, Flag(metavar="TRUTH", positional=True, shown="-")] = None
     protocol: str = "davis2016"
     labels: bool = False
+    resample: bool = False
+    align: bool = False
+    permute: bool = False
+    model: str | None = None
     out: Path | None = None
     workers: Annotated[int | None, Flag(least=1, shown="one per processor")] = None
     overwrite: bool = False

@@ -32,6 +32,7 @@ _TOKENS: Final = {  # files of a tokenizer, in either of two sets
     "CLIPTokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
     "BertTokenizer": (("tokenizer.json",), ("vocab.txt",)),
     "RobertaTokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
+    "WhisperTokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
     "Qwen2Tokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
 }
 _SMALL: Final = Limits(max_bytes=1_000_000)

@@ -249,7 +249,10 @@ def knows_good_from_bad(spec: ScoreSpec) -> None:
         end = 1.0 if sign > 0 else 0.0
         if example.bounded:
             require(math.isclose(value, end, abs_tol=_CLOSE), f"{name or 'it'} of the truth itself is the best")
-        require(sign * value > sign * usual[name] > sign * worst[name], f"{name or 'it'} tells good from bad")
+        ordered = sign * np.array([value, usual[name], worst[name]])
+        told = (np.diff(ordered) <= 0).all() if not example.bounded else (np.diff(ordered) < 0).all()
+        require(bool(told), f"{name or 'it'} tells good from bad")
+    require(best != usual != worst, "some of it differs between good and bad")
 
 
 def refuses_what_does_not_fit(spec: ScoreSpec) -> None:

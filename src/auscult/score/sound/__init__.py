@@ -12,16 +12,37 @@ from auscult.score.sound.bss_eval import BSS3, BSS4, SDR, bss3, bss4, bss_images
 from auscult.score.sound.delay import Delay, find_delay, moved
 from auscult.score.sound.embeddings import Frechet, frechet_distance, words_fit
 from auscult.score.sound.external import DNSMOS, PESQ, STOI, VISQOL, dnsmos, pesq, stoi, visqol
-from auscult.score.sound.inputs import Signal, SoundScore
+from auscult.score.sound.inputs import Signal, SoundScore, sound_score
+from auscult.score.sound.perceptual import perceptual
 from auscult.score.sound.ratios import SI_SDR, SNR, si_sdr, snr
 from auscult.score.sound.spans import sounding, span_agreement
 from auscult.score.sound.spectral import LOG_SPECTRAL, MULTI_RESOLUTION, log_spectral_distance, multi_resolution_stft
+from auscult.types import PERFORMANCE
 
+
+def perceptual_scores(
+    estimate: Signal, stems: Sequence[Signal], *, target: int = 0, rate_hz: int
+) -> dict[str, Scored[float] | Undefined]:
+    """``recall``, ``precision``, ``faithfulness`` and ``overall`` of ``perceptual``, 1..5, each by itself."""
+    found = perceptual(estimate, stems, target=target, rate_hz=rate_hz)
+    if isinstance(found, Undefined):
+        return dict.fromkeys(PERFORMANCE, found)
+    return {name: Scored(getattr(found, name), found.signature) for name in PERFORMANCE}
+
+
+PERCEPTUAL: Final = sound_score(
+    perceptual_scores,
+    unit="1..5",
+    needs=("stems",),
+    summary="recall, precision, faithfulness and overall, from loudness in bands",
+    goal="what a listener should notice; our definition, not people's",
+    source="docs/sound-truth.md; the scale of SAM Audio Judge",
+)
 SCORES: Final[Mapping[str, SoundScore]] = MappingProxyType(
     {
         "snr": SNR, "si_sdr": SI_SDR, "sdr": SDR, "bss3": BSS3, "bss4": BSS4,
         "log_spectral_distance": LOG_SPECTRAL, "multi_resolution_stft": MULTI_RESOLUTION,
-        "stoi": STOI, "pesq": PESQ, "dnsmos": DNSMOS, "visqol": VISQOL,
+        "perceptual": PERCEPTUAL, "stoi": STOI, "pesq": PESQ, "dnsmos": DNSMOS, "visqol": VISQOL,
     }
 )  # fmt: skip
 """Scores of an estimate with its stem or stems, by what ``auscult score --protocol`` calls them."""

@@ -1,0 +1,327 @@
+"""``auscult score OUTPUTS STEMS --protocol si_sdr``: two folders of sound, output by output, in blocks.
+
+A folder of stems is one mixture; folders in it are one each. Outputs have their stem's name. What a mixture's other
+stems are matters to BSS Eval and the perceptual scores alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.arrays.resampling import resampled
+from auscult.cases.ids import counted, natural_key, shown
+from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
+from auscult.jobs.options import ScoreOptions, arguments_of
+from auscult.jobs.runner import SAME_RESULT, Progress, Silent, finish_tables
+from auscult.jobs.score import PROTOCOLS as MASKS
+from auscult.jobs.sound_listeners import LISTENERS, Listener, listener_of, set_scores
+from auscult.media.sound import SOUND_SUFFIXES, SoundReader
+from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.record.folder import open_run
+from auscult.record.manifest import build
+from auscult.record.schema import Summary, error_to_json, metric_row, score_to_json
+from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.score.sound import SCORES, Signal, bss_images, bss_sources, find_delay, score_sound
+from auscult.score.stats.intervals import bootstrap_interval
+from auscult.work.pool import Task, default_workers, run_tasks
+
+PROTOCOLS: Final = (*SCORES, *LISTENERS)
+PERMUTED: Final = ("bss3", "bss4")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundPairs:
+    """Stems of one mixture and the output of each, None where there is none; ``wanted`` are those to score."""
+
+    name: str
+    stems: tuple[Path, ...]
+    outputs: tuple[Path | None, ...]
+    wanted: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundRow:
+    """What an output has: its scores by name, remarks on it, and what a score of all outputs needs of it."""
+
+    id: str
+    mixture: str
+    outcomes: Mapping[str, Outcome[float]]
+    note: str = ""
+    parts: tuple[Any, ...] = field(default=(), repr=False)
+
+
+def score_sounds(
+    options: ScoreOptions, progress: Progress | None = None
+) -> tuple[Summary, list[Table], list[dict[str, Any]]]:
+    """Score outputs against stems; the last are the rows of ``errors.jsonl``.
+
+    Raises:
+        UsageError: No folders, no such protocol, or options that it does not have.
+        NothingToDo: The folder of stems holds no sound.
+    """
+    truth = _checked(options)
+    together = options.permute or (options.protocol in SCORES and SCORES[options.protocol].takes == "sound and stems")
+    mixtures, spare = _mixtures(options.prediction, truth, together=together)
+    listener = progress or Silent()
+    listener.stage("scoring", len(mixtures))
+    workers = default_workers() if options.workers is None else options.workers
+    tasks = (Task(mixture.name, mixture) for mixture in mixtures)
+    found: dict[str, list[SoundRow]] = {}
+    for result in run_tasks(partial(_Scorer, options), tasks, workers=workers, stage="score"):
+        mine = next(one for one in mixtures if one.name == result.key)
+        lost = result.outcome if isinstance(result.outcome, Failed) else None
+        found[result.key] = _lost(mine, lost, options.protocol) if lost else result.outcome  # type: ignore[assignment]
+        listener.step()
+    rows = [row for mixture in mixtures for row in found[mixture.name]]
+    summary, tables = _summary(rows, options, spare)
+    errors = [error_to_json(row.id, one.error) for row in rows for one in _failures(row)]
+    if options.out is not None:
+        manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs={"outputs": len(rows)})
+        with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
+            scores = (score_to_json(row.id, name, one) for row in rows for name, one in row.outcomes.items())
+            for file, lines in (("scores.jsonl", scores), ("errors.jsonl", iter(errors))):
+                run.remove(file)
+                run.append_many(file, lines)
+            finish_tables(run, summary, {"scores": tables[0]})
+    return summary, tables, errors
+
+
+def _checked(options: ScoreOptions) -> Path:
+    if options.protocol not in PROTOCOLS:
+        known = ", ".join((*MASKS, *PROTOCOLS))
+        raise UsageError(f"there is no protocol {options.protocol!r}", expected=f"one of: {known}")
+    if options.truth is None:
+        raise UsageError("there is no folder of stems to score against", expected="two folders of sound")
+    for folder in (options.prediction, options.truth):
+        if not folder.is_dir():
+            raise UsageError("is not a folder", path=folder, expected="a folder of sounds, or of one folder a mixture")
+    if options.permute and options.protocol not in PERMUTED:
+        raise UsageError("only BSS Eval looks for the best order", expected=f"--protocol {' or '.join(PERMUTED)}")
+    if (options.model is None) == (options.protocol in LISTENERS):
+        said = "needs a network" if options.model is None else "asks no network"
+        raise UsageError(f"{options.protocol} {said}", expected=f"--model with: {', '.join(LISTENERS)}")
+    return options.truth
+
+
+def _sounds(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    found = (path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in SOUND_SUFFIXES)
+    return sorted((path for path in found if path.stem != "mixture"), key=lambda path: natural_key(path.name))
+
+
+def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[SoundPairs], list[Path]]:
+    """The mixtures, each stem by itself where others do not matter, and outputs without a stem."""
+    folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
+    made: list[SoundPairs] = []
+    used: set[Path] = set()
+    for folder in folders:
+        stems = tuple(_sounds(folder))
+        there = {path.stem: path for path in _sounds(prediction / folder.relative_to(truth))}
+        outputs = tuple(there.get(path.stem) for path in stems)
+        used.update(path for path in outputs if path is not None)
+        prefix = "" if folder == truth else f"{folder.name}/"
+        scored = tuple(number for number, path in enumerate(outputs) if path is not None) or tuple(range(len(stems)))
+        if together and stems:
+            made.append(SoundPairs(name=prefix or truth.name, stems=stems, outputs=outputs, wanted=scored))
+        for number in () if together else scored:
+            name = f"{prefix}{stems[number].stem}"
+            made.append(SoundPairs(name=name, stems=(stems[number],), outputs=(outputs[number],), wanted=(0,)))
+    if not made:
+        expected = f"files of {', '.join(sorted(SOUND_SUFFIXES))}"
+        raise NothingToDo("the folder of stems holds no sound", path=truth, expected=expected)
+    others = [prediction, *sorted(path for path in prediction.iterdir() if path.is_dir())]
+    return made, [path for folder in others for path in _sounds(folder) if path not in used]
+
+
+def _lost(mixture: SoundPairs, lost: Failed, protocol: str) -> list[SoundRow]:
+    return [_row(mixture, number, {protocol: lost}) for number in mixture.wanted]
+
+
+def _row(mixture: SoundPairs, number: int, outcomes: Mapping[str, Outcome[float]], *, note: str = "") -> SoundRow:
+    folder, _, _ = mixture.name.rpartition("/")
+    name = mixture.stems[number].stem
+    return SoundRow(
+        id=f"{folder}/{name}" if folder else name,
+        mixture=folder or (mixture.name if len(mixture.stems) > 1 else name),
+        outcomes=outcomes,
+        note=note,
+    )
+
+
+class _Moved:
+    """A signal that many samples earlier, silence in what is not there."""
+
+    def __init__(self, signal: Signal, delay: int) -> None:
+        self.shape = signal.shape
+        self._signal, self._delay = signal, delay
+
+    def __getitem__(self, key: Any) -> Any:
+        start, stop, _ = key[-1].indices(self.shape[-1])
+        first, last = start + self._delay, max(start, stop) + self._delay
+        inside = self._signal[..., max(0, first) : max(0, last)]
+        before = min(max(0, -first), max(0, stop - start))
+        after = max(0, stop - start) - before - inside.shape[-1]
+        return np.pad(inside, ((0, 0), (before, after)))
+
+
+class _Scorer:
+    """Scores the outputs of one mixture."""
+
+    def __init__(self, options: ScoreOptions) -> None:
+        self._options = options
+        self._listener: Listener | None = None
+        if options.protocol in LISTENERS:
+            self._listener = listener_of(options.protocol, options.model or "")
+
+    def __call__(self, mixture: SoundPairs) -> list[SoundRow]:
+        with ExitStack() as opened:
+            stems = [opened.enter_context(SoundReader(path)) for path in mixture.stems]
+            for reader, path in zip(stems, mixture.stems, strict=True):
+                if (reader.rate_hz, reader.shape) != (stems[0].rate_hz, stems[0].shape):
+                    raise _unlike(reader, stems[0], path, whose=f"stem {shown(mixture.stems[0].name)}")
+            fitted: dict[int, tuple[Signal, str] | Failed] = {}
+            for number in mixture.wanted:
+                try:
+                    fitted[number] = self._fitted(mixture.outputs[number], stems[number], opened)
+                except InputError as error:
+                    fitted[number] = Failed(ErrorRecord.of(error, "score"))
+            if self._options.permute:
+                return self._permuted(mixture, stems, fitted)
+            return [self._scored(mixture, stems, number=number, found=found) for number, found in fitted.items()]
+
+    def _fitted(self, path: Path | None, stem: SoundReader, opened: ExitStack) -> tuple[Signal, str]:
+        """An output as it can be compared with its stem, and remarks."""
+        if path is None:
+            raise InputError("there is no output of this stem", expected="a sound of the stem's name")
+        reader = opened.enter_context(SoundReader(path))
+        signal: Signal = reader
+        notes = []
+        if (reader.rate_hz, reader.shape[1]) != (stem.rate_hz, stem.shape[1]):
+            hint = "--resample brings outputs to the rate and the length of their stem, and the signature says so"
+            if not self._options.resample:
+                raise _unlike(reader, stem, path, hint=hint)
+            whole = resampled(reader[..., :], rate_hz=reader.rate_hz, wanted_hz=stem.rate_hz)
+            notes.append(
+                f"{reader.rate_hz} Hz and {whole.shape[1]} samples brought to {stem.rate_hz} and {stem.shape[1]}"
+            )
+            kept = whole[:, : stem.shape[1]]
+            signal = np.pad(kept, ((0, 0), (0, stem.shape[1] - kept.shape[1])))
+        if signal.shape[0] != stem.shape[0]:
+            raise _unlike(reader, stem, path, hint="mix both to one number of channels")
+        delay = find_delay(signal, stem, rate_hz=stem.rate_hz)
+        if not isinstance(delay, Undefined) and delay.named:
+            word = "late" if delay.delay_s > 0 else "early"
+            done = "aligned" if self._options.align else "not aligned (--align)"
+            notes.append(f"{1000 * abs(delay.delay_s):.1f} ms {word}, {done}")
+            signal = _Moved(signal, delay.delay_samples) if self._options.align else signal
+        return signal, "; ".join(notes)
+
+    def _scored(
+        self, mixture: SoundPairs, stems: Sequence[SoundReader], *, number: int, found: tuple[Signal, str] | Failed
+    ) -> SoundRow:
+        protocol = self._options.protocol
+        if isinstance(found, Failed):
+            return _row(mixture, number, {protocol: found})
+        try:
+            if self._listener is not None:
+                outcomes, parts = self._listener(found[0][..., :], stems[number][..., :], mixture.stems[number])
+                return replace(_row(mixture, number, self._signed(outcomes), note=found[1]), parts=parts)
+            outcomes = score_sound(protocol, found[0], stems, target=number, rate_hz=stems[0].rate_hz)
+        except InputError as error:
+            return _row(mixture, number, {protocol: Failed(ErrorRecord.of(error, "score"))})
+        return _row(mixture, number, self._signed(outcomes), note=found[1])
+
+    def _permuted(
+        self, mixture: SoundPairs, stems: Sequence[SoundReader], fitted: Mapping[int, tuple[Signal, str] | Failed]
+    ) -> list[SoundRow]:
+        given = [one for one in fitted.values() if not isinstance(one, Failed)]
+        if len(given) < len(stems):
+            error = InputError(
+                "the best order needs an output for each stem", expected=f"{len(stems)} that can be read"
+            )
+            return _lost(mixture, Failed(ErrorRecord.of(error, "score")), self._options.protocol)
+        signals = [one[0] for one in given]
+        if self._options.protocol == "bss3":
+            made = bss_sources(signals, stems, order="best")
+        else:
+            made = bss_images(signals, stems, order="best", window=stems[0].rate_hz)
+        names = [path.stem for path in mixture.stems]
+        return [
+            _row(mixture, number, self._signed(ratios), note="" if chosen == number else f"output {names[chosen]}")
+            for number, (chosen, ratios) in enumerate(zip(made.order, made.ratios, strict=True))
+        ]
+
+    def _signed(self, outcomes: Mapping[str, Any]) -> dict[str, Outcome[float]]:
+        told = (("resample", self._options.resample), ("align", self._options.align))
+        extra = tuple((name, "yes") for name, given in told if given)
+        return {
+            name: replace(one, signature=Signature((*extra, *one.signature.fields))) if isinstance(one, Scored) else one
+            for name, one in outcomes.items()
+        }
+
+
+def _unlike(one: SoundReader, other: SoundReader, path: Path, *, whose: str = "its stem", hint: str = "") -> InputError:
+    both = [
+        f"{reader.shape[1]} samples at {reader.rate_hz} Hz in {counted(reader.shape[0], 'channel')}"
+        for reader in (one, other)
+    ]
+    return InputError(
+        f"it has {both[0]}, {whose} {both[1]}", expected="equal rates, lengths and channels", hint=hint, path=path
+    )
+
+
+def _failures(row: SoundRow) -> Iterator[Failed]:
+    return (one for one in row.outcomes.values() if isinstance(one, Failed))
+
+
+def _summary(rows: Sequence[SoundRow], options: ScoreOptions, spare: Sequence[Path]) -> tuple[Summary, list[Table]]:
+    names = list(
+        dict.fromkeys(name for row in rows for name, one in row.outcomes.items() if not isinstance(one, Failed))
+    )
+    metrics, means = {}, []
+    for name in names:
+        scored = [(row.mixture, one) for row in rows if isinstance(one := row.outcomes.get(name), Scored)]
+        clusters: dict[str, list[float]] = {}
+        for mixture, one in scored:
+            clusters.setdefault(mixture, []).append(one.value)
+        found: Any = bootstrap_interval(fmean, list(clusters.values()), rng=generator(0, "score sound", name))
+        if scored:
+            mean = Scored(fmean(one.value for _, one in scored), scored[0][1].signature)
+            interval = replace(found, signature=mean.signature) if isinstance(found, Scored) else mean
+            metrics[name] = metric_row(interval, n=len(scored))
+        means.append(f"{metrics[name]['value']:.3f}" if scored else "")
+    metrics |= set_scores(options.protocol, [row.parts for row in rows if row.parts])
+    failed = sum(any(_failures(row)) for row in rows)
+    ok = sum(any(isinstance(one, Scored) for one in row.outcomes.values()) for row in rows)
+    summary = Summary(
+        command="score", n=len(rows), ok=ok, undefined=len(rows) - ok - failed, failed=failed, metrics=metrics
+    )  # fmt: skip
+    cells = [(row.id, *(_cell(row.outcomes.get(name)) for name in names), _told(row)) for row in rows]
+    signature = next((row["signature"] for row in metrics.values()), options.protocol)
+    note = f"{signature}; means over outputs, intervals over mixtures; failed and undefined are in no mean"
+    if spare:
+        note += f"; {counted(len(spare), 'output')} without a stem, such as {shown(spare[0].name)}, not scored"
+    title = f"{options.protocol}, {ok} scored, {summary.undefined} undefined, {failed} failed"
+    header = ("output", *names, "remarks")
+    return summary, [Table(title=title, header=header, rows=(*cells, ("mean", *means, "")), note=note)]
+
+
+def _cell(outcome: Outcome[float] | None) -> str:
+    return f"{outcome.value:.3f}" if isinstance(outcome, Scored) else ""
+
+
+def _told(row: SoundRow) -> str:
+    """Remarks, and why scores are missing."""
+    why = [f"{name} undefined: {one.reason}" for name, one in row.outcomes.items() if isinstance(one, Undefined)]
+    why += [f"failed: {one.error.error}" for one in _failures(row)]
+    return "; ".join(filter(None, [row.note, *why]))

@@ -1,0 +1,180 @@
+"""``auscult score`` of two folders of sound."""
+
+import json
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.arrays.resampling import resampled
+from auscult.errors import NothingToDo, UsageError
+from auscult.jobs.options import ScoreOptions
+from auscult.jobs.score_sound import PROTOCOLS, score_sounds
+from auscult.media.sound import SoundReader
+from auscult.media.wav import encode_wav
+from auscult.score.sound import bss_images, find_delay, score_sound, si_sdr
+
+RATE_HZ = 8_000
+
+
+def write(path, samples, rate_hz=RATE_HZ):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(encode_wav(np.clip(np.asarray(samples, np.float32), -1, 1), rate_hz))
+
+
+@pytest.fixture
+def sounds():
+    rng = np.random.default_rng(0)
+    stems = 0.1 * rng.standard_normal((2, RATE_HZ + 400))
+    return stems, stems + 0.2 * stems[::-1] + 0.01 * rng.standard_normal(stems.shape)
+
+
+@pytest.fixture
+def folders(tmp_path, sounds):
+    for number in range(3):
+        for name, stem, output in zip(("dog", "rain"), *sounds, strict=True):
+            write(tmp_path / "stems" / f"mix{number}" / f"{name}.wav", stem)
+            write(tmp_path / "outputs" / f"mix{number}" / f"{name}.wav", output * (1 + number) / 3)
+        write(tmp_path / "stems" / f"mix{number}" / "mixture.wav", sounds[0].sum(axis=0))
+    return ScoreOptions(prediction=tmp_path / "outputs", truth=tmp_path / "stems", protocol="si_sdr", workers=0)
+
+
+def rows(result):
+    _, tables, _ = result
+    return {row[0]: dict(zip(tables[0].header[1:], row[1:], strict=True)) for row in tables[0].rows}
+
+
+@pytest.mark.parametrize("protocol", ["si_sdr", "bss3", "bss4", "perceptual"])
+def test_all_outputs_are_scored_with_means_and_intervals(folders, protocol):
+    summary, tables, errors = score_sounds(replace(folders, protocol=protocol, workers=1))
+    assert (summary.n, summary.ok, summary.failed, errors) == (6, 6, 0, [])
+    found = rows((summary, tables, errors))
+    assert list(found) == [f"mix{number}/{name}" for number in range(3) for name in ("dog", "rain")] + ["mean"]
+    first = next(iter(summary.metrics))
+    assert summary.metrics[first]["n"] == 6
+    assert protocol in summary.metrics[first]["signature"]
+
+
+def test_the_numbers_are_those_of_the_function(folders, sounds):
+    wanted = si_sdr(sounds[1][0].astype(np.float32), sounds[0][0].astype(np.float32)).value
+    assert float(rows(score_sounds(folders))["mix2/dog"]["si_sdr"]) == pytest.approx(wanted, abs=0.02)
+
+
+def test_a_record_is_written_and_failures_cost_their_output_alone(folders, tmp_path):
+    outputs = folders.prediction
+    write(outputs / "mix0" / "dog.wav", np.zeros((1, RATE_HZ + 400)))
+    whole = (outputs / "mix1" / "dog.wav").read_bytes()
+    (outputs / "mix1" / "dog.wav").write_bytes(whole[:-900])
+    write(outputs / "mix2" / "dog.wav", np.zeros((2, RATE_HZ + 400)))
+    write(outputs / "mix2" / "cat.wav", np.zeros((1, RATE_HZ + 400)))
+    summary, tables, errors = score_sounds(replace(folders, out=tmp_path / "record"))
+    assert (summary.ok, summary.undefined, summary.failed) == (3, 1, 2)
+    found = rows((summary, tables, errors))
+    assert "silent" in found["mix0/dog"]["remarks"]
+    assert "truncated" in found["mix1/dog"]["remarks"]
+    assert "2 channels, its stem 8400 samples at 8000 Hz in 1 channel" in found["mix2/dog"]["remarks"]
+    assert "1 output without a stem, such as 'cat.wav'" in tables[0].note
+    lines = [json.loads(line) for line in (tmp_path / "record" / "scores.jsonl").read_text().splitlines()]
+    assert [line["outcome"] for line in lines].count("scored") == 3
+    assert {row["id"] for row in errors} == {"mix1/dog", "mix2/dog"}
+
+
+def test_other_rates_and_lengths_are_errors_that_say_both_and_resampled_where_asked(folders, sounds):
+    fast = resampled(sounds[1][:1].astype(np.float32), rate_hz=RATE_HZ, wanted_hz=11_025)
+    write(folders.prediction / "mix0" / "dog.wav", fast, 11_025)
+    write(folders.prediction / "mix1" / "dog.wav", sounds[1][0, :-5])
+    refused = rows(score_sounds(folders))
+    assert "11577 samples at 11025 Hz in 1 channel, its stem 8400 samples at 8000 Hz" in refused["mix0/dog"]["remarks"]
+    assert "8395 samples at 8000 Hz" in refused["mix1/dog"]["remarks"]
+    summary, tables, errors = score_sounds(replace(folders, resample=True))
+    done = rows((summary, tables, errors))
+    assert summary.failed == 0
+    assert "11025 Hz and 8401 samples brought to 8000 and 8400" in done["mix0/dog"]["remarks"]
+    assert float(done["mix0/dog"]["si_sdr"]) == pytest.approx(float(done["mix2/dog"]["si_sdr"]), abs=3)
+    assert summary.metrics["si_sdr"]["signature"].startswith("resample:yes|")
+
+
+def test_a_delay_is_named_and_undone_only_where_asked(folders, sounds):
+    late = np.concatenate([np.zeros(368), sounds[1][0, :-368]])
+    write(folders.prediction / "mix0" / "dog.wav", late)
+    plain, aligned = rows(score_sounds(folders)), rows(score_sounds(replace(folders, align=True)))
+    assert "46.0 ms late, not aligned" in plain["mix0/dog"]["remarks"]
+    assert float(plain["mix0/dog"]["si_sdr"]) < -10
+    assert "46.0 ms late, aligned" in aligned["mix0/dog"]["remarks"]
+    assert float(aligned["mix0/dog"]["si_sdr"]) > 9
+    assert aligned["mix1/dog"]["remarks"] == ""
+
+
+def test_the_best_order_is_found(folders, sounds):
+    for name, output in zip(("rain", "dog"), sounds[1], strict=True):
+        write(folders.prediction / "mix0" / f"{name}.wav", output)
+    found = rows(
+        score_sounds(
+            replace(
+                folders,
+                protocol="bss3",
+                permute=True,
+                truth=folders.truth / "mix0",
+                prediction=folders.prediction / "mix0",
+            )
+        )
+    )
+    assert found["dog"]["remarks"] == "output rain"
+    assert float(found["dog"]["sir"]) > 10
+
+
+def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_path):
+    options = replace(folders, prediction=tmp_path / "outputs" / "mix0", truth=tmp_path / "stems" / "mix0")
+    assert list(rows(score_sounds(replace(options, protocol="bss3", workers=1)))) == ["dog", "rain", "mean"]
+    for path in options.prediction.iterdir():
+        path.unlink()
+    summary, _, errors = score_sounds(options)
+    assert summary.failed == 2
+    assert "no output of this stem" in errors[0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"protocol": "loud"}, "no protocol 'loud'"),
+        ({"truth": Path("nowhere")}, "is not a folder"),
+        ({"permute": True}, "best order"),
+        ({"protocol": "frechet"}, "needs a network"),
+        ({"model": "clap@x"}, "asks no network"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(folders, changed, message):
+    with pytest.raises(UsageError, match=message):
+        score_sounds(replace(folders, **changed))
+    assert "si_sdr" in PROTOCOLS
+
+
+def test_folders_without_sound_are_an_error(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(NothingToDo, match="holds no sound"):
+        score_sounds(ScoreOptions(prediction=tmp_path / "a", truth=tmp_path / "b", protocol="si_sdr", workers=0))
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_length_of_a_sound(tmp_path):
+    peaks = []
+    for minutes in (1, 6):
+        noise = 0.1 * np.random.default_rng(1).standard_normal((1, minutes * 60 * RATE_HZ)).astype(np.float32)
+        names = [tmp_path / f"{name}{minutes}.wav" for name in ("stem", "other", "output")]
+        for path, shift in zip(names, (0, 1, 0), strict=True):
+            write(path, np.roll(noise, shift * 5000) + 0.01 * np.roll(noise, 31))
+        del noise
+        readers = [SoundReader(path) for path in names]
+        tracemalloc.start()
+        for name in ("si_sdr", "log_spectral_distance", "multi_resolution_stft"):
+            score_sound(name, readers[2], readers[:1], rate_hz=RATE_HZ)
+        find_delay(readers[2], readers[0], rate_hz=RATE_HZ)
+        bss_images([readers[2]], readers[:2], filter_length=32, window=RATE_HZ)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        for reader in readers:
+            reader.__exit__()
+    assert peaks[1] < peaks[0] + 1_000_000
