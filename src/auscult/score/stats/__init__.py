@@ -1,5 +1,6 @@
 """Statistics over many items: errors of estimates, F2 of labels, agreement, intervals, comparison, and change."""
 
+from auscult.score.stats.association import associations, associations_by
 from auscult.score.stats.breaking import Breaking, breaking_point, crossing
 from auscult.score.stats.change import (
     Change,
@@ -64,6 +65,8 @@ __all__ = [
     "RightDifference",
     "Scores",
     "apc",
+    "associations",
+    "associations_by",
     "auc",
     "auc_interval",
     "auc_of_draws",
