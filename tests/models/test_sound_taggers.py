@@ -14,7 +14,7 @@ from auscult.errors import InputError, UsageError
 from auscult.media.sound import read_sound
 from auscult.models.dnsmos import Dnsmos
 from auscult.models.separators.base import assign
-from auscult.models.sound_taggers import TAGGERS, Clap, load_tagger, text_similarity
+from auscult.models.sound_taggers import TAGGERS, Clap, heard_prompts, load_tagger, text_similarity
 from auscult.rng import generator
 from auscult.types import Floats, Samples, SoundQuery, Span
 
@@ -79,6 +79,12 @@ def test_a_track_is_assigned_by_words_before_spans_before_order() -> None:
     assert unknown.margin == pytest.approx(0.5)
     nothing = assign(tracks, SoundQuery(text="rain"), rate_hz=RATE_HZ, tagger=Constant())
     assert (nothing.track, nothing.by, nothing.margin) == ("one", "order", 0.0)
+
+
+def test_what_is_heard_becomes_prompts() -> None:
+    found = heard_prompts(Constant(), np.full(9, 0.9, np.float32), rate_hz=RATE_HZ, least=0.4)
+    assert list(found) == ["bark", "vehicle horn", "music", "dog"]
+    assert found["bark"] == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize("given", ["", "mn04", "mn04@", "other@x", "mn04@/nowhere", "yamnet@/nowhere"])

@@ -78,6 +78,18 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(words) - _NO_SOUND
 
 
+def heard_prompts(tagger: SoundTagger, samples: Samples, *, rate_hz: int, least: float = 0.3) -> dict[str, float]:
+    """Prompts for what is heard in a sound and their probabilities, ``least`` or more, the highest first.
+
+    A prompt is the first name of a label in small letters: SAM Audio Judge, Sec. III-A, prompts real mixtures so.
+    """
+    found: dict[str, float] = {}
+    for label, value in zip(tagger.labels, tagger.probabilities(samples, rate_hz), strict=True):
+        name = label.partition(",")[0].casefold()
+        found[name] = max(found.get(name, 0.0), float(value))
+    return {name: found[name] for name in sorted(found, key=lambda name: -found[name]) if found[name] >= least}
+
+
 def load_tagger(given: str) -> SoundTagger:
     """Load ``mn04@FOLDER``, ``yamnet@FOLDER`` or ``clap@FOLDER``; a ``UsageError`` says what is wrong."""
     name, _, folder = given.partition("@")

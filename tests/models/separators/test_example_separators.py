@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from auscult.cases.sounds import read_sounds
 from auscult.errors import InputError
 from auscult.media.sound import read_sound
 from auscult.models.separators import Separator, load_separator
@@ -121,3 +123,25 @@ def test_a_command_is_run_for_each_mixture(tmp_path: Path, options: tuple[str, .
         assert (found.assignment is not None) is (options[0] == "2")
     finally:
         separator.close()
+
+
+@pytest.mark.extra_sound
+def test_real_mixtures_get_prompts_from_a_tagger(data: Path, tmp_path: Path) -> None:
+    if find_spec("soundfile") is None:
+        pytest.skip("the extra `sound` is not installed")
+    for kind in ("dog_bark", "rain"):
+        first = sorted((data / "audio" / "esc10" / kind).iterdir())[0]
+        (tmp_path / f"{kind}{first.suffix}").write_bytes(first.read_bytes())
+    command = [
+        sys.executable,
+        str(EXAMPLES / "prompts_of_mixtures.py"),
+        str(tmp_path),
+        f"mn04@{data / 'sound' / 'nets'}",
+    ]
+    written = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    (tmp_path / "items.jsonl").write_text(written, "utf-8")
+    listing = read_sounds(tmp_path)
+    assert not listing.problems
+    asked = {item.id: item.query.text for item in listing.items}
+    assert asked["dog_bark/bark"] == "bark"
+    assert asked["rain/rain"] == "rain"
