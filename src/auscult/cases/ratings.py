@@ -145,7 +145,7 @@ class _Found:
         if axis not in RATED_AXES:
             raise InputError(f"the axis is {shown(axis)}", expected=f"one of: {', '.join(RATED_AXES)}", hint=_DROP)
         value = _plain(value)
-        number = _number(value)
+        number = number_of(value)
         if number is None:
             return
         if number not in {1.0, 2.0, 3.0, 4.0, 5.0}:
@@ -183,7 +183,7 @@ def _plain(value: object) -> object:
     return value.get("rating") if isinstance(value, Mapping) else value
 
 
-def _number(value: object) -> float | None:
+def number_of(value: object) -> float | None:
     """A number of a cell or of JSON; None for an empty one, NaN for what is none."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
@@ -230,30 +230,24 @@ def label_studio_tasks(found: RatingSet) -> list[dict[str, Any]]:
     given: dict[str, dict[str, list[Rating]]] = {}
     for one in found.ratings:
         given.setdefault(one.item, {}).setdefault(one.rater, []).append(one)
-    return [
-        {
-            "id": number,
-            "data": {"item": item, "domain": found.items[item].domain},
-            "annotations": [
-                {
-                    "id": 1000 * number + place,
-                    "completed_by": {"email": rater},
-                    "was_cancelled": False,
-                    "result": [
-                        {
-                            "from_name": one.axis,
-                            "to_name": "audio",
-                            "type": "rating",
-                            "value": {"rating": int(one.value)},
-                        }
-                        for one in ratings
-                    ],
-                }
-                for place, (rater, ratings) in enumerate(by_rater.items(), start=1)
-            ],
-        }
-        for number, (item, by_rater) in enumerate(given.items(), start=1)
-    ]
+    tasks = []
+    for number, (item, by_rater) in enumerate(given.items(), start=1):
+        annotations = [
+            {
+                "id": 1000 * number + place,
+                "completed_by": {"email": rater},
+                "was_cancelled": False,
+                "result": [_result(one) for one in ratings],
+            }
+            for place, (rater, ratings) in enumerate(by_rater.items(), start=1)
+        ]
+        data = {"item": item, "domain": found.items[item].domain}
+        tasks.append({"id": number, "data": data, "annotations": annotations})
+    return tasks
+
+
+def _result(one: Rating) -> dict[str, Any]:
+    return {"from_name": one.axis, "to_name": "audio", "type": "rating", "value": {"rating": int(one.value)}}
 
 
 def _objects(rows: object) -> list[dict[str, Any]]:
@@ -282,9 +276,7 @@ def _of_tasks(tasks: object, found: _Found) -> None:
 def _name_of(made: Mapping[str, Any]) -> object:
     """Who made an annotation: an address, a name or a number."""
     who = made.get("completed_by")
-    return (
-        next((who[key] for key in ("email", "username", "id") if who.get(key)), None) if isinstance(who, dict) else who
-    )
+    return who.get("email") or who.get("username") or who.get("id") if isinstance(who, dict) else who
 
 
 # --- released listening tests ---
@@ -310,7 +302,7 @@ def _released(folder: Path) -> RatingSet:
         for line, row in rows_of(path, needed=_RAW_COLUMNS, expected=",".join(_RAW_COLUMNS)):
             with problems.skipping(path, line=line):
                 item_id = f"{row['set']}/{row['page']}/{row['sound']}"
-                value = _number(row["rating"])
+                value = number_of(row["rating"])
                 if item_id not in items or value is None or not 0 <= value <= 100:
                     raise InputError(
                         f"the rating is {shown(row['rating'])} of {shown(item_id)}",

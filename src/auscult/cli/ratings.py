@@ -9,7 +9,6 @@ import typer
 
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
-from auscult.jobs import rating_batches as batches
 from auscult.jobs import rating_tasks as tasks
 from auscult.jobs import ratings
 
@@ -36,7 +35,7 @@ _VERBS: tuple[tuple[str, type, Callable[[Any], ratings.Done], str], ...] = (
         "Deal items to raters as Label Studio's tasks, golden ones hidden.",
     ),
     ("import", ratings.ImportOptions, ratings.import_ratings, "Take people's ratings: average them where they agree."),
-    ("batch", batches.BatchOptions, batches.draw_batch, "Draw what people should rate next, balanced."),
+    ("batch", tasks.BatchOptions, tasks.draw_batch, "Draw what people should rate next, balanced."),
 )
 
 

@@ -23,7 +23,6 @@ from auscult.record.codec import dump
 from auscult.record.digest import digest_file
 from auscult.record.folder import open_run
 from auscult.record.schema import Summary, error_to_json
-from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import Drawing
 from auscult.report.suite import write_charts
 from auscult.report.tables import Table, table_csv
@@ -76,9 +75,7 @@ def qualify(options: QualifyOptions) -> Done:
     rated = {one.rater for one in found.ratings if one.axis == options.axis}
     raters = tuple(name for name in people if name not in experts and name in rated)
     if not raters:
-        raise UsageError(
-            f"only experts rated {options.axis}", expected="raters beside the experts", path=options.source
-        )
+        raise UsageError(f"only experts rated {options.axis}", expected="raters too", path=options.source)
     items = tuple(dict.fromkeys(one.item for one in found.ratings if one.axis == options.axis))
     told, given = (_whole(found, names, items, axis=options.axis) for names in (experts, raters))
     rng = generator(options.seed, "ratings", "qualify")
@@ -89,19 +86,13 @@ def qualify(options: QualifyOptions) -> Done:
     tables = {"raters": _raters_table(rows, options, experts=len(experts), r_hat=fitted.r_hat)}
     if experts:
         tables["agreement"] = _agreement_table(told, given, options)
-    return written(
-        "ratings qualify",
-        options,
-        tables,
-        n=len(found.ratings),
-        problems=found.problems,
-        metrics=_counted(rows, fitted),
-        files={
-            "raters.csv": csv_bytes(_RATERS_CSV, ([row[key] for key in _RATERS_CSV] for row in rows)),
-            "raters.jsonl": jsonl_bytes(rows),
-        },
-        charts={"raters": _raters_chart(rows, options)},
+    table = csv_bytes(_RATERS_CSV, ([row[key] for key in _RATERS_CSV] for row in rows))
+    files, metrics, n = (
+        {"raters.csv": table, "raters.jsonl": jsonl_bytes(rows)},
+        _counted(rows, fitted),
+        len(found.ratings),
     )
+    return written("ratings qualify", options, tables, n=n, problems=found.problems, metrics=metrics, files=files)
 
 
 def _whole(found: RatingSet, raters: Sequence[str], items: Sequence[str], *, axis: str) -> Ratings:
@@ -131,10 +122,10 @@ def _rater_rows(
 
 def _counted(rows: Sequence[Mapping[str, Any]], fitted: RaterPosterior) -> dict[str, dict[str, Any]]:
     counts = Counter(row["trust"] for row in rows)
-    names_of = {"yes": "trusted", "no": "not_trusted", "unsure": "unsure", "unjudged": "unjudged"}
-    signed = {"n": len(rows), "signature": str(fitted.signature)}
-    found: dict[str, dict[str, Any]] = {name: {"value": counts[word], **signed} for word, name in names_of.items()}
-    return {**found, "r_hat": {"value": round(fitted.r_hat, 4), **signed}}
+    values = {"trusted": counts["yes"], "not_trusted": counts["no"], "unsure": counts["unsure"], "r_hat": fitted.r_hat}
+    return {
+        name: {"value": value, "n": len(rows), "signature": str(fitted.signature)} for name, value in values.items()
+    }
 
 
 _ENDS: Final = 20
@@ -210,30 +201,6 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
 def _mean_rating(ratings: Ratings) -> Doubles:
     counted = (ratings > 0).sum(axis=0)
     return np.asarray(np.where(counted > 0, ratings.sum(axis=0) / np.maximum(counted, 1), np.nan))
-
-
-def _raters_chart(rows: Sequence[Mapping[str, Any]], options: QualifyOptions) -> Drawing:
-    """Expected deviation of each rater, best first, with its interval and the bar."""
-    judged = [row for row in rows if row["mad"] is not None]
-    last, most = max(2, len(judged)), options.most_mad
-    lines: dict[str, Sequence[tuple[float, float, str]]] = {
-        name: [(place, row[key], f"{row['rater']}: {row[key]:.2f}") for place, row in enumerate(judged, 1)]
-        for name, key in (("expected MAD", "mad"), ("lower end", "low"), ("upper end", "high"))
-    }
-    if options.keep is None:
-        lines["trusted up to"] = [(at, most, f"{most:g}") for at in (1, last)]
-    series = [
-        Series(name=name, points=tuple(points), style=style, quiet=style > 0)
-        for style, (name, points) in enumerate(lines.items())
-    ]
-    axes = Axes(
-        x=(1, last),
-        y=(0.0, max(1.0, *(row["high"] for row in judged))),
-        ticks=tuple((at, f"{at:.0f}") for at in np.unique(np.linspace(1, last, 6).round())),
-        across="raters, best first",
-        up="expected mean absolute deviation",
-    )
-    return lines_drawing(series, axes, title=f"Raters by expected deviation on {options.axis}")
 
 
 # --- what people said ---
@@ -354,36 +321,30 @@ def ratings_csv(found: RatingSet) -> bytes:
     return csv_bytes(("item", "rater", "domain", *axes), rows)
 
 
-EXPORTS: Final = ("csv", "jsonl", "label-studio")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRatingsOptions:
-    """What ratings to write, and how.
+    """What ratings to write, and where.
 
     Attributes:
         source: Ratings: CSV, JSON lines or Label Studio's JSON.
-        format: csv, jsonl or label-studio.
-        out: The file to write.
+        out: The file to write: x.csv, x.jsonl, or x.json for Label Studio.
     """
 
     source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
-    format: Annotated[str, Flag(name="to")]
     out: Annotated[Path, Flag(read=out_path, metavar="<path>")]
 
 
 def export_ratings(options: ExportRatingsOptions) -> RatingSet:
     """Write ratings as CSV, JSON lines, or Label Studio's tasks with annotations."""
-    if options.format not in EXPORTS:
-        raise UsageError(f"--to is {options.format!r}", expected=", ".join(EXPORTS))
     found = read_ratings(options.source)
-    if options.format == "csv":
+    if options.out.suffix == ".csv":
         content = ratings_csv(found)
-    elif options.format == "jsonl":
-        rows = ({"item": one.item, "rater": one.rater, one.axis: int(one.value)} for one in found.ratings)
-        content = jsonl_bytes(rows)
-    else:
+    elif options.out.suffix == ".jsonl":
+        content = jsonl_bytes({"item": one.item, "rater": one.rater, one.axis: int(one.value)} for one in found.ratings)
+    elif options.out.suffix == ".json":
         content = dump(label_studio_tasks(found), indent=2)
+    else:
+        raise UsageError(f"--out is {options.out}", expected="x.csv, x.jsonl or x.json")
     write_bytes(options.out, content)
     return found
 
