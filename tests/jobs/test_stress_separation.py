@@ -16,6 +16,7 @@ from auscult.jobs.stress_separation import stress_separation
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound, wav_bytes
 from auscult.stress.sound import separation
+from small_inputs import auscult
 
 RATE_HZ = 8000
 
@@ -72,6 +73,27 @@ def test_what_is_written_is_read_as_an_input_with_truth(tmp_path: Path) -> None:
     params = leaked.extra["stress"]["params"]
     again = separation.render("leakage", stems, params, rate_hz=RATE_HZ)
     assert np.array_equal(read_sound(leaked.separated).samples, again), "the file is what its parameters render"
+
+
+def test_as_a_user_types_it(tmp_path: Path) -> None:
+    given(tmp_path)
+    typed = (
+        "--kind",
+        "silence,other_codec",
+        "--severity",
+        "low,5",
+        "--workers",
+        1,
+        "--out",
+        tmp_path / "out",
+        "--json",
+    )
+    ran = auscult("stress", "separation", tmp_path, *typed)
+    assert ran.code == 0, ran
+    assert json.loads(ran.out)["ok"] == 4
+    assert {row["stress"]["kind"] for row in rows(tmp_path / "out")} == {"silence", "other_codec"}
+    listed = auscult("list", "stressor", "--json")
+    assert "separation.silence.v1" in {row["name"] for row in json.loads(listed.out)}
 
 
 def test_the_same_command_goes_on_and_refuses_changed_stems(tmp_path: Path) -> None:
@@ -169,3 +191,15 @@ def test_wrong_choices_name_what_is_known(tmp_path: Path) -> None:
         run(tmp_path, kinds=("leakag",))
     with pytest.raises(UsageError, match="severity"):
         run(tmp_path, severities=("6",))
+
+
+@pytest.mark.slow
+@pytest.mark.extra_sound
+def test_true_stems_of_real_mixtures_are_stressed(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("soundfile", reason="the extra `sound` is not installed")
+    summary, _ = run(data / "sound" / "separated", out=tmp_path / "out", kinds=("leakage",), severities=("medium",))
+    assert (summary.ok, summary.failed, summary.undefined) == (117, 0, 0)
+    for row in rows(tmp_path / "out"):
+        assert row["stress"]["truth"]["interference_db"] == pytest.approx(-12.0, abs=0.01)
+        assert row["truth"]["recall"] > 4.5
+        assert row["truth"]["precision"] < 5.0
