@@ -1,18 +1,22 @@
 """Simulated pools of raters of golden items, and how well bad ones are told from good ones.
 
-``python tests/simulated_raters.py`` prints the table of ``docs/ratings.md``: half an hour on one core.
+``python tests/simulated_raters.py`` prints the table of ``docs/ratings.md`` and draws its curve, in a
+quarter of an hour on one core.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.outcome import Scored
+from auscult.report.charts.basic import Axes, Series, lines_drawing
+from auscult.report.drawing import Drawing, to_svg
 from auscult.rng import generator
 from auscult.score.raters import SCALE, Ratings, fit_raters, plain_mad
 from auscult.score.stats.few import t_quantile
@@ -136,16 +140,41 @@ def measured(plan: PoolPlan, *, rng: np.random.Generator) -> dict[str, float]:
     }
 
 
-def _text(values: list[float]) -> str:
+def _text(values: list[float], digits: int = 4) -> str:
     half = t_quantile(0.975, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
-    return f"{np.mean(values):.4f} [{np.mean(values) - half:.4f}, {np.mean(values) + half:.4f}]"
+    ends = (f"{one:.{digits}f}".replace("0.", ".", 1) for one in (np.mean(values) - half, np.mean(values) + half))
+    return f"{np.mean(values):.{digits}f}".replace("0.", ".", 1) + f" [{', '.join(ends)}]"
+
+
+def curve(means: Mapping[float, Mapping[str, float]]) -> Drawing:
+    """Areas under the curve by the share of ratings that is missing."""
+    names = ("expected MAD", "plain MAD")
+    lines = [
+        Series(
+            name=name,
+            points=tuple(
+                (share, found[name], f"{share:.0%} missing: {found[name]:.4f}") for share, found in means.items()
+            ),
+            style=style,
+        )
+        for style, name in enumerate(names)
+    ]
+    low = min(found[name] for found in means.values() for name in names)
+    ticks = tuple((tick / 4, f"{tick / 4:.0%}") for tick in range(5))
+    axes = Axes(x=(0, 1), y=(min(0.95, low), 1), ticks=ticks, across="ratings missing", up="area under the curve")
+    return lines_drawing(lines, axes, title="Bad raters told from good ones, by ratings missing")
 
 
 if __name__ == "__main__":
+    means: dict[float, dict[str, float]] = {}
     for share in (0.0, 0.25, 0.5, 0.75):
         rows = [
             measured(PoolPlan(missing=share), rng=generator(number, "report", f"{share}")) for number in range(POOLS)
         ]
-        gains = [row["expected MAD"] - row["plain MAD"] for row in rows]
-        cells = {name: _text([row[name] for row in rows]) for name in rows[0]}
-        print(f"{share:.0%} missing: {cells}, difference {_text(gains)}", flush=True)
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        gains = list(np.subtract(columns["expected MAD"], columns["plain MAD"]))
+        areas = " | ".join(_text(one) for one in (columns["expected MAD"], columns["plain MAD"], gains))
+        held = " | ".join(_text(columns[name], 2) for name in ("good held", "bad held"))
+        print(f"| {share:.0%} | {areas} | {held} |", flush=True)
+        means[share] = {name: float(np.mean(values)) for name, values in columns.items()}
+    Path("docs/images/raters.svg").write_text(to_svg(curve(means)), encoding="utf-8")
