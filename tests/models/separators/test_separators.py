@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, UsageError
+from auscult.media.frames import encode_png
 from auscult.media.paths import write_bytes
 from auscult.media.wav import encode_wav
 from auscult.models.separators import SEPARATORS, SeparationRequest, load_separator, separator_spec, spectral
@@ -163,6 +164,10 @@ def nothing(mixture, query):
     return mixture * np.nan
 def no_tracks(mixture, query):
     return {}
+def louder(mixture, query):
+    return np.stack([5 * mixture, 3 * mixture])
+def seen(mixture, query, frames=None):
+    return np.full(mixture.shape, 0.0 if frames is None else frames.mean() / 255)
 """
 
 
@@ -178,6 +183,34 @@ def test_a_function_of_a_file(tmp_path: Path) -> None:
     chosen = load_separator(f"{file}:tracks").separation(MIXTURE, QUERY, rate_hz=RATE_HZ)
     assert chosen.assignment is not None
     assert chosen.assignment.track == "right"
+
+
+def test_channels_are_averaged_and_full_scale_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(FUNCTIONS, "utf-8")
+    found = load_separator(f"{file}:louder").separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    np.testing.assert_allclose(found, np.clip(4 * MIXTURE, -1, 1), atol=1e-6)
+
+
+def test_whoever_takes_frames_gets_those_of_the_picture(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(FUNCTIONS, "utf-8")
+    separator = load_separator(f"{file}:seen")
+    for number, name in enumerate(("one.png", "frames/0.png", "frames/1.png", "sizes/0.png", "sizes/1.png")):
+        shape = (8, 8 + (name == "sizes/1.png"), 3)
+        write_bytes(tmp_path / name, encode_png(np.full(shape, 51 * number, np.uint8)))
+
+    def level(picture: Path | None, **given: Any) -> float:
+        query = SoundQuery(picture=picture)
+        return float(separator.separate(MIXTURE, query, rate_hz=RATE_HZ, **given).mean())
+
+    assert level(None) == 0.0
+    assert level(tmp_path / "one.png") == 0.0
+    assert level(tmp_path / "frames") == pytest.approx(0.3)
+    assert level(None, frames=np.full((2, 4, 4, 3), 255, np.uint8)) == pytest.approx(1.0)
+    for wrong in ("sizes", "nowhere.png"):
+        with pytest.raises(InputError):
+            level(tmp_path / wrong)
 
 
 @pytest.mark.parametrize(
