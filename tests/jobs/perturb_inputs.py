@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auscult.jobs.options import PerturbOptions, Wanted
+from auscult.jobs.perturb.options import PerturbOptions, Wanted
 from auscult.jobs.perturb.run import perturb
 from auscult.record.schema import Summary
 from auscult.types import Frame, Samples

@@ -13,7 +13,7 @@ from PIL import Image
 
 from auscult.cases.listing import ListOptions
 from auscult.errors import NothingToDo, UsageError
-from auscult.jobs.options import PerturbOptions, Wanted
+from auscult.jobs.perturb.options import PerturbOptions, Wanted
 from auscult.jobs.perturb.run import perturb
 from auscult.media.wav import encode_wav
 from small_inputs import folder_input, rows, save_frame, save_mask, write_lines

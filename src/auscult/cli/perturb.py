@@ -12,7 +12,7 @@ import typer
 
 from auscult.cli import show
 from auscult.cli.command import Shown, command
-from auscult.jobs.options import PerturbOptions
+from auscult.jobs.perturb.options import PerturbOptions
 
 _PRESETS: Final = ("preset", "place")
 _WORDS: Final = ("keep", "keep_head")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from auscult.errors import ErrorRecord, InputError, UsageError
-from auscult.jobs.options import Wanted
 from auscult.jobs.perturb.inputs import PerturbedPart, left_out
+from auscult.jobs.perturb.options import Wanted
 from auscult.media.video import probe
 from auscult.record.schema import error_to_json
 from auscult.stress.recipe import STATIC, Recipe, Schedule, preset, schedule_of, sweep

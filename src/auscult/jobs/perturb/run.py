@@ -21,7 +21,7 @@ from typing import Any, Final
 from auscult import registry
 from auscult.errors import REMARKS, ErrorRecord, Mismatch, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
-from auscult.jobs.options import PerturbOptions, arguments_of, refuse_out_of_range
+from auscult.jobs.options import arguments_of, refuse_out_of_range
 from auscult.jobs.perturb.choice import (
     Output,
     PerturbTask,
@@ -35,6 +35,7 @@ from auscult.jobs.perturb.choice import (
     usual_severities,
 )
 from auscult.jobs.perturb.inputs import ROOMS_OF, InputMedium, PerturbedPart, parts_of
+from auscult.jobs.perturb.options import PerturbOptions
 from auscult.jobs.perturb.sentences import written
 from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, part_digest
 from auscult.jobs.runner import (

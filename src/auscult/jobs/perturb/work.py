@@ -20,9 +20,9 @@ import numpy as np
 
 from auscult.arrays.overlap import iou
 from auscult.errors import AuscultError, ErrorRecord, InputError, OutputError
-from auscult.jobs.options import PerturbOptions
 from auscult.jobs.perturb.choice import Output, PerturbTask, not_done
 from auscult.jobs.perturb.inputs import RATE_FPS, PerturbedPart, tagged
+from auscult.jobs.perturb.options import PerturbOptions
 from auscult.jobs.runner import Result, mask_digest
 from auscult.media.containers import opened_video
 from auscult.media.frames import frame_size, read_frame, write_frame
