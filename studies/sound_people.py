@@ -111,14 +111,15 @@ def _scored(folder: Path, clip: Mapping[str, str], stems: Sequence[Any]) -> Iter
     rate_hz = read_sound(folder / clip["audio"]).rate_hz
     delay = find_delay(sound, cut[0], rate_hz=rate_hz)
     late = delay.delay_samples if isinstance(delay, Delay) and delay.named else 0
-    scores = dict(_all_scores(sound, cut, rate_hz))
+    asked = clip["kind"] == "separator"
+    scores = dict(_all_scores(sound, cut, rate_hz, networks=asked))
     yield {**clip, "aligned": False, "late_samples": late, "scores": scores}
     if late:
-        scores = dict(_all_scores(moved(sound, late), cut, rate_hz))
+        scores = dict(_all_scores(moved(sound, late), cut, rate_hz, networks=asked))
     yield {**clip, "aligned": True, "late_samples": late, "scores": scores}
 
 
-def _all_scores(output: Any, stems: Sequence[Any], rate_hz: int) -> Iterator[tuple[str, float | None]]:
+def _all_scores(output: Any, stems: Sequence[Any], rate_hz: int, *, networks: bool = True) -> Iterator[tuple[str, float | None]]:
     """Every score by name, so signed that higher is better; None where it is undefined."""
     ours = perceptual(output, stems, rate_hz=rate_hz)
     for name in PERFORMANCE:
@@ -131,7 +132,7 @@ def _all_scores(output: Any, stems: Sequence[Any], rate_hz: int) -> Iterator[tup
             sign = 1 if spec.meta.higher_is_better else -1
             title = name if key == name else f"{name} {key}"
             yield title, sign * outcome.value if isinstance(outcome, Scored) else None
-    for key, value in _dnsmos().scores(output.astype(np.float32), rate_hz).items():
+    for key, value in _dnsmos().scores(output.astype(np.float32), rate_hz).items() if networks else ():
         yield f"DNSMOS {key}, no stem", value
     yield "level of the output", float(10 * np.log10(np.mean(output**2) + 1e-12))
 
