@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from auscult.errors import UsageError
 from auscult.media.wav import encode_wav
 from auscult.scenes.mixtures.catalogue import PARTS, committed_split, content_key, open_recorded
 from auscult.scenes.mixtures.classes import committed_classes
+from auscult.scenes.mixtures.layout import finished
 from auscult.scenes.mixtures.plan import Planner
 from auscult.scenes.mixtures.sound import render
 from auscult.scenes.options import MixtureOptions
@@ -62,6 +64,24 @@ def test_recordings_are_mixed_and_replayed(folder: Path, index: int) -> None:
     made, again = render(plan, catalogue), render(plan, open_recorded(folder)[0])
     assert made.mixture.tobytes() == again.mixture.tobytes()
     assert made.spans
+
+
+def test_a_picture_may_ask_for_the_class_that_it_shows(folder: Path, tmp_path: Path) -> None:
+    for path in folder.rglob("*.wav"):
+        put(tmp_path / path.relative_to(folder), path.read_bytes())
+    for number in range(10):
+        put(tmp_path / "pictures" / f"kind {number}" / "shown.png", b"picture of %d" % number)
+    catalogue, errors = open_recorded(tmp_path)
+    assert not errors
+    assert len(catalogue.pictures) == 10
+    planner = Planner(catalogue, MixtureOptions(seconds=(2, 2)))
+    asked = [plan for plan in map(partial(planner.plan, 0), range(60)) if plan.prompt.picture]
+    assert asked
+    for plan in asked:
+        (label,) = {source.label for source in plan.sources if source.name in plan.target}
+        assert plan.prompt.picture == f"pictures/{label}/shown.png"
+    mixture = finished(asked[0], catalogue)
+    assert mixture.files == {mixture.item["video"]: catalogue.picture(asked[0].prompt.picture or "")}
 
 
 def test_a_file_that_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None:
