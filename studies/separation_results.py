@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "separation-results.md"
 DATA = Path(os.environ.get("AUSCULT_DATA", "."))
 MODELS = ("nmf", "hpss", "repet", "wiener", "gate", "irm", "ibm")
-COUNT, SEED = 120, 7
+COUNT, SEED = 60, 7
 HEAD = """\
 # Results of separators
 

@@ -274,7 +274,7 @@ def test_unusual_sounds_are_scored_or_undefined(home: Path, kind: str) -> None:
     assert made.summary.failed == 0
     overall = next(iter(values(home, made.tables["general"].rows[0][0], "overall").values()))
     assert (overall is None) == (kind == "silent")
-    assert ("the first track, since nothing told" in made.tables["general"].note) == (kind == "stereo")
+    assert ("Nothing told the tracks of nmf apart for 1 item" in made.tables["general"].note) == (kind == "stereo")
 
 
 def test_a_picture_is_a_prompt_and_a_missing_one_an_error(home: Path) -> None:

@@ -300,20 +300,20 @@ def _general(view: GridColumns, found: _Numbers) -> Table:
 
 def _remarks(view: GridColumns, models: Iterable[str]) -> str:
     """Whose tracks were chosen blindly, and whose outputs lie beside their stems in time."""
-    said = ""
+    said, blindly = "", dict[int, list[str]]()
     for model in models:
         answers = view.grid.answers.get((model, CLEAN), {}).values()
-        blindly = sum(one.get("by") == "order" for one in answers)
+        blindly.setdefault(sum(one.get("by") == "order" for one in answers), []).append(named(model))
         delays = [delay for one in answers if isinstance(delay := one.get("delay_s"), float)]
-        if blindly:
-            said += (
-                f" {named(model)}: of {counted(blindly, 'item')} the first track, since nothing told its tracks apart."
-            )
         if delays and not view.grid.task.is_baseline(model):
             most = f"{1000 * max(delays, key=abs):+.1f} ms"
             said += (
                 f" {named(model)}: {counted(len(delays), 'output')} up to {most} beside the stem, scored as it lies."
             )
+    for count, names in blindly.items():
+        if count:
+            of, where = ", ".join(names), counted(count, "item")
+            said += f" Nothing told the tracks of {of} apart for {where}: the first is taken."
     return said
 
 
