@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, UsageError
+from auscult.jobs.sound_listeners import listener_of
 from auscult.media.sound import read_sound
 from auscult.models.dnsmos import Dnsmos
 from auscult.models.separators.base import assign
 from auscult.models.sound_taggers import TAGGERS, Clap, heard_prompts, load_tagger, text_similarity
+from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.types import Floats, Samples, SoundQuery, Span
 
@@ -148,6 +150,14 @@ def test_dnsmos_gives_what_its_release_gives(data: Path) -> None:
         assert tuple(found.values()) == pytest.approx(expected, abs=1e-4)
     with pytest.raises(InputError, match="silent"):
         listeners.scores(np.zeros(RATE_HZ, np.float32), RATE_HZ)
+    stem = home / "stem_speech.flac"
+    rated = listener_of("speech_quality", str(data / "sound" / "nets"))
+    sound = read_sound(stem)
+    outcomes, _ = rated(sound.samples, sound.samples, stem)
+    values = [one.value for one in outcomes.values() if isinstance(one, Scored)]
+    assert values == pytest.approx(told["stem_speech"], abs=1e-4)
+    silent, _ = rated(0 * sound.samples, sound.samples, stem)
+    assert all(isinstance(one, Undefined) for one in silent.values())
 
 
 def write_clap(folder: Path) -> Path:

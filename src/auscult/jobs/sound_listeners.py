@@ -11,14 +11,14 @@ import numpy as np
 
 from auscult.media.paths import read_bytes
 from auscult.media.sound import SoundReader
-from auscult.outcome import Outcome, Scored
+from auscult.outcome import Outcome, Scored, Signature, Undefined
 from auscult.record.schema import metric_row
 from auscult.score.sound.downstream import accuracy, word_error
 from auscult.score.sound.embeddings import frechet_distance, words_fit
 from auscult.types import Samples
 
-LISTENERS: Final = ("frechet", "text_similarity", "accuracy", "word_error")
-"""Protocols that need ``--model``: ``mn04@FOLDER``, ``yamnet@FOLDER``, ``clap@FOLDER``; a folder of Whisper."""
+LISTENERS: Final = ("frechet", "text_similarity", "accuracy", "word_error", "speech_quality")
+"""Protocols that need ``--model``: ``mn04@FOLDER``, ``yamnet@FOLDER``, ``clap@FOLDER``; a folder of Whisper, DNSMOS."""
 
 Heard: TypeAlias = tuple[Mapping[str, Outcome[float]], tuple[Any, ...]]
 Listener: TypeAlias = Callable[[Samples, Samples, Path], Heard]
@@ -41,6 +41,8 @@ def listener_of(protocol: str, model: str) -> Listener:
             return {"word_error": word_error([said], [true], network=network)}, (said, of_stem, true, network)
 
         return understood
+    if protocol == "speech_quality":
+        return _speech_quality(Path(model))
     from auscult.models.sound_taggers import load_tagger, text_similarity
 
     tagger = load_tagger(model)
@@ -68,6 +70,22 @@ def listener_of(protocol: str, model: str) -> Listener:
         return {"accuracy": own}, (right[0], right[1], network)
 
     return {"frechet": embedded, "text_similarity": fitting, "accuracy": classified}[protocol]
+
+
+def _speech_quality(folder: Path) -> Listener:
+    """DNSMOS of an output; the stem is not looked at."""
+    from auscult.models.dnsmos import Dnsmos
+
+    dnsmos = Dnsmos(folder)
+
+    def rated(output: Samples, _stem: Samples, file: Path) -> Heard:
+        if not output.any():
+            return {"overall": Undefined("the estimate is silent")}, ()
+        found = dnsmos.scores(output, _rate(file)).items()
+        signed = {name: Signature.of(metric=f"dnsmos_{name}", network=folder.name) for name, _ in found}
+        return {name: Scored(value, signed[name]) for name, value in found}, ()
+
+    return rated
 
 
 def _rate(file: Path) -> int:
