@@ -86,7 +86,7 @@ def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task:
         if isinstance(found, Undefined):
             done["unscored"] = found.reason
         else:
-            scores = {key: getattr(found, key) for key in PERFORMANCE}
+            scores = {key: round(getattr(found, key), 4) for key in PERFORMANCE}
         wrong = replace(kept, id=f"{item.id}/{name}", separated=options.out / file, family=kind, system=name)
         wrong = replace(wrong, truth=replace(kept.truth or truth, scores=scores), extra={"stress": done})
         items.append(sound_line(wrong, home=options.out))
