@@ -1,6 +1,7 @@
 """``auscult score`` of two folders of sound."""
 
 import json
+import re
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -178,3 +179,44 @@ def test_memory_does_not_grow_with_the_length_of_a_sound(tmp_path):
         for reader in readers:
             reader.__exit__()
     assert peaks[1] < peaks[0] + 1_000_000
+
+
+def as_float(samples):
+    from auscult.media.wav import _file
+
+    return _file(np.asarray(samples, "<f4").T, 3, RATE_HZ)
+
+
+GOOD = 0.1 * np.sin(np.arange(RATE_HZ + 400) / 5)[None]
+BAD = {
+    "silence": (encode_wav(np.zeros((1, RATE_HZ + 400), np.float32), RATE_HZ), "the estimate is silent"),
+    "not a number": (as_float(np.where(np.arange(RATE_HZ + 400) == 7, np.nan, GOOD)), "not finite"),
+    "dc": (encode_wav(np.full((1, RATE_HZ + 400), 0.5, np.float32), RATE_HZ), ""),
+    "clipped": (encode_wav(np.clip(30 * GOOD, -1, 1).astype(np.float32), RATE_HZ), ""),
+    "stereo": (encode_wav(np.repeat(GOOD, 2, axis=0).astype(np.float32), RATE_HZ), "in 2 channels, its stem"),
+    "a twentieth of a second": (encode_wav(GOOD[:, :400].astype(np.float32), RATE_HZ), "400 samples at 8000 Hz"),
+    "disguised": (b"<html>no sound</html>", "no sound"),
+    "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(60), "no sound"),
+    "empty": (b"", "no sound"),
+    "truncated": (encode_wav(GOOD.astype(np.float32), RATE_HZ)[:-4000], "truncated"),
+    "without samples": (encode_wav(GOOD.astype(np.float32), RATE_HZ)[:40] + bytes(4), "no samples|truncated"),
+}
+
+
+@pytest.mark.parametrize("protocol", ["si_sdr", "perceptual"])
+def test_a_bad_file_costs_itself_and_says_why(tmp_path, protocol):
+    for folder in ("stems", "outputs"):
+        for name in BAD:
+            write(tmp_path / folder / name / "dog.wav", GOOD)
+    for name, (content, _) in BAD.items():
+        (tmp_path / "outputs" / name / "dog.wav").write_bytes(content)
+    write(tmp_path / "stems" / "good" / "dog.wav", GOOD)
+    write(tmp_path / "outputs" / "good" / "dog.wav", GOOD + 0.01 * np.roll(GOOD, 13))
+    options = ScoreOptions(prediction=tmp_path / "outputs", truth=tmp_path / "stems", protocol=protocol, workers=0)
+    result = score_sounds(options)
+    found = rows(result)
+    assert not found["good/dog"]["remarks"]
+    for name, (_, message) in BAD.items():
+        if protocol == "si_sdr" or name != "silence":  # what a listener notices of silence has numbers
+            assert re.search(message, found[f"{name}/dog"]["remarks"]), (name, found[f"{name}/dog"]["remarks"])
+    assert all(row["expected"] for row in result[2])
