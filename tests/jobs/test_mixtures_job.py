@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from auscult.cases.sounds import read_sounds
-from auscult.errors import Mismatch, UsageError
+from auscult.errors import Mismatch, NothingToDo, UsageError
 from auscult.jobs.mixtures import make_mixtures
 from auscult.jobs.options import MixturesOptions
 from auscult.media.frames import read_frame
@@ -83,7 +83,7 @@ def test_plans_replay_and_a_bad_line_costs_itself(made: Path, tmp_path: Path) ->
     bad["plan"]["prompt"] = {"text": "violin playing"}
     (tmp_path / "plans.jsonl").write_text("\n".join([plans[0], json.dumps(bad), plans[2], plans[2], "{"]))
     summary = make(tmp_path / "again", plans=tmp_path / "plans.jsonl")
-    assert (summary.ok, summary.failed) == (2, 0)
+    assert (summary.n, summary.ok, summary.failed) == (5, 2, 3)
     errors = {row["line"]: row["error"] for row in lines(tmp_path / "again" / "errors.jsonl")}
     assert "names nothing in the mixture" in errors[2]
     assert "used twice" in errors[4]
@@ -91,6 +91,12 @@ def test_plans_replay_and_a_bad_line_costs_itself(made: Path, tmp_path: Path) ->
     for number in (0, 2):
         name = f"mixtures/s4-{number:05d}.wav"
         assert (tmp_path / "again" / name).read_bytes() == (made / name).read_bytes()
+
+
+def test_a_file_without_plans_is_nothing_to_do(tmp_path: Path) -> None:
+    (tmp_path / "plans.jsonl").write_text("no plan\n")
+    with pytest.raises(NothingToDo, match="no line is a plan"):
+        make(tmp_path / "out", plans=tmp_path / "plans.jsonl")
 
 
 def test_a_plan_of_a_sound_that_is_not_there_fails_alone(made: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from auscult.cases.fields import parse
 from auscult.cases.problems import used_twice
-from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.jobs.options import MixturesOptions, refuse_out_of_range
 from auscult.jobs.runner import (
     Indivisible,
@@ -124,9 +124,9 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         elif options.assets is not None:
             self._catalogue, self._left_out = open_recorded(options.assets)
         self._plans: Sequence[MixturePlan] = ()
+        self._bad_plans: Sequence[ErrorRecord] = ()
         if options.plans is not None:
-            self._plans, bad = read_plans(options.plans, classes=self._catalogue.classes)
-            self._left_out = (*self._left_out, *bad)
+            self._plans, self._bad_plans = read_plans(options.plans, classes=self._catalogue.classes)
         MixtureMaker(options, self._catalogue, self._scenes)  # too few sounds are told before anything is made
 
     def manifest(self) -> dict[str, Any]:
@@ -138,7 +138,8 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
         """Files of assets and lines of plans that cannot be used."""
-        return ((None, error) for error in self._left_out)
+        yield from ((None, error) for error in self._left_out)
+        yield from ((f"line {error.line}", error) for error in self._bad_plans)
 
     def worker(self) -> partial[MixtureMaker]:
         """Makes the function of one mixture in a worker process."""
@@ -162,7 +163,8 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         run.write_lines(METADATA, [metadata_row(item) for item in ordered])
         run.write_bytes("README.md", FOR_DATASETS.read_bytes())
         tables = {"settings": settings_table(made), "classes": classes_table(self._catalogue)}
-        return finish_tables(run, self.counted("make mixtures", run, made), tables)
+        summary = self.counted("make mixtures", run, made)
+        return finish_tables(run, replace(summary, n=summary.n + len(self._bad_plans)), tables)
 
 
 def _check(options: MixturesOptions) -> None:
@@ -205,6 +207,8 @@ def read_plans(path: Path, *, classes: Classes) -> tuple[list[MixturePlan], list
             continue
         if plans.setdefault(plan.id, plan) is not plan:
             errors.append(ErrorRecord.of(used_twice(plan.id, "", path=path, line=number), "read"))
+    if not plans:
+        raise NothingToDo("no line is a plan", path=path, hint=errors[0].error if errors else "the file is empty")
     return list(plans.values()), errors
 
 
