@@ -35,17 +35,18 @@ class Demucs:
     """
 
     def __init__(self, folder: Path) -> None:
-        torch, pretrained, apply, *networks = (
-            _package(name, "demucs")
-            for name in ("torch", *map("demucs.{}".format, ("pretrained", "apply", *_NETWORKS)))
+        self._torch = torch = _package("torch", "demucs")
+        parts = {name: _package(f"demucs.{name}", "demucs") for name in ("pretrained", "apply", *_NETWORKS)}
+        self._apply, kinds = (
+            parts["apply"].apply_model,
+            [getattr(parts[name], kind) for name, kind in _NETWORKS.items()],
         )
-        self._torch, self._apply = torch, apply.apply_model
-        kinds = [getattr(module, kind) for module, kind in zip(networks, _NETWORKS.values(), strict=True)]
         names = sorted(folder.glob("*.yaml")) or sorted(folder.glob("*.th"))
         if len(names) != 1:
             raise UsageError(f"{len(names)} models lie in the folder", expected="one .yaml, or one .th", path=folder)
         with _loading("Demucs", folder), torch.serialization.safe_globals([*kinds, Fraction]):
-            self._model = pretrained.get_model(names[0].stem.partition("-")[0], repo=folder).eval()
+            name = names[0].stem.partition("-")[0]
+            self._model = parts["pretrained"].get_model(name, repo=folder).eval()
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
 
     def __call__(self, request: SeparationRequest) -> Tracks:
