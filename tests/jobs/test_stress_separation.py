@@ -109,6 +109,16 @@ def test_the_same_command_goes_on_and_refuses_changed_stems(tmp_path: Path) -> N
         run(tmp_path)
 
 
+def test_frames_that_prompt_come_along_and_links_do_not(tmp_path: Path) -> None:
+    (tmp_path / "shown").mkdir()
+    (tmp_path / "shown" / "0.jpg").write_bytes(b"a picture")
+    (tmp_path / "shown" / "1.jpg").symlink_to("/etc/hostname")
+    run(given(tmp_path, seen={"video": "shown"}), kinds=("silence",), severities=("1",))
+    item = read_sounds(tmp_path / "out").items[1]
+    assert item.query.picture is not None
+    assert [path.read_bytes() for path in item.query.picture.iterdir()] == [b"a picture"]
+
+
 def test_without_other_stems_the_rest_is_the_mixture_less_the_target(tmp_path: Path) -> None:
     run(given(tmp_path, alone={"truth": {"stem": "dog.wav"}}), kinds=("mixture",), severities=("5",))
     alone = rows(tmp_path / "out")[1]
@@ -133,6 +143,8 @@ def test_what_several_separators_returned_of_one_target_is_one_target(tmp_path: 
         ({"truth": {"stem": "dog.wav", "others": {"rain": "stereo.wav"}}}, "2 x 6400 samples at 8000 Hz, the target 1"),
         ({"truth": {"stem": "dog.wav", "others": {"rain": "long.wav"}}}, "7200 samples at 8000 Hz"),
         ({"truth": {"stem": "dog.wav", "others": {"rain": "fast.wav"}}}, "at 16000 Hz, the target"),
+        ({"video": "gone.png"}, "gone.png"),
+        ({"mixture": "gone_mix.wav"}, "gone_mix.wav"),
         ({"truth": {"stem": "broken.wav"}}, "not finite"),
         ({"truth": {"stem": "short.wav"}}, "truncated"),
         ({"truth": {"stem": "text.wav"}}, "no sound"),

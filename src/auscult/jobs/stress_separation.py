@@ -20,7 +20,7 @@ from auscult.jobs import runner
 from auscult.jobs.options import SeparationStressOptions, arguments_of
 from auscult.jobs.runner import Progress, Result, ResultWriter
 from auscult.jobs.stress import frame_name_of
-from auscult.media.paths import safe_name
+from auscult.media.paths import check_file, safe_name
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound, as_stored, wav_bytes
 from auscult.outcome import Undefined
@@ -98,6 +98,7 @@ def _copied(item: SoundItem, options: SeparationStressOptions, copies: dict[str,
     """The item with its files in the output folder; which is copied where is added to ``copies``."""
 
     def copied(folder: str, path: Path) -> Path:
+        check_file(path)  # the parent copies, where an error would end the run
         name = f"{folder}/{frame_name_of(path, options.source)}"
         copies[name] = path
         return options.out / name
@@ -105,7 +106,7 @@ def _copied(item: SoundItem, options: SeparationStressOptions, copies: dict[str,
     truth, picture = item.truth or SoundTruth(), item.query.picture
     if picture is not None and picture.is_dir():  # frames of a video
         folder = f"pictures/{safe_name(item.id)}"
-        for path in sorted(one for one in picture.iterdir() if one.is_file()):
+        for path in sorted(one for one in picture.iterdir() if one.is_file() and not one.is_symlink()):
             copied(folder, path)
         picture = options.out / folder
     elif picture is not None:
