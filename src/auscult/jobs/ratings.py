@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -27,12 +27,13 @@ from auscult.report.drawing import Drawing
 from auscult.report.suite import write_charts
 from auscult.report.tables import Table, table_csv
 from auscult.rng import generator
-from auscult.score.raters import AGREE_WITHIN, RaterPosterior, Ratings, fit_raters, plain_mad, settled
+from auscult.score.raters import AGREE_WITHIN, RaterPosterior, Ratings, fit_raters, mean_rating, plain_mad, settled
 from auscult.score.stats.intervals import bootstrap_interval
 from auscult.types import Doubles
 
 Done: TypeAlias = tuple[Summary, list[Table]]
 
+ALL_AXES: Final = "all axes"
 SURE: Final = 0.9
 """A rater is trusted from this probability of being good enough on, and is not where the opposite has it."""
 
@@ -87,11 +88,8 @@ def qualify(options: QualifyOptions) -> Done:
     if experts:
         tables["agreement"] = _agreement_table(told, given, options)
     table = csv_bytes(_RATERS_CSV, ([row[key] for key in _RATERS_CSV] for row in rows))
-    files, metrics, n = (
-        {"raters.csv": table, "raters.jsonl": jsonl_bytes(rows)},
-        _counted(rows, fitted),
-        len(found.ratings),
-    )
+    files, metrics = {"raters.csv": table, "raters.jsonl": jsonl_bytes(rows)}, _counted(rows, fitted)
+    n = len(found.ratings)
     return written("ratings qualify", options, tables, n=n, problems=found.problems, metrics=metrics, files=files)
 
 
@@ -128,6 +126,7 @@ def _counted(rows: Sequence[Mapping[str, Any]], fitted: RaterPosterior) -> dict[
     }
 
 
+_FIELD: Final = re.compile(r"{(\w+)")
 _ENDS: Final = 20
 """Raters that are printed of each end of a long list."""
 
@@ -135,32 +134,18 @@ _ENDS: Final = 20
 def _raters_table(rows: Sequence[Mapping[str, Any]], options: QualifyOptions, *, experts: int, r_hat: float) -> Table:
     rule = f"at most {options.most_mad:g}, {SURE:.0%} sure" if options.keep is None else f"the {options.keep} lowest"
     by = f"{experts} of experts" if experts else "no expert, so against what the raters agree on"
-    forms = (
-        "{rater}",
-        "{trust}",
-        "{n}",
-        "{mad:.2f} [{low:.2f}, {high:.2f}]",
-        "{plain_mad:.2f}",
-        "{bias:+.2f}",
-        "{chance:.2f}",
-    )
+    forms = {
+        "rater": "{rater}", "trust": "{trust}", "ratings": "{n}", "expected MAD": "{mad:.2f} [{low:.2f}, {high:.2f}]",
+        "plain MAD": "{plain_mad:.2f}", "bias": "{bias:+.2f}", "chance of that": "{chance:.2f}",
+    }  # fmt: skip
+    shown_rows = rows if len(rows) <= 2 * _ENDS else (*rows[:_ENDS], *rows[-_ENDS:])
+    known = [{key: value for key, value in row.items() if value is not None} for row in shown_rows]
     return Table(
         title=f"Raters by expected mean absolute deviation on {options.axis}",
-        header=(
-            "rater",
-            "trust",
-            "ratings",
-            "expected MAD",
-            "plain MAD",
-            "bias",
-            "chance of that",
-        ),
+        header=tuple(forms),
         rows=tuple(
-            tuple(
-                form.format(**row) if None not in [row[key] for key in re.findall(r"{(\w+)", form)] else "–"
-                for form in forms
-            )
-            for row in (rows if len(rows) <= 2 * _ENDS else (*rows[:_ENDS], *rows[-_ENDS:]))
+            tuple(form.format(**row) if {*_FIELD.findall(form)} <= {*row} else "–" for form in forms.values())
+            for row in known
         ),
         note=f"Trusted: {rule}. Scores 1 to 5, intervals 90 %; truth: {by}. Always answering 3 has 1.20, answering at "
         f"random 1.60. Two chains agree to a ratio of {r_hat:.3f}; distrust it above 1.1. All raters: raters.csv.",
@@ -179,13 +164,13 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
             good = mad <= options.most_mad if options.keep is None else mad.argsort().argsort() < options.keep
             chosen[:, half::2] = good[:, None]
     groups = {
-        "raters trusted by the other half of the items": _mean_rating(np.where(chosen, ratings, 0)),
-        "all raters": _mean_rating(ratings),
+        "raters trusted by the other half of the items": mean_rating(np.where(chosen, ratings, 0)),
+        "all raters": mean_rating(ratings),
         "always 3": np.full(chosen.shape[1], 3.0),
     }
     rows = []
     for name, said in groups.items():
-        apart = np.abs(said - _mean_rating(told))
+        apart = np.abs(said - mean_rating(told))
         apart = apart[~np.isnan(apart)]
         found = bootstrap_interval(np.mean, [[one] for one in apart], rng=rng)
         number = "–" if isinstance(found, Undefined) else f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
@@ -196,11 +181,6 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
         rows=tuple(rows),
         note="Intervals of 95 % draw items. Raters are chosen on one half of the items and compared on the other.",
     )
-
-
-def _mean_rating(ratings: Ratings) -> Doubles:
-    counted = (ratings > 0).sum(axis=0)
-    return np.asarray(np.where(counted > 0, ratings.sum(axis=0) / np.maximum(counted, 1), np.nan))
 
 
 # --- what people said ---
@@ -229,10 +209,9 @@ def import_ratings(options: ImportOptions) -> Done:
     found = read_ratings(options.source, known_raters=trust)
     if trust is not None:
         found = replace(found, ratings=tuple(one for one in found.ratings if trust[one.rater]))
-    golden: set[str] = set()
     if options.key is not None:
-        found, golden = _unblinded(found, options.key)
-    rows, counts = settled_rows(found, golden=golden, fewest=options.fewest)
+        found = _unblinded(found, options.key)
+    rows, counts = _settled_rows(found, fewest=options.fewest)
     metrics = {
         axis: {"value": sum(one[axis]["settled"] for one in counts.values()), "n": len(rows)}
         for axis in (*found.axes, ALL_AXES)
@@ -240,9 +219,6 @@ def import_ratings(options: ImportOptions) -> Done:
     files = {"scores.jsonl": jsonl_bytes(rows), "ratings.csv": ratings_csv(found)}
     tables, used = {"settled": _settled_table(counts)}, len(found.ratings)
     return written("ratings import", options, tables, n=used, problems=found.problems, metrics=metrics, files=files)
-
-
-ALL_AXES: Final = "all axes"
 
 
 def trust_in(path: Path) -> dict[str, bool]:
@@ -253,32 +229,28 @@ def trust_in(path: Path) -> dict[str, bool]:
         return {row["rater"].removeprefix("'"): row["trust"] == "yes" for _, row in rows}
 
 
-def _unblinded(found: RatingSet, key: Path) -> tuple[RatingSet, set[str]]:
-    """Ratings under the names that items had before ``ratings tasks``, and which items are golden."""
+def _unblinded(found: RatingSet, key: Path) -> RatingSet:
+    """Ratings under the names that items had before ``ratings tasks``, without those of golden items."""
     with required_file(key, option="--key"):
         columns = ("item", "id", "golden", "domain")
         rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
         named = {row["item"]: {**row, "id": row["id"].removeprefix("'")} for _, row in rows}
     ratings, problems = [], list(found.problems)
     for one in found.ratings:
-        if one.item in named:
+        if one.item in named and named[one.item]["golden"] == "no":
             ratings.append(replace(one, item=named[one.item]["id"]))
-        else:
+        elif one.item not in named:
             error = f"the key does not name the item {shown(one.item)}"
             problems.append((one.item, ErrorRecord(stage="read", error=error, path=str(key), line=one.line)))
     items = {row["id"]: RatedItem(id=row["id"], domain=row["domain"]) for row in named.values()}
-    golden = {row["id"] for row in named.values() if row["golden"] == "yes"}
-    return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems)), golden
+    return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems))
 
 
-def settled_rows(
-    found: RatingSet, *, golden: Collection[str] = (), fewest: int = 3
-) -> tuple[list[dict[str, Any]], dict[str, dict[str, Counter[str]]]]:
+def _settled_rows(found: RatingSet, *, fewest: int) -> tuple[list[dict[str, Any]], dict[str, dict[str, Counter[str]]]]:
     """A row for each item with its mean ratings where they agree; counts of what became of each, by domain and axis."""
     given: dict[str, dict[str, list[float]]] = {}
     for one in found.ratings:
-        if one.item not in golden:
-            given.setdefault(one.item, {}).setdefault(one.axis, []).append(one.value)
+        given.setdefault(one.item, {}).setdefault(one.axis, []).append(one.value)
     counts: dict[str, dict[str, Counter[str]]] = {}
     rows = []
     for item, by_axis in given.items():

@@ -133,17 +133,13 @@ def fit_raters(
     )
 
 
+_Priors: TypeAlias = tuple[tuple[Doubles, ...], Doubles]
+
+
 class _Chain:
     """A Gibbs sampler: kinds and matrices of raters given true scores, then true scores given matrices."""
 
-    def __init__(
-        self,
-        ratings: Ratings,
-        experts: Ratings,
-        priors: tuple[tuple[Doubles, ...], Doubles],
-        *,
-        rng: np.random.Generator,
-    ) -> None:
+    def __init__(self, ratings: Ratings, experts: Ratings, priors: _Priors, *, rng: np.random.Generator) -> None:
         self._rng, (kinds, self._expert) = rng, priors
         self._kinds = np.stack(kinds)
         self._marks, self._told = _one_hot(ratings), _one_hot(experts)
@@ -265,14 +261,17 @@ def _require_ratings(ratings: Ratings, experts: Ratings) -> None:
         raise InputError("there is no rating", expected="at least one rating, 1 to 5")
 
 
+def mean_rating(ratings: Ratings) -> Doubles:
+    """(items,) the mean rating of each item; NaN where there is none."""
+    counted = (ratings > 0).sum(axis=0)
+    return np.asarray(np.where(counted > 0, ratings.sum(axis=0) / np.maximum(counted, 1), np.nan))
+
+
 def plain_mad(ratings: Ratings, experts: Ratings) -> Doubles:
     """(raters,) mean absolute deviation from the mean expert over the items rated; NaN without any."""
-    known = experts > 0
-    truth = np.where(known, experts, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-    both = (ratings > 0) & known.any(axis=0)
-    counted = both.sum(axis=1)
-    total = np.where(both, np.abs(ratings - truth), 0.0).sum(axis=1)
-    return np.asarray(np.where(counted > 0, total / np.maximum(counted, 1), np.nan))
+    apart = np.where(ratings > 0, np.abs(ratings - mean_rating(experts)), np.nan)
+    counted = (~np.isnan(apart)).sum(axis=1)
+    return np.asarray(np.where(counted > 0, np.nansum(apart, axis=1) / np.maximum(counted, 1), np.nan))
 
 
 def settled(ratings: Sequence[float], *, within: float = AGREE_WITHIN, fewest: int = 3) -> Scored[float] | Undefined:
