@@ -17,13 +17,24 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "separation-results.md"
 DATA = Path(os.environ.get("AUSCULT_DATA", "."))
 MODELS = ("nmf", "hpss", "repet", "wiener", "gate", "irm", "ibm")
-COUNT, SEED = 60, 7
+COUNT, SEED, LEAST = 150, 7, 20
 HEAD = """\
 # Results of separators
 
 What [`auscult run separation`](separation-task.md) says of separators that need no weights, and of outputs that real systems published. In brackets 95 % intervals over whole mixtures, or groups of
-those that share a recording. `AUSCULT_DATA=FOLDER python studies/separation_results.py --out RUNS` runs it and writes this page. No constant of a score or of a separator was chosen on any of these numbers.
-Overall, recall, precision and faithfulness are [our definition](sound-truth.md), not people's: **not comparable** with what papers print.
+those that share a recording. `AUSCULT_DATA=FOLDER python studies/separation_results.py --out RUNS` runs it and writes this page. Groups of fewer than 20 items are in the reports alone, but for families of published outputs.
+No constant of a score or of a separator was chosen on any of these numbers.
+The report of each run plays the worst outputs; none of its sounds or pictures is here, since much of the material may not be passed on. Overall, recall, precision and faithfulness are [our definition](sound-truth.md), not people's: **not comparable** with what papers print.
+"""
+READING = """\
+What comes out:
+
+- No separator without weights is shown to be better than the untouched mixture, in SI-SDR or in overall, on any of the three; most are shown to be worse in overall. They take no words: where a prompt has spans its
+  track is chosen by them, else it is the first one. The room above them is large: ideal masks, which are shown the stems, gain 14 to 23 dB.
+- What real systems published is better than the mixture by 5.7 dB [4.7, 6.6] and .46 [.35, .56] of overall; 38 of the 406 outputs are of ideal masks (`irm`, `ibm`).
+- SI-SDR and overall part where sound is made anew: TokenSplit is at 0.2 dB by design and at 1.86 of overall, although the README of the data says that it sounds right. Both scores compare waveforms or their spectra with
+  the stem, cell by cell, and neither is an opinion of people.
+- SI-SDR of all 406 outputs is within .005 dB of what the README of the data prints once the mean is taken off both signals, as it does; ours leaves the mean in (Le Roux et al.), by which 13 outputs differ by .1 to 3.6 dB.
 """
 WORDS = {
     "generated": f"""\
@@ -66,7 +77,7 @@ def main() -> int:
             named = [word for model in models for word in ("--model", model)]
             _auscult("run", "separation", *named, "--data", given.out / source, "--out", given.out / name)
     parts = [words + "\n" + _tables(given.out / name, name) for name, words in WORDS.items()]
-    PAGE.write_text("\n".join([HEAD, *parts]), encoding="utf-8")
+    PAGE.write_text("\n".join([HEAD, READING, *parts]), encoding="utf-8")
     return 0
 
 
@@ -81,6 +92,10 @@ def _tables(folder: Path, part: str) -> str:
         if path.is_file() and _LEFT.get(name, part) == part:
             table = json.loads(path.read_text(encoding="utf-8"))
             rows = [row for row in table["rows"] if name != "differences" or row[0].endswith(" - mixture")]
+            if name.startswith("by_"):  # what rests on fewer items stands in the report alone
+                rows = [row for row in rows if int(row[-1].split()[0].rstrip(",")) >= LEAST]
+            if not rows:
+                continue
             lines = [_row(row) for row in (table["header"], ["---"] * len(table["header"]), *rows)]
             found.append("\n".join([f"**{table['title']}**", "", *lines, "", table["note"], ""]))
     return "\n".join(found)
