@@ -179,7 +179,7 @@ def draw(rows: Sequence[dict[str, Any]]) -> None:
         ratio = loudness(power, masker) / loudness(np.ones(1))
         scores = 1 + 4 / (1 + (ratio / HALF) ** 2)
         points = tuple((float(x), float(y), f"{x:g} dB: {y:.2f}") for x, y in zip(levels, scores, strict=True))
-        lines.append(Series(name, points, number))
+        lines.append(Series(name=name, points=points, style=number))
     axes = Axes(x=(-40, 10), y=(1, 5), ticks=ticks, across="left-over or unexplained, dB to the target", up="score")
     _save("intrusion", lines_drawing(lines, axes, title="Precision, or faithfulness, by the level of what intrudes"))
     off = np.linspace(0, 20, 21)
@@ -187,12 +187,12 @@ def draw(rows: Sequence[dict[str, Any]]) -> None:
     points = tuple((float(x), float(y), f"{x:g} dB: {y:.2f}") for x, y in zip(off, scores, strict=True))
     ticks = tuple((float(value), str(value)) for value in (0, 5, 10, 15, 20))
     axes = Axes(x=(0, 20), y=(1, 5), ticks=ticks, across="mean deviation of the target's cells, dB", up="faithfulness")
-    _save("colour", lines_drawing([Series("no artefacts", points, 0)], axes, title="Faithfulness by colouration"))
+    _save("colour", lines_drawing([Series(name="no artefacts", points=points, style=0)], axes, title="Faithfulness by colouration"))
     for name, kinds in GROUPS.items():
         lines = []
         for number, kind in enumerate(kinds):
             means = [5.0] + [_mean(_of(rows, kind, severity), "overall") for severity in SEVERITIES]
-            lines.append(Series(kind, tuple((float(at), y, f"{at}: {y:.2f}") for at, y in enumerate(means)), number))
+            lines.append(Series(name=kind, points=tuple((float(at), y, f"{at}: {y:.2f}") for at, y in enumerate(means)), style=number))
         ticks = tuple((float(at), str(at)) for at in range(6))
         axes = Axes(x=(0, 5), y=(1, 5), ticks=ticks, across="severity", up="mean overall")
         _save(f"sweeps-{name.split()[-1]}", lines_drawing(lines, axes, title=f"Overall by severity: {name}"))
