@@ -227,6 +227,13 @@ def test_batch_1_measures_an_input_of_sounds_itself(sounds: Path, tmp_path: Path
     assert all(float(row["complexity_residual"]) < 0 for row in rows)  # a tone is simpler than its mixture
     assert (tmp_path / "batch" / "figures" / "composite.svg").is_file()
     assert [row[0] for row in tables[0].rows] == ["candidates", "batch", "rated and batch"]
+    (tmp_path / "part.jsonl").write_text('{"id": "m1", "recall": 3}\n{"id": "x", "overall": "high"}\n')
+    (tmp_path / "all.csv").write_text("id,overall\nm1,3\nm2,4\nm2,4\nm3,none\n")
+    options = BatchOptions(
+        number=3, source=tmp_path / "all.csv", rated=tmp_path / "part.jsonl", count=9, out=tmp_path / "third"
+    )
+    assert draw_batch(options)[0].failed == 2  # two scores are no numbers
+    assert [row["id"] for row in rows_of_csv(tmp_path / "third" / "batch.csv")] == ["m2"]
     with pytest.raises(NothingToDo):
         draw_batch(BatchOptions(number=2, source=sounds / "items.jsonl", count=3, out=tmp_path / "none"))
 

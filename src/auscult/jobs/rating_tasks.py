@@ -242,8 +242,8 @@ class BatchOptions(RecordOptions):
     Attributes:
         number: 1: by a composite of clap, clap_residual, complexity and complexity_residual. 2: by a judge's recall,
             precision, faithfulness and overall. 3: by its overall, where those rated leave gaps.
-        source: Candidates: a CSV or JSON lines with id and these columns, such as a judge's verdicts.jsonl; for batch
-            1 also an INPUT of sounds, of which the complexities are measured.
+        source: Candidates: a CSV with id and these columns; for 2 and 3 also JSON lines, such as a judge's
+            verdicts.jsonl; for 1 also an INPUT of sounds, of which the complexities are measured.
         count: How many to draw.
         enrich: Draw nothing yet: of an INPUT of sounds, write outputs with parts masked and equalised, for the judge.
         rated: Scores of earlier batches, the scores.jsonl of `auscult ratings import`; what they hold is not drawn.
@@ -267,15 +267,14 @@ def draw_batch(options: BatchOptions) -> Done:
     sounds = options.number == 1 and options.source.suffix.lower() != ".csv"
     candidates = _measured(options.source, problems) if sounds else scored_rows(options.source, columns, problems)
     known = {row["id"] for row in rated}
-    candidates = [row for row in candidates if row["id"] not in known]
+    candidates = [*{row["id"]: row for row in candidates if row["id"] not in known}.values()]
     axes, names = (("composite",), PARTS) if options.number == 1 else (columns, tuple("12345"))
     whole = [row for row in candidates if options.number == 1 or set(axes) <= set(row)]
     if not whole:
         raise NothingToDo("there is no candidate with all scores", path=options.source, expected=_FORM)
     bins = thirds(composite(whole))[:, None] if options.number == 1 else np.array([_bins(row, axes) for row in whole])
-    there = np.zeros((len(axes), len(names)))
-    if options.number > 1 and rated:
-        there = _counts(np.array([_bins(row, axes) for row in rated if set(axes) <= set(row)]), len(names))
+    before = [_bins(row, axes) for row in rated if set(axes) <= set(row)]
+    there = _counts(np.array(before, np.int64).reshape(-1, len(axes)), len(names))
     filled = there if options.number == 3 else np.zeros_like(there)  # batches 1 and 2 are balanced by themselves
     drawn = balanced_draw(bins, options.count, before=filled, rng=generator(options.seed, "ratings", "batch"))
     batch = _counts(bins[drawn], len(names))
