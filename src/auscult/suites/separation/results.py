@@ -174,7 +174,8 @@ def _banded(view: GridColumns, axis: str) -> dict[str, list[str]]:
     known: dict[str, float] = {}
     for answers in view.grid.answers.values():
         for case, answer in answers.items():
-            value = answer.get("difficulty", {}).get(axis)
+            hardness = answer.get("difficulty")  # a record may come from a stranger
+            value = hardness.get(axis) if isinstance(hardness, Mapping) else None
             if isinstance(value, int | float) and 1 <= value <= 5:
                 known[case] = value
     for case in view.cases:
