@@ -1,7 +1,7 @@
 """Write the committed split of recordings, ``scenes/mixtures/split.json``: ``python -m studies.mixture_split DATA``.
 
-A file is known by a hash of its bytes, wherever it lies. Clips of one recording or series, and all digits of one
-speaker, are one recording.
+A file is known by a hash of its bytes, wherever it lies. Clips of one recording or series are one recording, and so are
+all digits of one speaker but those that outputs of real separators were made of.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from auscult.errors import InputError
-from auscult.scenes.mixtures.catalogue import SPLIT, UNSEEN_SHARE, Part, content_key, part_of, share_of
+from auscult.scenes.mixtures.catalogue import PARTS, SPLIT, UNSEEN_SHARE, Part, content_key, part_of, share_of
 from auscult.scenes.mixtures.classes import committed_classes
 from auscult.scenes.sound.folder import read_clip
 
 RULE: Final = (
     "the recordings of a class ordered by blake2b-64 of their names: the first half train, the next fifth calibration, "
     "the rest test; unseen: of the classes of a domain with ten recordings or more, and of those with fewer, the first "
-    "quarter in that order; all their recordings, and what may only be tested on, are test"
+    "quarter in that order of those that no real separator's output for training or calibration was made of; all their "
+    "recordings, and what may only be tested on, are test; a recording that such outputs were made of has their part"
 )
 MANY: Final = 10
 _NAMES: Final = """\
@@ -145,8 +146,7 @@ def listed(data: Path) -> Iterator[Known]:
             label, recording = next(found for name, found in NAMED.items() if path.name.startswith(name))
             yield Known(path, label, recording, recording)
     for path in sorted((data / "audio" / "speech_fsdd").glob("*.wav")):
-        speaker = f"fsdd-{path.stem.split('_')[1]}"
-        yield Known(path, "man speaking", speaker, speaker)
+        yield Known(path, "man speaking", f"fsdd-{path.stem}", f"fsdd-{path.stem.split('_')[1]}")
     for path in sorted((data / "audio" / "speech_asterisk").glob("*.wav")):
         yield Known(path, "woman speaking", f"asterisk-{path.stem}", "asterisk")
     for place in ("audio/berklee", "audio/sonic_pi_cc0", "av/image_sound_pairs", "images/stamps_gpl2/animals"):
@@ -203,20 +203,38 @@ def usable(data: Path) -> dict[str, Known]:
     return found
 
 
-def dealt(files: Iterable[Known]) -> tuple[dict[str, Part], set[str]]:
-    """The part of each recording, and the unseen classes."""
+def heard_elsewhere(data: Path, found: dict[str, Known]) -> dict[str, Part]:
+    """The part of each recording that outputs of real separators were made of: theirs, the first where two differ."""
+    names: dict[str, Part] = {"train": "train", "val": "calibration", "test": "test"}
+    parts: dict[str, Part] = {}
+    for line in (data / "sound" / "separated" / "mixtures.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        for source in "+".join(row["sources"]).split("+"):
+            path = data / "audio" / source.partition("@")[0]
+            known = found.get(content_key(path)) if path.is_file() else None
+            if known is not None:
+                part = names[row["mixture_split"]]
+                parts[known.recording] = min(part, parts.get(known.recording, part), key=PARTS.index)
+    return parts
+
+
+def dealt(files: Iterable[Known], given: dict[str, Part]) -> tuple[dict[str, Part], set[str]]:
+    """The part of each recording, some of which are given, and the unseen classes."""
     recordings: dict[str, list[str]] = {}
     tests = {known.recording for known in files if known.tests_only}
     for known in files:
         names = recordings.setdefault(known.label, [])
         if known.recording not in names:
             names.append(known.recording)
-    parts: dict[str, Part] = dict.fromkeys(tests, "test")
+    parts: dict[str, Part] = {**dict.fromkeys(tests, "test"), **given}
+    heard = {label for label, names in recordings.items() if any(given.get(name, "test") != "test" for name in names)}
     alike: dict[tuple[str, bool], list[str]] = {}
     for label, names in recordings.items():
         alike.setdefault((committed_classes().of(label).domain, len(names) >= MANY), []).append(label)
     unseen = {
-        label for labels in alike.values() for label in sorted(labels, key=share_of)[: int(UNSEEN_SHARE * len(labels))]
+        label
+        for labels in alike.values()
+        for label in sorted(set(labels) - heard, key=share_of)[: int(UNSEEN_SHARE * len(labels))]
     }
     for label in sorted(recordings, key=lambda label: label not in unseen):
         free = sorted((name for name in recordings[label] if name not in parts), key=share_of)
@@ -229,7 +247,11 @@ def dealt(files: Iterable[Known]) -> tuple[dict[str, Part], set[str]]:
 def main(data: Path) -> None:
     """Read every file once, and write the split."""
     found = usable(data)
-    parts, unseen = dealt(found.values())
+    given = heard_elsewhere(data, found)
+    for key, known in found.items():  # the other digits of a speaker stay together
+        if known.voice.startswith("fsdd-") and known.recording not in given:
+            found[key] = known._replace(recording=known.voice)
+    parts, unseen = dealt(found.values(), given)
     files = {key: [known.label, known.recording, known.voice] for key, known in found.items()}
     labels = {known.label for known in found.values()}
     for path, label, tests_only in pictured(data):

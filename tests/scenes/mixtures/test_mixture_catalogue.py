@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -177,6 +178,15 @@ def test_no_content_is_in_two_parts(data: Path) -> None:
         assert keys.setdefault(content_key(path), clip.part) == clip.part
         assert contents.setdefault(read_clip(path).samples.tobytes(), clip.part) == clip.part
         assert recordings.setdefault(clip.recording, clip.part) == clip.part
+    # nor in training here and in the tests of real separators' outputs, or the other way round
+    split, parts = committed_split(), {clip.recording: clip.part for clip in catalogue.clips}
+    for line in (data / "sound" / "separated" / "mixtures.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        for source in "+".join(row["sources"]).split("+"):
+            path = data / "audio" / source.partition("@")[0]
+            known = split.files.get(content_key(path)) if path.is_file() else None
+            if known is not None:
+                assert {row["mixture_split"], parts[known[1]]} != {"train", "test"}
     for setting in ("speech", "speaker", "music", "instrument", "general_sound"):
         for part in ("train", "test"):
             plan = Planner(catalogue, MixtureOptions(settings=(setting,), split=part)).plan(0, 0)
