@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from auscult.cases.ratings import RATED_AXES, RatingSet, label_studio_config, label_studio_tasks, read_ratings
+from auscult.cases.ratings import RatingSet, label_studio_config, read_ratings
 from auscult.errors import NothingToDo
 
 
@@ -92,21 +92,29 @@ def test_annotations_of_label_studio_are_read_but_not_cancelled_ones(tmp_path: P
 
 
 @pytest.mark.peer
-def test_label_studios_own_converter_reads_our_tasks_and_we_its_files(tmp_path: Path) -> None:
-    converter = pytest.importorskip(
-        "label_studio_sdk.converter.converter", reason="the package to compare ratings with is not installed"
-    )
+def test_label_studios_own_converter_reads_annotated_tasks_and_we_its_files(tmp_path: Path) -> None:
+    reason = "the package to compare ratings with is not installed"
+    converter = pytest.importorskip("label_studio_sdk.converter.converter", reason=reason)
     source = read(tmp_path, "item,rater,domain,recall,overall\na/1,x,speech,5,4\na/1,y,speech,2,\nb,x,music,,3\n")
-    tasks = tmp_path / "tasks.json"
-    tasks.write_text(json.dumps(label_studio_tasks(source)))
-    ours = converter.Converter(
-        label_studio_config(RATED_AXES, mixture=True), project_dir=None, download_resources=False
-    )
-    ours.convert_to_json(str(tasks), str(tmp_path / "json"), is_dir=False)
-    ours.convert_to_json_min(str(tasks), str(tmp_path / "min"), is_dir=False)
-    ours.convert_to_csv(str(tasks), str(tmp_path / "csv"), is_dir=False, sep=",", header=True)
-    for file in ("json/result.json", "min/result.json", "csv/result.csv"):
-        assert sorted(kept(read_ratings(tmp_path / file))) == sorted(kept(source))
+    tasks = []
+    for item in source.items.values():
+        made = []
+        for rater in dict.fromkeys(one.rater for one in source.ratings if one.item == item.id):
+            own = [one for one in source.ratings if (one.item, one.rater) == (item.id, rater)]
+            results = [
+                {"from_name": one.axis, "to_name": "separated", "type": "rating", "value": {"rating": int(one.value)}}
+                for one in own
+            ]
+            made.append({"id": len(made) + 1, "completed_by": {"email": rater}, "result": results})
+        tasks.append({"id": len(tasks) + 1, "data": {"item": item.id, "domain": item.domain}, "annotations": made})
+    file = tmp_path / "tasks.json"
+    file.write_text(json.dumps(tasks))
+    ours = converter.Converter(label_studio_config(), project_dir=None, download_resources=False)
+    ours.convert_to_json(str(file), str(tmp_path / "json"), is_dir=False)
+    ours.convert_to_json_min(str(file), str(tmp_path / "min"), is_dir=False)
+    ours.convert_to_csv(str(file), str(tmp_path / "csv"), is_dir=False, sep=",", header=True)
+    for name in ("json/result.json", "min/result.json", "csv/result.csv"):
+        assert sorted(kept(read_ratings(tmp_path / name))) == sorted(kept(source))
 
 
 def test_the_released_listening_tests_give_the_means_that_their_own_table_has(data: Path) -> None:

@@ -213,41 +213,16 @@ def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tup
 # --- Label Studio ---
 
 
-def label_studio_config(axes: Sequence[str], *, mixture: bool) -> str:
+def label_studio_config() -> str:
     """The labelling interface: the sounds, what was wanted, and a rating 1..5 for each axis."""
-    heard = '  <Header value="The mixture"/>\n  <Audio name="mixture" value="$mixture"/>\n' if mixture else ""
-    ratings = "".join(
-        f'  <Header value="{axis}" size="5"/>\n  <Rating name="{axis}" toName="audio" maxRating="5" required="true"/>\n'
-        for axis in axes
+    heard = "".join(
+        f'<Header value="{name}"/><Audio name="{name}" value="${name}"/>\n' for name in ("mixture", "separated")
     )
-    wanted = '  <Header value="Wanted: $text"/>\n'
-    separated = '  <Header value="What was separated"/>\n  <Audio name="audio" value="$audio"/>\n'
-    return f"<View>\n{wanted}{heard}{separated}{ratings}</View>\n"
-
-
-def label_studio_tasks(found: RatingSet) -> list[dict[str, Any]]:
-    """Ratings as tasks with an annotation for each rater, as Label Studio exports and imports them."""
-    given: dict[str, dict[str, list[Rating]]] = {}
-    for one in found.ratings:
-        given.setdefault(one.item, {}).setdefault(one.rater, []).append(one)
-    tasks = []
-    for number, (item, by_rater) in enumerate(given.items(), start=1):
-        annotations = [
-            {
-                "id": 1000 * number + place,
-                "completed_by": {"email": rater},
-                "was_cancelled": False,
-                "result": [_result(one) for one in ratings],
-            }
-            for place, (rater, ratings) in enumerate(by_rater.items(), start=1)
-        ]
-        data = {"item": item, "domain": found.items[item].domain}
-        tasks.append({"id": number, "data": data, "annotations": annotations})
-    return tasks
-
-
-def _result(one: Rating) -> dict[str, Any]:
-    return {"from_name": one.axis, "to_name": "audio", "type": "rating", "value": {"rating": int(one.value)}}
+    rated = "".join(
+        f'<Header value="{axis}"/><Rating name="{axis}" toName="separated" maxRating="5" required="true"/>\n'
+        for axis in RATED_AXES
+    )
+    return f'<View>\n<Header value="Wanted: $text"/>\n{heard}{rated}</View>\n'
 
 
 def _objects(rows: object) -> list[dict[str, Any]]:
@@ -268,15 +243,11 @@ def _of_tasks(tasks: object, found: _Found) -> None:
                 found.add(task, None, key=key)
             for made in _objects(task.get("annotations")):
                 if not made.get("was_cancelled"):
+                    who = made.get("completed_by")
+                    who = who.get("email") or who.get("username") or who.get("id") if isinstance(who, dict) else who
                     rated = {str(one.get("from_name")): one.get("value") for one in _objects(made.get("result"))}
-                    known = {"item": data.get("item"), "domain": data.get("domain"), "rater": _name_of(made)}
+                    known = {"item": data.get("item"), "domain": data.get("domain"), "rater": who}
                     found.add({**rated, **known}, None, key=key)
-
-
-def _name_of(made: Mapping[str, Any]) -> object:
-    """Who made an annotation: an address, a name or a number."""
-    who = made.get("completed_by")
-    return who.get("email") or who.get("username") or who.get("id") if isinstance(who, dict) else who
 
 
 # --- released listening tests ---

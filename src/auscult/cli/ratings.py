@@ -58,7 +58,7 @@ for _name, _options, _job, _text in _VERBS:
 @app.command("export")
 @command(ratings.ExportRatingsOptions, shown=())
 def export(options: ratings.ExportRatingsOptions, shown: Shown) -> None:
-    """Write ratings as CSV, JSON lines or Label Studio's JSON."""
+    """Write ratings as CSV or JSON lines."""
     found = ratings.export_ratings(options)
     for _, problem in found.problems:
         show.say(f"left out: {problem.path}:{problem.line}: {problem.error}")

@@ -51,7 +51,6 @@ class TasksOptions(RecordOptions):
         people: Instead: comma-separated names of raters.
         per_item: Raters of each item.
         golden_each: Golden items that each rater gets.
-        axes: Comma-separated axes to rate.
         loudness_lufs: Loudness of all that is heard (ITU-R BS.1770).
         seed: The same seed deals the same tasks.
     """
@@ -62,7 +61,6 @@ class TasksOptions(RecordOptions):
     people: Annotated[tuple[str, ...], Flag(read=names)] = ()
     per_item: Annotated[int, Flag(least=1)] = 3
     golden_each: Annotated[int, Flag(least=0)] = 10
-    axes: Annotated[tuple[str, ...], Flag(read=names)] = RATED_AXES
     loudness_lufs: Annotated[float, Flag(name="loudness", least=-60.0, most=-10.0)] = -23.0
     seed: int = 0
 
@@ -74,8 +72,6 @@ def deal_tasks(options: TasksOptions, progress: Progress | None = None) -> Done:
     if len(people) < options.per_item:
         given = f"{len(people)} raters for {options.per_item} of each item"
         raise UsageError(given, expected="as many raters", hint="--people a,b,c, or --raters FOLDER of ratings qualify")
-    if not set(options.axes) <= set(RATED_AXES):
-        raise UsageError(f"--axes are {', '.join(options.axes)}", expected=f"some of {', '.join(RATED_AXES)}")
     listings = [read_sounds(path) for path in (options.source, options.golden) if path is not None]
     problems = Problems(found=[one for found in listings for one in found.problems])
     files: dict[str, bytes | Callable[[], bytes]] = {}
@@ -102,12 +98,14 @@ def deal_tasks(options: TasksOptions, progress: Progress | None = None) -> Done:
         rng = generator(options.seed, "ratings", "golden", person)
         hidden = rng.permutation(list(named[1]))[: options.golden_each].tolist() if len(named) > 1 else []
         order = rng.permutation([*lists[person], *hidden]).tolist()
-        heard = {name: {"audio": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"} for name in order}
+        heard = {
+            name: {"separated": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"} for name in order
+        }
         text = {name: words for one in named for name, words in one.items()}
         tasks = [{"data": {"item": name, "text": text[name], **sounds}} for name, sounds in heard.items()]
         files[f"tasks/{quote(person, safe='')}.json"] = dump(tasks, indent=2)
         rows.append((person, str(len(order)), str(len(hidden))))
-    files["config.xml"] = label_studio_config(options.axes, mixture=True).encode()
+    files["config.xml"] = label_studio_config().encode()
     files["key.csv"] = csv_bytes(("item", "id", "golden", "domain", "gain_db", "mixture_gain_db"), key)
     note = "key.csv says what is behind a name; raters must not see it. Serve sounds/ as local files of Label Studio."
     table = Table(title="Tasks", header=("rater", "items", "golden among them"), rows=tuple(rows), note=note)
@@ -432,16 +430,13 @@ def _counts(bins: NDArray[np.int64], most: int) -> Doubles:
 
 
 def _table(steps: Mapping[str, Doubles], axes: Sequence[str], names: Sequence[str], *, number: int) -> Table:
-    return Table(
-        title=f"Batch {number}: how even it is",
-        header=("what", "axis", *names, "entropy, bits"),
-        rows=tuple(
-            (step, axis, *(f"{one:.0f}" for one in counts[at]), f"{entropy_bits(counts[at]):.3f}")
-            for step, counts in steps.items()
-            for at, axis in enumerate(axes)
-        ),
-        note=f"Even bins have {np.log2(len(names)):.3f} bits.",
-    )
+    rows = [
+        (step, axis, *(f"{one:.0f}" for one in row), f"{entropy_bits(row):.3f}")
+        for step, counts in steps.items()
+        for axis, row in zip(axes, counts, strict=True)
+    ]
+    header, note = ("what", "axis", *names, "entropy, bits"), f"Even bins have {np.log2(len(names)):.3f} bits."
+    return Table(title=f"Batch {number}: how even it is", header=header, rows=tuple(rows), note=note)
 
 
 def _chart(before: Doubles, batch: Doubles, *, axis: str, names: Sequence[str]) -> Drawing:

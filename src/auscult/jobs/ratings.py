@@ -13,7 +13,7 @@ import numpy as np
 
 from auscult.cases.ids import shown
 from auscult.cases.problems import ListError, required_file
-from auscult.cases.ratings import RatedItem, RatingSet, label_studio_tasks, read_ratings, rows_of
+from auscult.cases.ratings import RatedItem, RatingSet, read_ratings, rows_of
 from auscult.errors import ErrorRecord, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path, names, out_path
 from auscult.jobs.runner import ERRORS, ErrorLog, finish_tables, run_manifest
@@ -299,7 +299,7 @@ class ExportRatingsOptions:
 
     Attributes:
         source: Ratings: CSV, JSON lines or Label Studio's JSON.
-        out: The file to write: x.csv, x.jsonl, or x.json for Label Studio.
+        out: The file to write: x.csv or x.jsonl.
     """
 
     source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
@@ -307,16 +307,14 @@ class ExportRatingsOptions:
 
 
 def export_ratings(options: ExportRatingsOptions) -> RatingSet:
-    """Write ratings as CSV, JSON lines, or Label Studio's tasks with annotations."""
+    """Write ratings as CSV or JSON lines."""
     found = read_ratings(options.source)
     if options.out.suffix == ".csv":
         content = ratings_csv(found)
     elif options.out.suffix == ".jsonl":
         content = jsonl_bytes({"item": one.item, "rater": one.rater, one.axis: int(one.value)} for one in found.ratings)
-    elif options.out.suffix == ".json":
-        content = dump(label_studio_tasks(found), indent=2)
     else:
-        raise UsageError(f"--out is {options.out}", expected="x.csv, x.jsonl or x.json")
+        raise UsageError(f"--out is {options.out}", expected="x.csv or x.jsonl")
     write_bytes(options.out, content)
     return found
 

@@ -252,13 +252,11 @@ def _r_hat(chains: Doubles) -> float:
 
 
 def _require_ratings(ratings: Ratings, experts: Ratings) -> None:
-    for name, table in (("ratings", ratings), ("experts", experts)):
-        if table.ndim != 2 or table.shape[1] != ratings.shape[1] or not np.issubdtype(table.dtype, np.integer):
-            raise InputError(f"{name} are {table.dtype} {table.shape}", expected="whole numbers (raters, items)")
-        if table.size and not (table.min() >= 0 and table.max() <= SCALE):
-            raise InputError(f"{name} reach from {table.min()} to {table.max()}", expected="1 to 5, 0 for none")
-    if not ratings.any():
-        raise InputError("there is no rating", expected="at least one rating, 1 to 5")
+    for table in (ratings, experts):
+        shaped = table.ndim == 2 and table.shape[1] == ratings.shape[1] and np.issubdtype(table.dtype, np.integer)
+        if not shaped or not np.isin(table, range(SCALE + 1)).all() or not ratings.any():
+            given = f"ratings are {table.dtype} {table.shape}"
+            raise InputError(given, expected="whole numbers (raters, items), 1 to 5, 0 for none, not all of them none")
 
 
 def mean_rating(ratings: Ratings) -> Doubles:
