@@ -152,7 +152,6 @@ def wav_of(path: Path, gain_db: float = 0.0) -> bytes:
 
 # --- the guideline ---
 
-GUIDE: Final = "rating_guide.txt"
 _STRESSED: Final = {
     "recall-high": ("leakage", 3), "recall-low": ("time_loss", 5),
     "precision-high": ("time_loss", 3), "precision-low": ("leakage", 5),
@@ -203,7 +202,7 @@ def make_guide(options: GuideOptions) -> Done:
     for name, one in examples.items():
         quieter = one * np.float32(min(1.0, _PEAK / max(1e-9, float(np.abs(one).max()))))  # within full scale
         files[f"sounds/{name}.wav"] = wav_bytes(Sound(samples=quieter, rate_hz=rate_hz), "int16")
-    text = resources.files("auscult.jobs").joinpath(GUIDE).read_text(encoding="utf-8")
+    text = resources.files("auscult.jobs").joinpath("rating_guide.txt").read_text(encoding="utf-8")
     files["guide.md"] = text.replace("WANTED", item.query.text or "the target").encode()
     table = Table(title="Guideline", header=("sounds", "of item"), rows=((str(len(examples)), item.id),))
     return written("ratings guide", options, {"guide": table}, n=len(examples), files=files)
@@ -301,17 +300,12 @@ def _enriched(options: BatchOptions) -> Done:
                 raise InputError("the item has no separated sound, or a silent one", expected="'separated', with sound")
             rng = generator(options.seed, "ratings", "enrich", item.id)
             kind, severity = _ENRICHED[rng.integers(len(_ENRICHED))], round(float(rng.uniform(1, 5)), 3)
-            files[f"sounds/{number}.wav"] = partial(_changed, item.separated, kind, severity)
-            files[f"sounds/{number}-mixture.wav"] = partial(wav_of, item.mixture)
-            made = replace(
-                item,
-                id=f"{item.id}#{kind}",
-                mixture=Path(f"sounds/{number}-mixture.wav"),
-                separated=Path(f"sounds/{number}.wav"),
-                query=replace(item.query, picture=None),
-                truth=None,
-                extra={"enriched": kind, "severity": severity},
-            )
+            separated, mixture = (Path(f"sounds/{number}{end}.wav") for end in ("", "-mixture"))
+            files[separated.as_posix()] = partial(_changed, item.separated, kind, severity)
+            files[mixture.as_posix()] = partial(wav_of, item.mixture)
+            made = replace(item, id=f"{item.id}#{kind}", query=replace(item.query, picture=None), truth=None)
+            extra = {"enriched": kind, "severity": severity}
+            made = replace(made, mixture=mixture, separated=separated, extra=extra)
             lines.append(sound_line(made, home=Path()))
     files["items.jsonl"] = jsonl_bytes(lines)
     counts = Counter(str(line["enriched"]) for line in lines)
@@ -379,9 +373,6 @@ def balanced_draw(bins: NDArray[np.int64], count: int, *, before: Doubles, rng: 
     return drawn
 
 
-_MOST_FRAMES: Final = 4096
-
-
 def spectral_complexity(samples: Samples, *, rate_hz: int) -> float:
     """How many of 40 bands sound at once, 1 to 40: exp of the entropy of their power, mean over frames of 64 ms.
 
@@ -392,7 +383,7 @@ def spectral_complexity(samples: Samples, *, rate_hz: int) -> float:
     size = max(64, int(2 ** np.round(np.log2(0.064 * rate_hz))))
     padded = np.pad(mono, (0, max(0, size - mono.size)))
     frames = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 2]
-    frames = frames[:: -(-len(frames) // _MOST_FRAMES)]
+    frames = frames[:: -(-len(frames) // 4096)]  # of long sounds some, evenly
     power = np.abs(np.fft.rfft(frames * np.hanning(size), axis=1)) ** 2
     edges = np.unique(np.geomspace(2, power.shape[1] - 1, 41).astype(int))
     bands = np.add.reduceat(power, edges[:-1], axis=1) / np.diff(edges)

@@ -39,7 +39,7 @@ def rows_around_truth(weight: float, spread: float) -> Doubles:
     return np.asarray(weight * shares / shares.sum(axis=1, keepdims=True))
 
 
-# Chosen on simulated pools of seeds that no reported number uses, among eleven sets of kinds.
+# Chosen on simulated pools of seeds that no reported number uses, among twelve sets of kinds.
 KINDS_OF_RATERS: Final = (rows_around_truth(5.0, 0.6), rows_around_truth(4.0, 1.5), np.full((SCALE, SCALE), 0.3))
 """Priors of a careful rater, of an imprecise one, and of one of whom nothing is expected."""
 _EXPERT: Final = rows_around_truth(8.0, 0.4)
