@@ -95,12 +95,7 @@ class MixtureMaker:
 
 
 def make_mixtures(options: MixturesOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Make mixtures into an output folder.
-
-    Raises:
-        UsageError: Options are out of range, or there are too few sounds for them.
-        Mismatch: The output folder holds more mixtures, or was made with other arguments.
-    """
+    """Make mixtures into an output folder; a UsageError where options are out of range, or sounds too few for them."""
     return run_verb(MakeMixtures(options), progress)
 
 

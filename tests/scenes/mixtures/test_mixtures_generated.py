@@ -55,7 +55,7 @@ def test_the_draws_cover_what_they_may(planner: Planner) -> None:
     assert {plan.split for plan in plans} == {"train", "calibration", "test"}
     assert {plan.prompt.specific for plan in plans} == {True, False, None}
     assert all(2 <= plan.seconds <= 5 for plan in plans)
-    assert {plan.room is None for plan in plans} == {True, False}
+    assert {plan.room_m is None for plan in plans} == {True, False}
     unseen = [plan for plan in plans if not plan.seen]
     assert unseen
     assert all(plan.split == "test" for plan in unseen)

@@ -108,8 +108,9 @@ class Catalogue:
         Of longer ones ``offset``, 0 to 1, says how late they begin. A generated sound is as long as asked for.
         """
         wanted, pieces = round(seconds * rate_hz), list[Samples]()
-        if (label := self._generated(ids[0])) is not None:
-            source = generated.GENERATED.source(generator(0, "mixture", ids[0]), label, instance=ids[0])
+        first, path = self._found(ids[0])
+        if path is None:
+            source = generated.GENERATED.source(generator(0, "mixture", first.id), first.label, instance=first.id)
             return generated.GENERATED.samples(source, seconds=seconds, rate_hz=rate_hz)
         for name in ids:
             pieces += [self._clip(name, rate_hz), np.zeros(round(_GAP_S * rate_hz), dtype=np.float32)]
@@ -120,33 +121,26 @@ class Catalogue:
         return fitted(Sound(samples=sound[None, start:], rate_hz=rate_hz), count=wanted, rate_hz=rate_hz)
 
     def voice(self, name: str) -> str:
-        """What a clip's source plays, of which mixtures may share any part."""
-        clip = self._files.get(name, (None, None))[0]
-        return name if clip is None else clip.voice
+        """The voice of a clip."""
+        return self._found(name)[0].voice
 
     def picture(self, name: str) -> bytes:
         """A picture's file."""
-        return read_bytes(self._path(name))
+        return read_bytes(self._found(name)[1] or Path(name))
 
-    def _generated(self, name: str) -> str | None:
-        """The class of a generated sound; None for a file."""
-        clip, path = self._files.get(name, (None, None))
-        return None if clip is None or path is not None else clip.label
-
-    def _path(self, name: str) -> Path:
-        path = self._files.get(name, (None, None))[1]
-        if path is None:
+    def _found(self, name: str) -> tuple[Clip, Path | None]:
+        if name not in self._files:
             raise InputError(
                 f"there is no {shown(name)} in {self.name}",
                 expected="a name that `make mixtures` wrote, of the same --assets",
                 hint="was the folder changed since the mixtures were planned?",
             )
-        return path
+        return self._files[name]
 
     def _clip(self, name: str, rate_hz: int) -> Samples:
         key = name, rate_hz
         if key not in self._kept:
-            clip = read_clip(self._path(name))
+            clip = read_clip(self._found(name)[1] or Path(name))
             loud = clip.samples[0] / max(float(np.max(np.abs(clip.samples))), 1e-9)
             self._kept[key] = resampled(loud, from_hz=clip.rate_hz, to_hz=rate_hz)
             while sum(kept.nbytes for kept in self._kept.values()) > _KEPT_BYTES and len(self._kept) > 1:
@@ -171,8 +165,6 @@ def open_recorded(root: Path) -> tuple[Catalogue, tuple[ErrorRecord, ...]]:
     Raises:
         UsageError: There is no such folder, or no recording in it can be used.
     """
-    if not root.is_dir():
-        raise UsageError("there is no such folder", path=root, expected="a folder with sounds/<label>/ and recordings")
     errors: list[ErrorRecord] = []
     files: dict[Clip, Path | None] = {}
     keys, contents = list[str](), Contents()

@@ -48,14 +48,6 @@ class PlannedSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedRoom:
-    """A room with walls that are all alike, and microphones in its middle."""
-
-    size_m: tuple[_Side, _Side, _Side]  # length, width, height
-    absorption: Annotated[float, Meta(ge=0.02, le=1.0)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """How the target is asked for; one of the three at least."""
 
@@ -83,7 +75,8 @@ class MixturePlan:
     sources: Annotated[tuple[PlannedSource, ...], Meta(min_length=SOURCES[0], max_length=SOURCES[1])]
     target: Annotated[tuple[str, ...], Meta(min_length=1)]  # names of the sources that are asked for
     prompt: Prompt
-    room: PlannedRoom | None = None
+    room_m: tuple[_Side, _Side, _Side] | None = None  # length, width, height of a room with microphones in its middle
+    absorption: Annotated[float, Meta(ge=0.02, le=1.0)] = 1.0  # of its walls
 
     @classmethod
     def from_json(cls, row: object, *, classes: Classes) -> MixturePlan:
@@ -190,8 +183,8 @@ class Planner:
             for name, label, span in zip(_names(labels), labels, spans, strict=True)
         )
         pictures = [picture.id for picture in shelf.pictures if {picture.label} == members]
-        size = tuple(round(float(rng.uniform(*side)), 2) for side in _ROOMS_M)
-        room = PlannedRoom(size_m=(size[0], size[1], size[2]), absorption=round(float(rng.uniform(*_ABSORPTION)), 3))
+        room = tuple(round(float(rng.uniform(*side)), 2) for side in _ROOMS_M)
+        absorption = round(float(rng.uniform(*_ABSORPTION)), 3)
         return MixturePlan(
             id=f"s{seed}-{index:05d}",
             split=part,
@@ -207,7 +200,8 @@ class Planner:
             sources=sources,
             target=tuple(source.name for source in sources if source.label in members),
             prompt=_prompt(rng, text, pictures=pictures, specific=specific),
-            room=room if rng.random() < options.rooms else None,
+            room_m=(room[0], room[1], room[2]) if rng.random() < options.rooms else None,
+            absorption=absorption,
         )
 
     def _labels(

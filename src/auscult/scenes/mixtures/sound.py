@@ -131,7 +131,7 @@ def _stem(plan: MixturePlan, source: PlannedSource, catalogue: Catalogue) -> Sam
             source.clips, seconds=(end - start) / plan.rate_hz, offset=source.offset, rate_hz=plan.rate_hz
         )
         dry[0, start:end] = edged(sound[: end - start], rate_hz=plan.rate_hz)
-    if plan.room is not None:
+    if plan.room_m is not None:
         return np.concatenate([_in_room(dry, plan, source, channel=channel) for channel in range(plan.channels)])
     angle = (source.place + 1.0) * (np.pi / 4.0)
     sides = (1.0,) if plan.channels == 1 else (np.cos(angle), np.sin(angle))
@@ -140,18 +140,18 @@ def _stem(plan: MixturePlan, source: PlannedSource, catalogue: Catalogue) -> Sam
 
 def _in_room(dry: Samples, plan: MixturePlan, source: PlannedSource, *, channel: int) -> Samples:
     """What the microphone of a channel hears; the nearer one louder."""
-    if plan.room is None:
+    if plan.room_m is None:
         return dry
-    long, wide, high = plan.room.size_m
+    long, wide, high = plan.room_m
     box = Room(
-        size_m=plan.room.size_m,
+        size_m=plan.room_m,
         source_m=(
             long / 2 + source.place * (long / 2 - _WALL_M),
             _WALL_M + source.depth * (wide - 2 * _WALL_M),
             0.6 * high,
         ),
         microphone_m=(long / 2 + (2 * channel - plan.channels + 1) * _SPACING_M / 2, wide / 2, 0.5 * high),
-        absorption=plan.room.absorption,
+        absorption=plan.absorption,
     )
     rng = generator(0, plan.id, source.name, channel)
     echoes = response(box, samples=dry.shape[1], rate_hz=plan.rate_hz, rng=rng)
