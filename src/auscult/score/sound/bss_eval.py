@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Undefined
-from auscult.score.sound.inputs import Signal, block, check_signals, sound_score
-from auscult.score.sound.projections import Correlations, correlations, energies, gram, solved
-from auscult.score.sound.ratios import NO_ERROR, NO_ESTIMATE, NO_STEM, ratio, signed_db
+from auscult.score.sound.inputs import Signal, block, check_signals, silence_of, sound_score
+from auscult.score.sound.projections import correlations, energies, gram, solved
+from auscult.score.sound.ratios import NO_ERROR, ratio, signed_db
 from auscult.types import Doubles
 
 FILTER_LENGTH: Final = 512
@@ -68,15 +68,11 @@ class Separation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Parts:
-    """Energies of estimates (m) against stems (n): arrays (n, m), or (n, m, windows); NaN in a window without any.
+    """Energies of stems (n,), of estimates (m,), and the two of each ratio, (n, m) or (n, m, windows) with NaN."""
 
-    ``bases`` and ``errors`` are numerator and denominator of each ratio by name.
-    """
-
-    bases: Mapping[str, Doubles]
-    errors: Mapping[str, Doubles]
-    own: Doubles  # energy of estimates, (m,)
-    true: Doubles  # energy of stems, (n,)
+    true: Doubles
+    own: Doubles
+    ratios: Mapping[str, tuple[Doubles, Doubles]]
 
 
 def bss_sources(
@@ -105,7 +101,8 @@ def bss_sources(
             f"the sounds have {channels} channels", expected="mono for version 3 of sources",
             hint="use bss4 or bss_images, which score several channels, or mix them to one",
         )  # fmt: skip
-    return _separation(_sources(estimates, stems, filter_length), order, metric="bss3", filter=filter_length)
+    made = _Projections(estimates, stems, filter_length)
+    return _separation(_whole(made, images=False), order, metric="bss3", filter=filter_length)
 
 
 def bss_images(
@@ -129,14 +126,15 @@ def bss_images(
         hop: Samples from window to window; None is ``window``.
     """
     _, length = _checked(estimates, stems, order)
-    signed: dict[str, object] = {"metric": "bss3_images", "filter": filter_length}
-    if window is None or window >= length:
-        return _separation(_images(estimates, stems, filter_length), order, **signed)
-    step = window if hop is None else hop
-    if min(window, step) < 1:
+    step = (window if hop is None else hop) or 0
+    if window is not None and min(window, step) < 1:
         raise InputError(f"window is {window} and hop {step} samples", expected="1 or more")
-    signed = {"metric": "bss4", "filter": filter_length, "window": window, "hop": step, "silent": "any source"}
-    return _separation(_windows(estimates, stems, lags=filter_length, framing=(window, step)), order, **signed)
+    made = _Projections(estimates, stems, filter_length)
+    if window is None or window >= length:
+        return _separation(_whole(made, images=True), order, metric="bss3_images", filter=filter_length)
+    parts = _windows(made, estimates, stems, framing=(window, step))
+    signed = {"window": window, "hop": step, "silent": "any source"}
+    return _separation(parts, order, metric="bss4", filter=filter_length, **signed)
 
 
 def sdr(estimate: Signal, stem: Signal, *, filter_length: int = FILTER_LENGTH) -> Scored[float] | Undefined:
@@ -188,124 +186,85 @@ def _checked(estimates: Sequence[Signal], stems: Sequence[Signal], order: Order)
     return check_signals(**named, **{f"estimate {number}": one for number, one in enumerate(estimates)})
 
 
-def _filters(found: Correlations, channels: int) -> tuple[Doubles, NDArray[np.bool_], Doubles, list[Doubles]]:
-    """Inner products, which channels sound, filters on all stems (n L, m), and on each stem alone."""
-    count, _, lags = found.stems.shape
-    alive = np.einsum("iit->it", found.stems)[:, 0] > 0
-    stems, cross = found.stems[np.ix_(alive, alive)], found.cross[alive]
-    matrix = gram(stems)
-    wide = np.zeros((count, lags, cross.shape[1]))
-    alone = []
-    if alive.any():
-        right = cross.transpose(0, 2, 1).reshape(-1, cross.shape[1])
-        wide[alive] = solved(matrix, right).reshape(-1, lags, cross.shape[1])
-        numbers = np.cumsum(alive) - 1
-        for begin in range(0, count, channels):
-            mine = np.zeros((channels, lags, cross.shape[1]))
-            own = alive[begin : begin + channels]
-            at = (numbers[begin : begin + channels][own, None] * lags + np.arange(lags)).ravel()
-            if own.any():
-                mine[own] = solved(matrix[np.ix_(at, at)], right[at]).reshape(-1, lags, cross.shape[1])
-            alone.append(mine)
-    return matrix, alive, wide, alone
+class _Projections:
+    """Least squares of all channels of estimates on all delayed channels of stems, and on those of each stem alone."""
+
+    def __init__(self, estimates: Sequence[Signal], stems: Sequence[Signal], lags: int) -> None:
+        self.found = correlations(stems, estimates, lags=lags)
+        self.lags, self.shape = lags, (len(stems), len(estimates), self.found.own.size // len(estimates))
+        products = self.found.stems
+        level = np.einsum("iit->it", products)[:, 0]
+        self.true, self.own = level.reshape(len(stems), -1).sum(axis=1), self.summed(self.found.own)
+        silent = np.flatnonzero(level == 0)
+        products[silent, silent, 0] = 1.0  # its filter is 0, and the equations are not singular
+        self.matrix = gram(products)
+        self.right = self.found.cross.transpose(0, 2, 1).reshape(len(self.matrix), -1)
+        self.wide = solved(self.matrix, self.right)
+        height = self.shape[2] * lags
+        self.rows = [slice(start, start + height) for start in range(0, len(self.matrix), height)]
+        self.alone = [solved(self.matrix[one, one], self.right[one]) for one in self.rows]
+
+    def summed(self, values: Doubles) -> Doubles:
+        """Energies of channels, (m c,), of each estimate, (m,)."""
+        return np.asarray(values.reshape(self.shape[1], -1).sum(axis=1))
+
+    def spectra(self, filters: Doubles, size: int) -> NDArray[np.complex128]:
+        """Transforms of filters, (channels of stems, channels of estimates, frequencies)."""
+        return np.fft.rfft(filters.reshape(-1, self.lags, filters.shape[1]).transpose(0, 2, 1), size)
 
 
-def _whole(estimates: Sequence[Signal], stems: Sequence[Signal], lags: int) -> dict[str, Doubles]:
-    """Energies over the whole signals, summed over channels: (n,), (m,) or (n, m)."""
-    found = correlations(stems, estimates, lags=lags)
-    channels = found.own.size // len(estimates)
-    matrix, alive, wide, alone = _filters(found, channels)
-    shape = (len(stems), len(estimates), channels)
-
-    def summed(values: Doubles) -> Doubles:
-        return np.asarray(values.reshape(len(estimates), channels).sum(axis=1))
-
-    target, others = np.zeros(shape[:2]), np.zeros(shape[:2])
-    for number, mine in enumerate(alone):
-        rows = slice(number * channels, (number + 1) * channels)
-        rest = wide.copy()
+def _whole(made: _Projections, *, images: bool) -> _Parts:
+    """Energies over the whole signals."""
+    target, others = np.zeros(made.shape[:2]), np.zeros(made.shape[:2])
+    for number, (rows, mine) in enumerate(zip(made.rows, made.alone, strict=True)):
+        rest = made.wide.copy()
         rest[rows] -= mine
-        target[number] = summed(np.einsum("kmt,ktm->m", found.cross[rows], mine))
-        others[number] = summed(energies(matrix, rest[alive].reshape(len(matrix), -1)))
-    zero = found.cross[:, :, 0].reshape(len(stems), channels, len(estimates), channels)
-    return {
-        "own": summed(found.own),
-        "true": np.einsum("iit->it", found.stems)[:, 0].reshape(len(stems), channels).sum(axis=1),
-        "both": np.einsum("ncmc->nm", zero),
-        "target": target,
-        "others": others,
-        "all": summed(np.einsum("kmt,ktm->m", found.cross, wide)),
-    }
-
-
-def _sources(estimates: Sequence[Signal], stems: Sequence[Signal], lags: int) -> _Parts:
-    found = _whole(estimates, stems, lags)
-    target, own, everything = found["target"], found["own"], np.broadcast_to(found["all"], found["target"].shape)
-    return _Parts(
-        bases={"sdr": target, "sir": target, "sar": everything},
-        errors={"sdr": own - target, "sir": found["others"], "sar": own - everything},
-        own=own,
-        true=found["true"],
+        target[number] = made.summed((made.right[rows] * mine).sum(axis=0))
+        others[number] = made.summed(energies(made.matrix, rest))
+    own, everything = (
+        np.broadcast_to(one, target.shape) for one in (made.own, made.summed((made.right * made.wide).sum(axis=0)))
     )
+    ratios = {"sdr": (target, own - target), "sir": (target, others), "sar": (everything, own - everything)}
+    if images:
+        count, given, channels = made.shape
+        both = np.einsum("ncmc->nm", made.found.cross[:, :, 0].reshape(count, channels, given, channels))
+        true = np.broadcast_to(made.true[:, None], target.shape)
+        image = {"sdr": (true, own - 2 * both + true), "isr": (true, target - 2 * both + true)}
+        ratios = {**image, "sir": ratios["sir"], "sar": ratios["sar"]}
+    return _Parts(made.true, made.own, ratios)
 
 
-def _images(estimates: Sequence[Signal], stems: Sequence[Signal], lags: int) -> _Parts:
-    found = _whole(estimates, stems, lags)
-    target, own, both = found["target"], found["own"], found["both"]
-    true = np.broadcast_to(found["true"][:, None], target.shape)
-    everything = np.broadcast_to(found["all"], target.shape)
-    return _Parts(
-        bases={"sdr": true, "isr": true, "sir": target, "sar": everything},
-        errors={
-            "sdr": own - 2 * both + true,
-            "isr": target - 2 * both + true,
-            "sir": found["others"],
-            "sar": own - everything,
-        },
-        own=own,
-        true=found["true"],
-    )
-
-
-def _windows(estimates: Sequence[Signal], stems: Sequence[Signal], *, lags: int, framing: tuple[int, int]) -> _Parts:
+def _windows(
+    made: _Projections, estimates: Sequence[Signal], stems: Sequence[Signal], *, framing: tuple[int, int]
+) -> _Parts:
     """Energies in windows, in the frequency domain: long enough transforms of a window hold its convolutions whole."""
     window, step = framing
-    found = correlations(stems, estimates, lags=lags)
-    channels = found.own.size // len(estimates)
-    _, _, wide, alone = _filters(found, channels)
-    size = _quick_length(window + lags - 1)
-    spectra = np.fft.rfft(wide.transpose(0, 2, 1), size)
-    own_spectra = [np.fft.rfft(one.transpose(0, 2, 1), size) for one in alone]
+    channels, size = made.shape[2], _quick_length(window + made.lags - 1)
+    wide, alone = made.spectra(made.wide, size), [made.spectra(one, size) for one in made.alone]
     twice = np.full(size // 2 + 1, 2.0)
     twice[[0, *([-1] if size % 2 == 0 else [])]] = 1.0
 
     def energy(spectrum: NDArray[np.complex128]) -> Doubles:
-        power = spectrum.real**2 + spectrum.imag**2
-        return np.asarray((power @ twice).reshape(len(estimates), channels).sum(axis=1) / size)
+        return made.summed((spectrum.real**2 + spectrum.imag**2) @ twice) / size
 
     starts = range(0, stems[0].shape[-1] - window + 1, step)
-    names = ("sdr", "isr", "sir", "sar")
-    bases, errors = (
-        {name: np.full((len(stems), len(estimates), len(starts)), np.nan) for name in names} for _ in range(2)
-    )
-    for number, start in enumerate(starts if alone else ()):
+    found = np.full((4, 2, *made.shape[:2], len(starts)), np.nan)
+    for number, start in enumerate(starts):
         parts = [block(one, start, start + window) for one in (*stems, *estimates)]
-        if any(not one.any() for one in parts):
+        if not all(one.any() for one in parts):
             continue
         frames = np.fft.rfft(np.concatenate(parts), size)
         true, given = frames[: len(wide)], frames[len(wide) :]
-        everything = np.einsum("kmf,kf->mf", spectra, true)
-        for stem, filters in enumerate(own_spectra):
+        everything = np.einsum("kmf,kf->mf", wide, true)
+        for stem, filters in enumerate(alone):
             mine = true[stem * channels :][:channels]
             target = np.einsum("kmf,kf->mf", filters, mine)
-            image = np.tile(mine, (len(estimates), 1))
-            at = (stem, slice(None), number)
-            bases["sdr"][at] = bases["isr"][at] = energy(image)
-            bases["sir"][at], bases["sar"][at] = energy(target), energy(everything)
-            errors["sdr"][at], errors["isr"][at] = energy(given - image), energy(target - image)
-            errors["sir"][at], errors["sar"][at] = energy(everything - target), energy(given - everything)
-    true_energy = np.einsum("iit->it", found.stems)[:, 0].reshape(len(stems), channels).sum(axis=1)
-    return _Parts(bases, errors, found.own.reshape(len(estimates), channels).sum(axis=1), true_energy)
+            image = np.tile(mine, (made.shape[1], 1))
+            pairs = ((image, given), (image, target), (target, everything), (everything, given))
+            for at, (base, whole) in enumerate(pairs):
+                found[at, :, stem, :, number] = energy(base), energy(whole - base)
+    names = ("sdr", "isr", "sir", "sar")
+    return _Parts(made.true, made.own, {name: (one[0], one[1]) for name, one in zip(names, found, strict=True)})
 
 
 def _quick_length(least: int) -> int:
@@ -315,10 +274,10 @@ def _quick_length(least: int) -> int:
 
 
 def _separation(parts: _Parts, order: Order, **signed: Any) -> Separation:
-    count, given = parts.bases["sdr"].shape[:2]
-    chosen = tuple(range(given)) if order == "given" else _best(parts.bases["sir"], parts.errors["sir"])
+    count, given = parts.ratios["sdr"][0].shape[:2]
+    chosen = tuple(range(given)) if order == "given" else _best(*parts.ratios["sir"])
     ratios = [
-        {name: _outcome(parts, name, (stem, chosen[stem]), order=order, **signed) for name in parts.bases}
+        {name: _outcome(parts, name, (stem, chosen[stem]), order=order, **signed) for name in parts.ratios}
         for stem in range(min(count, given))
     ]
     return Separation(order=chosen, ratios=tuple(ratios))
@@ -326,29 +285,15 @@ def _separation(parts: _Parts, order: Order, **signed: Any) -> Separation:
 
 def _best(bases: Doubles, errors: Doubles) -> tuple[int, ...]:
     """The estimate of each stem, of the highest mean SIR."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = 10 * np.log10(bases / errors)
-    each = np.where(np.isfinite(each), each, np.nan)
-    if each.ndim == 3:
-        each = np.where(np.isnan(each).all(axis=2), np.nan, np.nansum(each, axis=2))
-    each = np.nan_to_num(each, nan=-1e3)
-    orders = np.array(list(permutations(range(len(each)))))
-    return tuple(int(one) for one in orders[each[np.arange(len(each)), orders].sum(axis=1).argmax()])
+    each = _decibels(bases, errors).reshape(*bases.shape[:2], -1)
+    level = np.where(np.isnan(each), 0, each).sum(axis=2) / np.maximum(1, (~np.isnan(each)).sum(axis=2))
+    orders = np.array(list(permutations(range(len(level)))))
+    return tuple(int(one) for one in orders[level[np.arange(len(level)), orders].sum(axis=1).argmax()])
 
 
-def _outcome(parts: _Parts, name: str, at: tuple[int, int], **signed: Any) -> Scored[float] | Undefined:
-    signed["metric"] = f"{signed['metric']}_{name}"
-    own, true = float(parts.own[at[1]]), float(parts.true[at[0]])
-    base, error = parts.bases[name][at], parts.errors[name][at]
-    if base.ndim == 0:
-        return _one(float(base), float(error), name, own=own, silent=not true, **signed)
-    if not true or not own:
-        return Undefined(NO_ESTIMATE if true else NO_STEM)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where((error > 0) & (base > 0), 10 * np.log10(base / error), np.nan)
-    if np.isnan(values).all():
-        return Undefined("no window in which all stems and estimates sound", {"windows": values.size})
-    return Windowed(value=float(np.nanmedian(values)), signature=signed_db(**signed), values=tuple(values.tolist()))
+def _decibels(bases: Doubles, errors: Doubles) -> Doubles:
+    known = (bases > 0) & (errors > 0)
+    return np.asarray(np.where(known, 10 * np.log10(np.where(known, bases / np.where(known, errors, 1), 1)), np.nan))
 
 
 _MISSING: Final = {
@@ -359,10 +304,22 @@ _MISSING: Final = {
 }
 
 
-def _one(base: float, error: float, name: str, *, own: float, silent: bool, **signed: Any) -> Scored[float] | Undefined:
-    if own and not silent and error <= _RESOLVED * own:
-        return Undefined(_MISSING[name])
-    return ratio(base, error, own=own, silent=silent, **signed)
+def _outcome(parts: _Parts, name: str, at: tuple[int, int], **signed: Any) -> Scored[float] | Undefined:
+    signed["metric"] = f"{signed['metric']}_{name}"
+    base, error = (one[at] for one in parts.ratios[name])
+    own, true = float(parts.own[at[1]]), float(parts.true[at[0]])
+    if reason := silence_of(own, true):
+        return Undefined(reason)
+    if base.ndim == 0:
+        return (
+            Undefined(_MISSING[name])
+            if error <= _RESOLVED * own
+            else ratio(float(base), float(error), own=own, **signed)
+        )
+    values = _decibels(base, error)
+    if np.isnan(values).all():
+        return Undefined("no window in which all stems and estimates sound", {"windows": values.size})
+    return Windowed(value=float(np.nanmedian(values)), signature=signed_db(**signed), values=tuple(values.tolist()))
 
 
 SDR = sound_score(

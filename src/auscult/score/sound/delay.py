@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.outcome import Undefined
-from auscult.score.sound.inputs import Signal, block, check_finite, check_signals
-from auscult.score.sound.ratios import NO_ESTIMATE, NO_STEM
+from auscult.score.sound.inputs import Signal, block, check_finite, check_signals, silence_of
 
 MOST_S: Final = 0.1
 LEAST_GAIN: Final = 1.1
@@ -72,8 +71,8 @@ def find_delay(estimate: Signal, stem: Signal, *, rate_hz: int, most_s: float = 
             other = np.pad(other, ((0, 0), (most - start, 0)))
         cross += (np.conj(np.fft.rfft(other, size)) * np.fft.rfft(mine, size)).sum(axis=0)
     check_finite(own, true)
-    if not own or not true:
-        return Undefined(NO_STEM if not true else NO_ESTIMATE)
+    if reason := silence_of(own, true):
+        return Undefined(reason)
     # the stem's block begins ``most`` samples early: a delay of d is the lag d - most
     found = np.roll(np.fft.irfft(cross, size), 2 * most)[: 2 * most + 1] / np.sqrt(own * true)
     best = int(np.abs(found).argmax())

@@ -52,8 +52,8 @@ def sound_score(
     said = {"modality": "sound", "truth": "the true " + " and ".join(needs), **about}
     spec = ScoreSpec.of(function, takes=takes, higher_is_better=higher_is_better, **said)
     return SoundScore(
-        meta=spec.meta, function=function, options=spec.options, takes=takes, unit=unit, needs=needs
-    )  # fmt: skip
+        **{name: getattr(spec, name) for name in ("meta", "function", "options", "takes")}, unit=unit, needs=needs
+    )
 
 
 def check_signals(**signals: Signal) -> tuple[int, int]:
@@ -87,6 +87,15 @@ def blocks(signals: Sequence[Signal], *, size: int = BLOCK) -> Iterator[list[Dou
     """Blocks of several signals of one length, one after the other."""
     for start in range(0, signals[0].shape[-1], size):
         yield [block(signal, start, start + size) for signal in signals]
+
+
+NO_STEM: Final = "the stem is silent"
+NO_ESTIMATE: Final = "the estimate is silent"
+
+
+def silence_of(estimate: Any, stem: Any) -> str:
+    """Which of two signals is silent, by whether they have energy; empty where none is."""
+    return "" if estimate and stem else NO_ESTIMATE if stem else NO_STEM
 
 
 def check_finite(*sums: float) -> None:

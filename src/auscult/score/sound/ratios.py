@@ -14,15 +14,13 @@ from typing import Final
 import numpy as np
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.sound.inputs import Signal, blocks, check_finite, check_signals, sound_score
+from auscult.score.sound.inputs import NO_ESTIMATE, NO_STEM, Signal, blocks, check_finite, check_signals, sound_score
 
 _CANCELS: Final = 1e-6
 """Below this share of the target the error is summed by itself: the difference of two energies would be rounding."""
 ROUNDING: Final = float(np.finfo(np.float64).eps) ** 2
 """An energy below this share of another is rounding."""
 
-NO_STEM: Final = "the stem is silent"
-NO_ESTIMATE: Final = "the estimate is silent"
 NO_ERROR: Final = "the estimate equals the stem: there is no error to measure"
 NOTHING_OF_IT: Final = "the estimate holds nothing of the stem"
 

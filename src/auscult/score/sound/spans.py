@@ -16,8 +16,7 @@ import numpy as np
 from auscult.arrays.resampling import mono_at
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.sound.inputs import check_finite, check_signals, sound_score
-from auscult.score.sound.ratios import NO_ESTIMATE
+from auscult.score.sound.inputs import NO_ESTIMATE, check_finite, check_signals, sound_score
 from auscult.types import Samples
 
 RATE_HZ: Final = 24_000

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.sound.inputs import Signal, block, check_finite, check_signals, sound_score
-from auscult.score.sound.ratios import NO_ESTIMATE, NO_STEM
+from auscult.score.sound.inputs import Signal, block, check_finite, check_signals, silence_of, sound_score
 from auscult.types import Doubles
 
 RESOLUTIONS: Final = ((512, 240, 50), (1024, 600, 120), (2048, 1200, 240))
@@ -54,8 +53,8 @@ def log_spectral_distance(
         total += float(np.sqrt(np.mean(apart**2, axis=-1)).sum())
         count += apart.shape[0] * apart.shape[1]
     check_finite(own, true)
-    if not own or not true:
-        return Undefined(NO_ESTIMATE if true else NO_STEM)
+    if reason := silence_of(own, true):
+        return Undefined(reason)
     signed = Signature.of(metric="log_spectral_distance", window=size, hop=max(1, size // 4), floor_db=floor_db)
     return Scored(total / count, signed)
 
@@ -79,8 +78,8 @@ def multi_resolution_stft(estimate: Signal, stem: Signal) -> Scored[float] | Und
             logs += float(np.abs(np.log(np.maximum(mine, 1e-7) / np.maximum(other, 1e-7))).sum())
             count += mine.size
         check_finite(own, true)
-        if not own or not true:
-            return Undefined(NO_ESTIMATE if true else NO_STEM)
+        if reason := silence_of(own, true):
+            return Undefined(reason)
         values.append(float(np.sqrt(apart / true)) + logs / count)
     signed = Signature.of(metric="multi_resolution_stft", resolutions="512/240/50+1024/600/120+2048/1200/240")
     return Scored(float(np.mean(values)), signed)
