@@ -35,6 +35,7 @@ _VERBS: tuple[tuple[str, type, Callable[[Any], ratings.Done], str], ...] = (
         "Deal items to raters as Label Studio's tasks, golden ones hidden.",
     ),
     ("import", ratings.ImportOptions, ratings.import_ratings, "Take people's ratings: average them where they agree."),
+    ("export", ratings.ExportRatingsOptions, ratings.export_ratings, "Write ratings as CSV and JSON lines."),
     ("batch", tasks.BatchOptions, tasks.draw_batch, "Draw what people should rate next, balanced."),
 )
 
@@ -53,13 +54,3 @@ for _name, _options, _job, _text in _VERBS:
     _run = _add(_name, _job)
     _run.__doc__ = _text
     app.command(_name)(command(_options, without=("workers",))(_run))
-
-
-@app.command("export")
-@command(ratings.ExportRatingsOptions, shown=())
-def export(options: ratings.ExportRatingsOptions, shown: Shown) -> None:
-    """Write ratings as CSV or JSON lines."""
-    found = ratings.export_ratings(options)
-    for _, problem in found.problems:
-        show.say(f"left out: {problem.path}:{problem.line}: {problem.error}")
-    show.say(f"{len(found.ratings)} ratings written to {options.out}")

@@ -15,9 +15,8 @@ from auscult.cases.ids import shown
 from auscult.cases.problems import ListError, required_file
 from auscult.cases.ratings import RatedItem, RatingSet, read_ratings, rows_of
 from auscult.errors import ErrorRecord, UsageError
-from auscult.jobs.options import Flag, RecordOptions, input_path, names, out_path
+from auscult.jobs.options import Flag, RecordOptions, input_path, names
 from auscult.jobs.runner import ERRORS, ErrorLog, finish_tables, run_manifest
-from auscult.media.paths import write_bytes
 from auscult.outcome import Scored, Undefined
 from auscult.record.codec import dump
 from auscult.record.digest import digest_file
@@ -212,12 +211,12 @@ def import_ratings(options: ImportOptions) -> Done:
     if options.key is not None:
         found = _unblinded(found, options.key)
     rows, counts = _settled_rows(found, fewest=options.fewest)
-    metrics = {
-        axis: {"value": sum(one[axis]["settled"] for one in counts.values()), "n": len(rows)}
-        for axis in (*found.axes, ALL_AXES)
-    }
+    axes, used = (*found.axes, ALL_AXES), len(found.ratings)
+    domains = {domain for domain, _, _ in counts}
+    whole = {axis: sum(counts[domain, axis, "settled"] for domain in domains) for axis in axes}
+    metrics = {axis: {"value": count, "n": len(rows)} for axis, count in whole.items()}
     files = {"scores.jsonl": jsonl_bytes(rows), "ratings.csv": ratings_csv(found)}
-    tables, used = {"settled": _settled_table(counts)}, len(found.ratings)
+    tables = {"settled": _settled_table(counts, axes)}
     return written("ratings import", options, tables, n=used, problems=found.problems, metrics=metrics, files=files)
 
 
@@ -246,39 +245,33 @@ def _unblinded(found: RatingSet, key: Path) -> RatingSet:
     return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems))
 
 
-def _settled_rows(found: RatingSet, *, fewest: int) -> tuple[list[dict[str, Any]], dict[str, dict[str, Counter[str]]]]:
-    """A row for each item with its mean ratings where they agree; counts of what became of each, by domain and axis."""
+def _settled_rows(found: RatingSet, *, fewest: int) -> tuple[list[dict[str, Any]], Counter[tuple[str, str, str]]]:
+    """A row for each item with its mean ratings where they agree; counts of (domain, axis, what became of it)."""
     given: dict[str, dict[str, list[float]]] = {}
     for one in found.ratings:
         given.setdefault(one.item, {}).setdefault(one.axis, []).append(one.value)
-    counts: dict[str, dict[str, Counter[str]]] = {}
-    rows = []
+    rows, counts = [], Counter[tuple[str, str, str]]()
     for item, by_axis in given.items():
         domain = found.items[item].domain
-        tally = counts.setdefault(domain, {axis: Counter() for axis in (*found.axes, ALL_AXES)})
         outcomes = {axis: settled(values, fewest=fewest) for axis, values in by_axis.items()}
-        for axis, outcome in outcomes.items():
-            tally[axis]["settled" if isinstance(outcome, Scored) else outcome.reason] += 1
-        whole = all(isinstance(outcome, Scored) for outcome in outcomes.values())
-        tally[ALL_AXES]["settled" if whole else "not on every axis"] += 1
         scores = {axis: round(one.value, 6) for axis, one in outcomes.items() if isinstance(one, Scored)}
-        dropped = {axis: one.reason for axis, one in outcomes.items() if not isinstance(one, Scored)}
-        rows.append({"id": item, "domain": domain, "settled": whole, **scores, "dropped": dropped})
+        dropped = {axis: one.reason for axis, one in outcomes.items() if isinstance(one, Undefined)}
+        counts.update((domain, axis, dropped.get(axis, "settled")) for axis in outcomes)
+        counts[domain, ALL_AXES, "not on every axis" if dropped else "settled"] += 1
+        rows.append({"id": item, "domain": domain, "settled": not dropped, **scores, "dropped": dropped})
     return rows, counts
 
 
-def _settled_table(counts: Mapping[str, Mapping[str, Counter[str]]]) -> Table:
+def _settled_table(counts: Counter[tuple[str, str, str]], axes: Sequence[str]) -> Table:
     reasons = ("settled", "raters disagree", "too few ratings", "not on every axis")
-    return Table(
-        title="Items by domain and axis",
-        header=("domain", "axis", "items", *reasons),
-        rows=tuple(
-            (domain or "unknown", axis, str(tally.total()), *(str(tally[reason]) for reason in reasons))
-            for domain, by_axis in sorted(counts.items())
-            for axis, tally in by_axis.items()
-        ),
-        note="Settled: the ratings differ by 1 at most; the score is their mean. Golden items are left out.",
-    )
+    rows = []
+    for domain in sorted({domain for domain, _, _ in counts}):
+        for axis in axes:
+            found = [counts[domain, axis, reason] for reason in reasons]
+            rows.append((domain or "unknown", axis, str(sum(found)), *map(str, found)))
+    header = ("domain", "axis", "items", *reasons)
+    note = "Settled: the ratings differ by 1 at most; the score is their mean. Golden items are left out."
+    return Table(title="Items by domain and axis", header=header, rows=tuple(rows), note=note)
 
 
 def ratings_csv(found: RatingSet) -> bytes:
@@ -294,29 +287,27 @@ def ratings_csv(found: RatingSet) -> bytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportRatingsOptions:
-    """What ratings to write, and where.
+class ExportRatingsOptions(RecordOptions):
+    """What ratings to write.
 
     Attributes:
         source: Ratings: CSV, JSON lines or Label Studio's JSON.
-        out: The file to write: x.csv or x.jsonl.
     """
 
     source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
-    out: Annotated[Path, Flag(read=out_path, metavar="<path>")]
 
 
-def export_ratings(options: ExportRatingsOptions) -> RatingSet:
-    """Write ratings as CSV or JSON lines."""
+def export_ratings(options: ExportRatingsOptions) -> Done:
+    """Write ratings as CSV and as JSON lines."""
     found = read_ratings(options.source)
-    if options.out.suffix == ".csv":
-        content = ratings_csv(found)
-    elif options.out.suffix == ".jsonl":
-        content = jsonl_bytes({"item": one.item, "rater": one.rater, one.axis: int(one.value)} for one in found.ratings)
-    else:
-        raise UsageError(f"--out is {options.out}", expected="x.csv or x.jsonl")
-    write_bytes(options.out, content)
-    return found
+    rows = ({"item": one.item, "rater": one.rater, one.axis: int(one.value)} for one in found.ratings)
+    files = {"ratings.csv": ratings_csv(found), "ratings.jsonl": jsonl_bytes(rows)}
+    counts = Counter(one.axis for one in found.ratings)
+    cells = tuple((axis, str(counts[axis])) for axis in found.axes)
+    table = Table(title="Ratings", header=("axis", "ratings"), rows=cells)
+    return written(
+        "ratings export", options, {"ratings": table}, n=counts.total(), problems=found.problems, files=files
+    )
 
 
 # --- what all verbs write ---
