@@ -1,5 +1,7 @@
 """BSS Eval against least squares written out, and where it has no number."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,24 @@ def test_sources_are_those_of_least_squares_written_out_and_the_best_order_is_fo
     given = bss_sources(list(estimates), list(stems), filter_length=LAGS)
     assert given.order == (0, 1, 2)
     assert given.ratios[0]["sir"].value < 0
+
+
+def test_without_scipy_the_numbers_are_the_same(sounds, monkeypatch):
+    estimates, stems = sounds
+    wanted = values(bss_images(estimates, stems, filter_length=LAGS).ratios[0])
+    monkeypatch.setitem(sys.modules, "scipy.linalg", None)
+    assert values(bss_images(estimates, stems, filter_length=LAGS).ratios[0]) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_a_silent_channel_and_a_stem_given_twice_have_numbers(sounds):
+    estimates, stems = sounds
+    silent = [stems[0], np.zeros_like(stems[0])]
+    found = bss_images(estimates[:1], silent, filter_length=LAGS)
+    assert values(found.ratios[0], ("sdr", "isr", "sar")) == pytest.approx(
+        values(bss_images(estimates[:1], stems[:1], filter_length=LAGS).ratios[0], ("sdr", "isr", "sar")), abs=1e-9
+    )
+    twice = bss_images(estimates[:1], [stems[0], stems[0].copy()], filter_length=LAGS).ratios[0]
+    assert twice["sar"].value == pytest.approx(found.ratios[0]["sar"].value, abs=1e-3)
 
 
 def test_a_window_is_scored_by_filters_of_the_whole(sounds):

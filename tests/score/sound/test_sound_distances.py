@@ -15,6 +15,7 @@ from auscult.score.sound import (
     log_spectral_distance,
     multi_resolution_stft,
     pesq,
+    score_sound,
     sounding,
     span_agreement,
     stoi,
@@ -88,6 +89,9 @@ def test_spans_are_heard_and_compared():
     assert span_agreement(sound, [(3.0, 4.0)], rate_hz=rate_hz).value == 0
     assert right > span_agreement(sound, [(0.0, 4.0)], rate_hz=rate_hz).value
     assert "silent" in span_agreement(0 * sound, [(1.0, 2.0)], rate_hz=rate_hz).reason
+    noisy = sound + 0.5 * np.roll(sound, 2 * rate_hz)
+    assert score_sound("span_agreement", sound, [sound], rate_hz=rate_hz)["span_agreement"].value == 1
+    assert 0.3 < score_sound("span_agreement", noisy, [sound], rate_hz=rate_hz)["span_agreement"].value < 0.7
     assert "no span" in span_agreement(sound, [], rate_hz=rate_hz).reason
     for wrong in ((2.0, 1.0), (3.0, 9.0)):
         with pytest.raises(InputError, match="a span runs from"):

@@ -15,7 +15,7 @@ from auscult.score.sound.external import DNSMOS, PESQ, STOI, VISQOL, dnsmos, pes
 from auscult.score.sound.inputs import Signal, SoundScore, sound_score
 from auscult.score.sound.perceptual import perceptual
 from auscult.score.sound.ratios import SI_SDR, SNR, si_sdr, snr
-from auscult.score.sound.spans import sounding, span_agreement
+from auscult.score.sound.spans import SPAN_AGREEMENT, sounding, span_agreement
 from auscult.score.sound.spectral import LOG_SPECTRAL, MULTI_RESOLUTION, log_spectral_distance, multi_resolution_stft
 from auscult.types import PERFORMANCE
 
@@ -42,7 +42,8 @@ SCORES: Final[Mapping[str, SoundScore]] = MappingProxyType(
     {
         "snr": SNR, "si_sdr": SI_SDR, "sdr": SDR, "bss3": BSS3, "bss4": BSS4,
         "log_spectral_distance": LOG_SPECTRAL, "multi_resolution_stft": MULTI_RESOLUTION,
-        "perceptual": PERCEPTUAL, "stoi": STOI, "pesq": PESQ, "dnsmos": DNSMOS, "visqol": VISQOL,
+        "span_agreement": SPAN_AGREEMENT, "perceptual": PERCEPTUAL,
+        "stoi": STOI, "pesq": PESQ, "dnsmos": DNSMOS, "visqol": VISQOL,
     }
 )  # fmt: skip
 """Scores of an estimate with its stem or stems, by what ``auscult score --protocol`` calls them."""
@@ -58,15 +59,19 @@ def score_sound(
         estimate: What was separated, (samples,) or (channels, samples).
         stems: The true sources of the mixture; one is enough where the score needs no other.
         target: Which of them the estimate should be.
-        known: What else is known, such as ``rate_hz``; a score takes what it asks for.
+        known: What else is known, such as ``rate_hz``; a score takes what it asks for. Without ``spans`` the target
+            should sound where its stem does.
 
     Returns:
         By name: most give one number under their own, BSS Eval ``sdr``, ``sir`` and so on.
     """
     spec = SCORES[name]
+    truth: Any = stems if spec.takes == "sound and stems" else stems[target]
+    if spec.takes == "sound and spans":
+        estimate, truth = estimate[..., :], known.get("spans") or sounding(truth[..., :], rate_hz=known["rate_hz"])
     taken = inspect.signature(spec.function).parameters
-    named = {key: value for key, value in {**known, "target": target}.items() if key in taken}
-    found = spec.function(estimate, stems if spec.takes == "sound and stems" else stems[target], **named)
+    named = {key: value for key, value in {**known, "target": target}.items() if key in taken and key != "spans"}
+    found = spec.function(estimate, truth, **named)
     return found if isinstance(found, Mapping) else {name: found}
 
 
