@@ -93,6 +93,10 @@ class _Numbers:
     def of(self, model: str, metric: str, where: tuple[str, str] = (CLEAN, CLEAN)) -> Number | None:
         return self.level.get((model, metric, *where))
 
+    def grouped(self) -> tuple[str, ...]:
+        """The models that tables by group have: of those that look at nothing the mixture alone."""
+        return tuple(model for model in self.models if model not in FLOOR[1:])
+
     def drawn(self, *groups: str) -> str:
         """Of how many clusters the intervals of some groups are."""
         return clips_note((one for key, one in self.level.items() if key[2] in groups), drawn=_DRAWN)
@@ -321,7 +325,7 @@ def _remarks(view: GridColumns, models: Iterable[str]) -> str:
 def _by_group(found: _Numbers, group: str) -> Table:
     rows = []
     for level in found.levels.get(group, ()):
-        for model in found.models:
+        for model in found.grouped():
             numbers = [found.of(model, metric, (group, level)) for metric in _COLUMNS]
             texts = [_text(one, interval=one is not None and one.metric in _TELLING) for one in numbers]
             items = _items([found.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
@@ -330,7 +334,7 @@ def _by_group(found: _Numbers, group: str) -> Table:
         title=_GROUPS[group],
         header=(group, "model", *_COLUMNS, "items: overall, SI-SDR"),
         rows=tuple(rows),
-        note=f"As above; other intervals are in cells.csv. {found.drawn(group)}"
+        note=f"As above; other intervals, silence and random_bands are in cells.csv. {found.drawn(group)}"
         + (" 1 is easy, 5 is hard: docs/sound-truth.md." if group == "difficulty" else ""),
     )
 
@@ -341,7 +345,7 @@ def _axes(found: _Numbers) -> Table:
     rows = [
         (axis, named(model), *(_text(found.of(model, "overall", (axis, band)), interval=True) for band in _BANDS))
         for axis in axes
-        for model in found.models
+        for model in found.grouped()
     ]
     return Table(
         title="Overall by axis of difficulty",
