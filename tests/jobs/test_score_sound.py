@@ -152,6 +152,12 @@ def test_what_cannot_be_asked_is_said(folders, changed, message):
     assert "si_sdr" in PROTOCOLS
 
 
+def test_two_stems_of_one_name_are_an_error(folders):
+    write(folders.truth / "mix0" / "dog.flac", GOOD)
+    with pytest.raises(UsageError, match="two stems have one name"):
+        score_sounds(folders)
+
+
 def test_folders_without_sound_are_an_error(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -197,7 +203,7 @@ BAD = {
     "a twentieth of a second": (encode_wav(GOOD[:, :400].astype(np.float32), RATE_HZ), "400 samples at 8000 Hz"),
     "disguised": (b"<html>no sound</html>", "no sound"),
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(60), "no sound"),
-    "empty": (b"", "no sound"),
+    "empty": (b"", "is empty"),
     "truncated": (encode_wav(GOOD.astype(np.float32), RATE_HZ)[:-4000], "truncated"),
     "without samples": (encode_wav(GOOD.astype(np.float32), RATE_HZ)[:40] + bytes(4), "no samples|truncated"),
 }

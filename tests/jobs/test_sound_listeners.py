@@ -70,6 +70,7 @@ def test_accuracy_on_outputs_stands_beside_that_on_stems(folders):
 def test_the_frechet_distance_of_all_outputs_shows_its_bias(folders):
     summary, _, _ = scored(folders, "frechet")
     assert summary.metrics["frechet"]["value"] > 0
+    assert (summary.ok, summary.undefined) == (12, 0)
     assert {"bias", "extrapolated"} <= summary.metrics["frechet"].keys()
 
 

@@ -76,10 +76,10 @@ def score_sounds(
     workers = default_workers() if options.workers is None else options.workers
     tasks = (Task(mixture.name, mixture) for mixture in mixtures)
     found: dict[str, list[SoundRow]] = {}
+    by_name = {mixture.name: mixture for mixture in mixtures}
     for result in run_tasks(partial(_Scorer, options), tasks, workers=workers, stage="score"):
-        mine = next(one for one in mixtures if one.name == result.key)
-        lost = result.outcome if isinstance(result.outcome, Failed) else None
-        found[result.key] = _lost(mine, lost, options.protocol) if lost else result.outcome  # type: ignore[assignment]
+        made = result.outcome
+        found[result.key] = _lost(by_name[result.key], made, options.protocol) if isinstance(made, Failed) else made
         listener.step()
     rows = [row for mixture in mixtures for row in found[mixture.name]]
     summary, tables = _summary(rows, options, spare)
@@ -128,6 +128,8 @@ def _mixtures(prediction: Path, truth: Path, *, together: bool) -> tuple[list[So
         stems = tuple(_sounds(folder))
         there = {path.stem: path for path in _sounds(prediction / folder.relative_to(truth))}
         outputs = tuple(there.get(path.stem) for path in stems)
+        if len({path.stem for path in stems}) < len(stems):
+            raise UsageError("two stems have one name", path=folder, expected="names that differ before the ending")
         used.update(path for path in outputs if path is not None)
         prefix = "" if folder == truth else f"{folder.name}/"
         scored = tuple(number for number, path in enumerate(outputs) if path is not None) or tuple(range(len(stems)))
@@ -302,10 +304,9 @@ def _summary(rows: Sequence[SoundRow], options: ScoreOptions, spare: Sequence[Pa
         means.append(f"{metrics[name]['value']:.3f}" if scored else "")
     metrics |= set_scores(options.protocol, [row.parts for row in rows if row.parts])
     failed = sum(any(_failures(row)) for row in rows)
-    ok = sum(any(isinstance(one, Scored) for one in row.outcomes.values()) for row in rows)
-    summary = Summary(
-        command="score", n=len(rows), ok=ok, undefined=len(rows) - ok - failed, failed=failed, metrics=metrics
-    )  # fmt: skip
+    ok = sum(bool(row.parts) or any(isinstance(one, Scored) for one in row.outcomes.values()) for row in rows)
+    undefined = len(rows) - ok - failed
+    summary = Summary(command="score", n=len(rows), ok=ok, undefined=undefined, failed=failed, metrics=metrics)
     cells = [(row.id, *(_cell(row.outcomes.get(name)) for name in names), _told(row)) for row in rows]
     signature = next((row["signature"] for row in metrics.values()), options.protocol)
     note = f"{signature}; means over outputs, intervals over mixtures; failed and undefined are in no mean"
