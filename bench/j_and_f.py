@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from auscult.rng import generator
 from auscult.score.masks import j_and_f
+from bench.referring_speed import ragged, small_blob
 from bench.table import Table
 
 ROUNDS = 7
@@ -92,19 +92,7 @@ def _real(path: Path, prediction: str) -> Clip:
 
 
 def _blobs(number: int) -> Clip:
-    """A body with limbs that moves, and a segmentation of it that is ragged and a little off."""
-    rng = generator(0, "bench", "j_and_f", number)
-    shape = (480, 854)
-    truths, predictions = [], []
-    for frame in range(FRAMES_PER_CLIP):
-        truth = np.zeros(shape, np.uint8)
-        centre = np.array([250 + 100 * frame, 240]) + rng.integers(-40, 40, 2)
-        for _ in range(5):
-            x, y = (centre + rng.integers(-70, 70, 2)).tolist()
-            axes = rng.integers(25, 90, 2).tolist()
-            cv2.ellipse(truth, (x, y), axes, float(rng.integers(180)), 0, 360, 1, -1)
-        noise = cv2.GaussianBlur(rng.normal(size=shape).astype(np.float32), (0, 0), 6)
-        soft = cv2.GaussianBlur(truth.astype(np.float32), (0, 0), 4)
-        predictions.append((soft + 2 * noise > 0.5).astype(np.uint8))
-        truths.append(truth)
-    return np.stack(predictions), np.stack(truths)
+    """Objects, and segmentations of them that are ragged."""
+    frames = range(number * FRAMES_PER_CLIP, (number + 1) * FRAMES_PER_CLIP)
+    ragged_ones, true = (np.stack([draw(frame).view(np.uint8) for frame in frames]) for draw in (ragged, small_blob))
+    return ragged_ones, true

@@ -186,10 +186,7 @@ def make_input(folder: Path, *, frames: int) -> None:
 def _cells(measured: Measured, masks: int, needed: Needed | None) -> list[str]:
     ratios = ["", ""]
     if needed is not None:
-        ratios = [
-            f"{measured.wall_s * WORKERS / needed.total_s:.2f}",
-            f"{measured.cpu_s / needed.total_s:.2f}",
-        ]
+        ratios = [f"{measured.wall_s * WORKERS / needed.total_s:.2f}", f"{measured.cpu_s / needed.total_s:.2f}"]
     return [
         f"{measured.wall_s:.1f}",
         f"{masks / measured.wall_s:.0f}",

@@ -64,7 +64,12 @@ def _score(masks: list[dict[str, object]], areas: Callable[..., SentenceAreas]) 
     riou(found), mrr(found)
 
 
+def small_blob(index: int) -> Mask:
+    """An object with a wavy outline."""
+    return blob(index)[:HEIGHT, :WIDTH].copy()
+
+
 def ragged(index: int) -> Mask:
-    """A blob with a ragged outline and specks, as a network draws them."""
+    """It with a ragged outline and specks, as a network draws them."""
     noise = np.random.default_rng(index).random((HEIGHT, WIDTH))
-    return (blob(index)[:HEIGHT, :WIDTH] & (noise > 0.002)) | (noise > 0.9995)
+    return (small_blob(index) & (noise > 0.002)) | (noise > 0.9995)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import wave
+from functools import partial
 from pathlib import Path
 from statistics import geometric_mean, median
-from time import process_time
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from auscult.rng import generator
 from auscult.stress import sound
 from bench.peers import Peers
-from bench.table import Table
+from bench.table import Table, timed_ms
 
 TYPES = (
     "gain", "background_noise", "air_absorption", "room_reverberation", "gaussian_noise", "impulse_response",
@@ -33,7 +33,7 @@ def run() -> Table:
     """Measure both on ten seconds of one channel."""
     with Peers() as peers:
         found = {name: _both(peers, name) for name in TYPES}
-    copy = _copy()
+    copy, _ = timed_ms(noise(SECONDS, seed=0).copy, 200)
     rows = [
         [name, f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", f"{ours / copy:.0f}"]
         for name, (ours, theirs) in found.items()
@@ -81,20 +81,8 @@ def _both(peers: Peers, name: str) -> tuple[float, float]:
     peers.ask("sound", name, **asked)
     ours, theirs = [], []
     for turn in range(TURNS):
-        for repeat in range(REPEATS):
-            begun = process_time()
-            sound.apply(name, given, rate_hz=RATE_HZ, severity=SEVERITY, seed=turn * REPEATS + repeat, noise=mixed)
-            ours.append(1000 * (process_time() - begun))
+        for seed in range(turn * REPEATS, (turn + 1) * REPEATS):
+            call = partial(sound.apply, name, given, rate_hz=RATE_HZ, severity=SEVERITY, seed=seed, noise=mixed)
+            ours.append(timed_ms(call, 1)[0])
         theirs += peers.ask("sound", name, seed=turn * REPEATS, repeats=REPEATS, **asked)["ms"]
     return median(ours), median(theirs)
-
-
-def _copy() -> float:
-    """Milliseconds of a copy of the sound in memory."""
-    given = noise(SECONDS, seed=0)
-    spent = []
-    for _ in range(200):
-        begun = process_time()
-        given.copy()
-        spent.append(1000 * (process_time() - begun))
-    return median(spent)

@@ -6,8 +6,8 @@ Processor times of both processes. A picture comes once to each repeat, so that 
 from __future__ import annotations
 
 import os
+from functools import partial
 from statistics import geometric_mean, median
-from time import process_time
 
 import cv2
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from auscult.rng import generator
 from auscult.stress import vision
 from bench.peers import Peers
-from bench.table import Table
+from bench.table import Table, timed_ms
 
 TYPES = (
     "snow", "fog", "frost", "spatter", "brightness", "defocus_blur", "gaussian_blur", "motion_blur", "glass_blur",
@@ -37,7 +37,7 @@ def run() -> Table:
     try:
         with Peers() as peers:
             found = {size: {name: _both(peers, name, size) for name in (*TYPES, *MORE)} for size in SIZES}
-            copies = {size: _copy(size) for size in SIZES}
+            copies = {size: timed_ms(picture(size).copy, 50)[0] for size in SIZES}
     finally:
         cv2.setNumThreads(threads)
     rows = []
@@ -86,19 +86,7 @@ def _both(peers: Peers, name: str, size: tuple[int, int]) -> tuple[float, float]
         peers.ask("vision", name, severity=SEVERITY, given=given)
     ours, theirs = [], []
     for repeat in range(REPEATS):
-        begun = process_time()
-        vision.apply(name, image, severity=SEVERITY, seed=repeat)
-        ours.append(1000 * (process_time() - begun))
+        ours.append(timed_ms(partial(vision.apply, name, image, severity=SEVERITY, seed=repeat), 1)[0])
         if repeat < FEW.get(name, REPEATS):
             theirs += peers.ask("vision", name, severity=SEVERITY, given=given, seed=repeat)["ms"]
     return median(ours), median(theirs)
-
-
-def _copy(size: tuple[int, int]) -> float:
-    image = picture(size)
-    spent = []
-    for _ in range(50):
-        begun = process_time()
-        image.copy()
-        spent.append(1000 * (process_time() - begun))
-    return median(spent)
