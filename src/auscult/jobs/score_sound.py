@@ -190,7 +190,8 @@ class _Scorer:
             stems = [opened.enter_context(SoundReader(path)) for path in mixture.stems]
             for reader, path in zip(stems, mixture.stems, strict=True):
                 if (reader.rate_hz, reader.shape) != (stems[0].rate_hz, stems[0].shape):
-                    raise _unlike(reader, stems[0], path, whose=f"stem {shown(mixture.stems[0].name)}")
+                    hint = "the stems of one mixture stand in one folder: give each mixture a folder of its own"
+                    raise _unlike(reader, stems[0], path, whose=f"stem {shown(mixture.stems[0].name)}", hint=hint)
             fitted: dict[int, tuple[Signal, str] | Failed] = {}
             for number in mixture.wanted:
                 try:
