@@ -64,7 +64,7 @@ def test_accuracy_on_outputs_stands_beside_that_on_stems(folders):
     summary, _, _ = scored(folders, "accuracy")
     assert summary.metrics["accuracy"]["value"] == pytest.approx(11 / 12, abs=1e-6)
     assert summary.metrics["accuracy of stems"]["value"] == 1
-    assert "network:folder" in summary.metrics["accuracy"]["signature"]
+    assert "network:pitch" in summary.metrics["accuracy"]["signature"]
 
 
 def test_the_frechet_distance_of_all_outputs_shows_its_bias(folders):

@@ -27,7 +27,8 @@ Listener: TypeAlias = Callable[[Samples, Samples, Path], Heard]
 
 def listener_of(protocol: str, model: str) -> Listener:
     """Load the network of a protocol; rates are those of the stem's file."""
-    network = Path(model.rpartition("@")[2]).name
+    kind, named, _ = model.partition("@")
+    network = kind if named else Path(model).name
     if protocol == "word_error":
         from auscult.nets.whisper import load_whisper
 
@@ -108,8 +109,8 @@ def set_scores(protocol: str, parts: Sequence[tuple[Any, ...]]) -> dict[str, dic
         more = {"extrapolated": found.extrapolated, "bias": found.bias} if isinstance(found, Scored) else {}
         made: dict[str, Any] = {"frechet": (found, more)}
     elif protocol == "accuracy":
-        known = [part for part in parts if part[0] is not None]
-        made = {"accuracy of stems": (accuracy([part[1] for part in known], network=network), {})}
+        parts = [part for part in parts if part[0] is not None]
+        made = {"accuracy of stems": (accuracy([part[1] for part in parts], network=network), {})}
     else:
         said, stems, true = ([part[number] for part in parts] for number in (0, 1, 2))
         made = {

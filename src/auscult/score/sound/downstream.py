@@ -17,7 +17,7 @@ def accuracy(right: Sequence[bool], *, network: str = "unnamed") -> Scored[float
     """Share of sounds of which a network's most probable label is one that their words name."""
     if not right:
         return Undefined("no sounds whose words name a label of the network")
-    return Scored(sum(right) / len(right), Signature.of(metric="accuracy", network=network, n=len(right)))
+    return Scored(sum(right) / len(right), Signature.of(metric="accuracy", network=network))
 
 
 def word_error(said: Sequence[str], true: Sequence[str], *, network: str = "unnamed") -> Scored[float] | Undefined:
