@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import xml.etree.ElementTree as ET  # our own file
@@ -161,6 +162,9 @@ def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds
         key=out / "key.csv",
         out=tmp_path / "imported",
     )
+    (tmp_path / "key.jsonl").write_text('{"item": 3}\n')
+    strange = dataclasses.replace(options, key=tmp_path / "key.jsonl", out=tmp_path / "strange")
+    assert import_ratings(strange)[0].ok == 0
     summary, tables = import_ratings(options)
     scores = {row["id"]: row for row in map(json.loads, (tmp_path / "imported/scores.jsonl").read_text().splitlines())}
     assert sorted(scores) == [f"m{number}" for number in range(6)]

@@ -196,9 +196,10 @@ def number_of(value: object) -> float | None:
 
 
 def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a CSV or of JSON lines, each with its line; a CSV's first row has the ``needed`` names."""
+    """The rows of a CSV, whose first has the ``needed`` names, or of JSON lines, each with its line."""
     if path.suffix.lower() in JSON_LINES:
-        yield from fields.json_rows(path, max_bytes=_MAX_BYTES, expected=expected)
+        for line, row in fields.json_rows(path, max_bytes=_MAX_BYTES, expected=expected):
+            yield line, dict.fromkeys(set(needed) - {*row, *_renamed(list(row))}, "") | row
         return
     rows = fields.table_rows(path, max_bytes=_MAX_BYTES, expected=expected)
     line, cells = next(rows, (1, []))
@@ -215,14 +216,10 @@ def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tup
 
 def label_studio_config() -> str:
     """The labelling interface: the sounds, what was wanted, and a rating 1..5 for each axis."""
-    heard = "".join(
-        f'<Header value="{name}"/><Audio name="{name}" value="${name}"/>\n' for name in ("mixture", "separated")
-    )
-    rated = "".join(
-        f'<Header value="{axis}"/><Rating name="{axis}" toName="separated" maxRating="5" required="true"/>\n'
-        for axis in RATED_AXES
-    )
-    return f'<View>\n<Header value="Wanted: $text"/>\n{heard}{rated}</View>\n'
+    lines = [f'<Header value="{name}"/><Audio name="{name}" value="${name}"/>' for name in ("mixture", "separated")]
+    rating = '<Header value="{0}"/><Rating name="{0}" toName="separated" maxRating="5" required="true"/>'
+    lines += [rating.format(axis) for axis in RATED_AXES]
+    return "\n".join(("<View>", '<Header value="Wanted: $text"/>', *lines, "</View>"))
 
 
 def _objects(rows: object) -> list[dict[str, Any]]:
@@ -275,11 +272,8 @@ def _released(folder: Path) -> RatingSet:
                 item_id = f"{row['set']}/{row['page']}/{row['sound']}"
                 value = number_of(row["rating"])
                 if item_id not in items or value is None or not 0 <= value <= 100:
-                    raise InputError(
-                        f"the rating is {shown(row['rating'])} of {shown(item_id)}",
-                        expected="0 to 100, of a clip in clips.csv",
-                        hint=_DROP,
-                    )
+                    given = f"the rating is {shown(row['rating'])} of {shown(item_id)}"
+                    raise InputError(given, expected="0 to 100, of a clip in clips.csv", hint=_DROP)
                 if row.get("replicate") != "True":
                     key = (item_id, row["rater"], row["attribute"])
                     ratings[key] = Rating(item=item_id, rater=key[1], axis=key[2], value=value, line=line)
@@ -287,10 +281,11 @@ def _released(folder: Path) -> RatingSet:
 
 
 def _rated(row: Mapping[str, str], home: Home) -> RatedItem:
+    page = f"{row['set']}/{row['page']}"
     return RatedItem(
-        id=check_id(f"{row['set']}/{row['page']}/{row['sound']}"),
+        id=check_id(f"{page}/{row['sound']}"),
         domain="music",
-        cluster=f"{row['set']}/{row['page']}",
+        cluster=page,
         system=row["sound"],
         kind=row["kind"],
         text=row.get("text", ""),

@@ -98,10 +98,9 @@ def deal_tasks(options: TasksOptions, progress: Progress | None = None) -> Done:
         rng = generator(options.seed, "ratings", "golden", person)
         hidden = rng.permutation(list(named[1]))[: options.golden_each].tolist() if len(named) > 1 else []
         order = rng.permutation([*lists[person], *hidden]).tolist()
-        heard = {
-            name: {"separated": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"} for name in order
-        }
         text = {name: words for one in named for name, words in one.items()}
+        sounds_of = ("separated", f"{_SOUNDS}{{}}.wav"), ("mixture", f"{_SOUNDS}{{}}-mixture.wav")
+        heard = {name: {kind: path.format(name) for kind, path in sounds_of} for name in order}
         tasks = [{"data": {"item": name, "text": text[name], **sounds}} for name, sounds in heard.items()]
         files[f"tasks/{quote(person, safe='')}.json"] = dump(tasks, indent=2)
         rows.append((person, str(len(order)), str(len(hidden))))

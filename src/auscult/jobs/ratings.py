@@ -225,7 +225,7 @@ def trust_in(path: Path) -> dict[str, bool]:
     file = path / "raters.csv" if path.is_dir() else path
     with required_file(file, option="--raters"):
         rows = rows_of(file, needed=("rater", "trust"), expected="the raters.csv of auscult ratings qualify")
-        return {row["rater"].removeprefix("'"): row["trust"] == "yes" for _, row in rows}
+        return {str(row["rater"]).removeprefix("'"): row["trust"] == "yes" for _, row in rows}
 
 
 def _unblinded(found: RatingSet, key: Path) -> RatingSet:
@@ -233,7 +233,7 @@ def _unblinded(found: RatingSet, key: Path) -> RatingSet:
     with required_file(key, option="--key"):
         columns = ("item", "id", "golden", "domain")
         rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
-        named = {row["item"]: {**row, "id": row["id"].removeprefix("'")} for _, row in rows}
+        named = {row["item"]: {**row, "id": str(row["id"]).removeprefix("'")} for _, row in rows}
     ratings, problems = [], list(found.problems)
     for one in found.ratings:
         if one.item in named and named[one.item]["golden"] == "no":
