@@ -31,13 +31,11 @@ def perceptual_scores(
 
 
 PERCEPTUAL: Final = sound_score(
-    perceptual_scores,
-    unit="1..5",
-    needs=("stems",),
+    perceptual_scores, unit="1..5", needs=("stems",),
     summary="recall, precision, faithfulness and overall, from loudness in bands",
     goal="what a listener should notice; our definition, not people's",
     source="docs/sound-truth.md; the scale of SAM Audio Judge",
-)
+)  # fmt: skip
 SCORES: Final[Mapping[str, SoundScore]] = MappingProxyType(
     {
         "snr": SNR, "si_sdr": SI_SDR, "sdr": SDR, "bss3": BSS3, "bss4": BSS4,
@@ -76,29 +74,7 @@ def score_sound(
 
 
 __all__ = [
-    "SCORES",
-    "Delay",
-    "Frechet",
-    "Signal",
-    "SoundScore",
-    "bss3",
-    "bss4",
-    "bss_images",
-    "bss_sources",
-    "dnsmos",
-    "find_delay",
-    "frechet_distance",
-    "log_spectral_distance",
-    "moved",
-    "multi_resolution_stft",
-    "pesq",
-    "score_sound",
-    "sdr",
-    "si_sdr",
-    "snr",
-    "sounding",
-    "span_agreement",
-    "stoi",
-    "visqol",
-    "words_fit",
-]
+    "SCORES", "Delay", "Frechet", "Signal", "SoundScore", "bss3", "bss4", "bss_images", "bss_sources", "dnsmos",
+    "find_delay", "frechet_distance", "log_spectral_distance", "moved", "multi_resolution_stft", "pesq", "score_sound",
+    "sdr", "si_sdr", "snr", "sounding", "span_agreement", "stoi", "visqol", "words_fit",
+]  # fmt: skip

@@ -323,22 +323,14 @@ def _outcome(parts: _Parts, name: str, at: tuple[int, int], **signed: Any) -> Sc
 
 
 SDR = sound_score(
-    sdr,
-    summary="SDR of BSS Eval 3: the stem through any filter of 512 samples over the rest",
-    goal="what of an output is the target, whatever its level and tone",
-    source="Vincent et al. 2006",
-)
+    sdr, summary="SDR of BSS Eval 3: the stem through any filter of 512 samples over the rest",
+    goal="what of an output is the target, whatever its level and tone", source="Vincent et al. 2006",
+)  # fmt: skip
 BSS3 = sound_score(
-    bss3,
-    needs=("stems",),
-    summary="BSS Eval 3 of mono sources: SDR, SIR, SAR",
-    goal="other sources and artefacts apart",
-    source="Vincent et al. 2006",
-)
+    bss3, needs=("stems",), summary="BSS Eval 3 of mono sources: SDR, SIR, SAR",
+    goal="other sources and artefacts apart", source="Vincent et al. 2006",
+)  # fmt: skip
 BSS4 = sound_score(
-    bss4,
-    needs=("stems",),
-    summary="BSS Eval 4: SDR, ISR, SIR, SAR of images, medians over seconds",
-    goal="music separation as in SiSEC 2018",
-    source="Liutkus et al. 2018",
-)
+    bss4, needs=("stems",), summary="BSS Eval 4: SDR, ISR, SIR, SAR of images, medians over seconds",
+    goal="music separation as in SiSEC 2018", source="Liutkus et al. 2018",
+)  # fmt: skip

@@ -121,11 +121,7 @@ def words_fit(
 
 
 FRECHET = sound_score(
-    frechet_distance,
-    unit="",
-    needs=("embeddings",),
-    higher_is_better=False,
+    frechet_distance, unit="", needs=("embeddings",), higher_is_better=False,
     summary="Fréchet distance between embeddings of outputs and stems",
-    goal="a set of outputs that sounds unlike the stems",
-    source="Kilgour et al. 2019; bias: Gui et al. 2024",
-)
+    goal="a set of outputs that sounds unlike the stems", source="Kilgour et al. 2019; bias: Gui et al. 2024",
+)  # fmt: skip

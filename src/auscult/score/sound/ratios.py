@@ -112,14 +112,10 @@ def _error(estimate: Signal, stem: Signal, scale: float) -> float:
 
 
 SNR = sound_score(
-    snr,
-    summary="energy of the stem over that of the difference",
-    goal="how near the output is to the stem, sample by sample",
-    source="Le Roux et al. 2019, Sec. 2; SDR of MDX",
-)
+    snr, summary="energy of the stem over that of the difference",
+    goal="how near the output is to the stem, sample by sample", source="Le Roux et al. 2019, Sec. 2; SDR of MDX",
+)  # fmt: skip
 SI_SDR = sound_score(
-    si_sdr,
-    summary="the same, the stem scaled to fit",
-    goal="how near the output is to the stem, whatever its level",
+    si_sdr, summary="the same, the stem scaled to fit", goal="how near the output is to the stem, whatever its level",
     source="Le Roux et al. 2019, Eqs. 2 and 3",
-)
+)  # fmt: skip

@@ -87,10 +87,6 @@ def span_agreement(estimate: Samples, spans: Times, *, rate_hz: int) -> Scored[f
 
 
 SPAN_AGREEMENT = sound_score(
-    span_agreement,
-    unit="",
-    needs=("spans",),
-    summary="overlap of when an output sounds with when it should",
-    goal="a target that is lost, or something else that is left, in time",
-    source="release of SAM Audio, span ranker",
-)
+    span_agreement, unit="", needs=("spans",), summary="overlap of when an output sounds with when it should",
+    goal="a target that is lost, or something else that is left, in time", source="release of SAM Audio, span ranker",
+)  # fmt: skip

@@ -102,17 +102,10 @@ def _spectra(estimate: Signal, stem: Signal, *, shape: tuple[int, int, int]) -> 
 
 
 LOG_SPECTRAL = sound_score(
-    log_spectral_distance,
-    higher_is_better=False,
-    summary="root mean square difference of log spectra",
-    goal="lost bands and changed timbre",
-    source="Gray and Markel 1976",
-)
+    log_spectral_distance, higher_is_better=False, summary="root mean square difference of log spectra",
+    goal="lost bands and changed timbre", source="Gray and Markel 1976",
+)  # fmt: skip
 MULTI_RESOLUTION = sound_score(
-    multi_resolution_stft,
-    unit="",
-    higher_is_better=False,
-    summary="difference of magnitudes at three resolutions",
-    goal="outputs that are made anew, whose phase is their own",
-    source="Yamamoto et al. 2020, Eqs. 4 to 6",
-)
+    multi_resolution_stft, unit="", higher_is_better=False, summary="difference of magnitudes at three resolutions",
+    goal="outputs that are made anew, whose phase is their own", source="Yamamoto et al. 2020, Eqs. 4 to 6",
+)  # fmt: skip

@@ -58,11 +58,16 @@ def associations(
     if x.size < 2 or not np.ptp(x) or not np.ptp(y):
         reason = "fewer than two items" if x.size < 2 else "all values are equal"
         return dict.fromkeys(KINDS, Undefined(reason, {"items": x.size}))
-    rng = [generator(seed, "association", kind) for kind in KINDS]
+    rngs = {kind: generator(seed, "association", kind) for kind in KINDS}
+    members, scaled = members_of(clusters), [(one - one.mean()) / one.std() for one in (x, y)]
+    pearson = _products(*scaled)
+    plain = Scored(float(_pearson(pearson.sum(axis=0)[None])[0]), Signature.of(metric="pearson"))
+    count, draws = resampled(pearson, members, _pearson, rng=rngs["pearson"], replicates=replicates)
+    drawn = None if draws is None else with_interval(plain, draws, clusters=count, within=CORRELATION)
     return {
-        "pearson": _pearson_interval(x, y, clusters, rng=rng[0], replicates=replicates),
-        "spearman": spearman_interval(x, y, clusters=clusters, rng=rng[1], replicates=replicates),
-        "kendall": _kendall_interval(x, y, clusters, rng=rng[2], replicates=replicates),
+        "pearson": drawn or plain,
+        "spearman": spearman_interval(x, y, clusters=clusters, rng=rngs["spearman"], replicates=replicates),
+        "kendall": _kendall_interval(_pair_sums(x, y, members), members, rng=rngs["kendall"], replicates=replicates),
     }
 
 
@@ -99,36 +104,25 @@ def associations_by(
     return found
 
 
-def _pearson_interval(
-    x: Doubles, y: Doubles, clusters: Sequence[Hashable], *, rng: np.random.Generator, replicates: int
-) -> Scored[float]:
-    x, y = ((one - one.mean()) / one.std() for one in (x, y))
-    columns = np.column_stack([np.ones(x.size), x, y, x * x, y * y, x * y])
-    plain = Scored(float(_pearson(columns.sum(axis=0)[None])[0]), Signature.of(metric="pearson"))
-    total, draws = resampled(columns, members_of(clusters), _pearson, rng=rng, replicates=replicates)
-    if draws is None:
-        return plain
-    return with_interval(plain, draws, clusters=total, within=CORRELATION) or plain
+def _products(x: Doubles, y: Doubles) -> Doubles:
+    return np.column_stack([np.ones(x.size), x, y, x * x, y * y, x * y])
 
 
 def _kendall_interval(
-    x: Doubles, y: Doubles, clusters: Sequence[Hashable], *, rng: np.random.Generator, replicates: int
+    sums: tuple[Doubles, Doubles, Doubles], members: NDArray[np.int64], *, rng: np.random.Generator, replicates: int
 ) -> Scored[float]:
-    members = members_of(clusters)
-    count = int(members.max()) + 1
-    both, of_x, of_y = _pair_sums(x, y, members)
+    count = len(sums[0])
 
     def tau(weights: Doubles) -> Doubles:
-        sums = [((weights @ one) * weights).sum(axis=1) for one in (both, of_x, of_y)]
-        spread = np.sqrt(sums[1] * sums[2])
-        return np.asarray(np.divide(sums[0], spread, out=np.full(len(weights), np.nan), where=spread > 0))
+        both, of_x, of_y = (((weights @ one) * weights).sum(axis=1) for one in sums)
+        spread = np.sqrt(of_x * of_y)
+        return np.asarray(np.divide(both, spread, out=np.full(len(weights), np.nan), where=spread > 0))
 
-    value = float(tau(np.ones((1, count)))[0])
-    plain = Scored(value, Signature.of(metric="kendall", ties="b"))
+    plain = Scored(float(tau(np.ones((1, count)))[0]), Signature.of(metric="kendall", ties="b"))
     if count < 2:
         return plain
     draws = tau(cluster_draws(count, rng=rng, replicates=replicates))
-    draws = widened(draws, value, sizes=np.bincount(members), level=0.95)
+    draws = widened(draws, plain.value, sizes=np.bincount(members), level=0.95)
     return with_interval(plain, draws, clusters=count, within=CORRELATION) or plain
 
 
