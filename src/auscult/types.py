@@ -32,6 +32,8 @@ Decision: TypeAlias = Literal["accept", "minor_revision", "major_revision", "rej
 Difficulty: TypeAlias = Literal["hard", "medium", "easy"]
 Existence: TypeAlias = Literal["yes", "no", "unchecked"]
 JointFault: TypeAlias = Literal["none", "mask", "stem", "both"]
+SoundDomain: TypeAlias = Literal["speech", "music", "sound"]
+PromptSetting: TypeAlias = Literal["speech", "speaker", "music", "instrument", "general_sound"]
 
 OutputT = TypeVar("OutputT")
 TruthT = TypeVar("TruthT")
@@ -46,8 +48,8 @@ PERFORMANCE: tuple[str, ...] = ("recall", "precision", "faithfulness", "overall"
 """What a separated sound is scored for, 1..5, higher is better (SAM Audio Judge, Table I)."""
 DIFFICULTY_AXES: tuple[str, ...] = ("counting", "overlapping", "loudness", "confusion", "overall")
 """What makes a separation hard, 1..5, higher is harder."""
-DOMAINS: tuple[str, ...] = ("speech", "music", "sound")
-PROMPT_SETTINGS: tuple[str, ...] = ("speech", "speaker", "music", "instrument", "general_sound")
+DOMAINS: tuple[SoundDomain, ...] = ("speech", "music", "sound")
+PROMPT_SETTINGS: tuple[PromptSetting, ...] = ("speech", "speaker", "music", "instrument", "general_sound")
 JOINT_ANSWERS: tuple[JointFault | Literal["unchecked"], ...] = (*JOINT_FAULTS, "unchecked")
 
 

@@ -99,14 +99,14 @@ def test_recordings_have_the_prompts_of_their_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"mixture": None}, "no 'mixture'"),
+        ({"mixture": None}, "'mixture' is null"),
         ({"mixture": "../m.wav"}, "leaves the folder"),
         ({"id": "/abs"}, "absolute"),
         ({"spans_s": [["+", 3, 1]]}, "goes from 3.0 to 1.0"),
         ({"spans_s": [["?", 0, 1]]}, "spans_s"),
         ({"spans_s": [["+", -1, 1]]}, "0"),
-        ({"truth": {"recall": 7}}, "in 'truth'"),
-        ({"truth": {"others": {"rain": 3}}}, "in 'truth'"),
+        ({"truth": {"recall": 7}}, "'truth.recall' is 7"),
+        ({"truth": {"others": {"rain": 3}}}, "'truth.others.rain' is 3"),
         ({"domain": "noise"}, "domain"),
         ({"seen": "yes"}, "seen"),
     ],
@@ -119,6 +119,15 @@ def test_a_line_that_cannot_be_used_costs_itself(tmp_path: Path, change: dict[st
     assert first.line == 1
     assert "used twice" in twice.error
     assert "JSON" in broken.error
+
+
+def test_a_table_may_name_recordings_below_the_root(tmp_path: Path) -> None:
+    sound(tmp_path / "street.wav")
+    (tmp_path / "asked").mkdir()
+    (tmp_path / "asked/prompts.csv").write_text("../street.wav,car horn\n")
+    assert not read_sounds(tmp_path / "asked").items
+    (item,) = read_sounds(tmp_path / "asked", root=tmp_path).items
+    assert item.mixture.samefile(tmp_path / "street.wav")
 
 
 def test_a_folder_without_sounds_is_nothing_to_do(tmp_path: Path) -> None:

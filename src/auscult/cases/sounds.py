@@ -1,31 +1,35 @@
 """Inputs of sounds: mixtures, what is wanted of each, and what was separated.
 
 Read is, by what is there: an ``items.jsonl`` whose lines name ``mixture``; a folder ``mixtures/`` with ``separated/``
-(``<stem>.wav``, or ``<stem>/*.wav`` for several) and perhaps ``stems/<stem>/*.wav``; a folder of tracks, each with
-``mixture.wav`` and its stems, as MUSDB18 has them; a plain folder of recordings with ``prompts.csv`` (``file,text``).
+(``<stem>.wav``, or ``<stem>/*.wav`` for several) and perhaps ``stems/<stem>/*.wav``; a plain folder of recordings with
+``prompts.csv`` (``file,text``); a folder of tracks, each with ``mixture.wav`` and its stems, as MUSDB18 has them.
 Paths stay inside the folder unless ``root`` names another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from auscult.cases import fields
+from msgspec import Meta
+
 from auscult.cases.datasets.items import FILE, SUFFIXES, Home, item_lines, parsed_line
+from auscult.cases.fields import MAX_TEXT_CHARS, table_rows
 from auscult.cases.ids import check_id, safe_id
 from auscult.cases.problems import ListError, Problems, used_twice
-from auscult.cases.walk import base_folder, boundary, suffix, walk
+from auscult.cases.walk import base_folder, boundary, stem, suffix, walk
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.language.sound_prompts import sound_prompts
 from auscult.media.sound import SOUND_SUFFIXES
+from auscult.record.codec import Word, from_json
 from auscult.types import (
     DIFFICULTY_AXES,
-    DOMAINS,
     PERFORMANCE,
-    PROMPT_SETTINGS,
+    PromptSetting,
+    SoundDomain,
     SoundItem,
     SoundQuery,
     SoundTruth,
@@ -38,14 +42,11 @@ INPUTS: Final = (
 )
 PROMPTS: Final = "prompts.csv"
 MAX_TABLE_BYTES: Final = 64 * 1024 * 1024
-_SPANS = 'a list of [sign, start, end], such as [["+", 0.5, 1.25]], in seconds'
-_MOST_SPANS = 10_000
-_KNOWN = frozenset(
-    {
-        *("id", "mixture", "separated", "text", "spans_s", "video", "truth", "domain", "setting", "split", "seen"),
-        *("cluster", "family", "system", "target", "mixture_id"),
-    }
-)
+
+_Text: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00]*$", max_length=MAX_TEXT_CHARS)]
+_Score: TypeAlias = Annotated[float, Meta(ge=1.0, le=5.0)]
+_Seconds: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e7)]
+_Span: TypeAlias = tuple[Literal["+", "-"], _Seconds, _Seconds]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,208 +66,184 @@ def read_sounds(source: Path, *, root: Path | None = None) -> SoundListing:
     found = Problems()
     file = source / FILE if source.is_dir() else source
     if suffix(file.name) in SUFFIXES and file.is_file():
-        rows = _of_lines(file, Home(file=file, base=base_folder(file, root)), found)
+        rows = _of_lines(Home(file=file, base=base_folder(file, root)), found)
     elif (source / "mixtures").is_dir():
         rows = _of_folders(source, root, found)
     elif (source / PROMPTS).is_file():
-        rows = _of_recordings(source, found)
+        rows = _of_recordings(Home(file=source / PROMPTS, base=base_folder(source, root)), found)
     elif source.is_dir():
         rows = _of_tracks(source, root, found)
     else:
         raise NothingToDo("this is no input of sounds", path=source, expected=INPUTS)
     items: dict[str, SoundItem] = {}
     for item in rows:
-        known = items.setdefault(item.id, item)
-        if known is not item:
-            where = f" is in line {known.line}" if known.line else " is an earlier one"
-            found.add(used_twice(item.id, where + ", which", path=item.source, line=item.line))
+        with found.skipping(item.source or source, line=item.line):
+            known = items.setdefault(check_id(item.id), item)
+            if known is not item:
+                where = f" is in line {known.line}" if known.line else " is an earlier one"
+                raise used_twice(item.id, f"{where}, which", path=item.source)
     if not items and not found.found:
         raise NothingToDo("there is no mixture to read", path=source, expected=INPUTS)
     return SoundListing(tuple(items.values()), tuple(found.found))
 
 
-def _of_lines(file: Path, home: Home, found: Problems) -> Iterator[SoundItem]:
-    for line, content in item_lines(file):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Truth:
+    """The key ``truth`` of a line."""
+
+    stem: _Text | None = None
+    others: Mapping[str, Word] | None = None
+    recall: _Score | None = None
+    precision: _Score | None = None
+    faithfulness: _Score | None = None
+    overall: _Score | None = None
+    difficulty: Mapping[str, _Score | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """A line of ``items.jsonl``; ``target`` and ``mixture_id`` are ``truth.stem`` and ``cluster`` in other words."""
+
+    id: Word
+    mixture: Word
+    separated: _Text | None = None
+    text: _Text | None = None
+    spans_s: Annotated[tuple[_Span, ...], Meta(max_length=10_000)] | None = None
+    video: _Text | None = None
+    domain: SoundDomain | None = None
+    setting: PromptSetting | None = None
+    split: _Text | None = None
+    cluster: _Text | None = None
+    family: _Text | None = None
+    system: _Text | None = None
+    seen: bool | None = None
+    truth: _Truth | None = None
+    target: _Text | None = None
+    mixture_id: _Text | None = None
+
+
+_KNOWN: Final = frozenset(field.name for field in fields(_Line))
+
+
+def _of_lines(home: Home, found: Problems) -> Iterator[SoundItem]:
+    for number, content in item_lines(home.file):
         row = None
         try:
-            row = parsed_line(content, file=file, line=line)
-            yield sound_item_of(row, home=home, line=line)
+            row = parsed_line(content, file=home.file, line=number)
+            yield _item(row, home, number)
         except InputError as error:
             name = row.get("id") if isinstance(row, dict) else None
-            found.add(error, file, line=line, item=safe_id(name) if isinstance(name, str) else None)
+            found.add(error, home.file, line=number, item=safe_id(name) if isinstance(name, str) else None)
 
 
-def sound_item_of(row: object, *, home: Home, line: int | None = None) -> SoundItem:
-    """Read the object of one line; an error of it names neither file nor line."""
-    if not isinstance(row, dict):
-        raise InputError(
-            f"the line holds {fields.kind(row)}",
-            expected='an object: {"id": ..., "mixture": ...}',
-            hint="write one object a line",
-        )
-    mixture = fields.required(row, "mixture")
-    separated, words = _path(row, "separated", home), fields.text(row, "text")
+def _item(row: Any, home: Home, number: int) -> SoundItem:
+    line = from_json(_Line, row, error=InputError, hint="correct the line")
+    for _, start, end in line.spans_s or ():
+        if end <= start:
+            message, hint = f"a span goes from {start} to {end} s", "correct 'spans_s'"
+            raise InputError(message, expected="an end after its start", hint=hint)
+
+    def path(name: str | None) -> Path | None:
+        return home.path(name) if name else None
+
+    given = line.truth or _Truth()
+    truth = SoundTruth(
+        stem=path(given.stem or line.target),
+        others={name: home.path(other) for name, other in (given.others or {}).items()},
+        scores={key: getattr(given, key) for key in PERFORMANCE if getattr(given, key) is not None},
+        difficulty={key: hard for key, hard in (given.difficulty or {}).items() if hard and key in DIFFICULTY_AXES},
+    )
     return SoundItem(
-        id=check_id(fields.required(row, "id")),
-        mixture=home.path(mixture),
+        id=line.id,
+        mixture=home.path(line.mixture),
         query=SoundQuery(
-            text=words if words and words.strip() else None, spans=_spans(row), picture=_path(row, "video", home)
+            text=line.text if line.text and line.text.strip() else None,
+            spans=tuple(Span(*span) for span in line.spans_s or ()),
+            picture=path(line.video),
         ),
-        separated=separated,
-        truth=_truth(row, home),
-        domain=fields.one_of(row, "domain", DOMAINS) or "",
-        setting=fields.one_of(row, "setting", PROMPT_SETTINGS) or "",
-        split=fields.text(row, "split") or "",
-        seen=_seen(row),
-        cluster=fields.text(row, "cluster") or fields.text(row, "mixture_id") or mixture,
-        family=fields.text(row, "family") or "",
-        system=fields.text(row, "system") or "",
+        separated=path(line.separated),
+        truth=truth if truth != SoundTruth() else None,
+        domain=line.domain or "",
+        setting=line.setting or "",
+        split=line.split or "",
+        seen=line.seen,
+        cluster=line.cluster or line.mixture_id or line.mixture,
+        family=line.family or "",
+        system=line.system or "",
         extra={key: value for key, value in row.items() if key not in _KNOWN},
         source=home.file,
-        line=line,
+        line=number,
     )
-
-
-def _path(row: Mapping[str, Any], key: str, home: Home) -> Path | None:
-    name = fields.text(row, key)
-    return home.path(name) if name else None
-
-
-def _seen(row: Mapping[str, Any]) -> bool | None:
-    value = row.get("seen")
-    if value is not None and not isinstance(value, bool):
-        raise fields.wrong("seen", value, "true or false")
-    return value
-
-
-def _spans(row: Mapping[str, Any]) -> tuple[Span, ...]:
-    given = row.get("spans_s")
-    if given is None:
-        return ()
-    if not isinstance(given, list) or len(given) > _MOST_SPANS:
-        raise fields.wrong("spans_s", given, _SPANS)
-    return tuple(_span(one) for one in given)
-
-
-def _span(one: object) -> Span:
-    if not isinstance(one, list) or len(one) != 3 or one[0] not in ("+", "-"):
-        raise fields.wrong("spans_s", one, _SPANS)
-    start, end = (fields.number({"spans_s": value}, "spans_s", low=0.0, high=1e7) for value in one[1:])
-    if start is None or end is None or end <= start:
-        raise InputError(
-            f"a span goes from {start} to {end} s", expected="an end after its start", hint="correct 'spans_s'"
-        )
-    return Span(one[0], start, end)
-
-
-def _truth(row: Mapping[str, Any], home: Home) -> SoundTruth | None:
-    value = fields.mapping(row, "truth") or ({"stem": row["target"]} if row.get("target") else None)
-    if value is None:
-        return None
-    try:
-        hard, others = fields.mapping(value, "difficulty") or {}, fields.mapping(value, "others") or {}
-        return SoundTruth(
-            stem=_path(value, "stem", home),
-            others={name: home.path(fields.required(others, name)) for name in others},
-            scores=_numbers(value, PERFORMANCE),
-            difficulty=_numbers(hard, DIFFICULTY_AXES),
-        )
-    except InputError as error:
-        hint = "correct 'truth', or leave it out"
-        raise InputError(f"in 'truth', {error.message}", expected=error.expected, hint=hint) from error
-
-
-def _numbers(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, float]:
-    found = ((key, fields.number(row, key, low=1.0, high=5.0)) for key in keys)
-    return {key: value for key, value in found if value is not None}
 
 
 def _of_folders(source: Path, root: Path | None, found: Problems) -> Iterator[SoundItem]:
     """Items of ``mixtures/`` with ``separated/`` and ``stems/``; a mixture with nothing separated is an item too."""
-    sounds = {
-        name: _sounds(source / name, found, source=source, root=root) for name in ("mixtures", "separated", "stems")
-    }
-    outputs: dict[str, list[tuple[str, Path]]] = {_below(name): [] for name in sounds["mixtures"]}
-    stems: dict[str, list[tuple[str, Path]]] = {key: [] for key in outputs}
-    for folder, by_mixture in (("separated", outputs), ("stems", stems)):
-        for name, path in sounds[folder].items():
-            key = _below(name) if _below(name) in by_mixture else name.rpartition("/")[0]
-            if key in by_mixture:
-                by_mixture[key].append((name, path))
-            else:
-                lost = InputError("there is no mixture of this name", expected=f"mixtures/{key or _below(name)}.wav")
+    mixtures = [(stem(name), path) for name, path in _sounds(source / "mixtures", found, source=source, root=root)]
+    known = {name for name, _ in mixtures}
+    parts: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
+    for folder in ("separated", "stems"):
+        for name, path in _sounds(source / folder, found, source=source, root=root):
+            key = stem(name) if stem(name) in known else name.rpartition("/")[0]
+            if key not in known:
+                lost = InputError("there is no mixture of this name", expected=f"mixtures/{key or stem(name)}.wav")
                 found.add(lost, path)
-    for name, mixture in sounds["mixtures"].items():
-        key = _below(name)
-        parts = stems[key]
-        truth = SoundTruth(stem=parts[0][1], others={one.stem: one for _, one in parts[1:]}) if parts else None
-        made: list[tuple[str, Path | None]] = [*outputs[key]] or [(name, None)]
-        for output, separated in made:
-            yield SoundItem(
-                id=_below(output), mixture=mixture, separated=separated, truth=truth, cluster=key, source=mixture
-            )
+            parts[folder, key].append((stem(name), path))
+    for key, mixture in mixtures:
+        stems = [path for _, path in parts["stems", key]]
+        truth = SoundTruth(stem=stems[0], others={path.stem: path for path in stems[1:]}) if stems else None
+        outputs: Sequence[tuple[str, Path | None]] = parts["separated", key] or [(key, None)]
+        for name, separated in outputs:
+            yield SoundItem(id=name, mixture=mixture, separated=separated, truth=truth, cluster=key, source=mixture)
 
 
 def _of_tracks(source: Path, root: Path | None, found: Problems) -> Iterator[SoundItem]:
     """Every stem of every track, ``<track>/mixture.wav`` beside its stems, as what is wanted in turn."""
-    tracks: dict[str, dict[str, Path]] = {}
-    for name, path in _sounds(source, found, source=source, root=root).items():
-        track, _, stem = _below(name).rpartition("/")
-        tracks.setdefault(track, {})[stem] = path
+    tracks: dict[str, dict[str, Path]] = defaultdict(dict)
+    for name, path in _sounds(source, found, source=source, root=root):
+        tracks[name.rpartition("/")[0]][path.stem] = path
     for track, parts in tracks.items():
         mixture = parts.pop("mixture", None)
         if mixture is None or not track:
             continue
-        for stem, path in parts.items():
-            others = {name: other for name, other in parts.items() if name != stem}
+        for part, path in parts.items():
             yield SoundItem(
-                id=f"{track}/{stem}",
+                id=f"{track}/{part}",
                 mixture=mixture,
-                query=SoundQuery(text=stem.replace("_", " ")),
-                truth=SoundTruth(stem=path, others=others),
+                query=SoundQuery(text=part.replace("_", " ")),
+                truth=SoundTruth(stem=path, others={name: other for name, other in parts.items() if name != part}),
                 cluster=track,
                 source=path,
             )
 
 
-def _of_recordings(source: Path, found: Problems) -> Iterator[SoundItem]:
-    """Recordings without stems, each with the prompts that ``prompts.csv`` gives it; one item a prompt.
-
-    A description of several sounds is several prompts.
-    """
-    file = source / PROMPTS
-    home, counts = Home(file=file, base=source), dict[str, int]()
-    rows = fields.table_rows(file, max_bytes=MAX_TABLE_BYTES, expected="the columns file,text")
-    for line, cells in rows:
+def _of_recordings(home: Home, found: Problems) -> Iterator[SoundItem]:
+    """Recordings without stems with the prompts of ``prompts.csv``; one item for each prompt of a description."""
+    counts: Counter[str] = Counter()
+    for line, cells in table_rows(home.file, max_bytes=MAX_TABLE_BYTES, expected="the columns file,text"):
         if [cell.strip().lower() for cell in cells[:2]] == ["file", "text"]:
             continue
-        with found.skipping(file, line=line):
+        with found.skipping(home.file, line=line):
             if len(cells) < 2 or not cells[1].strip():
                 raise InputError("the line names no file and text", expected="the columns file,text")
-            path, name = home.path(cells[0]), _below(cells[0])
+            path, name = home.path(cells[0]), stem(cells[0].lstrip("./"))
             for text in sound_prompts(cells[1]) or (cells[1].strip().casefold(),):
-                counts[name] = number = counts.get(name, -1) + 1
                 yield SoundItem(
-                    id=check_id(f"{name}#{number}" if number else name),
+                    id=f"{name}#{counts[name]}" if counts[name] else name,
                     mixture=path,
                     query=SoundQuery(text=text),
                     cluster=name,
-                    source=file,
+                    source=home.file,
                     line=line,
                 )
+                counts[name] += 1
 
 
-def _sounds(folder: Path, found: Problems, *, source: Path, root: Path | None = None) -> dict[str, Path]:
-    """The sound files below a folder by their names in it; none where the folder is missing."""
-    if not folder.is_dir():
-        return {}
-    tree = walk(folder, root=boundary(folder, source=source, root=root))
-    found.take(tree.errors)
-    return tree.with_suffix(SOUND_SUFFIXES)
-
-
-def _below(name: str) -> str:
-    return name.rpartition(".")[0]
+def _sounds(folder: Path, found: Problems, *, source: Path, root: Path | None) -> Iterator[tuple[str, Path]]:
+    """The sound files below a folder and their names in it; none where the folder is missing."""
+    if folder.is_dir():
+        tree = walk(folder, root=boundary(folder, source=source, root=root))
+        found.take(tree.errors)
+        yield from tree.with_suffix(SOUND_SUFFIXES).items()
 
 
 def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
@@ -280,7 +257,6 @@ def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
         except ValueError:
             raise UsageError("the file is outside the folder of its items.jsonl", path=path) from None
 
-    truth = item.truth
     known: dict[str, Any] = {
         "id": item.id,
         "mixture": named(item.mixture),
@@ -291,8 +267,9 @@ def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
         **{key: getattr(item, key) or None for key in ("domain", "setting", "split", "cluster", "family", "system")},
         "seen": item.seen,
     }
-    if truth is not None:
-        stems = {"stem": named(truth.stem), "others": {name: named(path) for name, path in truth.others.items()}}
-        known["truth"] = {**stems, **truth.scores, "difficulty": dict(truth.difficulty)}
-        known["truth"] = {key: value for key, value in known["truth"].items() if value}
+    if item.truth is not None:
+        others = {name: named(path) for name, path in item.truth.others.items()}
+        truth = {"stem": named(item.truth.stem), "others": others, **item.truth.scores}
+        known["truth"] = {key: value for key, value in truth.items() if value}
+        known["truth"] |= {"difficulty": dict(item.truth.difficulty)} if item.truth.difficulty else {}
     return {key: value for key, value in known.items() if value is not None} | dict(item.extra)
