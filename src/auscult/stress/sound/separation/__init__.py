@@ -3,7 +3,14 @@
 Each kind registers as ``separation.<name>.v1``. Strengths 1, 3 and 5 are low, medium and high; 0 returns the stem.
 """
 
-from auscult.stress.sound.separation.base import Parts, SeparationStressor, SeparationTruth, Stems, makes
-from auscult.stress.sound.separation.making import perturb, render
+from auscult.stress.sound.separation.base import (
+    Parts,
+    SeparationStressor,
+    SeparationTruth,
+    Stems,
+    makes,
+    perturb,
+    render,
+)
 
 __all__ = ["Parts", "SeparationStressor", "SeparationTruth", "Stems", "makes", "perturb", "render"]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_type_hints
 
 import numpy as np
 
-from auscult.stress.perturbation import Constant, Params, Perturbs, Share
-from auscult.types import Metadata, Samples
+from auscult.errors import UsageError
+from auscult.outcome import Undefined
+from auscult.stress.perturbation import Constant, Params, Perturbs, Share, at_fault, chosen, kind_of, loaded
+from auscult.stress.sound.making import opened, rate_of
+from auscult.types import Metadata, Samples, Stressed
 
 Degree: TypeAlias = Literal["lost_share", "interference_db", "artefacts_db"]
 
 _FLOOR: Final = 1e-12
 """Below this share of the target's energy a part is rounding."""
+_SILENT: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,7 +82,6 @@ class SeparationStressor(Perturbs[Any]):
         self.render, self.amount, self.meta = render, amount, meta
         self.degree = degree  # the field of the truth that never falls as strength rises
         self.params = list(get_type_hints(render).values())[1]
-        self.needs_others = self.params is SourceParams or degree == "interference_db"
         self.constants, self.levels = (amount,), amount.rows
 
 
@@ -98,14 +101,114 @@ def makes(
     return lambda render: SeparationStressor(render, amount, meta, degree=degree)
 
 
-def product(one: Samples, two: Samples) -> float:
-    """The sum of the products of two sounds' samples, in double precision."""
+def perturb(
+    kind: str,
+    stems: Sequence[Samples],
+    *,
+    target: int = 0,
+    rate_hz: int,
+    severity: float | str = 3,
+    seed: int = 0,
+    key: str = "",
+) -> Stressed[Samples, SeparationTruth] | Undefined:
+    """Make of the stems of a mixture what a separator would wrongly return for one of them.
+
+    Args:
+        kind: ``separation.leakage.v1``, or a short form such as ``leakage``.
+        stems: The sources, whose sum is the mixture: float32 (samples,) or (channels, samples), all of one shape.
+        target: Which of them is wanted, from 0.
+        rate_hz: Samples per second.
+        severity: 0..5, or ``low``, ``medium``, ``high`` for 1, 3, 5; 0 returns the stem.
+        seed: The run's seed.
+        key: What it is made for, an item's id; another key draws anew.
+
+    Returns:
+        The output, float32 of the stem's shape, which may leave [-1, 1], with its parameters and truth; ``Undefined``
+        where the target is silent, or where other sources are needed and none is heard.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: A stem is empty, not finite, or of another shape; or the severity is out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> tone, hum = (np.sin(np.arange(8000) * step).astype(np.float32) for step in (0.3, 0.02))
+        >>> made = perturb("leakage", [tone, hum], rate_hz=8000, severity=5)
+        >>> round(made.truth.interference_db, 2)
+        0.0
+    """
+    stressor, given = loaded("separation", kind), _opened(stems, target, rate_hz)
+    params = chosen(stressor, given, severity=severity, seed=seed, key=key)
+    if reason := _why_not(stressor, given):
+        return Undefined(reason)
+    parts, output = _made(stressor, given, params)
+    truth = _truth_of(parts, output, given.target)
+    return Stressed(output=output.reshape(stems[target].shape), params=params.as_json(), truth=truth)
+
+
+def render(
+    kind: str, stems: Sequence[Samples], params_json: Mapping[str, Any], *, target: int = 0, rate_hz: int
+) -> Samples:
+    """Render again from recorded parameters, byte for byte.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: The stems are of another shape or type, or lack what the stressor needs.
+        InputError: The parameters are not this stressor's.
+    """
+    stressor, given = loaded("separation", kind), _opened(stems, target, rate_hz)
+    params = stressor.params.from_json(params_json)
+    if reason := _why_not(stressor, given):
+        raise UsageError(f"nothing can be made: {reason}", expected="the stems that the parameters were drawn for")
+    return _made(stressor, given, params)[1].reshape(stems[target].shape)
+
+
+def _opened(stems: Sequence[Samples], target: int, rate_hz: object) -> Stems:
+    if not 0 <= target < len(stems):
+        raise UsageError(f"the target is stem {target}", expected=f"a number from 0 to {len(stems) - 1}")
+    sounds = [opened(stem) for stem in stems]
+    for stem in stems:
+        if stem.shape != stems[target].shape:
+            raise UsageError(
+                f"one stem is {kind_of(stem)}, the target {kind_of(stems[target])}",
+                expected="stems of one length and as many channels, all at one rate",
+            )
+    others = {at: sound for at, sound in enumerate(sounds) if at != target and not _silent(sound)}
+    return Stems(target=sounds[target], others=others, rate_hz=rate_of(rate_hz))
+
+
+def _silent(sound: Samples) -> bool:
+    return float(np.abs(sound).max()) < _SILENT
+
+
+def _why_not(stressor: SeparationStressor, stems: Stems) -> str:
+    if _silent(stems.target):
+        return "target_silent"
+    needs_others = stressor.params is SourceParams or stressor.degree == "interference_db"
+    return "no_other_source" if needs_others and not stems.others else ""
+
+
+def _made(stressor: SeparationStressor, stems: Stems, params: Params) -> tuple[Parts, Samples]:
+    """The parts of an output, and the output, a new array."""
+    parts = Parts(kept=stems.target)
+    if params.strength > 0.0:
+        parts = stressor.render(stems, params, stressor.amount.at(params.strength))
+    output = parts.kept.copy()
+    for part in (parts.interference, parts.artefacts):
+        if part is not None:
+            output += part
+    if output.shape != stems.target.shape or output.dtype != np.float32:
+        raise at_fault(stressor, f"made {kind_of(output)}", expected=f"float32 {stems.target.shape}")
+    return parts, output
+
+
+def _product(one: Samples, two: Samples) -> float:
     return float(np.einsum("ij,ij->", one, two, dtype=np.float64))
 
 
 def energy(sound: Samples) -> float:
-    """The sum of the squares of a sound's samples."""
-    return product(sound, sound)
+    """The sum of the squares of a sound's samples, in double precision."""
+    return _product(sound, sound)
 
 
 def at_level(sound: Samples, level_db: float, *, of: Samples) -> Samples:
@@ -114,8 +217,7 @@ def at_level(sound: Samples, level_db: float, *, of: Samples) -> Samples:
     return sound * np.float32(math.sqrt(energy(of) / own) * 10.0 ** (level_db / 20.0)) if own > 0.0 else sound
 
 
-def truth_of(parts: Parts, output: Samples, target: Samples) -> SeparationTruth:
-    """The truth of an output that is the sum of its parts."""
+def _truth_of(parts: Parts, output: Samples, target: Samples) -> SeparationTruth:
     whole, left = energy(target), energy(output)
 
     def level(part: Samples | None) -> float | None:
@@ -123,7 +225,7 @@ def truth_of(parts: Parts, output: Samples, target: Samples) -> SeparationTruth:
         return 10.0 * math.log10(share) if share > _FLOOR else None
 
     wrong, lost = level(output - target), energy(target - parts.kept) / whole
-    alike = product(output, target) ** 2 / whole
+    alike = _product(output, target) ** 2 / whole
     beside = left - alike
     scaled = min(alike, beside) <= 1e-10 * max(left, _FLOOR * whole)
     return SeparationTruth(
