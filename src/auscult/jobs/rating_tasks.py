@@ -23,6 +23,7 @@ from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path, names
 from auscult.jobs.ratings import Done, csv_bytes, jsonl_bytes, trust_in, written
 from auscult.jobs.runner import Progress, Silent
+from auscult.jobs.stress_separation import stems_of
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound, wav_bytes
 from auscult.outcome import Undefined
@@ -180,14 +181,11 @@ def make_guide(options: GuideOptions) -> Done:
     """Write the guideline of the nine axes, with a sound that is high and one that is low on each."""
     items = [one for one in read_sounds(options.source).items if options.item in (None, one.id)]
     item = next((one for one in items if one.truth and one.truth.stem and len(one.truth.others) >= 2), None)
-    if item is None or item.truth is None or item.truth.stem is None:
+    if item is None:
         raise NothingToDo(
             "no item has a stem and two other sources", path=options.source, expected="'truth' with stems"
         )
-    sounds = [read_sound(path) for path in (item.truth.stem, *item.truth.others.values())]
-    if len({(one.rate_hz, one.samples.shape) for one in sounds}) > 1:
-        raise UsageError(f"the stems of {item.id} differ in rate or length", expected="stems that sum to the mixture")
-    stems, rate_hz = [one.samples for one in sounds], sounds[0].rate_hz
+    stems, rate_hz = stems_of(item)
     examples: dict[str, Samples] = {"target": stems[0], "mixture": np.sum(stems, axis=0)}
     for name, (kind, severity) in _STRESSED.items():
         made = perturb(kind, stems, rate_hz=rate_hz, severity=severity, seed=options.seed, key=name)

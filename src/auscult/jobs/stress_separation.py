@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -43,13 +44,9 @@ OTHER: Final = "other_"
 class OutputTask(runner.Indivisible):
     """A target of which outputs of one kind are to be made."""
 
+    key: str
     item: SoundItem
     kind: str
-
-    @property
-    def key(self) -> str:
-        """The item and the kind."""
-        return f"{self.item.id}/{base_of(self.kind)}"
 
     def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
         """The row of ``errors.jsonl`` where nothing was made."""
@@ -65,11 +62,12 @@ def _results(options: SeparationStressOptions, strengths: Sequence[float], task:
 
 
 def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task: OutputTask) -> Result:
-    item, copies, kind = task.item, dict[str, Path](), base_of(task.kind)
-    truth, rate_hz, stems = _stems(item)
+    item, kind, files = task.item, base_of(task.kind), dict[str, bytes]()
+    stems, rate_hz = stems_of(item)
+    kept, copies = _copied(item, options)
+    truth = kept.truth or SoundTruth()
     names = list(truth.others) or ["the rest of the mixture"]
-    kept = _copied(replace(item, truth=truth), options, copies)
-    files, items, undefined = dict[str, bytes](), list[dict[str, Any]](), list[dict[str, Any]]()
+    items, undefined = list[dict[str, Any]](), list[dict[str, Any]]()
     for strength in strengths:
         made = separation.perturb(task.kind, stems, rate_hz=rate_hz, severity=strength, seed=options.seed, key=item.id)
         done: dict[str, Any] = {"target": item.id, "kind": kind, "severity": strength}
@@ -77,8 +75,8 @@ def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task:
             undefined.append({**done, "reason": made.reason})
             continue
         output, done["clipped"] = as_stored(made.output, "float32")
-        done |= {"params": made.params, "truth": asdict(made.truth)}
-        done["truth"]["sources"] = [names[at - 1] for at in made.truth.sources]
+        sources = [names[at - 1] for at in made.truth.sources]
+        done |= {"params": made.params, "truth": asdict(made.truth) | {"sources": sources}}
         name = f"{kind}_{strength:g}"
         file = f"separated/{safe_name(item.id)}/{name}.wav"
         files[file] = wav_bytes(Sound(samples=output, rate_hz=rate_hz), "float32")
@@ -88,14 +86,40 @@ def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task:
         else:
             scores = {key: round(getattr(found, key), 4) for key in PERFORMANCE}
         wrong = replace(kept, id=f"{item.id}/{name}", separated=options.out / file, family=kind, system=name)
-        wrong = replace(wrong, truth=replace(kept.truth or truth, scores=scores), extra={"stress": done})
+        wrong = replace(wrong, truth=replace(truth, scores=scores), extra={"stress": done})
         items.append(sound_line(wrong, home=options.out))
-    row = {"id": task.key, "undefined": undefined, "input": _digest(item)}
+    row = {"id": task.key, "undefined": undefined, "input": _digest(_files(item))}
     return Result(id=task.key, files=files, copies=copies, rows={ITEMS: items, TARGETS: [row]})
 
 
-def _copied(item: SoundItem, options: SeparationStressOptions, copies: dict[str, Path]) -> SoundItem:
-    """The item with its files in the output folder; which is copied where is added to ``copies``."""
+def stems_of(item: SoundItem) -> tuple[list[Samples], int]:
+    """The target, then the other sources, float32 (channels, samples), and their rate.
+
+    Where no other source is named, the mixture less the target is the only one.
+
+    Raises:
+        InputError: No stem is named, or the sounds differ in length, rate or channels.
+    """
+    if item.truth is None or item.truth.stem is None:
+        raise InputError("no true stem is named", expected='"truth": {"stem": FILE}', hint="leave this item out")
+    paths = [item.truth.stem, *(item.truth.others.values() or [item.mixture])]
+    sounds = [read_sound(path) for path in paths]
+    said = ["{} x {} samples at {} Hz".format(*sound.samples.shape, sound.rate_hz) for sound in sounds]
+    for path, own in zip(paths, said, strict=True):
+        if own != said[0]:
+            raise InputError(
+                f"the sound has {own}, the target {said[0]}",
+                expected="stems of one length, rate and number of channels",
+                hint="export all stems of a mixture alike",
+                path=path,
+            )
+    stems = [sound.samples for sound in sounds]
+    return stems if item.truth.others else [stems[0], stems[1] - stems[0]], sounds[0].rate_hz
+
+
+def _copied(item: SoundItem, options: SeparationStressOptions) -> tuple[SoundItem, dict[str, Path]]:
+    """The item with its files in the output folder, and which file is copied where."""
+    copies = dict[str, Path]()
 
     def copied(folder: str, path: Path) -> Path:
         check_file(path)  # the parent copies, where an error would end the run
@@ -113,41 +137,18 @@ def _copied(item: SoundItem, options: SeparationStressOptions, copies: dict[str,
         picture = copied("pictures", picture)
     stem = truth.stem and copied("stems", truth.stem)
     others = {name: copied("stems", path) for name, path in truth.others.items()}
-    return replace(
-        item,
-        mixture=copied("mixtures", item.mixture),
-        query=replace(item.query, picture=picture),
-        truth=replace(truth, stem=stem, others=others),
-    )
+    query, truth = replace(item.query, picture=picture), replace(truth, stem=stem, others=others)
+    return replace(item, mixture=copied("mixtures", item.mixture), query=query, truth=truth), copies
 
 
-def _stems(item: SoundItem) -> tuple[SoundTruth, int, list[Samples]]:
-    """Truth, rate, and the target before the other sources; where none is named, the mixture less the target."""
-    if item.truth is None or item.truth.stem is None:
-        raise InputError("no true stem is named", expected='"truth": {"stem": FILE}', hint="leave this item out")
-    paths = [item.truth.stem, *(item.truth.others.values() or [item.mixture])]
-    sounds = [read_sound(path) for path in paths]
-    said = ["{} x {} samples at {} Hz".format(*sound.samples.shape, sound.rate_hz) for sound in sounds]
-    for path, own in zip(paths, said, strict=True):
-        if own != said[0]:
-            raise InputError(
-                f"the sound has {own}, the target {said[0]}",
-                expected="stems of one length, rate and number of channels",
-                hint="export all stems of a mixture alike",
-                path=path,
-            )
-    stems = [sound.samples for sound in sounds]
-    return item.truth, sounds[0].rate_hz, stems if item.truth.others else [stems[0], stems[1] - stems[0]]
-
-
-def _files(item: SoundItem) -> list[Path]:
+def _files(item: SoundItem) -> tuple[Path, ...]:
     """The files that outputs are made of."""
     truth = item.truth or SoundTruth()
-    return [path for path in (item.mixture, truth.stem, *truth.others.values()) if path is not None]
+    return tuple(path for path in (item.mixture, truth.stem, *truth.others.values()) if path is not None)
 
 
-def _digest(item: SoundItem) -> str:
-    return digest_json([digest_file(path) for path in _files(item)])
+def _digest(files: Sequence[Path]) -> str:
+    return digest_json([digest_file(path) for path in files])
 
 
 def stress_separation(
@@ -175,8 +176,9 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
             raise UsageError("no kind or no severity was chosen", expected="at least one of each")
         self._listing = read_sounds(options.source, root=options.root)
         # what several separators returned of one target is one target
-        targets = {(item.query, *_files(item)): item for item in self._listing.items[::-1]}
-        tasks = [OutputTask(item, kind) for item in list(targets.values())[::-1] for kind in self._kinds]
+        targets = {(item.query, _files(item)): item for item in self._listing.items[::-1]}
+        pairs = product(list(targets.values())[::-1], self._kinds)
+        tasks = (OutputTask(f"{item.id}/{base_of(kind)}", item, kind) for item, kind in pairs)
         self._tasks = {task.key: task for task in tasks}
 
     def manifest(self) -> dict[str, Any]:
@@ -196,14 +198,12 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[OutputTask], float | None]]:
         """The tasks that have no row yet; those that have must come from the same files."""
-        done = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}
-        digest = cache(lambda item_id: _digest(items[item_id]))
-        items = {task.item.id: task.item for task in self._tasks.values()}
+        done, digest = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}, cache(_digest)
         for name, before in done.items():
             if name not in self._tasks:
                 raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=runner.HINT)
             item = self._tasks[name].item
-            same = partial(lambda name, before: digest(name) == before, item.id, before)
+            same = partial(lambda files, before: digest(files) == before, _files(item), before)
             runner.require_unchanged(name, same, path=item.mixture, parts="mixture or a stem has")
         writer.progress.stage(self.doing, len(self._tasks))
         writer.progress.step(len(done))
@@ -212,14 +212,13 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in the order of INPUT, and count what was made."""
         run, place = writer.run, {key: at for at, key in enumerate(self._tasks)}
-        made = {row["id"]: row for row in run.lines(ITEMS)}
-        items = sorted(made.values(), key=lambda row: place["{target}/{kind}".format(**row["stress"])])
+        items = sorted(run.lines(ITEMS), key=lambda row: place["{target}/{kind}".format(**row["stress"])])
         run.write_lines(ITEMS, items)
         targets = run.lines(TARGETS)
         undefined = [entry for row in targets for entry in row["undefined"]]
         failed = failed_rows(run.lines(runner.ERRORS), {row["id"] for row in targets})
-        n, about = len(items) + len(failed) + len(undefined), "stress separation"
-        counts = Summary(command=about, n=n, ok=len(items), failed=len(failed), undefined=len(undefined))
+        n, ok = len(items) + len(failed) + len(undefined), len(items)
+        counts = Summary(command="stress separation", n=n, ok=ok, failed=len(failed), undefined=len(undefined))
         return runner.finish_tables(run, counts, {"made": _made_table(items, undefined)})
 
 
