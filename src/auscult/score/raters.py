@@ -8,7 +8,6 @@ deviation) and gives no formulas; those are ours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -72,9 +71,9 @@ class RaterPosterior:
     r_hat: float
     signature: Signature
 
-    def interval(self, level: float = 0.9) -> Doubles:
-        """(2, raters): the middle ``level`` of each rater's draws."""
-        return np.asarray(np.quantile(self.draws, ((1 - level) / 2, (1 + level) / 2), axis=0))
+    def interval(self) -> Doubles:
+        """(2, raters): the middle 90 % of each rater's draws."""
+        return np.asarray(np.quantile(self.draws, (0.05, 0.95), axis=0))
 
     def below(self, most_mad: float) -> Doubles:
         """(raters,) probability that the mean absolute deviation is at most ``most_mad``."""
@@ -101,7 +100,7 @@ def fit_raters(
         ratings: (raters, items), 1..5, 0 where missing.
         experts: (experts, items) likewise, or None.
         kinds: (5, 5) Dirichlet weights of a rater's matrix, one for each kind of rater.
-        expert_prior: (5, 5) the same of an expert's; infinity on the diagonal takes experts at their word.
+        expert_prior: (5, 5) the same of an expert's; a huge diagonal takes experts at their word.
         rng: From ``auscult.rng.generator``.
         draws: Kept draws of each chain.
         warm_up: Draws before them that are not kept.
@@ -111,7 +110,7 @@ def fit_raters(
     """
     told = np.zeros((0, ratings.shape[1]), np.int64) if experts is None else experts
     _require_ratings(ratings, told)
-    chains = [_Chain(ratings, told, (tuple(kinds), expert_prior), rng=child) for child in rng.spawn(2)]
+    chains = [_Chain(ratings, told, kinds=np.stack(kinds), expert=expert_prior, rng=child) for child in rng.spawn(2)]
     deviations = np.zeros((2, draws, len(ratings)))
     confusion, items = np.zeros((len(ratings), SCALE, SCALE)), np.zeros((ratings.shape[1], SCALE))
     for number, chain in enumerate(chains):
@@ -121,7 +120,6 @@ def fit_raters(
                 deviations[number, step - warm_up] = (chain.matrices * _DISTANCE).sum(axis=2).mean(axis=1)
                 confusion += chain.expected / (2 * draws)
                 items += chain.beliefs / (2 * draws)
-    signature = Signature.of(protocol="expected_mad", experts=len(told), kinds=len(kinds), draws=2 * draws)
     return RaterPosterior(
         confusion=confusion,
         mad=(confusion * _DISTANCE).sum(axis=2).mean(axis=1),
@@ -129,25 +127,22 @@ def fit_raters(
         items=items,
         n=(ratings > 0).sum(axis=1),
         r_hat=_r_hat(deviations),
-        signature=signature,
+        signature=Signature.of(protocol="expected_mad", experts=len(told), kinds=len(kinds), draws=2 * draws),
     )
-
-
-_Priors: TypeAlias = tuple[tuple[Doubles, ...], Doubles]
 
 
 class _Chain:
     """A Gibbs sampler: kinds and matrices of raters given true scores, then true scores given matrices."""
 
-    def __init__(self, ratings: Ratings, experts: Ratings, priors: _Priors, *, rng: np.random.Generator) -> None:
-        self._rng, (kinds, self._expert) = rng, priors
-        self._kinds = np.stack(kinds)
+    def __init__(
+        self, ratings: Ratings, experts: Ratings, *, kinds: Doubles, expert: Doubles, rng: np.random.Generator
+    ) -> None:
+        self._rng, self._kinds, self._expert = rng, kinds, expert
         self._marks, self._told = _one_hot(ratings), _one_hot(experts)
-        self._exact = bool(np.isinf(self._expert).any())
-        most = ratings.shape[1] + 1
-        self._cells = _log_gammas(self._kinds, most), _log_gammas(self._kinds.sum(axis=2), most)
+        most = ratings.shape[1]
+        self._cells, self._rows = _log_rising(kinds, most), _log_rising(kinds.sum(axis=2), most)
         self._shares = np.full(len(kinds), 1 / len(kinds))
-        self.beliefs = _start(ratings, experts, exact=self._exact)
+        self.beliefs = _start(ratings, experts)
         self._truth = _drawn(self.beliefs, rng)
 
     def step(self, power: float) -> None:
@@ -160,14 +155,12 @@ class _Chain:
         weight = prior + counts
         self.expected = weight / weight.sum(axis=2, keepdims=True)
         self.matrices = _dirichlet(weight, rng)
-        if not self._exact:
-            expert = _dirichlet(self._expert + truth.T @ self._told, rng)
-            scores = np.log(rng.dirichlet(_SCORES + truth.sum(axis=0)))
-            self.beliefs = _normed(power * (scores + _logs(self._marks, self.matrices) + _logs(self._told, expert)))
+        expert = _dirichlet(self._expert + truth.T @ self._told, rng)
+        scores = np.log(rng.dirichlet(_SCORES + truth.sum(axis=0)))
+        self.beliefs = _normed(power * (scores + _logs(self._marks, self.matrices) + _logs(self._told, expert)))
         self._truth = _drawn(self.beliefs, rng)
-        if not self._exact:
-            for item in rng.integers(len(truth), size=_MOVES):
-                self._move(item, prior, power)
+        for item in rng.integers(len(truth), size=_MOVES):
+            self._move(item, prior, power)
 
     def _move(self, item: int, prior: Doubles, power: float) -> None:
         """Draw one true score with all matrices integrated out.
@@ -186,13 +179,9 @@ class _Chain:
     def _of_kinds(self, counts: NDArray[np.int64]) -> Doubles:
         """(raters, kinds) probabilities given the counts, (raters, 5, 5), with matrices integrated out."""
         rows, columns = np.indices((SCALE, SCALE))
-        cells, whole = self._cells
-        found = [
-            (one[rows, columns, counts] - one[rows, columns, 0]).sum(axis=(1, 2))
-            - (all_[rows[:, 0], counts.sum(axis=2)] - all_[:, 0]).sum(axis=1)
-            for one, all_ in zip(cells, whole, strict=True)
-        ]
-        return _normed(np.stack(found, axis=1) + np.log(self._shares))
+        cells = self._cells[:, rows, columns, counts].sum(axis=(2, 3))
+        whole = self._rows[:, rows[:, 0], counts.sum(axis=2)].sum(axis=2)
+        return _normed((cells - whole).T + np.log(self._shares))
 
 
 def _logs(marks: Doubles, matrices: Doubles) -> Doubles:
@@ -201,9 +190,10 @@ def _logs(marks: Doubles, matrices: Doubles) -> Doubles:
     return np.asarray(flat @ np.log(matrices).transpose(0, 2, 1).reshape(-1, SCALE))
 
 
-def _log_gammas(weights: Doubles, most: int) -> Doubles:
-    """Logarithms of the gamma function of weights plus 0, 1, ... up to ``most`` numbers, in a last dimension."""
-    return np.asarray(np.vectorize(math.lgamma, otypes=[float])(weights[..., None] + np.arange(most)))
+def _log_rising(weights: Doubles, most: int) -> Doubles:
+    """Logarithms of gamma(weight + n) / gamma(weight) for n from 0 to ``most``, in a last dimension."""
+    steps = np.log(weights[..., None] + np.arange(most)).cumsum(axis=-1)
+    return np.concatenate((np.zeros_like(weights)[..., None], steps), axis=-1)
 
 
 def _normed(logs: Doubles) -> Doubles:
@@ -224,22 +214,18 @@ def _dirichlet(weight: Doubles, rng: np.random.Generator) -> Doubles:
 
 
 def _drawn(shares: Doubles, rng: np.random.Generator) -> Doubles:
-    """A draw from each row of probabilities, one-hot; a row of zeros stays so."""
+    """A draw from each row of probabilities, one-hot."""
     chosen = (shares.cumsum(axis=1) <= rng.random((len(shares), 1))).sum(axis=1)
-    return np.asarray(np.eye(shares.shape[1] + 1)[np.minimum(chosen, shares.shape[1])][:, :-1])
+    return np.asarray(np.eye(shares.shape[1])[np.minimum(chosen, shares.shape[1] - 1)])
 
 
-def _start(ratings: Ratings, experts: Ratings, *, exact: bool) -> Doubles:
+def _start(ratings: Ratings, experts: Ratings) -> Doubles:
     """First probabilities of true scores: what the experts said, else what the median rater did."""
     found = np.full((ratings.shape[1], SCALE), 0.04)
-    for item in range(ratings.shape[1]):
-        said = experts[:, item][experts[:, item] > 0]
-        said = said if len(said) else ratings[:, item][ratings[:, item] > 0]
-        if len(said):
-            found[item, int(np.median(said)) - 1] = 0.84
-    if exact:  # an item that no expert rated tells nothing
-        marks = _one_hot(experts).sum(axis=0)
-        return np.asarray(marks / np.maximum(1.0, marks.sum(axis=1, keepdims=True)))
+    for item, (said, others) in enumerate(zip(experts.T, ratings.T, strict=True)):
+        given = said if said.any() else others
+        if given.any():
+            found[item, int(np.median(given[given > 0])) - 1] = 0.84
     return found
 
 
@@ -267,9 +253,8 @@ def mean_rating(ratings: Ratings) -> Doubles:
 
 def plain_mad(ratings: Ratings, experts: Ratings) -> Doubles:
     """(raters,) mean absolute deviation from the mean expert over the items rated; NaN without any."""
-    apart = np.where(ratings > 0, np.abs(ratings - mean_rating(experts)), np.nan)
-    counted = (~np.isnan(apart)).sum(axis=1)
-    return np.asarray(np.where(counted > 0, np.nansum(apart, axis=1) / np.maximum(counted, 1), np.nan))
+    apart = np.abs(np.where(ratings > 0, ratings, np.nan) - mean_rating(experts))
+    return np.asarray(np.ma.masked_invalid(apart).mean(axis=1).filled(np.nan))
 
 
 def settled(ratings: Sequence[float], *, within: float = AGREE_WITHIN, fewest: int = 3) -> Scored[float] | Undefined:
