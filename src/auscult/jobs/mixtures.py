@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.cases.fields import parse
-from auscult.cases.problems import used_twice
-from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
+from auscult.cases.problems import Problems, required_file, used_twice
+from auscult.errors import ErrorRecord, InputError, NothingToDo
 from auscult.jobs.options import MixturesOptions, refuse_out_of_range
 from auscult.jobs.runner import (
     Indivisible,
@@ -32,7 +32,7 @@ from auscult.report.tables import Table
 from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.mixtures.audiovisual import SceneMixtures
 from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Catalogue, open_recorded
-from auscult.scenes.mixtures.classes import DOMAIN_OF, Classes
+from auscult.scenes.mixtures.classes import DOMAIN_OF, class_of
 from auscult.scenes.mixtures.layout import files_of, finished, item_line, metadata_row
 from auscult.scenes.mixtures.plan import LOUDNESS_LUFS, RATES_HZ, SECONDS, SOURCES, MixturePlan, Planner
 from auscult.score.sound.difficulty import difficulty
@@ -121,7 +121,7 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         self._plans: Sequence[MixturePlan] = ()
         self._bad_plans: Sequence[ErrorRecord] = ()
         if options.plans is not None:
-            self._plans, self._bad_plans = read_plans(options.plans, classes=self._catalogue.classes)
+            self._plans, self._bad_plans = read_plans(options.plans)
         MixtureMaker(options, self._catalogue, self._scenes)  # too few sounds are told before anything is made
 
     def manifest(self) -> dict[str, Any]:
@@ -185,23 +185,20 @@ def _within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
     return list(values) == sorted(values) and bounds[0] <= values[0] and values[-1] <= bounds[1]
 
 
-def read_plans(path: Path, *, classes: Classes) -> tuple[list[MixturePlan], list[ErrorRecord]]:
+def read_plans(path: Path) -> tuple[list[MixturePlan], list[ErrorRecord]]:
     """The plans of a ``plans.jsonl``; a line that is none, or repeats an id, costs itself."""
     plans: dict[str, MixturePlan] = {}
-    errors: list[ErrorRecord] = []
-    try:
+    problems = Problems()
+    with required_file(path, option="--plans"):
         content = read_bytes(path)
-    except InputError as error:
-        raise UsageError(error.message, path=path, expected="a plans.jsonl that `make mixtures` wrote") from error
     for number, line in enumerate(content.splitlines(), 1):
-        try:
+        with problems.skipping(path, line=number):
             row = parse(line, path=path, line=number)
-            plan = MixturePlan.from_json(row.get("plan") if isinstance(row, dict) else None, classes=classes)
-        except InputError as error:
-            errors.append(replace(ErrorRecord.of(error, "read"), path=str(path), line=number))
-            continue
-        if plans.setdefault(plan.id, plan) is not plan:
-            errors.append(ErrorRecord.of(used_twice(plan.id, "", path=path, line=number), "read"))
+            given = row.get("plan") if isinstance(row, dict) else None
+            plan = codec.from_json(MixturePlan, given, error=InputError, hint="correct the line", exact=True)
+            if plans.setdefault(plan.id, plan) is not plan:
+                raise used_twice(plan.id, "", path=path)
+    errors = [error for _, error in problems.found]
     if not plans:
         raise NothingToDo("no line is a plan", path=path, hint=errors[0].error if errors else "the file is empty")
     return list(plans.values()), errors
@@ -224,16 +221,14 @@ def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:
 
 def classes_table(catalogue: Catalogue) -> Table:
     """Recordings of each class by part, thin classes marked."""
-    distinct = {(clip.label, clip.recording): clip for clip in catalogue.clips}.values()
-    recordings = Counter((clip.label, clip.part) for clip in distinct)
-    unseen = {clip.label for clip in distinct if not clip.seen}
+    seen = {clip.label: clip.seen for clip in catalogue.clips}
+    distinct = {(clip.label, clip.part, clip.recording) for clip in catalogue.clips}
+    recordings = Counter((label, part) for label, part, _ in distinct)
     rows = []
-    for label in sorted(
-        {clip.label for clip in distinct}, key=lambda label: (catalogue.classes.of(label).domain, label)
-    ):
+    for domain, label in sorted((class_of(label).domain, label) for label in seen):
         counts = [recordings[label, part] for part in PARTS]
-        marks = [*(["unseen"] if label in unseen else []), *(["thin"] if sum(counts) < THIN else [])]
-        rows.append((catalogue.classes.of(label).domain, label, *map(str, counts), ", ".join(marks)))
+        marks = ["unseen"] * (not seen[label]) + ["thin"] * (sum(counts) < THIN)
+        rows.append((domain, label, *map(str, counts), ", ".join(marks)))
     thin = sum("thin" in row[-1] for row in rows)
     return Table(
         title="recordings",

@@ -12,7 +12,7 @@ import pytest
 from auscult.errors import UsageError
 from auscult.media.wav import encode_wav
 from auscult.scenes.mixtures.catalogue import PARTS, committed_split, content_key, open_recorded
-from auscult.scenes.mixtures.classes import committed_classes
+from auscult.scenes.mixtures.classes import committed_classes, named, prompts_of, unclear
 from auscult.scenes.mixtures.layout import finished
 from auscult.scenes.mixtures.plan import Planner
 from auscult.scenes.mixtures.sound import render
@@ -82,7 +82,7 @@ def test_a_picture_may_ask_for_the_class_that_it_shows(folder: Path, tmp_path: P
         (label,) = {source.label for source in plan.sources if source.name in plan.target}
         assert plan.prompt.picture == f"pictures/{label}/shown.png"
     mixture = finished(asked[0], catalogue)
-    assert mixture.files == {mixture.item["video"]: catalogue.picture(asked[0].prompt.picture or "")}
+    assert mixture.files == {mixture.item["video"]: (tmp_path / (asked[0].prompt.picture or "")).read_bytes()}
 
 
 def test_a_file_that_cannot_be_used_is_left_out_and_told(tmp_path: Path) -> None:
@@ -145,21 +145,21 @@ def test_the_committed_split_knows_its_classes() -> None:
 
 
 def test_prompts_of_the_table_name_what_they_say() -> None:
-    classes = committed_classes()
-    for label in classes.classes:
-        for text, _ in classes.prompts(label):
-            named = classes.named(text, classes.classes)
-            assert label in named
+    classes = committed_classes().classes
+    for label in classes:
+        for text, _ in prompts_of(label):
+            meant = named(text, classes)
+            assert label in meant
             assert text == text.lower().strip()
-            assert not named & classes.unclear(text, classes.classes)
-    assert "horse galloping" in classes.unclear("Horse", classes.classes)
-    assert classes.named("speech", classes.classes) == {"man speaking", "woman speaking"}
-    assert "crowd" in classes.unclear("speech", classes.classes)
-    assert {"piano", "trumpet", "jazz band", "man singing"} < classes.named("music", classes.classes)
-    texts = [text for label in classes.classes for text, specific in classes.prompts(label) if specific]
+            assert not meant & unclear(text, classes)
+    assert "horse galloping" in unclear("Horse", classes)
+    assert named("speech", classes) == {"man speaking", "woman speaking"}
+    assert "crowd" in unclear("speech", classes)
+    assert {"piano", "trumpet", "jazz band", "man singing"} < named("music", classes)
+    texts = [text for label in classes for text, specific in prompts_of(label) if specific]
     assert len(texts) == len(set(texts))
-    known = {text for label in classes.classes for text, _ in classes.prompts(label)} | {"speech", "people speaking"}
-    assert {text for found in classes.classes.values() for text in found.also} <= known
+    known = {text for label in classes for text, _ in prompts_of(label)} | {"speech", "people speaking"}
+    assert {text for found in classes.values() for text in found.also} <= known
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from auscult.media.wav import FULL_SCALE
 from auscult.record import codec
 from auscult.record.digest import digest_json
 from auscult.scenes.mixtures.catalogue import GENERATED
+from auscult.scenes.mixtures.classes import named
 from auscult.scenes.mixtures.loudness import integrated_lufs
 from auscult.scenes.mixtures.plan import MixturePlan, Planner
 from auscult.scenes.mixtures.sound import pauses, render, spans_of
@@ -26,7 +27,7 @@ def planner() -> Planner:
 @pytest.mark.parametrize("index", range(8))
 def test_a_plan_replays_and_its_stems_sum_to_the_mixture(planner: Planner, index: int) -> None:
     plan = planner.plan(5, index)
-    again = MixturePlan.from_json(codec.to_json(plan), classes=GENERATED.classes)
+    again = codec.from_json(MixturePlan, codec.to_json(plan))
     assert again == plan == planner.plan(5, index)
     made, twice = render(plan, GENERATED), render(again, GENERATED)
     assert made.mixture.tobytes() == twice.mixture.tobytes()
@@ -67,8 +68,8 @@ def test_a_prompt_names_the_target_and_nothing_else(planner: Planner) -> None:
         plan = planner.plan(2, index)
         labels = {source.name: source.label for source in plan.sources}
         if plan.prompt.text is not None:
-            named = GENERATED.classes.named(plan.prompt.text.upper(), labels.values())
-            assert {name for name, label in labels.items() if label in named} == set(plan.target)
+            meant = named(plan.prompt.text.upper(), labels.values())
+            assert {name for name, label in labels.items() if label in meant} == set(plan.target)
             assert plan.prompt.text == plan.prompt.text.lower()
 
 
@@ -102,7 +103,7 @@ def test_a_bad_plan_says_what_is_wrong(planner: Planner, change: dict[str, Any],
         {**old, **new} for old, new in zip(row["sources"], [*change.get("sources", ()), *[{}] * 6], strict=False)
     ]
     with pytest.raises(InputError) as error:
-        MixturePlan.from_json({**row, **change, "sources": sources}, classes=GENERATED.classes)
+        codec.from_json(MixturePlan, {**row, **change, "sources": sources}, error=InputError, exact=True)
     assert told in str(error.value)
 
 

@@ -19,7 +19,7 @@ from auscult.rng import generator
 from auscult.scenes.assets import Assets
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.mixtures.catalogue import GENERATED, Part
-from auscult.scenes.mixtures.classes import ALONE, committed_classes
+from auscult.scenes.mixtures.classes import ALONE, class_of, named, prompts_of, unclear
 from auscult.scenes.mixtures.layout import FinishedMixture
 from auscult.scenes.mixtures.sound import put_together, weighted
 from auscult.scenes.options import MixtureOptions, SceneOptions
@@ -36,10 +36,9 @@ SIZE: Final = (270, 480)
 _PLACES = {"video": "shown", "frames": "frames", "masks": "masks"}
 _TRIES = 40
 _SEEN_SHARE = 0.002
-_SPLITS: Final[tuple[tuple[Part, Split], ...]] = (
-    *(("train", "train"), ("calibration", "train")),
-    *(("test", "test_s"), ("test", "test_u")),
-)
+_SPLITS: Final[Sequence[tuple[Part, Split]]] = (
+    ("train", "train"), ("calibration", "train"), ("test", "test_s"), ("test", "test_u"),
+)  # fmt: skip
 
 
 class SceneMixtures:
@@ -80,12 +79,12 @@ class SceneMixtures:
         stems = {name: self._stem(plan, track) for name, track in zip(names, plan.tracks, strict=True)}
         target = {names[own]: stems.pop(names[own])}
         labels = [track.source.label for track in plan.tracks]
-        classes, unseen = committed_classes(), {clip.label for clip in GENERATED.clips if not clip.seen}
+        unseen = {clip.label for clip in GENERATED.clips if not clip.seen}
         alone = {label for label in labels if labels.count(label) == 1}
         fitting = (
             text
-            for text, _ in classes.prompts(labels[own])
-            if classes.named(text, labels) == alone & {labels[own]} and not classes.unclear(text, labels)
+            for text, _ in prompts_of(labels[own])
+            if named(text, labels) == alone & {labels[own]} and not unclear(text, labels)
         )
         folder = f"scenes/{plan.vid}"
         files = {}
@@ -98,7 +97,7 @@ class SceneMixtures:
             id=plan.vid,
             made=put_together(target, stems, lufs=self._options.loudness_lufs, rate_hz=plan.rate_hz),
             rate_hz=plan.rate_hz,
-            setting=ALONE[classes.of(labels[own]).domain],
+            setting=ALONE[class_of(labels[own]).domain],
             item={
                 "text": next(fitting, None),
                 "split": part,

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -24,7 +23,6 @@ from auscult.cases.named_files import Contents, NamedFile, plain
 from auscult.cases.walk import walk
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.frames import FRAME_SUFFIXES
-from auscult.media.paths import read_bytes
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.media.wav import Sound
 from auscult.record.codec import from_json, load
@@ -57,7 +55,8 @@ class Clip:
     recording: str  # clips of one recording or series have it in common
     voice: str  # clips that one source may play one after another: of a speaker, an instrument, a recording
     part: Part
-    seen: bool = True  # whether its class is one that training may use
+    seen: bool  # whether its class is one that training may use
+    path: Path | None = None  # None of a generated sound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,60 +92,53 @@ def part_of(recording: str, *, seen: bool) -> Part:
 
 
 class Catalogue:
-    """Clips and pictures, each with its file, or None for a generated sound; sounds are kept for a while."""
+    """Clips and pictures; sounds that were read are kept for a while."""
 
-    def __init__(self, name: str, files: Mapping[Clip, Path | None], *, digest: str = "") -> None:
-        self.name, self.digest, self.classes = name, digest, committed_classes()
-        self.pictures = tuple(clip for clip, path in files.items() if path and path.suffix.lower() in FRAME_SUFFIXES)
-        self.clips = tuple(clip for clip in files if clip not in self.pictures)
-        self._files = {clip.id: (clip, path) for clip, path in files.items()}
-        self._kept: OrderedDict[tuple[str, int], Samples] = OrderedDict()
+    def __init__(self, name: str, clips: Iterable[Clip], *, digest: str = "") -> None:
+        self.name, self.digest = name, digest
+        self._by_id = {clip.id: clip for clip in clips}
+        self.pictures, self.clips = list[Clip](), list[Clip]()
+        for clip in self._by_id.values():
+            shown = clip.path is not None and clip.path.suffix.lower() in FRAME_SUFFIXES
+            (self.pictures if shown else self.clips).append(clip)
+        self._kept: dict[tuple[str, int], Samples] = {}
+
+    def clip(self, name: str) -> Clip:
+        """The clip or picture of an id; an InputError where there is none."""
+        if name not in self._by_id:
+            raise InputError(
+                f"there is no {shown(name)} in {self.name}",
+                expected="a name that `make mixtures` wrote, of the same --assets",
+                hint="was the folder changed since the mixtures were planned?",
+            )
+        return self._by_id[name]
 
     def samples(self, ids: Sequence[str], *, seconds: float, offset: float, rate_hz: int) -> Samples:
         """Clips one after another, (samples,) float32 of any level, repeated where they are too short; pure.
 
         Of longer ones ``offset``, 0 to 1, says how late they begin. A generated sound is as long as asked for.
         """
-        wanted, pieces = round(seconds * rate_hz), list[Samples]()
-        first, path = self._found(ids[0])
-        if path is None:
+        first = self.clip(ids[0])
+        if first.path is None:
             source = generated.GENERATED.source(generator(0, "mixture", first.id), first.label, instance=first.id)
             return generated.GENERATED.samples(source, seconds=seconds, rate_hz=rate_hz)
+        wanted, pieces = round(seconds * rate_hz), list[Samples]()
         for name in ids:
-            pieces += [self._clip(name, rate_hz), np.zeros(round(_GAP_S * rate_hz), dtype=np.float32)]
+            pieces += [self._recording(name, rate_hz), np.zeros(round(_GAP_S * rate_hz), dtype=np.float32)]
             if sum(piece.size for piece in pieces) > wanted:
                 break
         sound = pieces[0] if len(pieces) == 2 else np.concatenate(pieces)
         start = int(offset * max(0, sound.size - wanted))
         return fitted(Sound(samples=sound[None, start:], rate_hz=rate_hz), count=wanted, rate_hz=rate_hz)
 
-    def voice(self, name: str) -> str:
-        """The voice of a clip."""
-        return self._found(name)[0].voice
-
-    def picture(self, name: str) -> bytes:
-        """A picture's file."""
-        return read_bytes(self._found(name)[1] or Path(name))
-
-    def _found(self, name: str) -> tuple[Clip, Path | None]:
-        if name not in self._files:
-            raise InputError(
-                f"there is no {shown(name)} in {self.name}",
-                expected="a name that `make mixtures` wrote, of the same --assets",
-                hint="was the folder changed since the mixtures were planned?",
-            )
-        return self._files[name]
-
-    def _clip(self, name: str, rate_hz: int) -> Samples:
-        key = name, rate_hz
-        if key not in self._kept:
-            clip = read_clip(self._found(name)[1] or Path(name))
+    def _recording(self, name: str, rate_hz: int) -> Samples:
+        if (name, rate_hz) not in self._kept:
+            clip = read_clip(self.clip(name).path or Path(name))
             loud = clip.samples[0] / max(float(np.max(np.abs(clip.samples))), 1e-9)
-            self._kept[key] = resampled(loud, from_hz=clip.rate_hz, to_hz=rate_hz)
-            while sum(kept.nbytes for kept in self._kept.values()) > _KEPT_BYTES and len(self._kept) > 1:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]
+            if sum(kept.nbytes for kept in self._kept.values()) > _KEPT_BYTES:
+                self._kept.clear()
+            self._kept[name, rate_hz] = resampled(loud, from_hz=clip.rate_hz, to_hz=rate_hz)
+        return self._kept[name, rate_hz]
 
 
 def _generated() -> Iterator[Clip]:
@@ -156,7 +148,7 @@ def _generated() -> Iterator[Clip]:
             yield Clip(id=name, label=label, recording=name, voice=name, part=part_of(name, seen=seen), seen=seen)
 
 
-GENERATED: Final = Catalogue("generated", dict.fromkeys(_generated()))
+GENERATED: Final = Catalogue("generated", _generated())
 
 
 def open_recorded(root: Path) -> tuple[Catalogue, tuple[ErrorRecord, ...]]:
@@ -166,16 +158,15 @@ def open_recorded(root: Path) -> tuple[Catalogue, tuple[ErrorRecord, ...]]:
         UsageError: There is no such folder, or no recording in it can be used.
     """
     errors: list[ErrorRecord] = []
-    files: dict[Clip, Path | None] = {}
-    keys, contents = list[str](), Contents()
+    clips, keys, contents = list[Clip](), list[str](), Contents()
     for name, path in _files(root, errors):
         try:
             keys.append(content_key(path))
             contents.add(np.frombuffer(keys[-1].encode(), np.uint8), NamedFile(name, path, ""))
-            files |= dict.fromkeys(_clip(name, path, key=keys[-1]), path)
+            clips += _clip(name, path, key=keys[-1])
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
-    catalogue = Catalogue(root.resolve().name, files, digest=digest_json(sorted(keys)))
+    catalogue = Catalogue(root.resolve().name, clips, digest=digest_json(sorted(keys)))
     if not catalogue.clips:
         raise UsageError(
             "the folder holds no recording that can be used",
@@ -201,14 +192,15 @@ def _clip(name: str, path: Path, *, key: str) -> Iterator[Clip]:
     if key in split.files:
         label, recording, voice = split.files[key]
         part, seen = split.recordings[recording], label not in split.unseen
-        yield Clip(id=name, label=label, recording=recording, voice=voice, part=part, seen=seen)
-    elif place.parts[0] in {"sounds", "pictures"}:
-        if len(place.parts) < 3:
-            raise InputError("the file has no label", expected="a sub-folder named after what is heard", path=path)
+    elif place.parts[0] not in {"sounds", "pictures"}:
+        return
+    elif len(place.parts) < 3:
+        raise InputError("the file has no label", expected="a sub-folder named after what is heard", path=path)
+    else:
         label = plain(place.parts[-2].casefold(), "the label", path=path)
         if place.parts[0] == "sounds":
             read_clip(path)  # a file that cannot be used is told now
-        recording = _NUMBER.sub("", str(place.with_suffix("")))
+        recording = voice = _NUMBER.sub("", str(place.with_suffix("")))
         seen = label not in split.unseen and (label in committed_classes().classes or share_of(label) >= UNSEEN_SHARE)
         part = part_of(recording, seen=seen)
-        yield Clip(id=name, label=label, recording=recording, voice=recording, part=part, seen=seen)
+    yield Clip(id=name, label=label, recording=recording, voice=voice, part=part, seen=seen, path=path)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from auscult.media.paths import read_bytes
 from auscult.media.wav import encode_wav
 from auscult.record import codec
 from auscult.scenes.mixtures.catalogue import Catalogue
-from auscult.scenes.mixtures.classes import DOMAIN_OF, Setting
+from auscult.scenes.mixtures.classes import DOMAIN_OF
 from auscult.scenes.mixtures.plan import MixturePlan
 from auscult.scenes.mixtures.sound import RenderedMixture, pauses, render
-from auscult.types import DIFFICULTY_AXES, PERFORMANCE, SoundQuery, Span
+from auscult.types import DIFFICULTY_AXES, PERFORMANCE, PromptSetting, SoundQuery, Span
 
 TARGET: Final = "target"
 """Name of the stem that is asked for; no source has it."""
@@ -26,7 +27,7 @@ class FinishedMixture:
     id: str
     made: RenderedMixture
     rate_hz: int
-    setting: Setting
+    setting: PromptSetting
     item: Mapping[str, Any]  # keys of its line in `items.jsonl`, among them text, video, split and seen, or None
     line: Mapping[str, Any]  # from which it can be made again
     spans: bool = False  # whether spans ask for the target
@@ -48,7 +49,7 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
     asked = next(source for source in plan.sources if source.name in plan.target)
     if picture is not None:
         name = f"pictures/{plan.id}{PurePosixPath(picture).suffix.lower()}"
-        files[name], picture = catalogue.picture(picture), name
+        files[name], picture = read_bytes(catalogue.clip(picture).path or Path(picture)), name
     return FinishedMixture(
         id=plan.id,
         made=render(plan, catalogue),
@@ -60,7 +61,7 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
             "video": picture,
             "split": plan.split,
             "seen": plan.seen,
-            "cluster": catalogue.voice(asked.clips[0]),
+            "cluster": catalogue.clip(asked.clips[0]).voice,
         },
         line={"plan": codec.to_json(plan)},
         spans=plan.prompt.spans,

@@ -13,14 +13,14 @@ from msgspec import Meta
 
 from auscult.cases import fields
 from auscult.errors import InputError, UsageError
-from auscult.record import codec
 from auscult.record.codec import Share, Word
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import PARTS, Catalogue, Clip, Part
-from auscult.scenes.mixtures.classes import DOMAIN_OF, WHOLE, Classes, Setting
+from auscult.scenes.mixtures.classes import DOMAIN_OF, WHOLE, class_of, named, prompts_of, unclear
 from auscult.scenes.options import MixtureOptions
 from auscult.scenes.plan import check_spans
 from auscult.scenes.sound.source import Span
+from auscult.types import PromptSetting
 
 SECONDS: Final = (2.0, 20.0)
 RATES_HZ: Final = (8_000, 96_000)
@@ -64,7 +64,7 @@ class MixturePlan:
     id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,100}$")]
     split: Part
     seen: bool  # whether the target's class is one that training may use
-    setting: Setting
+    setting: PromptSetting
     seconds: Annotated[float, Meta(ge=SECONDS[0], le=SECONDS[1])]
     rate_hz: Annotated[int, Meta(ge=RATES_HZ[0], le=RATES_HZ[1])]
     channels: Annotated[int, Meta(ge=1, le=2)]
@@ -78,36 +78,28 @@ class MixturePlan:
     room_m: tuple[_Side, _Side, _Side] | None = None  # length, width, height of a room with microphones in its middle
     absorption: Annotated[float, Meta(ge=0.02, le=1.0)] = 1.0  # of its walls
 
-    @classmethod
-    def from_json(cls, row: object, *, classes: Classes) -> MixturePlan:
-        """Read the JSON values of a plan, whose parts must fit together and whose prompt must name its target."""
-        plan = codec.from_json(cls, row, error=InputError, hint="correct the line", exact=True)
-        names = [source.name for source in plan.sources]
-        if len(set(names)) < len(names) or not set(plan.target) < set(names):
-            raise fields.wrong("target", list(plan.target), f"some of the sources, not all of them: {', '.join(names)}")
-        for source in plan.sources:
-            check_spans(source.spans, until_s=plan.seconds)
-        check_prompt(plan, classes)
-        return plan
-
-
-def check_prompt(plan: MixturePlan, classes: Classes) -> None:
-    """Insist that the text names all sources of the target and no other, and that anything asks for it at all."""
-    if plan.prompt.text is None:
-        if not plan.prompt.spans and plan.prompt.picture is None:
-            raise fields.wrong("prompt", None, "a text, spans or a picture")
-        return
-    named = classes.named(plan.prompt.text, [source.label for source in plan.sources])
-    meant = {source.name for source in plan.sources if source.label in named}
-    unclear = classes.unclear(plan.prompt.text, [source.label for source in plan.sources])
-    if meant != set(plan.target) or unclear:
-        said = f"names {', '.join(sorted(meant))}" if meant else "names nothing in the mixture"
-        said += f", and perhaps {', '.join(sorted(unclear))}" if unclear else ""
-        raise InputError(
-            f"the prompt {plan.prompt.text[:80]!r} {said}",
-            expected=f"a prompt of the target alone: {', '.join(plan.target)}",
-            hint="correct the prompt, the target or the labels",
-        )
+    def __post_init__(self) -> None:
+        """Insist that the parts fit together, and that the text names all sources of the target and no other."""
+        names = [source.name for source in self.sources]
+        if len(set(names)) < len(names) or not set(self.target) < set(names):
+            raise fields.wrong("target", list(self.target), f"some of the sources, not all of them: {', '.join(names)}")
+        for source in self.sources:
+            check_spans(source.spans, until_s=self.seconds)
+        text, labels = self.prompt.text, [source.label for source in self.sources]
+        if text is None:
+            if not self.prompt.spans and self.prompt.picture is None:
+                raise fields.wrong("prompt", None, "a text, spans or a picture")
+            return
+        meant = {source.name for source in self.sources if source.label in named(text, labels)}
+        perhaps = unclear(text, labels)
+        if meant != set(self.target) or perhaps:
+            said = f"names {', '.join(sorted(meant))}" if meant else "names nothing in the mixture"
+            said += f", and perhaps {', '.join(sorted(perhaps))}" if perhaps else ""
+            raise InputError(
+                f"the prompt {text[:80]!r} {said}",
+                expected=f"a prompt of the target alone: {', '.join(self.target)}",
+                hint="correct the prompt, the target or the labels",
+            )
 
 
 _RATIO_DB = 12.0
@@ -136,7 +128,7 @@ class Shelf:
         for clip in own:
             self.clips.setdefault(clip.label, []).append(clip)
         self.pictures = [picture for picture in catalogue.pictures if picture.part == part]
-        self.domain = {label: catalogue.classes.of(label).domain for label in self.clips}
+        self.domain = {label: class_of(label).domain for label in self.clips}
         self.targets = [label for label, found in self.clips.items() if found[0].seen == seen]
         domains, least = {self.domain[label] for label in self.targets}, len(self.clips) > 1
         self.settings = [
@@ -175,7 +167,7 @@ class Planner:
         seconds = round(float(np.exp(rng.uniform(*np.log(options.seconds)))), 2)
         similarity: Similarity = ("group", "domain", "any")[int(rng.integers(3))]
         text, specific, labels = self._labels(rng, shelf, setting, similarity=similarity)
-        members = self._catalogue.classes.named(text, labels)
+        members = named(text, labels)
         overlap = round(float(rng.random()), 3)
         spans = _placed(rng, [label in members for label in labels], seconds=seconds, overlap=overlap)
         sources = tuple(
@@ -205,22 +197,22 @@ class Planner:
         )
 
     def _labels(
-        self, rng: np.random.Generator, shelf: Shelf, setting: Setting, *, similarity: Similarity
+        self, rng: np.random.Generator, shelf: Shelf, setting: PromptSetting, *, similarity: Similarity
     ) -> tuple[str, bool, list[str]]:
         """The prompt, whether it is specific, and the classes of all sources, the target's among them in any place."""
-        classes, domain = self._catalogue.classes, DOMAIN_OF[setting]
+        domain = DOMAIN_OF[setting]
         target = _pick(rng, [label for label in shelf.targets if shelf.domain[label] == domain])
-        prompts = [(text, False) for text in WHOLE[setting]] if setting in WHOLE else list(classes.prompts(target))
-        meant = {text: classes.named(text, shelf.clips) for text, _ in prompts}
-        beside = {text: shelf.clips.keys() - meant[text] - classes.unclear(text, shelf.clips) for text in meant}
+        prompts = [(text, False) for text in WHOLE[setting]] if setting in WHOLE else list(prompts_of(target))
+        meant = {text: named(text, shelf.clips) for text, _ in prompts}
+        beside = {text: shelf.clips.keys() - meant[text] - unclear(text, shelf.clips) for text in meant}
         fitting = [pair for pair in prompts if beside[pair[0]]]
         if not fitting:
             raise InputError(f"of {target} there is no prompt that names it alone", hint="add sounds of other classes")
         text, specific = fitting[int(rng.integers(len(fitting)))]
         outside = [label for label in shelf.clips if label in beside[text]]
-        groups = set(classes.of(target).groups)
+        groups = set(class_of(target).groups)
         near = {
-            "group": [label for label in outside if groups & set(classes.of(label).groups)],
+            "group": [label for label in outside if groups & set(class_of(label).groups)],
             "domain": [label for label in outside if shelf.domain[label] == domain],
             "any": outside,
         }

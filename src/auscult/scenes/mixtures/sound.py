@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +14,13 @@ from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Catalogue
 from auscult.scenes.mixtures.loudness import gated_lufs, k_weighted
 from auscult.scenes.mixtures.plan import MixturePlan, PlannedSource
-from auscult.scenes.sound.mix import edged
+from auscult.scenes.sound.mix import CEILING, edged
 from auscult.scenes.sound.source import Span
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.room_reverberation import LEAD, Room, response
 from auscult.types import Samples
 
-CEILING: Final = 0.98
-"""No sample of a mixture or stem is larger in size."""
-
-SILENT_LUFS: Final = -120.0
-"""What the loudness of a silent stem is recorded as."""
-
+_SILENT_LUFS = -120.0  # what the loudness of a silent stem is recorded as
 _REFERENCE_LUFS = -23.0
 _WALL_M, _SPACING_M = 0.4, 0.2
 _FRAME_S = 0.01
@@ -91,7 +85,7 @@ def put_together(
         target=sounds["target"],
         others={name: sounds[name] for name in others},
         spans=spans_of(heard, until_s=sounds["target"].shape[1] / rate_hz),
-        loudness_lufs={name: round(max(level, SILENT_LUFS), 2) for name, level in levels.items()},
+        loudness_lufs={name: round(max(level, _SILENT_LUFS), 2) for name, level in levels.items()},
         overlap=round(int(np.count_nonzero(covered)) / max(1, int(np.count_nonzero(heard))), 3),
     )
 
@@ -132,30 +126,29 @@ def _stem(plan: MixturePlan, source: PlannedSource, catalogue: Catalogue) -> Sam
         )
         dry[0, start:end] = edged(sound[: end - start], rate_hz=plan.rate_hz)
     if plan.room_m is not None:
-        return np.concatenate([_in_room(dry, plan, source, channel=channel) for channel in range(plan.channels)])
+        return _in_room(dry, plan, source, room_m=plan.room_m)
     angle = (source.place + 1.0) * (np.pi / 4.0)
     sides = (1.0,) if plan.channels == 1 else (np.cos(angle), np.sin(angle))
     return np.concatenate([dry * np.float32(side) for side in sides])
 
 
-def _in_room(dry: Samples, plan: MixturePlan, source: PlannedSource, *, channel: int) -> Samples:
-    """What the microphone of a channel hears; the nearer one louder."""
-    if plan.room_m is None:
-        return dry
-    long, wide, high = plan.room_m
-    box = Room(
-        size_m=plan.room_m,
-        source_m=(
-            long / 2 + source.place * (long / 2 - _WALL_M),
-            _WALL_M + source.depth * (wide - 2 * _WALL_M),
-            0.6 * high,
-        ),
-        microphone_m=(long / 2 + (2 * channel - plan.channels + 1) * _SPACING_M / 2, wide / 2, 0.5 * high),
-        absorption=plan.absorption,
-    )
-    rng = generator(0, plan.id, source.name, channel)
-    echoes = response(box, samples=dry.shape[1], rate_hz=plan.rate_hz, rng=rng)
-    return convolve(dry, echoes, lead=LEAD) / np.float32(box.direct_m)
+def _in_room(dry: Samples, plan: MixturePlan, source: PlannedSource, *, room_m: tuple[float, float, float]) -> Samples:
+    """What the microphone of each channel hears; the nearer one louder."""
+    long, wide, high = room_m
+    across, along = source.place * (long / 2 - _WALL_M), source.depth * (wide - 2 * _WALL_M)
+    heard = []
+    for channel in range(plan.channels):
+        beside = (2 * channel - plan.channels + 1) * _SPACING_M / 2
+        box = Room(
+            size_m=room_m,
+            source_m=(long / 2 + across, _WALL_M + along, 0.6 * high),
+            microphone_m=(long / 2 + beside, wide / 2, 0.5 * high),
+            absorption=plan.absorption,
+        )
+        rng = generator(0, plan.id, source.name, channel)
+        echoes = response(box, samples=dry.shape[1], rate_hz=plan.rate_hz, rng=rng)
+        heard.append(convolve(dry, echoes, lead=LEAD) / np.float32(box.direct_m))
+    return np.concatenate(heard)
 
 
 def heard_frames(sound: Samples, *, rate_hz: int) -> NDArray[np.bool_]:
