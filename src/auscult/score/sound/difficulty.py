@@ -58,7 +58,7 @@ def difficulty(
     check_stems(stems, target)
     check_signals(**{f"stem {index}": stem for index, stem in enumerate(stems)})
     bands = Bands(rate_hz)
-    powers = np.stack([bands.powers(stem) for stem in stems])
+    powers = bands.powers(stems)
     if not powers[target].any():
         raise InputError("the target is silent, so it cannot be separated", expected="a stem with sound")
     powers /= powers.sum(axis=(0, 1)).mean()

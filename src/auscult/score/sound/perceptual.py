@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,8 @@ def perceptual(output: Signal, stems: Sequence[Signal], *, target: int = 0, rate
     bands = Bands(rate_hz)
     if samples < 2 * bands.step:
         return Undefined(f"the sound is shorter than {2 * STEP_S:g} s", {"samples": samples})
-    powers = _Powers.joined([_parts(found, bands, target) for found in bands.grams([output, *stems])])
+    parts = [_parts(found, bands, target) for found in bands.grams([output, *stems])]
+    powers = _Powers(*np.concatenate(parts, axis=-1))
     if not powers.target.any():
         return Undefined("the target is silent")
     return _scored(powers, hop_s=STEPS * bands.step / rate_hz)
@@ -154,30 +155,32 @@ class Bands:
 
     def grams(self, signals: Sequence[Signal]) -> Iterator[NDArray[np.complex128]]:
         """Products of all signals with one another, summed over each cell: (bands, steps, signals, signals)."""
+        for spectra in self._blocks(signals):
+            steps, found = spectra.shape[2] // STEPS, []
+            whole = spectra.reshape(*spectra.shape[:2], steps, STEPS, -1).transpose(2, 0, 1, 3, 4)
+            for low, high in self.edges:
+                band = whole[..., low:high].reshape(steps, len(signals), -1)
+                found.append(band @ band.conj().transpose(0, 2, 1))
+            yield np.stack(found).astype(np.complex128)
+
+    def powers(self, signals: Sequence[Signal]) -> Doubles:
+        """Powers in each band every 20 ms, (signals, bands, frames), as many frames as whole cells have."""
+        first, last = self.edges[0][0], self.edges[-1][1]
+        starts = [low - first for low, _ in self.edges]
+        found = []
+        for spectra in self._blocks(signals):
+            inside = spectra[..., first:last]
+            power = (inside.real**2 + inside.imag**2).sum(axis=1)
+            found.append(np.add.reduceat(power, starts, axis=-1).swapaxes(1, 2))
+        return np.concatenate(found, axis=-1).astype(np.float64)
+
+    def _blocks(self, signals: Sequence[Signal]) -> Iterator[NDArray[np.complex64]]:
+        """Spectra of some whole cells at a time, (signals, channels, frames, bins)."""
         size = STEPS * self.step
         steps = -(-signals[0].shape[-1] // size)
         for first in range(0, steps, _CELLS_AT_ONCE):
             last = min(steps, first + _CELLS_AT_ONCE)
-            spectra = np.stack([self._spectra(signal, first * size, last * size) for signal in signals])
-            whole = spectra.reshape(*spectra.shape[:2], last - first, STEPS, -1).transpose(2, 0, 1, 3, 4)
-            found = []
-            for low, high in self.edges:
-                band = whole[..., low:high].reshape(last - first, len(signals), -1)
-                found.append(band @ band.conj().transpose(0, 2, 1))
-            yield np.stack(found).astype(np.complex128)
-
-    def powers(self, signal: Signal) -> Doubles:
-        """Power of a signal in each band every 20 ms, (bands, frames), as many frames as whole cells have."""
-        size = STEPS * self.step
-        steps = -(-signal.shape[-1] // size)
-        starts = np.array([low - self.edges[0][0] for low, _ in self.edges])
-        first, last = self.edges[0][0], self.edges[-1][1]
-        found = []
-        for start in range(0, steps, _CELLS_AT_ONCE):
-            spectra = self._spectra(signal, start * size, min(steps, start + _CELLS_AT_ONCE) * size)[..., first:last]
-            power = (spectra.real**2 + spectra.imag**2).sum(axis=0)
-            found.append(np.add.reduceat(power, starts, axis=1).T)
-        return np.concatenate(found, axis=1).astype(np.float64)
+            yield np.stack([self._spectra(signal, first * size, last * size) for signal in signals])
 
     def _spectra(self, signal: Signal, start: int, stop: int) -> NDArray[np.complex64]:
         """A-weighted spectra, (channels, frames, bins), centred at each step from start on."""
@@ -206,8 +209,7 @@ def _a_weighting(hz: Doubles) -> Doubles:
     return weights
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Powers:
+class _Powers(NamedTuple):
     """Powers in each cell, (bands, steps): of the output's three parts, the target, the other sources, the mixture."""
 
     recovered: Doubles
@@ -216,11 +218,6 @@ class _Powers:
     target: Doubles
     others: Doubles
     mixture: Doubles
-
-    @classmethod
-    def joined(cls, parts: Sequence[_Powers]) -> _Powers:
-        """One after the other."""
-        return cls(**{name: np.concatenate([getattr(part, name) for part in parts], axis=1) for name in cls.__slots__})
 
 
 def _parts(grams: NDArray[np.complex128], bands: Bands, target: int) -> _Powers:
@@ -247,15 +244,14 @@ def _parts(grams: NDArray[np.complex128], bands: Bands, target: int) -> _Powers:
     others = factors.copy()
     others[..., target] = 0
     apart = np.delete(np.delete(grams[..., 1:, 1:], target, axis=-1), target, axis=-2)
-    found = _Powers(
+    return _Powers(
         recovered=np.maximum(np.abs(factors[..., target]) ** 2 - CHANCE * spread * noise, 0.0),
         left_over=np.maximum(_power(others, alike) - (CHANCE + count - 2) * noise, 0.0),
         unexplained=noise * independent,
-        target=powers[..., 1 + target],
+        target=powers[..., 1 + target].copy(),  # no view of all products
         others=apart.sum(axis=(-1, -2)).real,
         mixture=grams[..., 1:, 1:].sum(axis=(-1, -2)).real,
     )
-    return _Powers(**{name: getattr(found, name).copy() for name in _Powers.__slots__})  # no views of all products
 
 
 def _power(factors: NDArray[np.complex128], alike: NDArray[np.complex128]) -> Doubles:
@@ -274,9 +270,7 @@ def _scored(powers: _Powers, *, hop_s: float) -> Perceptual:
     mean = powers.mixture.sum(axis=0).mean()
     target = powers.target / mean
     level = _level(powers) ** 2 * mean
-    recovered, left_over, unexplained = (
-        part / level for part in (powers.recovered, powers.left_over, powers.unexplained)
-    )
+    recovered, left_over, unexplained = (part / level for part in powers[:3])
     true, found = loudness(target), loudness(recovered)
     intruding = loudness(left_over, recovered), loudness(unexplained, recovered + left_over)
     share = float(np.minimum(loudness(THERE * recovered), true).sum() / true.sum())
