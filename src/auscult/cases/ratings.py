@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from auscult.cases.ids import check_id, shown
 from auscult.cases.listing import JSON_LINES
 from auscult.cases.problems import ListError, Problems, required_file
 from auscult.errors import InputError, NothingToDo
+from auscult.record.cells import disarmed
 from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Doubles
 
 RATED_AXES: Final = (*PERFORMANCE, *DIFFICULTY_AXES[:-1], "difficulty")
@@ -85,14 +87,6 @@ class RatingSet:
                 values[rows[one.rater], columns[one.item]] = one.value
         return values
 
-    def means(self, axis: str) -> dict[str, float]:
-        """Each item's mean rating on one axis."""
-        by_item: dict[str, list[float]] = {}
-        for one in self.ratings:
-            if one.axis == axis:
-                by_item.setdefault(one.item, []).append(one.value)
-        return {item: math.fsum(values) / len(values) for item, values in by_item.items()}
-
 
 def read_ratings(source: Path, *, known_raters: Collection[str] | None = None) -> RatingSet:
     """Read ratings from a file, or from a folder with ``raw_ratings.csv`` and ``clips.csv``.
@@ -128,6 +122,8 @@ class _Found:
         """Take what a row holds."""
         row = dict(zip(_renamed(list(row)), row.values(), strict=True))
         with self.problems.skipping(self.path, line=line, key=key):
+            if row.get(""):
+                raise InputError("the row has more cells than the first row", expected=_FORM, hint=_DROP)
             item, rater = (check_id(str(row.get(name) or "")) for name in ("item", "rater"))
             if self._known is not None and rater not in self._known:
                 raise InputError(f"the rater {shown(rater)} is not known", expected="a rater of the list", hint=_DROP)
@@ -196,7 +192,10 @@ def number_of(value: object) -> float | None:
 
 
 def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a CSV, whose first has the ``needed`` names, or of JSON lines, each with its line."""
+    """The rows of a CSV, whose first has the ``needed`` names, or of JSON lines, each with its line.
+
+    Cells of a CSV beyond those that are named have the name "".
+    """
     if path.suffix.lower() in JSON_LINES:
         for line, row in fields.json_rows(path, max_bytes=_MAX_BYTES, expected=expected):
             yield line, dict.fromkeys(set(needed) - {*row, *_renamed(list(row))}, "") | row
@@ -208,7 +207,12 @@ def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tup
         given = f"the first row is {shown(','.join(names))}"
         raise InputError(given, expected=expected, hint="name each column once", path=path, line=line)
     for line, cells in rows:
-        yield line, dict(zip(names, (*cells, *[""] * (len(names) - len(cells))), strict=False))
+        yield line, dict(zip_longest(names, map(_as_written, cells), fillvalue=""))
+
+
+def _as_written(cell: str) -> str:
+    """A cell without the apostrophe that keeps a spreadsheet from running it."""
+    return cell[1:] if cell.startswith("'") and disarmed(cell[1:]) == cell else cell
 
 
 # --- Label Studio ---
@@ -252,7 +256,7 @@ def _of_tasks(tasks: object, found: _Found) -> None:
 
 def _released(folder: Path) -> RatingSet:
     """Ratings of ``raw_ratings.csv`` without repeated pages, and the clips that ``clips.csv`` lists."""
-    problems, items = Problems(), dict[str, RatedItem]()
+    problems, items, anchors = Problems(), dict[str, RatedItem](), dict[str, Path | None]()
     clips, path = folder / "clips.csv", folder / "raw_ratings.csv"
     home = Home(file=clips, base=folder)
     with required_file(clips):
@@ -260,11 +264,9 @@ def _released(folder: Path) -> RatingSet:
             with problems.skipping(clips, line=line):
                 item = _rated(row, home)
                 items[item.id] = item
-    stand_in = {item.cluster: item.separated for item in items.values() if item.system == "Interferer"}
-    items = {
-        name: item if item.mixture else replace(item, mixture=stand_in.get(item.cluster))
-        for name, item in items.items()
-    }
+                if item.system == "Interferer":
+                    anchors[item.cluster] = item.separated
+    items = {name: replace(item, mixture=item.mixture or anchors.get(item.cluster)) for name, item in items.items()}
     ratings: dict[tuple[str, str, str], Rating] = {}
     with required_file(path):
         for line, row in rows_of(path, needed=_RAW_COLUMNS, expected=",".join(_RAW_COLUMNS)):
