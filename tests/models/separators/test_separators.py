@@ -14,7 +14,14 @@ from auscult.errors import InputError, UsageError
 from auscult.media.frames import encode_png
 from auscult.media.paths import write_bytes
 from auscult.media.wav import encode_wav
-from auscult.models.separators import SEPARATORS, SeparationRequest, load_separator, separator_spec, spectral
+from auscult.models.separators import (
+    SEPARATORS,
+    SeparationRequest,
+    load_separator,
+    named_separators,
+    separator_spec,
+    spectral,
+)
 from auscult.rng import generator
 from auscult.types import Samples, SoundItem, SoundQuery, Span
 
@@ -51,7 +58,7 @@ def test_the_inverse_of_a_spectrogram_is_the_sound(count: int, window: int) -> N
 @pytest.mark.parametrize("name", SEPARATORS)
 def test_every_built_in_answers_the_same_twice_and_leaves_the_mixture(name: str) -> None:
     separator = load_separator(name)
-    stems = (TARGET, NOISE) if separator.needs_stems else ()
+    stems = (TARGET, NOISE) if separator.oracle else ()
     stereo = np.stack([MIXTURE, 0.5 * MIXTURE])
     before = stereo.copy()
     first, second = (separator.separate(stereo, QUERY, rate_hz=RATE_HZ, stems=stems) for _ in range(2))
@@ -67,7 +74,7 @@ def test_every_built_in_answers_the_same_twice_and_leaves_the_mixture(name: str)
 def test_silence_constant_and_very_short_sound_is_separated(name: str, mixture: Samples) -> None:
     sound = mixture.astype(np.float32)
     separator = load_separator(name)
-    found = separator.separate(sound, QUERY, rate_hz=RATE_HZ, stems=(sound,) if separator.needs_stems else ())
+    found = separator.separate(sound, QUERY, rate_hz=RATE_HZ, stems=(sound,) if separator.oracle else ())
     assert found.shape == sound.shape[-1:]
     assert np.isfinite(found).all()
 
@@ -120,15 +127,13 @@ def test_clicks_are_percussive_and_loops_are_background() -> None:
     clicks = np.where(at % 4000 < 20, 0.5, 0.0).astype(np.float32)
     tone = (0.2 * np.sin(2 * np.pi * 440 * at / RATE_HZ)).astype(np.float32)
     spans = (Span("+", 0.0, 3.0),)
-    both = SEPARATORS["hpss"].ask(
-        SeparationRequest(mixture=clicks + tone, rate_hz=RATE_HZ, query=SoundQuery(spans=spans))
-    )
+    both = SEPARATORS["hpss"](SeparationRequest(mixture=clicks + tone, rate_hz=RATE_HZ, query=SoundQuery(spans=spans)))
     assert si_sdr(both["percussive"], clicks) > si_sdr(clicks + tone, clicks) + 10
     assert si_sdr(both["harmonic"], tone) > si_sdr(clicks + tone, tone) + 5
     loop = np.tile(0.2 * generator(1, "loop").standard_normal(RATE_HZ // 2), 6).astype(np.float32)
     once = np.zeros_like(loop)
     once[RATE_HZ : RATE_HZ + 4000] = 0.3 * np.sin(np.arange(4000) / 2)
-    found = SEPARATORS["repet"].ask(SeparationRequest(mixture=loop + once, rate_hz=RATE_HZ, query=SoundQuery()))
+    found = SEPARATORS["repet"](SeparationRequest(mixture=loop + once, rate_hz=RATE_HZ, query=SoundQuery()))
     assert si_sdr(found["background"], loop) > si_sdr(loop + once, loop) + 5
     assert si_sdr(found["foreground"], once) > si_sdr(loop + once, once) + 5
 
@@ -136,7 +141,7 @@ def test_clicks_are_percussive_and_loops_are_background() -> None:
 @pytest.mark.parametrize("name", ["irm", "hpss", "mixture"])
 def test_a_long_mixture_is_separated_in_blocks_without_a_seam(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     separator = load_separator(name)
-    stems = (TARGET,) if separator.needs_stems else ()
+    stems = (TARGET,) if separator.oracle else ()
     whole = separator.separate(MIXTURE, QUERY, rate_hz=RATE_HZ, stems=stems)
     monkeypatch.setattr(spectral, "BLOCK_S", 0.4)
     monkeypatch.setattr(spectral, "FADE_S", 0.1)
@@ -176,7 +181,7 @@ def test_a_function_of_a_file(tmp_path: Path) -> None:
     file.write_text(FUNCTIONS, "utf-8")
     spec = separator_spec(f"{file}:separate")
     assert spec.name == "mine"
-    found = spec.load().separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
+    found = spec.open().separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
     np.testing.assert_allclose(found, MIXTURE / 2, atol=1e-6)
     plain = load_separator(f"{file}:plain").separate(MIXTURE, QUERY, rate_hz=RATE_HZ)
     np.testing.assert_allclose(plain, MIXTURE, atol=1e-6)
@@ -296,6 +301,18 @@ def test_a_folder_of_outputs_is_looked_up_by_the_id_of_an_item(tmp_path: Path) -
 def test_a_name_of_nothing_is_refused(name: str) -> None:
     with pytest.raises(UsageError):
         separator_spec(name)
+
+
+def test_a_separator_is_named_once_and_another_tagger_makes_another(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    given = ["nmf", " nmf", *(f"nmf+mn04@{tmp_path}/{folder}" for folder in ("one", "two", "one/"))]
+    found = named_separators(given)
+    assert [spec.name for spec in found] == ["nmf", "nmf+mn04", "nmf+mn04"]
+    assert [Path(spec.tagger).name for spec in found] == ["", "one", "two"]
+    assert [spec.name for spec in named_separators(["irm"])] == ["oracle.irm"]
+    with pytest.raises(UsageError, match="no model was named"):
+        named_separators([])
 
 
 def test_a_mixture_that_is_none_is_refused() -> None:

@@ -61,6 +61,10 @@ class SeparationRequest:
         return mono(self.mixture)
 
 
+Ask: TypeAlias = Callable[[SeparationRequest], Any]
+"""From a request to the wanted source, (samples,) or (channels, samples), or to ``Tracks``; not yet checked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Separation:
     """The reply of a separator."""
@@ -75,16 +79,10 @@ class Separator:
     """A loaded separator, in one process."""
 
     name: str  # what tables call it
-    ask: Callable[[SeparationRequest], Any] = field(repr=False)
-    revision: str = ""  # what its code or weights are, so that a changed separator is run again
+    ask: Ask = field(repr=False)
     oracle: bool = False  # whether it is shown the truth; its numbers are a bound, marked so wherever they stand
     tagger: SoundTagger | None = None  # assigns tracks to the words of the query
     end: Callable[[], None] = field(default=lambda: None, repr=False)
-
-    @property
-    def needs_stems(self) -> bool:
-        """Whether the true sources have to be given."""
-        return self.oracle
 
     def separate(self, mixture: Samples, query: SoundQuery, **given: Any) -> Samples:
         """As ``separation``, but its samples alone, float32 (samples,)."""
@@ -116,15 +114,17 @@ class Separator:
             InputError: The mixture, the reply, or a file cannot be used.
         """
         _check(mixture, rate_hz)
-        if self.needs_stems and not stems:
-            raise UsageError(f"{self.name} is an oracle and was given no stems", expected="the wanted source first")
+        if self.oracle and not stems:
+            raise UsageError(
+                f"{self.name} was given no stems", expected="an oracle is shown them, the wanted one first"
+            )
         request = SeparationRequest(
             mixture=mixture,
             rate_hz=rate_hz,
             query=query,
             spans=tuple(query.spans if spans is None else spans),
             frames=(lambda: picture_frames(query.picture)) if frames is None else frames.copy,
-            stems=tuple(map(mono, stems)) if self.needs_stems else (),
+            stems=tuple(map(mono, stems)) if self.oracle else (),
             item=item,
         )
         begun = time.perf_counter()

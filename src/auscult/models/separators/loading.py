@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import inspect
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,16 +28,17 @@ from auscult.media.sound import SOUND_SUFFIXES, read_sound
 from auscult.media.wav import encode_wav
 from auscult.models.adapters.calling import function_of
 from auscult.models.separators import spectral
-from auscult.models.separators.base import SeparationRequest, Separator
+from auscult.models.separators.base import Ask, SeparationRequest, Separator
+from auscult.models.separators.released import RELEASED
 from auscult.models.sound_taggers import TAGGERS, load_tagger
-from auscult.models.spec import COMMAND, PREDICTIONS, SCRIPTS, model_spec
+from auscult.models.spec import COMMAND, PREDICTIONS, SCRIPTS, ModelSpec, model_spec
 from auscult.record.digest import digest_json
 from auscult.types import Samples
 from auscult.version import VERSION
 from auscult.work.line_program import LineProgram, shown, words_of
 
-_RELEASED: Final = ("demucs", "sam_audio")  # importing them waits until they are asked for
-_NAMED: Final = ("rate_hz", "spans", "frames")
+ORACLE: Final = "oracle."
+"""The name of a separator that is shown the stems begins so: it is a bound and no competitor."""
 _MOST_BYTES: Final = 1 << 20
 _ANSWERS: Final = (
     'for each request one line: {"id": ..., "separated": PATH}, {"id": ..., "tracks": {NAME: PATH}} or '
@@ -45,27 +46,25 @@ _ANSWERS: Final = (
 )
 
 
-class Function:
-    """Asks ``separate(mixture, query, *, rate_hz, spans, frames)`` with those keywords that it takes.
+def calling(function: Callable[..., Any]) -> Ask:
+    """Ask ``separate(mixture, query, *, rate_hz, spans, frames)`` with those keywords that it takes.
 
     The mixture is a copy, float32 (samples,) or (channels, samples). It gives the wanted source, or a dict of tracks.
     """
+    try:
+        parameters = dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # written in C, without a signature
+        parameters = {}
+    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    takes = [name for name in ("rate_hz", "spans", "frames") if takes_all or name in parameters]
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        try:
-            parameters = inspect.signature(function).parameters.values()
-        except (TypeError, ValueError):  # written in C, without a signature
-            parameters = {}.values()
-        every = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
-        self._takes = {one for one in _NAMED if every or one in {parameter.name for parameter in parameters}}
-
-    def __call__(self, request: SeparationRequest) -> Any:
-        """Call the function."""
+    def ask(request: SeparationRequest) -> Any:
         given: dict[str, Any] = {"rate_hz": request.rate_hz, "spans": request.spans}
-        given["frames"] = request.frames() if "frames" in self._takes else None
-        taken = {name: given[name] for name in self._takes}
-        return self._function(request.mixture.copy(), request.query, **taken)
+        if "frames" in takes:
+            given["frames"] = request.frames()
+        return function(request.mixture.copy(), request.query, **{name: given[name] for name in takes})
+
+    return ask
 
 
 class Program:
@@ -164,102 +163,95 @@ class FolderOfSounds:
         return _read(there[0], request)
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
-    """A separator without weights; ``oracle`` where it is shown the stems."""
-
-    summary: str
-    ask: Callable[[SeparationRequest], Any]
-    oracle: bool = False
-
-
-def _built_in(summary: str, method: spectral.Method, *, oracle: bool = False) -> BuiltIn:
-    return BuiltIn(summary, partial(spectral.separated, method), oracle)
-
-
-SEPARATORS: Final[Mapping[str, BuiltIn]] = {
-    "mixture": BuiltIn("the mixture as it is", lambda request: request.mono),
-    "silence": BuiltIn("nothing", lambda request: np.zeros_like(request.mono)),
-    "random_bands": _built_in("the mixture in a random half of 16 bands", spectral.random_bands),
-    "irm": _built_in("oracle: the ideal ratio mask", spectral.ideal_ratio, oracle=True),
-    "ibm": _built_in("oracle: the ideal binary mask", spectral.ideal_binary, oracle=True),
-    "nmf": _built_in("non-negative matrix factorisation, 8 components in two tracks", spectral.nmf),
-    "hpss": _built_in("harmonic and percussive part, by medians", spectral.hpss),
-    "repet": _built_in("what repeats and what does not, by similar frames", spectral.repet),
-    "wiener": _built_in("Wiener filter against a steady background", spectral.wiener),
-    "gate": _built_in("spectral gate above the quiet level of each band", spectral.gate),
+_ORACLES: Final = frozenset({"irm", "ibm"})
+_METHODS: Final[Mapping[str, spectral.Method]] = {
+    "random_bands": spectral.random_bands,
+    "irm": spectral.ideal_ratio,
+    "ibm": spectral.ideal_binary,
+    "nmf": spectral.nmf,
+    "hpss": spectral.hpss,
+    "repet": spectral.repet,
+    "wiener": spectral.wiener,
+    "gate": spectral.gate,
 }
+SEPARATORS: Final[Mapping[str, Ask]] = {
+    "mixture": lambda request: request.mono,
+    "silence": lambda request: np.zeros_like(request.mono),
+    **{name: partial(spectral.separated, method) for name, method in _METHODS.items()},
+}
+"""Those without weights, by name."""
 _EXPECTED: Final = (
-    f"one of {', '.join(SEPARATORS)}; demucs@FOLDER, sam_audio@FOLDER, FILE.py:FUNCTION, module:FUNCTION, cmd:PROGRAM "
-    f"or a FOLDER of sounds; each may end in {', '.join(f'+{name}@FOLDER' for name in TAGGERS)}"
+    f"one of {', '.join(SEPARATORS)}; {', '.join(f'{name}@FOLDER' for name in RELEASED)}, FILE.py:FUNCTION, "
+    "module:FUNCTION, cmd:PROGRAM or a FOLDER of sounds; each may end in "
+    f"{', '.join(f'+{name}@FOLDER' for name in TAGGERS)}"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeparatorSpec:
+class SeparatorSpec(ModelSpec):
     """A separator that was asked for, before anything of it is loaded; goes to worker processes."""
 
-    given: str
-    name: str  # what tables call it
-    kind: Literal["built_in", "released", "callable", "command", "predictions"]  # how it is asked
-    target: str  # its name, folder, file or module, or command line
-    function: str = ""  # the function's name, for a callable; the model's, for a released one
-    revision: str = VERSION  # what its code or files are: a hash, or the version of this package
     oracle: bool = False  # whether it is shown the stems
     tagger: str = ""  # what assigns its tracks to words, such as ``clap@FOLDER``
 
-    def load(self) -> Separator:
+    def open(self) -> Separator:
         """Load it into this process."""
         ask = self._ask()
         return Separator(
             name=self.name,
             ask=ask,
-            revision=self.revision,
             oracle=self.oracle,
             tagger=load_tagger(self.tagger) if self.tagger else None,
             end=ask.close if isinstance(ask, Program) else lambda: None,
         )
 
-    def _ask(self) -> Callable[[SeparationRequest], Any]:
-        if self.kind == "built_in":
-            return SEPARATORS[self.target].ask
+    def _ask(self) -> Ask:
         if self.kind == "callable":
-            return Function(function_of(self.target, self.function, method="separate"))
+            return calling(function_of(self.target, self.function, method="separate"))
         if self.kind == "command":
             return Program(self.target)
         if self.kind == "predictions":
             return FolderOfSounds(Path(self.target))
-        from auscult.models.separators.released import RELEASED
-
-        return RELEASED[self.function](Path(self.target))
+        return SEPARATORS[self.target] if self.weights is None else RELEASED[self.target](self.weights)
 
 
 def load_separator(given: str) -> Separator:
     """Load what a person named; see the module for the forms. A ``UsageError`` says what is wrong."""
-    return separator_spec(given).load()
+    return separator_spec(given).open()
+
+
+def named_separators(names: Iterable[str]) -> tuple[SeparatorSpec, ...]:
+    """What ``--model`` names, without duplicates of other spelling; nothing is loaded."""
+    found = {replace(spec, given=""): spec for spec in map(separator_spec, names)}
+    if not found:
+        raise UsageError(
+            "no model was named", expected="at least one --model", hint="such as nmf, FILE.py:FUNCTION or cmd:PROGRAM"
+        )
+    return tuple(found.values())
 
 
 def separator_spec(given: str) -> SeparatorSpec:
     """Read a separator's name; nothing of it is loaded."""
     text, _, tagger = given.strip().rpartition("+")
     name, at, folder = tagger.partition("@")
-    if text and at and name in TAGGERS:
-        spec = _spec(text)
-        listed = digest_json([spec.revision, name, _listed(folder)])[:12]
-        return replace(spec, given=given, name=f"{spec.name}+{name}", revision=listed, tagger=tagger)
-    return replace(_spec(given.strip()), given=given)
+    if not (text and at and name in TAGGERS):
+        return _spec(given.strip())
+    spec = _spec(text)
+    revision = digest_json([spec.revision, name, _listed(folder)])[:12]
+    home = f"{name}@{Path(folder).resolve()}"
+    return replace(spec, given=given, name=f"{spec.name}+{name}", revision=revision, tagger=home)
 
 
 def _spec(text: str) -> SeparatorSpec:
     model, at, weights = text.partition("@")
     if text in SEPARATORS:
-        return SeparatorSpec(given=text, name=text, kind="built_in", target=text, oracle=SEPARATORS[text].oracle)
-    if at and model in _RELEASED:
-        home, revision = Path(weights).resolve(), digest_json([model, _listed(weights)])[:12]
+        oracle = text in _ORACLES
+        name = f"{ORACLE}{text}" if oracle else text
+        return SeparatorSpec(given=text, kind="registered", name=name, target=text, revision=VERSION, oracle=oracle)
+    if at and model in RELEASED:
+        revision, home = digest_json([model, _listed(weights)])[:12], Path(weights).resolve()
         name = f"{model}@{safe_name(home.name)}"
-        return SeparatorSpec(
-            given=text, kind="released", name=name, target=str(home), function=model, revision=revision
-        )
+        return SeparatorSpec(given=text, kind="registered", name=name, target=model, weights=home, revision=revision)
     if text.startswith("cmd:"):
         text = COMMAND + text.removeprefix("cmd:")
     elif text and Path(text).is_dir():
@@ -267,14 +259,8 @@ def _spec(text: str) -> SeparatorSpec:
     found = model_spec(text) if ":" in text and not text.startswith("tgs:") else None
     if found is None or found.kind not in {"callable", "command", "predictions"}:
         raise UsageError(f"there is no separator {text[:80]!r}", expected=_EXPECTED)
-    return SeparatorSpec(
-        given=text,
-        name=found.name.removesuffix(".separate"),
-        kind=found.kind,
-        target=found.target,
-        function=found.function,
-        revision=found.revision,
-    )
+    known = {one.name: getattr(found, one.name) for one in fields(ModelSpec)}
+    return SeparatorSpec(**known | {"name": found.name.removesuffix(".separate")})
 
 
 def _listed(folder: str) -> list[list[str | int]]:

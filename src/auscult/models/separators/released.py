@@ -35,18 +35,15 @@ class Demucs:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._torch = torch = _package("torch", "demucs")
-        parts = {name: _package(f"demucs.{name}", "demucs") for name in ("pretrained", "apply", *_NETWORKS)}
-        self._apply, kinds = (
-            parts["apply"].apply_model,
-            [getattr(parts[name], kind) for name, kind in _NETWORKS.items()],
-        )
+        self._torch = torch = _package("torch")
+        pretrained, self._apply = _package("demucs.pretrained"), _package("demucs.apply").apply_model
+        kinds = [getattr(_package(f"demucs.{name}"), kind) for name, kind in _NETWORKS.items()]
         names = sorted(folder.glob("*.yaml")) or sorted(folder.glob("*.th"))
         if len(names) != 1:
             raise UsageError(f"{len(names)} models lie in the folder", expected="one .yaml, or one .th", path=folder)
         with _loading("Demucs", folder), torch.serialization.safe_globals([*kinds, Fraction]):
             name = names[0].stem.partition("-")[0]
-            self._model = parts["pretrained"].get_model(name, repo=folder).eval()
+            self._model = pretrained.get_model(name, repo=folder).eval()
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
 
     def __call__(self, request: SeparationRequest) -> Tracks:
@@ -79,7 +76,7 @@ class SamAudio:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._torch, package = _package("torch", "sam_audio"), _package("sam_audio", "sam_audio")
+        self._torch, package = _package("torch"), _package("sam_audio")
         self._device = "cuda" if self._torch.cuda.is_available() else "cpu"
         with _loading("SAM Audio", folder):
             self._model = package.SAMAudio.from_pretrained(str(folder)).eval().to(self._device)
@@ -106,13 +103,13 @@ class SamAudio:
 RELEASED: Final[Mapping[str, type[Demucs | SamAudio]]] = {"demucs": Demucs, "sam_audio": SamAudio}
 
 
-def _package(module: str, package: str) -> Any:
+def _package(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
         raise UsageError(
             f"{module} cannot be imported: {error}",
-            expected=f"the package {package}, in this environment",
+            expected=f"the package {module.partition('.')[0]}, in this environment",
             hint="docs/separators.md says how it is installed, and how it runs in an environment of its own",
         ) from error
 

@@ -58,7 +58,7 @@ def separated(method: Method, request: SeparationRequest) -> Samples | Tracks:
         for name, share in method(np.abs(spectrogram), asked).items():
             track = istft(np.asarray(spectrogram * share, np.complex64), count=gain.size)
             joined.setdefault(name, np.zeros(mono.size, np.float32))[part] += gain * track
-    return joined[""] if "" in joined else joined  # noqa: SIM401 - of two types
+    return joined.get("", joined)
 
 
 def stft(samples: Samples, *, window: int) -> NDArray[np.complex64]:

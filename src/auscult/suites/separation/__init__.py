@@ -2,7 +2,7 @@
 
 =======  ==========================================================================
 cases    mixtures with what is wanted of them; their stems
-asking   separators as models of a run; their outputs as sound files of the record
+asking   separators in worker processes; their outputs as sound files of the record
 scoring  outputs and stems to scores
 results  scores to numbers by domain, prompt, difficulty and family, and their tables
 worst    the worst outputs with players and spectrograms

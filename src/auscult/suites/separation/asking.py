@@ -1,4 +1,4 @@
-"""Separators as the models of a run, and what they are sent: an output is a sound file of the record.
+"""What separators are sent; an output is a sound file of the record.
 
 An output is kept as ``outputs/<model>/<item>-<key>.wav``, one channel at the rate of its mixture: 16 bits where that
 loses nothing, else 32 bits of floating point. Its row in ``predictions.jsonl`` names it as the reply.
@@ -8,85 +8,38 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from auscult.errors import AuscultError, ErrorRecord, UsageError
+from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs import predict as job
-from auscult.jobs.runner import Indivisible, Progress, Workers
+from auscult.jobs.runner import Progress, Workers
 from auscult.media.paths import safe_name, write_bytes
 from auscult.media.wav import Sound, as_stored, wav_bytes
-from auscult.models.separators import Separator, separator_spec
-from auscult.models.spec import ModelSpec
+from auscult.models.separators import SeparatorSpec
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
 from auscult.suites.separation.cases import CaseSounds, SeparationCase
 from auscult.types import Samples
 from auscult.work.process import peak_mb
 
-ORACLE: Final = "oracle."
-"""The name of a model that is shown the stems begins so: it is a bound and no competitor."""
 OUTPUTS: Final = "outputs"
 _LONGEST_NAME: Final = 80
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeparatorModel(ModelSpec):
-    """A separator that was asked for, as the engine knows models; goes to worker processes."""
-
-    def open(self) -> Separator:
-        """Load it into this process."""
-        return separator_spec(self.given).load()
-
-
-def separator_models(names: Iterable[str]) -> tuple[SeparatorModel, ...]:
-    """What ``--model`` names, without duplicates; nothing is loaded."""
-    found: dict[tuple[str, ...], SeparatorModel] = {}
-    for given in dict.fromkeys(names):
-        spec = separator_spec(given)
-        model = SeparatorModel(
-            given=given,
-            kind="registered" if spec.kind == "built_in" else spec.kind,  # type: ignore[arg-type]
-            name=f"{ORACLE}{spec.name}" if spec.oracle else spec.name,
-            target=spec.target,
-            function=spec.function,
-            revision=spec.revision,
-        )
-        found.setdefault((model.kind, model.target, model.function, model.name), model)
-    if not found:
-        raise UsageError(
-            "no model was named", expected="at least one --model", hint="such as nmf, FILE.py:FUNCTION or cmd:PROGRAM"
-        )
-    return tuple(found.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Order(Indivisible):
-    """A request, where its output goes, and the requests that ask for the very same."""
-
-    request: job.QueuedRequest
-    file: Path
-    name: str  # of the file in the record
-    alike: tuple[job.QueuedRequest, ...]
-
-    @property
-    def key(self) -> str:
-        return self.request.key
 
 
 class _Separating:
     """A separator in one process."""
 
-    def __init__(self, model: SeparatorModel) -> None:
-        self._model, self._separator, self._reader = model, model.open(), job.Reader()
+    def __init__(self, model: SeparatorSpec, home: Path) -> None:
+        self._model, self._home = model, home
+        self._separator, self._reader = model.open(), job.Reader()
 
-    def __call__(self, order: _Order) -> dict[str, Any] | Failed:
+    def __call__(self, queued: job.QueuedRequest) -> dict[str, Any] | Failed:
         """Ask, write the output, and give the row to store; ``Failed`` where no separator can read the case."""
-        begun, queued = time.perf_counter(), order.request
+        begun = time.perf_counter()
         case: SeparationCase = queued.prepared.case  # type: ignore[attr-defined]
         try:
             sounds: CaseSounds = queued.prepared.ask(self._reader)
@@ -96,12 +49,13 @@ class _Separating:
         found = self._separator.separation(
             sounds.mixture, case.item.query, rate_hz=sounds.rate_hz, stems=sounds.stems, item=case.item
         )
-        write_bytes(order.file, _stored(found.samples, sounds.rate_hz))
+        name = _file_name(queued, self._model)
+        write_bytes(self._home / name, _stored(found.samples, sounds.rate_hz))
         chosen = found.assignment
         said = {} if chosen is None else {"track": chosen.track, "by": chosen.by, "margin": chosen.margin}
         return {
             **job.named_row(queued, self._model),
-            "reply": order.name,
+            "reply": name,
             **said,
             "seconds": round(found.seconds, 6),
             "preparing_s": round(preparing_s, 6),
@@ -122,7 +76,7 @@ def _stored(samples: Samples, rate_hz: int) -> bytes:
 def separate(
     run: RunFolder,
     requests: Iterable[job.QueuedRequest],
-    model: SeparatorModel,
+    model: SeparatorSpec,
     *,
     options: job.PredictOptions,
     keep: Callable[[Mapping[str, Any]], None],
@@ -134,16 +88,19 @@ def separate(
     for request in requests:
         one = request.prepared.case.digest if model.kind != "predictions" else request.key  # type: ignore[attr-defined]
         alike.setdefault(one, []).append(request)
+    sent = {found[0].key: found for found in alike.values()}
     workers = Workers(
-        make=partial(_Separating, model),
+        make=partial(_Separating, model, run.path),
         count=options.workers,
         stage=job.STAGE,
         timeout_s=options.timeout_s,
         setup_s=options.setup_s,
         memory_mb=options.memory_mb,
     )
-    for order, outcome in workers.results(_order(run, model, found) for found in alike.values()):
-        for request in (order.request, *order.alike):
+    for first, *_ in sent.values():
+        run.claim(_file_name(first, model))
+    for queued, outcome in workers.results(found[0] for found in sent.values()):
+        for request in sent[queued.key]:
             if isinstance(outcome, Failed):
                 fail(request, outcome.error)
             else:
@@ -151,7 +108,6 @@ def separate(
             progress.step()
 
 
-def _order(run: RunFolder, model: SeparatorModel, alike: list[job.QueuedRequest]) -> _Order:
-    first, *others = alike
-    name = f"{OUTPUTS}/{safe_name(model.name)}/{safe_name(first.id)[:_LONGEST_NAME]}-{first.key[:8]}.wav"
-    return _Order(request=first, file=run.claim(name), name=name, alike=tuple(others))
+def _file_name(queued: job.QueuedRequest, model: SeparatorSpec) -> str:
+    """The name of an output in the record."""
+    return f"{OUTPUTS}/{safe_name(model.name)}/{safe_name(queued.id)[:_LONGEST_NAME]}-{queued.key[:8]}.wav"

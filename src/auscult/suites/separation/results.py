@@ -13,6 +13,7 @@ from typing import Final
 
 from auscult.cases.ids import counted
 from auscult.errors import RecordError
+from auscult.models.separators import ORACLE
 from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
 from auscult.report.charts.marks import MAX_MODELS, UNDEFINED, ChartEstimate, Words
 from auscult.report.facts import ends_text
@@ -26,7 +27,6 @@ from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import GridColumns, Number, minus, significant
 from auscult.suites.core.page import PagePart, SuiteResults
 from auscult.suites.core.tables import clips_note, starred_note
-from auscult.suites.separation.asking import ORACLE
 from auscult.suites.separation.scoring import DECIBELS, IMPROVEMENT, METRICS, SCALES, SI_SDR
 from auscult.types import DIFFICULTY_AXES
 

@@ -14,6 +14,7 @@ from typing import Final
 from auscult.errors import REMARKS, NothingToDo
 from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
+from auscult.models.separators import named_separators
 from auscult.record.folder import open_run
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
@@ -25,7 +26,7 @@ from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, wr
 from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.separation import SeparationOptions
-from auscult.suites.separation.asking import separate, separator_models
+from auscult.suites.separation.asking import separate
 from auscult.suites.separation.cases import Prepared, cases_of, listing_of
 from auscult.suites.separation.results import FLOOR, TASK
 from auscult.suites.separation.scoring import Scorer
@@ -38,7 +39,7 @@ _GROWING: Final = frozenset({"model", "memory_mb", "timeout"})
 def run_separation(options: SeparationOptions, progress: Progress | None = None) -> SuiteRun:
     """Run the benchmark; requests of earlier commands are not repeated."""
     listener = progress or Silent()
-    models = separator_models(options.models)
+    models = named_separators(options.models)
     refuse_idle(options, {"images": "a COCO json, which holds no sound"})
     scenes = options.data == SCENES
     read = None if scenes else listing_of(options, listener)
@@ -82,7 +83,7 @@ def run_separation(options: SeparationOptions, progress: Progress | None = None)
             errors=errors,
         )
         asked = {model.name for model in models}
-        floor = [model for model in separator_models(FLOOR) if model.name not in asked]
+        floor = [model for model in named_separators(FLOOR) if model.name not in asked]
         done = runner.finish(runner.ask_all(log, named, [NOTHING], floor=floor))
         return write_results(
             runner,
