@@ -77,18 +77,12 @@ class MixtureMaker:
         else:
             mixture = finished(task.plan or self._planner.plan(self._options.seed, task.index), self._catalogue)
         made, stems = mixture.made, [mixture.made.target, *mixture.made.others.values()]
-        found = perceptual(made.mixture, stems, rate_hz=mixture.rate_hz)
+        found = perceptual(made.mixture, stems, rate_hz=made.rate_hz)
         if isinstance(found, Undefined):
             raise InputError(f"the mixture {mixture.id} has no scores: {found.reason}", hint="make another one")
-        hard = difficulty(stems, rate_hz=mixture.rate_hz, prompt=mixture.query)
+        hard = difficulty(stems, rate_hz=made.rate_hz, prompt=mixture.query)
         item = item_line(mixture, scores={name: getattr(found, name) for name in PERFORMANCE}, difficulty=hard)
-        line = {
-            "id": mixture.id,
-            "setting": item["setting"],
-            "split": item["split"],
-            "seen": item["seen"],
-            **mixture.line,
-        }
+        line = {key: item[key] for key in ("id", "setting", "split", "seen")} | dict(mixture.line)
         line |= {"loudness_lufs": made.loudness_lufs, "heard_s": made.spans, "overlap": made.overlap}
         files = files_of(mixture, tracks=self._options.tracks)
         return [Result(id=mixture.id, files=files, rows={ITEMS: [item], PLANS: [codec.to_json(line)]})]

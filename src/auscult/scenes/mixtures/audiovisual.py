@@ -28,12 +28,11 @@ from auscult.scenes.refavs_layout import QUALITY
 from auscult.scenes.sound.mix import mix_down
 from auscult.scenes.sound.source import SoundTrack
 from auscult.scenes.splits import Split, divide
-from auscult.types import Samples
+from auscult.types import Samples, SoundQuery
 
 SIZE: Final = (270, 480)
 """Height x width of the frames."""
 
-_PLACES = {"video": "shown", "frames": "frames", "masks": "masks"}
 _TRIES = 40
 _SEEN_SHARE = 0.002
 _SPLITS: Final[Sequence[tuple[Part, Split]]] = (
@@ -96,15 +95,16 @@ class SceneMixtures:
         return FinishedMixture(
             id=plan.vid,
             made=put_together(target, stems, lufs=self._options.loudness_lufs, rate_hz=plan.rate_hz),
-            rate_hz=plan.rate_hz,
             setting=ALONE[class_of(labels[own]).domain],
+            query=SoundQuery(text=next(fitting, None)),
             item={
-                "text": next(fitting, None),
                 "split": part,
                 "seen": plan.split != "test_u" and labels[own] not in unseen,
                 "category": thing.look.category,
-            }
-            | {name: f"{folder}/{place}" for name, place in _PLACES.items()},
+                "video": f"{folder}/shown",
+                "frames": f"{folder}/frames",
+                "masks": f"{folder}/masks",
+            },
             line={"scene": plan.as_json(), "object": thing.id},
             files=files,
         )

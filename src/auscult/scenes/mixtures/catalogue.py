@@ -159,13 +159,17 @@ def open_recorded(root: Path) -> tuple[Catalogue, tuple[ErrorRecord, ...]]:
     """
     errors: list[ErrorRecord] = []
     clips, keys, contents = list[Clip](), list[str](), Contents()
-    for name, path in _files(root, errors):
-        try:
-            keys.append(content_key(path))
-            contents.add(np.frombuffer(keys[-1].encode(), np.uint8), NamedFile(name, path, ""))
-            clips += _clip(name, path, key=keys[-1])
-        except InputError as error:
-            errors.append(ErrorRecord.of(error, "read"))
+    for place in [place for place in PLACES if (root / place).is_dir()] or [""]:
+        tree = walk(root / place, root=root)
+        errors += tree.errors
+        for file, path in tree.with_suffix(SOUND_SUFFIXES | FRAME_SUFFIXES).items():
+            name = f"{place}/{file}".lstrip("/")
+            try:
+                keys.append(content_key(path))
+                contents.add(np.frombuffer(keys[-1].encode(), np.uint8), NamedFile(name, path, ""))
+                clips += _clip(name, path, key=keys[-1])
+            except InputError as error:
+                errors.append(ErrorRecord.of(error, "read"))
     catalogue = Catalogue(root.resolve().name, clips, digest=digest_json(sorted(keys)))
     if not catalogue.clips:
         raise UsageError(
@@ -175,15 +179,6 @@ def open_recorded(root: Path) -> tuple[Catalogue, tuple[ErrorRecord, ...]]:
             hint=errors[0].error if errors else "name sub-folders of sounds/ after what is heard",
         )
     return catalogue, tuple(errors)
-
-
-def _files(root: Path, errors: list[ErrorRecord]) -> Iterator[tuple[str, Path]]:
-    """Sounds and pictures by their names relative to the folder."""
-    for place in [place for place in PLACES if (root / place).is_dir()] or [""]:
-        tree = walk(root / place, root=root)
-        errors += tree.errors
-        for name, path in tree.with_suffix(SOUND_SUFFIXES | FRAME_SUFFIXES).items():
-            yield f"{place}/{name}".lstrip("/"), path
 
 
 def _clip(name: str, path: Path, *, key: str) -> Iterator[Clip]:

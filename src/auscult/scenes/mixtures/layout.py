@@ -26,37 +26,31 @@ class FinishedMixture:
 
     id: str
     made: RenderedMixture
-    rate_hz: int
     setting: PromptSetting
-    item: Mapping[str, Any]  # keys of its line in `items.jsonl`, among them text, video, split and seen, or None
+    query: SoundQuery  # what is asked, without the picture
+    item: Mapping[str, Any]  # further keys of its line in `items.jsonl`, among them video, split and seen, or None
     line: Mapping[str, Any]  # from which it can be made again
-    spans: bool = False  # whether spans ask for the target
     files: Mapping[str, bytes] = field(default_factory=dict)  # besides mixture and stems
-
-    @property
-    def query(self) -> SoundQuery:
-        """What is asked, without the picture."""
-        if not self.spans:
-            return SoundQuery(text=self.item["text"])
-        silent = pauses(self.made.spans, until_s=self.made.mixture.shape[1] / self.rate_hz)
-        signed = [Span("+", *span) for span in self.made.spans] + [Span("-", *span) for span in silent]
-        return SoundQuery(text=self.item["text"], spans=tuple(sorted(signed, key=lambda span: span.start_s)))
 
 
 def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
     """Make a planned mixture."""
     picture, files = plan.prompt.picture, {}
-    asked = next(source for source in plan.sources if source.name in plan.target)
     if picture is not None:
         name = f"pictures/{plan.id}{PurePosixPath(picture).suffix.lower()}"
         files[name], picture = read_bytes(catalogue.clip(picture).path or Path(picture)), name
+    made, spans = render(plan, catalogue), list[Span]()
+    if plan.prompt.spans:
+        silent = pauses(made.spans, until_s=made.mixture.shape[1] / made.rate_hz)
+        signed = [Span("+", *span) for span in made.spans] + [Span("-", *span) for span in silent]
+        spans = sorted(signed, key=lambda span: span.start_s)
+    asked = next(source for source in plan.sources if source.name in plan.target)
     return FinishedMixture(
         id=plan.id,
-        made=render(plan, catalogue),
-        rate_hz=plan.rate_hz,
+        made=made,
         setting=plan.setting,
+        query=SoundQuery(text=plan.prompt.text, spans=tuple(spans)),
         item={
-            "text": plan.prompt.text,
             "specific": plan.prompt.specific,
             "video": picture,
             "split": plan.split,
@@ -64,7 +58,6 @@ def finished(plan: MixturePlan, catalogue: Catalogue) -> FinishedMixture:
             "cluster": catalogue.clip(asked.clips[0]).voice,
         },
         line={"plan": codec.to_json(plan)},
-        spans=plan.prompt.spans,
         files=files,
     )
 
@@ -74,9 +67,9 @@ def files_of(mixture: FinishedMixture, *, tracks: bool) -> dict[str, bytes]:
 
     ``tracks`` asks for ``tracks/<split>/<id>/`` as well, with ``mixture.wav`` and the stems, as MUSDB18 has them.
     """
-    made, rate_hz = mixture.made, mixture.rate_hz
-    stems = {name: encode_wav(stem, rate_hz) for name, stem in {TARGET: made.target, **made.others}.items()}
-    whole = encode_wav(made.mixture, rate_hz)
+    made = mixture.made
+    stems = {name: encode_wav(stem, made.rate_hz) for name, stem in {TARGET: made.target, **made.others}.items()}
+    whole = encode_wav(made.mixture, made.rate_hz)
     files = {
         f"mixtures/{mixture.id}.wav": whole,
         **{f"stems/{mixture.id}/{name}.wav": data for name, data in stems.items()},
@@ -92,7 +85,8 @@ def item_line(
 ) -> dict[str, Any]:
     """A line of ``items.jsonl``: the mixture is also what was separated, as of a separator that does nothing."""
     spans = [[span.sign, span.start_s, span.end_s] for span in mixture.query.spans]
-    asked = {**mixture.item, "spans_s": spans or None, "setting": mixture.setting, "domain": DOMAIN_OF[mixture.setting]}
+    asked = {"text": mixture.query.text, **mixture.item, "spans_s": spans or None}
+    asked |= {"setting": mixture.setting, "domain": DOMAIN_OF[mixture.setting]}
     return {
         "id": mixture.id,
         "mixture": f"mixtures/{mixture.id}.wav",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from msgspec import Meta
@@ -26,6 +26,8 @@ SECONDS: Final = (2.0, 20.0)
 RATES_HZ: Final = (8_000, 96_000)
 SOURCES: Final = (2, 6)
 LOUDNESS_LUFS: Final = (-60.0, -10.0)
+
+T = TypeVar("T")
 
 Similarity: TypeAlias = Literal["group", "domain", "any"]
 _Level: TypeAlias = Annotated[float, Meta(ge=-40.0, le=40.0)]
@@ -155,17 +157,17 @@ class Planner:
                 expected="two classes or more, one of them of what is asked for",
                 hint="add recordings, or make another --split or other --setting",
             )
-        self._weights = np.asarray([_WEIGHTS[part] for part, _ in self._shelves])
+        weights = np.asarray([_WEIGHTS[part] for part, _ in self._shelves])
+        self._chances = weights / weights.sum()
 
     def plan(self, seed: int, index: int) -> MixturePlan:
         """Draw mixture ``index``; ``seed`` and ``index`` determine every draw."""
         rng, options = generator(seed, "mixture", index), self._options
-        keys = list(self._shelves)
-        part, seen = keys[int(rng.choice(len(keys), p=self._weights / self._weights.sum()))]
+        part, seen = list(self._shelves)[int(rng.choice(len(self._chances), p=self._chances))]
         shelf = self._shelves[part, seen]
-        setting = shelf.settings[int(rng.integers(len(shelf.settings)))]
+        setting = _pick(rng, shelf.settings)
         seconds = round(float(np.exp(rng.uniform(*np.log(options.seconds)))), 2)
-        similarity: Similarity = ("group", "domain", "any")[int(rng.integers(3))]
+        similarity: Similarity = _pick(rng, ("group", "domain", "any"))
         text, specific, labels = self._labels(rng, shelf, setting, similarity=similarity)
         members = named(text, labels)
         overlap = round(float(rng.random()), 3)
@@ -183,7 +185,7 @@ class Planner:
             seen=seen,
             setting=setting,
             seconds=seconds,
-            rate_hz=options.rates_hz[int(rng.integers(len(options.rates_hz)))],
+            rate_hz=_pick(rng, options.rates_hz),
             channels={"mono": 1, "stereo": 2}.get(options.channels) or int(rng.integers(1, 3)),
             loudness_lufs=options.loudness_lufs,
             ratio_db=round(float(rng.uniform(-_RATIO_DB, _RATIO_DB)), 2),
@@ -208,7 +210,7 @@ class Planner:
         fitting = [pair for pair in prompts if beside[pair[0]]]
         if not fitting:
             raise InputError(f"of {target} there is no prompt that names it alone", hint="add sounds of other classes")
-        text, specific = fitting[int(rng.integers(len(fitting)))]
+        text, specific = _pick(rng, fitting)
         outside = [label for label in shelf.clips if label in beside[text]]
         groups = set(class_of(target).groups)
         near = {
@@ -218,16 +220,15 @@ class Planner:
         }
         labels = [target, _pick(rng, near[similarity] or near["domain"] or outside)]
         for _ in range(int(rng.integers(self._options.sources[0], self._options.sources[1] + 1)) - 2):
-            pool = list(meant[text]) if rng.random() < _MEMBERS and not specific else near[similarity]
-            pool = [label for label in pool if label not in labels]
-            pool = pool or [label for label in outside if label not in labels]
+            first = meant[text] if rng.random() < _MEMBERS and not specific else near[similarity]
+            pool = set(first) - set(labels) or set(outside) - set(labels)
             if pool:
                 labels.append(_pick(rng, sorted(pool)))
         return text, specific, [labels[int(at)] for at in rng.permutation(len(labels))]
 
 
 def _source(rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans: tuple[Span, ...]) -> PlannedSource:
-    first = clips[int(rng.integers(len(clips)))]
+    first = _pick(rng, clips)
     alike = [clip.id for clip in clips if clip.voice == first.voice and clip.id != first.id]
     return PlannedSource(
         name=name,
@@ -242,8 +243,7 @@ def _source(rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans
 
 
 def _prompt(rng: np.random.Generator, text: str, *, pictures: Sequence[str], specific: bool) -> Prompt:
-    ways = ["text", "spans", "text spans", *(["picture", "text picture"] if pictures else [])]
-    way = _pick(rng, ways)
+    way = _pick(rng, ["text", "spans", "text spans", *(["picture", "text picture"] if pictures else [])])
     return Prompt(
         text=text if "text" in way else None,
         specific=specific if "text" in way else None,
@@ -252,8 +252,8 @@ def _prompt(rng: np.random.Generator, text: str, *, pictures: Sequence[str], spe
     )
 
 
-def _pick(rng: np.random.Generator, names: Sequence[str]) -> str:
-    return names[int(rng.integers(len(names)))]
+def _pick(rng: np.random.Generator, choices: Sequence[T]) -> T:
+    return choices[int(rng.integers(len(choices)))]
 
 
 def _names(labels: Sequence[str]) -> list[str]:
@@ -271,11 +271,10 @@ def _placed(
     start = float(rng.uniform(0.0, seconds - length))
     found = []
     for own in member:
-        if own:
-            span = (start, start + length)
-        else:
+        span = (start, start + length)
+        if not own:
             long = max(_SHORTEST_S, float(rng.uniform(*_ACTIVE)) * seconds)
-            span = _beside(rng, (start, start + length), share=overlap, long=long, seconds=seconds)
+            span = _beside(rng, span, share=overlap, long=long, seconds=seconds)
         found.append(_broken(rng, span))
     return found
 
@@ -286,7 +285,7 @@ def _beside(rng: np.random.Generator, span: Span, *, share: float, long: float, 
     before = (max(0.0, span[0] + covered - max(long, covered)), span[0] + covered)
     after = (span[1] - covered, min(seconds, span[1] - covered + max(long, covered)))
     fitting = [one for one in (before, after) if one[1] - one[0] >= _SHORTEST_S]
-    return fitting[int(rng.integers(len(fitting)))] if fitting else (0.0, seconds)
+    return _pick(rng, fitting) if fitting else (0.0, seconds)
 
 
 def _broken(rng: np.random.Generator, span: Span) -> tuple[Span, ...]:

@@ -32,6 +32,7 @@ _PAUSE_S = 0.25
 class RenderedMixture:
     """A mixture and its stems, (channels, samples) float32, each in whole steps of a file of 16 bits."""
 
+    rate_hz: int
     mixture: Samples
     target: Samples  # the sum of the target's sources
     others: Mapping[str, Samples]  # each other source; with the target they sum to the mixture exactly
@@ -81,6 +82,7 @@ def put_together(
     covered = heard & heard_frames(sounds["mixture"] - sounds["target"], rate_hz=rate_hz)
     levels = {name: gated_lufs(stem[1] * gain, rate_hz=rate_hz) for name, stem in {"mixture": total, **parts}.items()}
     return RenderedMixture(
+        rate_hz=rate_hz,
         mixture=sounds["mixture"],
         target=sounds["target"],
         others={name: sounds[name] for name in others},
