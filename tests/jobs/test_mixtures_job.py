@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,8 @@ from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
 from auscult.media.wav import FULL_SCALE
 from auscult.record.schema import Summary
+from auscult.scenes.assets import GENERATED as ASSETS
+from auscult.scenes.mixtures.audiovisual import SceneMixtures
 from auscult.scenes.options import MixtureOptions
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, MaskRef
@@ -160,6 +163,12 @@ def test_a_scene_has_stem_masks_and_frames_of_one_object(tmp_path: Path) -> None
             assert blanked[~mask].mean() < 4 if (~mask).any() else True
             assert np.abs(blanked - frame)[mask].mean() < 12 if mask.any() else True
         assert seen > 0
+
+
+def test_scenes_of_own_sounds_have_no_part_for_calibration() -> None:
+    own = replace(ASSETS, own_voices=True)
+    with pytest.raises(UsageError, match="calibration"):
+        SceneMixtures(own, MixtureOptions(split="calibration"))
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,9 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         run.write_lines(ITEMS, ordered)
         run.write_lines(METADATA, [metadata_row(item) for item in ordered])
         run.write_bytes("README.md", FOR_DATASETS.read_bytes())
-        tables = {"settings": settings_table(made), "classes": classes_table(self._catalogue)}
+        tables = {"settings": settings_table(made)}
+        if self._scenes is None or not self._scenes.own_voices:  # whose sounds are not the catalogue's
+            tables["classes"] = classes_table(self._catalogue)
         summary = self.counted("make mixtures", run, made)
         return finish_tables(run, replace(summary, n=summary.n + len(self._bad_plans)), tables)
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from auscult.errors import InputError
+from auscult.errors import InputError, UsageError
 from auscult.media.frames import encode_jpeg
 from auscult.media.masks import encode_mask
 from auscult.rng import generator
@@ -51,6 +51,10 @@ class SceneMixtures:
             for part, split in _SPLITS
             if options.split in {part, "all"} and not (assets.own_voices and part == "calibration")
         ]
+        if not self._shelves:
+            raise UsageError(
+                "scenes of a folder's own sounds have no part for calibration", hint="--split train or test"
+            )
 
     def make(self, seed: int, index: int) -> FinishedMixture:
         """Draw scenes until one has an object that is seen and heard beside another sound, and mix it."""
