@@ -15,7 +15,7 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.score.sound.inputs import Signal, check_signals
-from auscult.score.sound.perceptual import Bands, check_stems, loudness
+from auscult.score.sound.perceptual import EXPONENT, Bands, check_stems, loudness
 from auscult.types import Doubles, SoundQuery
 
 AUDIBLE: Final = 0.1
@@ -71,9 +71,10 @@ def difficulty(
     others = powers[heard].sum(axis=0)
     hop_s = bands.step / rate_hz
     open_to = _open(prompt, loud.shape[1], hop_s)
+    beside = np.minimum(loud[target], loudness(others).sum(axis=0))
     axes = {
         "counting": float(min(5, 1 + len(heard))),
-        "overlapping": 1 + 4 * _overlapping(loud[target], loudness(others).sum(axis=0)),
+        "overlapping": 1 + 4 * float(beside.sum() / loud[target].sum()),
         "loudness": float(np.clip(3 - _level_db(powers[target], others) / DB_PER_POINT, 1, 5)) if heard else 1.0,
         "confusion": 1 + 4 * max((_alike(powers[[target, index]], open_to, hop_s) for index in heard), default=0.0),
     }
@@ -81,40 +82,32 @@ def difficulty(
     return {**axes, "overall": 0.6 * max(four) + 0.4 * sum(four) / 4}
 
 
-def _overlapping(target: Doubles, others: Doubles) -> float:
-    """Share of the target's loudness beside which others are at least as loud; less where they are softer."""
-    return float(np.minimum(target, others).sum() / target.sum())
-
-
 def _level_db(target: Doubles, others: Doubles) -> float:
     """Power of the target over that of the others, in dB, each while it sounds."""
     levels = []
     for power in (target, others):
         over_time = power.sum(axis=0)
-        levels.append(over_time[over_time >= AUDIBLE ** (1 / 0.3) * over_time.max()].mean())
+        levels.append(over_time[over_time >= AUDIBLE ** (1 / EXPONENT) * over_time.max()].mean())
     return float(10 * np.log10(levels[0] / levels[1]))
 
 
 def _open(prompt: SoundQuery | None, frames: int, hop_s: float) -> Doubles:
     """1 in frames that the prompt's spans let be the target, else 0."""
     spans = () if prompt is None else prompt.spans
-    positive = any(span.sign == "+" for span in spans)
-    found = np.full(frames, 0.0 if positive else 1.0)
-    for sign, value in (("+", 1.0), ("-", 0.0)):
-        for span in spans:
-            if span.sign == sign:
-                found[max(0, round(span.start_s / hop_s)) : max(0, round(span.end_s / hop_s))] = value
+    found = np.full(frames, 0.0 if any(span.sign == "+" for span in spans) else 1.0)
+    for span in sorted(spans, key=lambda span: span.sign == "-"):  # what is not the target has the last word
+        first, last = (max(0, round(at / hop_s)) for at in (span.start_s, span.end_s))
+        found[first:last] = span.sign == "+"
     return found
 
 
 def _alike(powers: Doubles, open_to: Doubles, hop_s: float) -> float:
     """How alike two sources are, 0..1, as far as the second sounds where the prompt is open."""
-    spectra, rhythms, inside = [], [], 1.0
-    for power in powers:
-        loud = loudness(power)
-        spectra.append(loud.mean(axis=1) / loud.mean())
-        rhythms.append(_rhythm(loud.sum(axis=0), hop_s))
-        inside = float((loud.sum(axis=0) * open_to).sum() / loud.sum())
+    loud = loudness(powers)
+    spectra = loud.mean(axis=2) / loud.mean(axis=(1, 2))[:, None]
+    over_time = loud.sum(axis=1)
+    rhythms = [_rhythm(one, hop_s) for one in over_time]
+    inside = float((over_time[1] * open_to).sum() / over_time[1].sum())
     alike = np.minimum(*spectra).mean() * np.minimum(*rhythms).sum()
     return inside * float(np.clip((np.sqrt(alike) - _LEAST_ALIKE) / (_MOST_ALIKE - _LEAST_ALIKE), 0, 1))
 

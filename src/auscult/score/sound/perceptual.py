@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,11 +135,7 @@ class Bands:
 
     def __init__(self, rate_hz: int) -> None:
         if rate_hz < _LEAST_RATE_HZ:
-            raise InputError(
-                f"the sound has {rate_hz} samples per second",
-                expected=f"at least {_LEAST_RATE_HZ}",
-                hint="is it a sound?",
-            )
+            raise InputError(f"the sound has {rate_hz} samples per second", expected=f"at least {_LEAST_RATE_HZ}")
         self.step = max(1, round(STEP_S * rate_hz))
         width = 2 * self.step
         hz: Doubles = np.fft.rfftfreq(width, 1 / rate_hz).astype(np.float64)
@@ -151,7 +147,8 @@ class Bands:
                 edges.append(edge)
         edges[-1] = int(np.searchsorted(hz, top, side="right"))
         self.edges = tuple(pairwise(edges))
-        self._weights = (np.hanning(width + 1)[:-1], _a_weighting(hz))
+        self._window = np.hanning(width + 1)[:-1].astype(np.float32)
+        self._weighting = _a_weighting(hz).astype(np.float32)
 
     def grams(self, signals: Sequence[Signal]) -> Iterator[NDArray[np.complex128]]:
         """Products of all signals with one another, summed over each cell: (bands, steps, signals, signals)."""
@@ -188,13 +185,10 @@ class Bands:
         if not np.abs(samples).max(initial=0.0) < _LOUDEST:
             raise InputError("a sound holds values that are not finite", expected=f"samples below {_LOUDEST:g}")
         before = max(0, self.step - start)
-        samples = np.pad(
-            samples.astype(np.float32), ((0, 0), (before, stop - start + self.step - before - samples.shape[1]))
-        )
+        after = stop - start + self.step - before - samples.shape[1]
+        samples = np.pad(samples.astype(np.float32), ((0, 0), (before, after)))
         frames = np.lib.stride_tricks.sliding_window_view(samples, 2 * self.step, axis=1)[:, :: self.step]
-        window, weights = self._weights
-        made: Any = np.fft.rfft(frames * window.astype(np.float32)) * weights.astype(np.float32)
-        return made  # type: ignore[no-any-return]
+        return np.asarray(np.fft.rfft(frames * self._window) * self._weighting, dtype=np.complex64)
 
 
 def _erb_number(hz: float) -> float:
@@ -226,9 +220,8 @@ def _parts(grams: NDArray[np.complex128], bands: Bands, target: int) -> _Powers:
     powers = np.einsum("...ii->...i", grams).real
     heard = powers[..., 1:] > 1e-12 * powers[..., 1:].max(axis=-1, keepdims=True)
     scale = np.sqrt(np.where(heard, powers[..., 1:], 1.0))
-    alike = np.where(heard[..., :, None] & heard[..., None, :], grams[..., 1:, 1:], 0) / (
-        scale[..., :, None] * scale[..., None, :]
-    )
+    both, stems = heard[..., :, None] & heard[..., None, :], grams[..., 1:, 1:]
+    alike = np.where(both, stems, 0) / (scale[..., :, None] * scale[..., None, :])
     np.einsum("...ii->...i", alike)[...] = 1.0
     alike = alike.swapaxes(-1, -2)
     output = np.where(heard, grams[..., 0, 1:] / scale, 0)
@@ -243,14 +236,14 @@ def _parts(grams: NDArray[np.complex128], bands: Bands, target: int) -> _Powers:
     noise = rest / np.maximum(independent - count, 1.0)
     others = factors.copy()
     others[..., target] = 0
-    apart = np.delete(np.delete(grams[..., 1:, 1:], target, axis=-1), target, axis=-2)
+    apart = np.delete(np.delete(stems, target, axis=-1), target, axis=-2)
     return _Powers(
         recovered=np.maximum(np.abs(factors[..., target]) ** 2 - CHANCE * spread * noise, 0.0),
         left_over=np.maximum(_power(others, alike) - (CHANCE + count - 2) * noise, 0.0),
         unexplained=noise * independent,
         target=powers[..., 1 + target].copy(),  # no view of all products
         others=apart.sum(axis=(-1, -2)).real,
-        mixture=grams[..., 1:, 1:].sum(axis=(-1, -2)).real,
+        mixture=stems.sum(axis=(-1, -2)).real,
     )
 
 
