@@ -15,7 +15,8 @@ from auscult.jobs.sound_listeners import listener_of
 from auscult.media.sound import read_sound
 from auscult.models.dnsmos import Dnsmos
 from auscult.models.separators.base import assign
-from auscult.models.sound_taggers import TAGGERS, Clap, heard_prompts, load_tagger, text_similarity
+from auscult.models.sound_taggers import TAGGERS, heard_prompts, load_tagger, text_similarity
+from auscult.nets.clap import Clap
 from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.types import Floats, Samples, SoundQuery, Span
@@ -30,7 +31,6 @@ def noise(count: int, *, seed: int = 0) -> Samples:
 class Constant:
     """Says the probabilities that a sound's mean encodes."""
 
-    name = "constant"
     labels: tuple[str, ...] = (
         "Speech",
         "Female speech, woman speaking",
@@ -95,6 +95,19 @@ def test_a_tagger_that_is_not_there_is_named(given: str) -> None:
         load_tagger(given)
     with pytest.raises(UsageError):
         Dnsmos(Path("/nowhere"))
+
+
+def test_another_network_of_the_same_name_and_a_table_without_names_are_refused(data: Path, tmp_path: Path) -> None:
+    nets = data / "sound" / "nets"
+    for name in ("mn04_as", "dnsmos_sig_bak_ovr", "dnsmos_p808"):
+        (tmp_path / f"{name}.onnx").write_bytes((nets / "gtcrn_stream.onnx").read_bytes())
+    for load in (lambda: load_tagger(f"mn04@{tmp_path}"), lambda: Dnsmos(tmp_path)):
+        with pytest.raises(UsageError, match="another network"):
+            load()
+    (tmp_path / "mn04_as.onnx").write_bytes((nets / "mn04_as.onnx").read_bytes())
+    (tmp_path / "the_527_labels.csv").write_text("index,mid\n" + "0,/m/x\n" * 527, "utf-8")
+    with pytest.raises(UsageError, match="has 0 labels"):
+        load_tagger(f"mn04@{tmp_path}")
 
 
 # What the networks' own README measured, of the first clip of each class: the network, its top label, its probability.

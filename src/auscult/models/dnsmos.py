@@ -14,7 +14,7 @@ import numpy as np
 
 from auscult.arrays.resampling import mono_at
 from auscult.errors import InputError
-from auscult.nets.onnx_session import open_session, read_network
+from auscult.nets.onnx_session import open_known
 from auscult.types import Doubles, Floats, Samples
 
 _RATE_HZ: Final = 16_000
@@ -32,8 +32,8 @@ class Dnsmos:
     """Both networks, ``dnsmos_sig_bak_ovr.onnx`` and ``dnsmos_p808.onnx``; a ``UsageError`` says what is missing."""
 
     def __init__(self, folder: Path) -> None:
-        paths = (folder / f"dnsmos_{name}.onnx" for name in ("sig_bak_ovr", "p808"))
-        self._p835, self._p808 = (open_session(read_network(path, hint=_FETCH), path, hint=_FETCH) for path in paths)
+        self._p835 = open_known(folder / "dnsmos_sig_bak_ovr.onnx", takes="input_1", gives=[3], hint=_FETCH)
+        self._p808 = open_known(folder / "dnsmos_p808.onnx", takes="input_1", gives=[1], hint=_FETCH)
         self._banks = _slaney_banks()
 
     def scores(self, samples: Samples, rate_hz: int) -> Mapping[str, float]:
@@ -49,16 +49,12 @@ class Dnsmos:
             heard = np.concatenate([heard, heard])
         count = int(heard.size // _RATE_HZ - _WINDOW / _RATE_HZ) + 1  # as the release counts
         found = [self._window(heard[start:][:_WINDOW]) for start in range(0, count * _RATE_HZ, _RATE_HZ)]
-        return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+        return dict(zip((*_POLYNOMIALS, "p808"), np.mean(found, axis=0).tolist(), strict=True))
 
-    def _window(self, window: Samples) -> Mapping[str, float]:
+    def _window(self, window: Samples) -> list[float]:
         given = self._p835.run(None, {"input_1": window[None]})[0][0]
-        mel = self._log_mel(window[:-_HOP])[None]
-        scores = zip(_POLYNOMIALS, map(np.polyval, _POLYNOMIALS.values(), given), strict=True)
-        return {
-            **{name: float(score) for name, score in scores},
-            "p808": float(self._p808.run(None, {"input_1": mel})[0][0][0]),
-        }
+        p808 = self._p808.run(None, {"input_1": self._log_mel(window[:-_HOP])[None]})[0][0][0]
+        return [*map(np.polyval, _POLYNOMIALS.values(), given), p808]
 
     def _log_mel(self, samples: Samples) -> Floats:
         """(frames, 120) in dB below the loudest cell, at most 80, and scaled."""

@@ -19,8 +19,8 @@ from auscult.arrays.resampling import mono_at
 from auscult.errors import InputError, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
-from auscult.nets.clap import ClapModel
-from auscult.nets.onnx_session import open_session, read_network
+from auscult.nets.clap import Clap
+from auscult.nets.onnx_session import open_known, read_network
 from auscult.nets.tflite_session import open_interpreter
 from auscult.types import Floats, Samples
 
@@ -34,10 +34,9 @@ _TABLE: Final = Limits(max_bytes=1_000_000)
 class SoundTagger(Protocol):
     """A network that says what is heard in a sound, (samples,) or (channels, samples).
 
-    One that compares any words with a sound has ``similarity(text, samples, rate_hz)``, a cosine, as ``Clap`` has.
+    One that compares any words with a sound has ``similarity(text, samples, rate_hz)``, a cosine, as CLAP has.
     """
 
-    name: str
     labels: tuple[str, ...]  # what its probabilities are of
 
     def probabilities(self, samples: Samples, rate_hz: int) -> Floats:
@@ -105,12 +104,10 @@ def load_tagger(given: str) -> SoundTagger:
 class Mn04:
     """EfficientAT's smallest network (Schmid et al., ICASSP 2023), ``mn04_as.onnx``: windows of 10 s."""
 
-    name = "mn04"
     _RATE_HZ, _WINDOW, _HOP, _BANDS, _SIZE, _HIGH_HZ = 32_000, 800, 320, 128, 1024, 15_000
 
     def __init__(self, folder: Path) -> None:
-        path = folder / "mn04_as.onnx"
-        self._session = open_session(read_network(path, hint=_FETCH), path, hint=_FETCH)
+        self._session = open_known(folder / "mn04_as.onnx", takes="logmel", gives=[527, 384], hint=_FETCH)
         self.labels = _labels(folder, "*527_labels.csv", 527)
         # triangles of equal width on 1127 ln(1 + f / 700); the last bin is not used
         step = 1127 * np.log1p(self._HIGH_HZ / 700) / (self._BANDS + 1)
@@ -143,7 +140,6 @@ class Mn04:
 class Yamnet:
     """YAMNet, ``yamnet_float_activations.tflite``: windows of .975 s, half of one apart; needs LiteRT."""
 
-    name = "yamnet"
     _RATE_HZ, _WINDOW, _POOLED = 16_000, 15_600, "global_average_pooling2d/Mean"
 
     def __init__(self, folder: Path) -> None:
@@ -173,31 +169,6 @@ class Yamnet:
             yield self._network.get_tensor(output).reshape(-1).copy()
 
 
-class Clap:
-    """CLAP (``nets/clap``): any words; probabilities are a softmax over the labels that it is given (zero-shot)."""
-
-    name = "clap"
-
-    def __init__(self, folder: Path, *, labels: Sequence[str] = ()) -> None:
-        self.model, self.labels = ClapModel(folder), tuple(labels)
-
-    def probabilities(self, samples: Samples, rate_hz: int) -> Floats:
-        """Of each label, float32 (labels,), which sum to 1."""
-        if not self.labels:
-            return np.zeros(0, np.float32)
-        logits = self.model.scale * self.model.words(self.labels) @ self.model.sound(samples, rate_hz)
-        odds = np.exp(logits - logits.max())
-        return np.asarray(odds / odds.sum(), np.float32)
-
-    def embedding(self, samples: Samples, rate_hz: int) -> Floats:
-        """float32 (d,), of length 1."""
-        return self.model.sound(samples, rate_hz)
-
-    def similarity(self, text: str, samples: Samples, rate_hz: int) -> float:
-        """Cosine of words and sound."""
-        return float(self.model.words([text.lower()])[0] @ self.model.sound(samples, rate_hz))
-
-
 TAGGERS: Final[Mapping[str, Callable[[Path], SoundTagger]]] = {"mn04": Mn04, "yamnet": Yamnet, "clap": Clap}
 
 
@@ -215,7 +186,7 @@ def _windows(heard: Samples, *, size: int, hop: int) -> Iterator[Samples]:
 def _labels(folder: Path, pattern: str, count: int) -> tuple[str, ...]:
     path = next(iter(sorted(folder.glob(pattern))), folder / pattern)
     rows = csv.DictReader(read_bytes(path, limits=_TABLE).decode("utf-8", "replace").splitlines())
-    names = tuple(str(row.get("display_name")) for row in rows)
+    names = tuple(row["display_name"] for row in rows if row.get("display_name"))
     if len(names) != count:
         raise UsageError(f"the table has {len(names)} labels", expected=f"{count}, in display_name", path=path)
     return names

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.arrays.resampling import mono_at
-from auscult.errors import InputError, UsageError
+from auscult.errors import UsageError
 from auscult.nets.hf_folder import Family, check_folder, finite, load, read_table
 from auscult.nets.hf_pictures import PREPARED
 from auscult.types import Floats, Samples
@@ -27,56 +27,63 @@ _PREPARING: Final = {  # what of the feature extractor's settings is read: usual
 _MOST_WORDS: Final = 77
 
 
-class ClapModel:
-    """A model of a folder, on the CPU; a ``UsageError`` says what is wrong with the folder."""
+class Clap:
+    """A model of a folder, for any words, or with labels to choose from; a ``UsageError`` says what is wrong."""
 
-    def __init__(self, path: Path) -> None:
-        self._net = load(check_folder(path, CLAP))
+    def __init__(self, folder: Path, *, labels: Sequence[str] = ()) -> None:
+        self.labels = tuple(labels)
+        self._net = load(check_folder(folder, CLAP))
         from transformers import ClapFeatureExtractor
 
-        settings = _settings(path / PREPARED)
+        settings = _settings(folder / PREPARED)
         fused = bool(self._net.model.config.audio_config.enable_fusion)
         self._prepare = ClapFeatureExtractor(**settings, truncation="fusion" if fused else "rand_trunc")
         self._rate_hz, self._window_s = int(settings["sampling_rate"]), int(settings["max_length_s"])
-        self.scale = float(finite(self._net.model.logit_scale_a.detach().exp(), self._net.folder))
-        """What cosines are multiplied by before a softmax, as it was trained."""
+        self._scale = float(finite(self._net.model.logit_scale_a.detach().exp(), self._net.folder))
 
-    def sound(self, samples: Samples, rate_hz: int) -> Floats:
+    def probabilities(self, samples: Samples, rate_hz: int) -> Floats:
+        """Of each label (zero-shot), float32 (labels,), which sum to 1: a softmax of its cosines, scaled as trained."""
+        if not self.labels:
+            return np.zeros(0, np.float32)
+        logits = self._scale * self._words(self.labels) @ self.embedding(samples, rate_hz)
+        odds = np.exp(logits - logits.max())
+        return np.asarray(odds / odds.sum(), np.float32)
+
+    def similarity(self, text: str, samples: Samples, rate_hz: int) -> float:
+        """Cosine of words and sound."""
+        return float(self._words([text.lower()])[0] @ self.embedding(samples, rate_hz))
+
+    def embedding(self, samples: Samples, rate_hz: int) -> Floats:
         """The vector of a sound (samples,) or (channels, samples): float32 (d,), of length 1.
 
         Of a sound that is longer than the model's window it is the mean over windows.
         """
-        import torch
-
         heard, found = mono_at(samples, rate_hz=rate_hz, wanted_hz=self._rate_hz), []
         size = self._rate_hz * self._window_s
         for start in range(0, max(1, heard.size - size // 2), size):  # no scrap behind whole windows
             part = heard[start : start + size]
             given = self._prepare(part, sampling_rate=self._rate_hz, return_tensors="pt")
-            with torch.inference_mode():
-                found.append(self._vectors(self._net.model.get_audio_features(**given)))
+            found.append(self._vectors("get_audio_features", given))
         mean = np.concatenate(found).mean(axis=0)
         return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12), np.float32)
 
-    def words(self, texts: Sequence[str]) -> Floats:
+    def _words(self, texts: Sequence[str]) -> Floats:
         """The vectors of sentences, float32 (n, d), each of length 1."""
+        cut = {"padding": True, "truncation": True, "max_length": _MOST_WORDS}
+        return self._vectors("get_text_features", self._net.tokens(list(texts), return_tensors="pt", **cut))
+
+    def _vectors(self, method: str, given: Any) -> Floats:
         import torch
 
-        cut = {"padding": True, "truncation": True, "max_length": _MOST_WORDS}
-        tokens = self._net.tokens(list(texts), return_tensors="pt", **cut)
         with torch.inference_mode():
-            return self._vectors(self._net.model.get_text_features(**tokens))
-
-    def _vectors(self, found: Any) -> Floats:
-        return np.asarray(finite(getattr(found, "pooler_output", found), self._net.folder).numpy(), np.float32)
+            found = getattr(self._net.model, method)(**given.to(self._net.device))
+        vectors = finite(getattr(found, "pooler_output", found), self._net.folder)
+        return np.asarray(vectors.cpu().numpy(), np.float32)
 
 
 def _settings(path: Path) -> dict[str, Any]:
     """How sounds are prepared, as a file says, or as usual where there is none."""
-    try:
-        table = read_table(path) if path.is_file() else {}
-    except InputError as error:
-        raise UsageError(error.message, path=path, expected=CLAP.expected) from error
+    table = read_table(path) if path.is_file() else {}
     settings = {name: table.get(name, usual) for name, (usual, _, _) in _PREPARING.items()}
     for name, (_, least, most) in _PREPARING.items():
         if not isinstance(settings[name], int | float) or not least <= settings[name] <= most:
