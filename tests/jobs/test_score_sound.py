@@ -225,4 +225,4 @@ def test_a_bad_file_costs_itself_and_says_why(tmp_path, protocol):
     for name, (_, message) in BAD.items():
         if protocol == "si_sdr" or name != "silence":  # what a listener notices of silence has numbers
             assert re.search(message, found[f"{name}/dog"]["remarks"]), (name, found[f"{name}/dog"]["remarks"])
-    assert all(row["expected"] for row in result[2])
+    assert all(row["expected"] and row["path"].endswith("dog.wav") for row in result[2])

@@ -197,7 +197,7 @@ class _Scorer:
                 try:
                     fitted[number] = self._fitted(mixture.outputs[number], stems[number], opened)
                 except InputError as error:
-                    fitted[number] = Failed(ErrorRecord.of(error, "score"))
+                    fitted[number] = _failed(error, mixture.outputs[number])
             if self._options.permute:
                 return self._permuted(mixture, stems, fitted)
             return [self._scored(mixture, stems, number=number, found=found) for number, found in fitted.items()]
@@ -241,7 +241,7 @@ class _Scorer:
                 return replace(_row(mixture, number, self._signed(outcomes), note=found[1]), parts=parts)
             outcomes = score_sound(protocol, found[0], stems, target=number, rate_hz=stems[0].rate_hz)
         except InputError as error:
-            return _row(mixture, number, {protocol: Failed(ErrorRecord.of(error, "score"))})
+            return _row(mixture, number, {protocol: _failed(error, mixture.outputs[number])})
         return _row(mixture, number, self._signed(outcomes), note=found[1])
 
     def _permuted(
@@ -252,7 +252,7 @@ class _Scorer:
             error = InputError(
                 "the best order needs an output for each stem", expected=f"{len(stems)} that can be read"
             )
-            return _lost(mixture, Failed(ErrorRecord.of(error, "score")), self._options.protocol)
+            return _lost(mixture, _failed(error), self._options.protocol)
         signals = [one[0] for one in given]
         if self._options.protocol == "bss3":
             made = bss_sources(signals, stems, order="best")
@@ -271,6 +271,11 @@ class _Scorer:
             name: replace(one, signature=Signature((*extra, *one.signature.fields))) if isinstance(one, Scored) else one
             for name, one in outcomes.items()
         }
+
+
+def _failed(error: InputError, path: Path | None = None) -> Failed:
+    record = ErrorRecord.of(error, "score")
+    return Failed(replace(record, path=record.path or (None if path is None else str(path))))
 
 
 def _unlike(one: SoundReader, other: SoundReader, path: Path, *, whose: str = "its stem", hint: str = "") -> InputError:
