@@ -35,13 +35,15 @@ def resampled(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
     return np.ascontiguousarray(output[:, : ceil(samples * wanted_hz / rate_hz)], dtype=np.float32)
 
 
-def mono_at(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
-    """The mean of the channels, float32 (samples,), of a sound (samples,) or (channels, samples) at another rate.
+def mono(sound: Samples) -> Samples:
+    """The mean of the channels, float32 (samples,), of a sound (samples,) or (channels, samples)."""
+    return np.asarray(sound if sound.ndim == 1 else sound.mean(axis=0), dtype=np.float32)
 
-    A sound that has this rate already is not filtered.
-    """
-    mono = np.asarray(sound if sound.ndim == 1 else sound.mean(axis=0), dtype=np.float32)
-    return mono if rate_hz == wanted_hz else resampled(mono[None], rate_hz=rate_hz, wanted_hz=wanted_hz)[0]
+
+def mono_at(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
+    """``mono`` at another rate; a sound that has this rate already is not filtered."""
+    found = mono(sound)
+    return found if rate_hz == wanted_hz else resampled(found[None], rate_hz=rate_hz, wanted_hz=wanted_hz)[0]
 
 
 def _smooth(least: int) -> int:

@@ -163,6 +163,8 @@ def short(mixture, query):
     return mixture[:-5]
 def whole_numbers(mixture, query):
     return (mixture * 32767).astype("int16")
+def no_channels(mixture, query):
+    return mixture[None][:0]
 def loud(mixture, query):
     return mixture * 32767
 def nothing(mixture, query):
@@ -223,6 +225,7 @@ def test_whoever_takes_frames_gets_those_of_the_picture(tmp_path: Path) -> None:
     [
         ("short", "23995 samples of a mixture of 24000"),
         ("whole_numbers", "int16"),
+        ("no_channels", r"\(0, 24000\)"),
         ("loud", "values up to"),
         ("nothing", "values up to nan"),
         ("no_tracks", "0 tracks"),

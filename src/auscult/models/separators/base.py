@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
+from auscult.arrays.resampling import mono
 from auscult.errors import InputError, UsageError
 from auscult.media.frames import read_frame
 from auscult.media.video import read_frames
@@ -179,11 +180,6 @@ def _share_inside(track: Samples, spans: tuple[Span, ...], rate_hz: int) -> floa
     return float(power[wanted if positive else ~wanted].sum() / max(float(power.sum()), 1e-300))
 
 
-def mono(samples: Samples) -> Samples:
-    """The mean of the channels, float32 (samples,)."""
-    return np.asarray(samples if samples.ndim == 1 else samples.mean(axis=0), dtype=np.float32)
-
-
 def checked(found: Any, *, count: int) -> Samples:
     """What a separator gave as float32 (count,) in [-1, 1]; channels are averaged, what is over full scale is cut off.
 
@@ -191,7 +187,7 @@ def checked(found: Any, *, count: int) -> Samples:
         InputError: It is no sound, is not finite, or has another length.
     """
     array = np.asarray(found)
-    if array.dtype.kind != "f" or array.ndim not in {1, 2} or (array.ndim == 2 and len(array) > _MOST_CHANNELS):
+    if array.dtype.kind != "f" or array.ndim not in {1, 2} or not 1 <= len(np.atleast_2d(array)) <= _MOST_CHANNELS:
         raise InputError(
             f"the separator gave {array.dtype} {array.shape}",
             expected=f"floating point in [-1, 1], ({count},) or (channels, {count})",

@@ -130,6 +130,6 @@ def _loading(title: str, folder: Path) -> Iterator[None]:
 
 def _back(track: Samples, request: SeparationRequest, rate_hz: int) -> Samples:
     """A track at the rate and of the length of the mixture; what a model adds behind the end is left out."""
-    count = request.mono.size
+    count = request.mixture.shape[-1]
     at_rate = mono_at(track, rate_hz=rate_hz, wanted_hz=request.rate_hz)[:count]
     return np.pad(at_rate, (0, count - at_rate.size))

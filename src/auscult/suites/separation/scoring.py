@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
+from auscult.arrays.resampling import mono
 from auscult.errors import InputError
 from auscult.jobs.predict import Reader
 from auscult.media.paths import inside
@@ -74,7 +73,7 @@ def scores_of(output: Samples, sounds: CaseSounds) -> Scores:
         return dict.fromkeys(METRICS, _NO_STEM)
     heard = perceptual(output, sounds.stems, rate_hz=sounds.rate_hz)
     found: dict[str, Outcome[float]] = {name: _scale(heard, name) for name in SCALES}
-    stem, whole = sounds.stems[0], _mono(sounds.mixture)
+    stem, whole = sounds.stems[0], mono(sounds.mixture)
     found[SI_SDR], before = si_sdr(output, stem), si_sdr(whole, stem)
     found[IMPROVEMENT] = _difference(found[SI_SDR], before)
     found[SDR] = sdr(output, stem)
@@ -99,10 +98,6 @@ def _delay_s(output: Samples, sounds: CaseSounds) -> float:
     """How late the output is, in seconds, where moving it would tell; else 0."""
     found = find_delay(output, sounds.stems[0], rate_hz=sounds.rate_hz) if sounds.stems else None
     return round(found.delay_s, 6) if isinstance(found, Delay) and found.named else 0.0
-
-
-def _mono(samples: Samples) -> Samples:
-    return samples if samples.ndim == 1 else np.asarray(samples.mean(axis=0))
 
 
 def difficulty_of(case: SeparationCase, sounds: CaseSounds) -> Mapping[str, float]:
