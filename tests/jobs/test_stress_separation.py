@@ -197,6 +197,12 @@ def test_silence_a_steady_offset_and_a_moment_are_told_apart(tmp_path: Path) -> 
     assert summary.failed == 0
 
 
+def test_kinds_of_the_second_maker_are_made_where_they_are_named(tmp_path: Path) -> None:
+    for name, kinds, made in (("all", ("all",), 0), ("more", ("all", "other_codec"), 1)):
+        run(given(tmp_path), out=tmp_path / name, kinds=kinds, severities=("1",))
+        assert sum(row["system"].startswith("other_") for row in rows(tmp_path / name)) == made
+
+
 def test_wrong_choices_name_what_is_known(tmp_path: Path) -> None:
     given(tmp_path)
     with pytest.raises(UnknownName, match="leakag"):

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any
 
 from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, UsageError
@@ -33,11 +33,9 @@ from auscult.score.sound.perceptual import perceptual
 from auscult.stress.recipe_parts import base_of, full_names, registered
 from auscult.stress.sound import separation
 from auscult.stress.strength import strength_of
-from auscult.types import PERFORMANCE, Samples, SoundItem, SoundTruth
+from auscult.types import PERFORMANCE, Samples, SoundItem, SoundQuery, SoundTruth
 
 ITEMS, TARGETS = "items.jsonl", "targets.jsonl"
-OTHER: Final = "other_"
-"""How the second maker's kinds begin, which ``all`` leaves out: they are for tests of judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +166,18 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
 
     def __init__(self, options: SeparationStressOptions) -> None:
         super().__init__(options)
-        ours = [name for name in registered(["separation"]) if not base_of(name).startswith(OTHER)]
-        named = ours if "all" in options.kinds else options.kinds
+        # the second maker's kinds are for tests of judges: only their names choose them
+        ours = [name for name in registered(["separation"]) if not base_of(name).startswith("other_")]
+        named = chain.from_iterable(ours if kind == "all" else [kind] for kind in options.kinds)
         self._kinds = tuple(dict.fromkeys(full_names(named, ["separation"])))
         self._strengths = tuple(dict.fromkeys(map(strength_of, options.severities)))
         if not self._kinds or not self._strengths:
             raise UsageError("no kind or no severity was chosen", expected="at least one of each")
         self._listing = read_sounds(options.source, root=options.root)
-        # what several separators returned of one target is one target
-        targets = {(item.query, _files(item)): item for item in self._listing.items[::-1]}
-        pairs = product(list(targets.values())[::-1], self._kinds)
+        targets: dict[tuple[SoundQuery, tuple[Path, ...]], SoundItem] = {}
+        for item in self._listing.items:  # what several separators returned of one target is one target
+            targets.setdefault((item.query, _files(item)), item)
+        pairs = product(targets.values(), self._kinds)
         tasks = (OutputTask(f"{item.id}/{base_of(kind)}", item, kind) for item, kind in pairs)
         self._tasks = {task.key: task for task in tasks}
 
