@@ -179,6 +179,7 @@ def test_scenes_of_own_sounds_have_no_part_for_calibration() -> None:
         ({"count": 1, "mixture": MixtureOptions(seconds=(9, 3))}, "--seconds"),
         ({"count": 1, "mixture": MixtureOptions(sources=(1, 3))}, "--sources"),
         ({"count": 1, "mixture": MixtureOptions(rates_hz=(100,))}, "--rate"),
+        ({"count": 1, "mixture": MixtureOptions(rates_hz=())}, "--rate"),
         ({"count": 1, "mixture": MixtureOptions(channels="5.1")}, "--channels"),
         ({"count": 1, "mixture": MixtureOptions(loudness_lufs=0.0)}, "--loudness"),
         ({"count": 1, "mixture": MixtureOptions(rooms=1.5)}, "--rooms"),
@@ -187,6 +188,7 @@ def test_scenes_of_own_sounds_have_no_part_for_calibration() -> None:
         ({"count": 1, "mixture": MixtureOptions(split="val")}, "--split"),
         ({"count": 1, "data": "films"}, "--data"),
         ({"plans": Path("missing.jsonl")}, "does not exist"),
+        ({"plans": Path("missing.jsonl"), "data": "scenes"}, "no --data beside it"),
     ],
 )
 def test_options_out_of_range_are_refused(tmp_path: Path, more: dict[str, Any], told: str) -> None:

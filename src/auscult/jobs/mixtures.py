@@ -163,7 +163,8 @@ def _check(options: MixturesOptions) -> None:
     settings, parts = {"all", *DOMAIN_OF}, {"all", *PARTS}
     fine = {
         f"--count {options.count}": ((options.count is None) != (options.plans is None), "a number, or --plans FILE"),
-        f"--data {options.data}": (options.data in {None, "scenes" if options.plans is None else None}, "scenes"),
+        f"--data {options.data}": (options.data in {None, "scenes"}, "scenes"),
+        f"--plans {options.plans}": (options.plans is None or options.data is None, "no --data beside it"),
         f"--seconds {mixture.seconds}": (_within(mixture.seconds, SECONDS), "SHORTEST-LONGEST, 2 to 20"),
         f"--sources {mixture.sources}": (_within(mixture.sources, SOURCES), "FEWEST-MOST, 2 to 6"),
         f"--rate {mixture.rates_hz}": (_within(sorted(mixture.rates_hz), RATES_HZ), "8000 to 96000 Hz"),
@@ -178,7 +179,7 @@ def _check(options: MixturesOptions) -> None:
 
 def _within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
     """Whether values rise and lie within bounds."""
-    return list(values) == sorted(values) and bounds[0] <= values[0] and values[-1] <= bounds[1]
+    return bool(values) and list(values) == sorted(values) and bounds[0] <= values[0] and values[-1] <= bounds[1]
 
 
 def read_plans(path: Path) -> tuple[list[MixturePlan], list[ErrorRecord]]:

@@ -21,6 +21,7 @@ from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.mixtures.catalogue import GENERATED, Part
 from auscult.scenes.mixtures.classes import ALONE, class_of, named, prompts_of, unclear
 from auscult.scenes.mixtures.layout import FinishedMixture
+from auscult.scenes.mixtures.plan import pick
 from auscult.scenes.mixtures.sound import put_together, weighted
 from auscult.scenes.options import MixtureOptions, SceneOptions
 from auscult.scenes.plan import SECONDS, ScenePlan, choose
@@ -59,9 +60,9 @@ class SceneMixtures:
     def make(self, seed: int, index: int) -> FinishedMixture:
         """Draw scenes until one has an object that is seen and heard beside another sound, and mix it."""
         rng = generator(seed, "mixture", "scene", index)
-        part, split, shelf = self._shelves[int(rng.integers(len(self._shelves)))]
+        part, split, shelf = pick(rng, self._shelves)
         seconds = max(SECONDS[0], round(float(rng.uniform(*self._options.seconds)), 2))
-        rate_hz = self._options.rates_hz[int(rng.integers(len(self._options.rates_hz)))]
+        rate_hz = pick(rng, self._options.rates_hz)
         options = SceneOptions(size=SIZE, seconds=seconds, rate_hz=rate_hz)
         for _ in range(_TRIES):
             drawn = choose(int(rng.integers(2**62)), 0, assets=self._assets, shelves={split: shelf}, options=options)
@@ -69,7 +70,7 @@ class SceneMixtures:
             shots = Stage(plan, self._assets.looks).key_shots()
             fitting = _fitting(plan, shots)
             if fitting:
-                return self._mixed(plan, shots, fitting[int(rng.integers(len(fitting)))], part=part)
+                return self._mixed(plan, shots, pick(rng, fitting), part=part)
         raise InputError(
             "no scene has an object that is seen and heard beside another sound",
             expected="cut-outs with sounds of their own, of two categories or more",
@@ -82,13 +83,9 @@ class SceneMixtures:
         stems = {name: self._stem(plan, track) for name, track in zip(names, plan.tracks, strict=True)}
         target = {names[own]: stems.pop(names[own])}
         labels = [track.source.label for track in plan.tracks]
-        unseen = {clip.label for clip in GENERATED.clips if not clip.seen}
-        alone = {label for label in labels if labels.count(label) == 1}
-        fitting = (
-            text
-            for text, _ in prompts_of(labels[own])
-            if named(text, labels) == alone & {labels[own]} and not unclear(text, labels)
-        )
+        label, unseen = labels[own], {clip.label for clip in GENERATED.clips if not clip.seen}
+        texts = [text for text, _ in prompts_of(label)] if labels.count(label) == 1 else []
+        fitting = (text for text in texts if named(text, labels) == {label} and not unclear(text, labels))
         folder = f"scenes/{plan.vid}"
         files = {}
         for at, shot in enumerate(shots):
@@ -99,11 +96,11 @@ class SceneMixtures:
         return FinishedMixture(
             id=plan.vid,
             made=put_together(target, stems, lufs=self._options.loudness_lufs, rate_hz=plan.rate_hz),
-            setting=ALONE[class_of(labels[own]).domain],
+            setting=ALONE[class_of(label).domain],
             query=SoundQuery(text=next(fitting, None)),
             item={
                 "split": part,
-                "seen": plan.split != "test_u" and labels[own] not in unseen,
+                "seen": plan.split != "test_u" and label not in unseen,
                 "category": thing.look.category,
                 "video": f"{folder}/shown",
                 "frames": f"{folder}/frames",

@@ -165,9 +165,9 @@ class Planner:
         rng, options = generator(seed, "mixture", index), self._options
         part, seen = list(self._shelves)[int(rng.choice(len(self._chances), p=self._chances))]
         shelf = self._shelves[part, seen]
-        setting = _pick(rng, shelf.settings)
+        setting = pick(rng, shelf.settings)
         seconds = round(float(np.exp(rng.uniform(*np.log(options.seconds)))), 2)
-        similarity: Similarity = _pick(rng, ("group", "domain", "any"))
+        similarity: Similarity = pick(rng, ("group", "domain", "any"))
         text, specific, labels = self._labels(rng, shelf, setting, similarity=similarity)
         members = named(text, labels)
         overlap = round(float(rng.random()), 3)
@@ -185,7 +185,7 @@ class Planner:
             seen=seen,
             setting=setting,
             seconds=seconds,
-            rate_hz=_pick(rng, options.rates_hz),
+            rate_hz=pick(rng, options.rates_hz),
             channels={"mono": 1, "stereo": 2}.get(options.channels) or int(rng.integers(1, 3)),
             loudness_lufs=options.loudness_lufs,
             ratio_db=round(float(rng.uniform(-_RATIO_DB, _RATIO_DB)), 2),
@@ -203,14 +203,14 @@ class Planner:
     ) -> tuple[str, bool, list[str]]:
         """The prompt, whether it is specific, and the classes of all sources, the target's among them in any place."""
         domain = DOMAIN_OF[setting]
-        target = _pick(rng, [label for label in shelf.targets if shelf.domain[label] == domain])
+        target = pick(rng, [label for label in shelf.targets if shelf.domain[label] == domain])
         prompts = [(text, False) for text in WHOLE[setting]] if setting in WHOLE else list(prompts_of(target))
         meant = {text: named(text, shelf.clips) for text, _ in prompts}
         beside = {text: shelf.clips.keys() - meant[text] - unclear(text, shelf.clips) for text in meant}
         fitting = [pair for pair in prompts if beside[pair[0]]]
         if not fitting:
             raise InputError(f"of {target} there is no prompt that names it alone", hint="add sounds of other classes")
-        text, specific = _pick(rng, fitting)
+        text, specific = pick(rng, fitting)
         outside = [label for label in shelf.clips if label in beside[text]]
         groups = set(class_of(target).groups)
         near = {
@@ -218,17 +218,17 @@ class Planner:
             "domain": [label for label in outside if shelf.domain[label] == domain],
             "any": outside,
         }
-        labels = [target, _pick(rng, near[similarity] or near["domain"] or outside)]
+        labels = [target, pick(rng, near[similarity] or near["domain"] or outside)]
         for _ in range(int(rng.integers(self._options.sources[0], self._options.sources[1] + 1)) - 2):
             first = meant[text] if rng.random() < _MEMBERS and not specific else near[similarity]
             pool = set(first) - set(labels) or set(outside) - set(labels)
             if pool:
-                labels.append(_pick(rng, sorted(pool)))
+                labels.append(pick(rng, sorted(pool)))
         return text, specific, [labels[int(at)] for at in rng.permutation(len(labels))]
 
 
 def _source(rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans: tuple[Span, ...]) -> PlannedSource:
-    first = _pick(rng, clips)
+    first = pick(rng, clips)
     alike = [clip.id for clip in clips if clip.voice == first.voice and clip.id != first.id]
     return PlannedSource(
         name=name,
@@ -243,16 +243,17 @@ def _source(rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans
 
 
 def _prompt(rng: np.random.Generator, text: str, *, pictures: Sequence[str], specific: bool) -> Prompt:
-    way = _pick(rng, ["text", "spans", "text spans", *(["picture", "text picture"] if pictures else [])])
+    way = pick(rng, ["text", "spans", "text spans", *(["picture", "text picture"] if pictures else [])])
     return Prompt(
         text=text if "text" in way else None,
         specific=specific if "text" in way else None,
         spans="spans" in way,
-        picture=_pick(rng, pictures) if "picture" in way else None,
+        picture=pick(rng, pictures) if "picture" in way else None,
     )
 
 
-def _pick(rng: np.random.Generator, choices: Sequence[T]) -> T:
+def pick(rng: np.random.Generator, choices: Sequence[T]) -> T:
+    """One of some choices, each as likely."""
     return choices[int(rng.integers(len(choices)))]
 
 
@@ -285,7 +286,7 @@ def _beside(rng: np.random.Generator, span: Span, *, share: float, long: float, 
     before = (max(0.0, span[0] + covered - max(long, covered)), span[0] + covered)
     after = (span[1] - covered, min(seconds, span[1] - covered + max(long, covered)))
     fitting = [one for one in (before, after) if one[1] - one[0] >= _SHORTEST_S]
-    return _pick(rng, fitting) if fitting else (0.0, seconds)
+    return pick(rng, fitting) if fitting else (0.0, seconds)
 
 
 def _broken(rng: np.random.Generator, span: Span) -> tuple[Span, ...]:
