@@ -116,6 +116,6 @@ SNR = sound_score(
     goal="how near the output is to the stem, sample by sample", source="Le Roux et al. 2019, Sec. 2; SDR of MDX",
 )  # fmt: skip
 SI_SDR = sound_score(
-    si_sdr, summary="energy ratio with the stem scaled to fit the output", goal="how near the output is to the stem, whatever its level",
+    si_sdr, summary="SNR, the stem scaled to fit", goal="how near the output is to the stem, whatever its level",
     source="Le Roux et al. 2019, Eqs. 2 and 3",
 )  # fmt: skip
