@@ -15,25 +15,23 @@ import pytest
 from auscult.cases.ratings import RATED_AXES, read_ratings
 from auscult.cases.sounds import read_sounds
 from auscult.errors import NothingToDo, UsageError
-from auscult.jobs.rating_tasks import (
+from auscult.jobs.ratings import (
     BatchOptions,
     GuideOptions,
+    ImportOptions,
+    QualifyOptions,
+    RatingsOptions,
     TasksOptions,
     balanced_draw,
     composite,
     deal_tasks,
     draw_batch,
-    make_guide,
-    spectral_complexity,
-    thirds,
-)
-from auscult.jobs.ratings import (
-    ExportRatingsOptions,
-    ImportOptions,
-    QualifyOptions,
     export_ratings,
     import_ratings,
+    make_guide,
     qualify,
+    spectral_complexity,
+    thirds,
 )
 from auscult.media.sound import read_sound
 from auscult.media.wav import encode_wav
@@ -114,6 +112,9 @@ def test_keep_trusts_as_many_as_asked_for_and_no_expert_is_said(golden: Path, tm
     bare.write_text("".join(line for line in golden.read_text().splitlines(keepends=True) if ",expert," not in line))
     summary, tables = qualify(QualifyOptions(source=bare, out=tmp_path / "bare", draws=DRAWS))
     assert "no expert" in tables[0].note
+    other = tmp_path / "other.csv"
+    other.write_text("item,rater,overall,recall\na,expert,,3\na,x,3,\nb,x,4,\n")
+    assert len(qualify(QualifyOptions(source=other, out=tmp_path / "other", draws=DRAWS))[1]) == 1
     assert len(tables) == 1
     assert summary.metrics["trusted"]["value"] >= 12
     with pytest.raises(UsageError, match="no rater nobody"):
@@ -177,6 +178,11 @@ def test_ratings_of_tasks_come_back_under_their_names_without_golden_ones(sounds
     assert table["music", "all axes"] == ("2", "2", "0", "0", "0")
 
 
+def test_ratings_on_other_scales_are_not_averaged(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="other scales"):
+        import_ratings(ImportOptions(source=data / "sound" / "ratings", out=tmp_path / "out"))
+
+
 def test_the_guideline_has_a_sound_for_both_ends_of_each_axis(sounds: Path, tmp_path: Path) -> None:
     make_guide(GuideOptions(source=sounds, out=tmp_path / "guide"))
     text = (tmp_path / "guide" / "guide.md").read_text()
@@ -195,9 +201,9 @@ def test_the_guideline_has_a_sound_for_both_ends_of_each_axis(sounds: Path, tmp_
 
 def test_export_reads_back_the_same_in_every_format(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
-    source.write_text("item,rater,domain,overall,recall\na/1,x,speech,1,5\na/1,y,speech,2,\nb,x,music,,3\n")
+    source.write_text("item,rater,domain,overall,recall\na/1,x,speech,1,5\na/1,y,speech,2,\n'-6 dB,x,music,,3\n")
     want = {(one.item, one.rater, one.axis, one.value) for one in read_ratings(source).ratings}
-    export_ratings(ExportRatingsOptions(source=source, out=tmp_path / "out"))
+    export_ratings(RatingsOptions(source=source, out=tmp_path / "out"))
     for name in ("ratings.csv", "ratings.jsonl"):
         found = read_ratings(tmp_path / "out" / name)
         assert {(one.item, one.rater, one.axis, one.value) for one in found.ratings} == want
@@ -230,8 +236,9 @@ def test_batch_1_measures_an_input_of_sounds_itself(sounds: Path, tmp_path: Path
     assert all(float(row["complexity_residual"]) < 0 for row in rows)  # a tone is simpler than its mixture
     assert (tmp_path / "batch" / "figures" / "composite.svg").is_file()
     assert [row[0] for row in tables[0].rows] == ["candidates", "batch", "rated and batch"]
-    (tmp_path / "part.jsonl").write_text('{"id": "m1", "recall": 3}\n{"id": "x", "overall": "high"}\n')
-    (tmp_path / "all.csv").write_text("id,overall\nm1,3\nm2,4\nm2,4\nm3,none\n")
+    dropped = '{"id": "=m4", "dropped": {"overall": "raters disagree"}}'
+    (tmp_path / "part.jsonl").write_text(f'{{"id": "m1", "recall": 3}}\n{{"id": "x", "overall": "high"}}\n{dropped}\n')
+    (tmp_path / "all.csv").write_text("id,overall\nm1,3\nm2,4\nm2,4\nm3,none\n'=m4,1\n")
     options = BatchOptions(
         number=3, source=tmp_path / "all.csv", rated=tmp_path / "part.jsonl", count=9, out=tmp_path / "third"
     )

@@ -1,50 +1,98 @@
-"""``auscult ratings qualify|import|export``: whom to trust, what ratings come to, and their files."""
+"""``auscult ratings``: whom to trust, what they said, what they hear and listen for, and what they rate next."""
 
 from __future__ import annotations
 
-import re
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from urllib.parse import quote
 
 import numpy as np
+from numpy.typing import NDArray
 
-from auscult.cases.ids import shown
-from auscult.cases.problems import ListError, required_file
-from auscult.cases.ratings import RatedItem, RatingSet, read_ratings, rows_of
-from auscult.errors import ErrorRecord, UsageError
+from auscult.cases import fields
+from auscult.cases.ids import counted, shown
+from auscult.cases.problems import ListError, Problems, required_file
+from auscult.cases.ratings import (
+    RATED_AXES,
+    RatedItem,
+    RatingSet,
+    label_studio_config,
+    number_of,
+    read_ratings,
+    rows_of,
+)
+from auscult.cases.sounds import read_sounds, sound_line
+from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import Flag, RecordOptions, input_path, names
 from auscult.jobs.runner import ERRORS, ErrorLog, finish_tables, run_manifest
+from auscult.jobs.stress_separation import stems_of
+from auscult.media.sound import read_sound
+from auscult.media.wav import Sound, wav_bytes
 from auscult.outcome import Scored, Undefined
 from auscult.record.codec import dump
 from auscult.record.digest import digest_file
 from auscult.record.folder import open_run
 from auscult.record.schema import Summary, error_to_json
+from auscult.report.charts.basic import Stack, histogram
 from auscult.report.drawing import Drawing
 from auscult.report.suite import write_charts
 from auscult.report.tables import Table, table_csv
 from auscult.rng import generator
-from auscult.score.raters import AGREE_WITHIN, RaterPosterior, Ratings, fit_raters, mean_rating, plain_mad, settled
+from auscult.scenes.mixtures.loudness import integrated_lufs
+from auscult.score.raters import (
+    AGREE_WITHIN,
+    SCALE,
+    RaterPosterior,
+    Ratings,
+    entropy_bits,
+    fit_raters,
+    mean_rating,
+    plain_mad,
+    settled,
+)
 from auscult.score.stats.intervals import bootstrap_interval
-from auscult.types import Doubles
+from auscult.stress.sound.separation import perturb
+from auscult.types import PERFORMANCE, Doubles, Samples, SoundItem
 
 Done: TypeAlias = tuple[Summary, list[Table]]
+File: TypeAlias = bytes | list[dict[str, Any]] | Callable[[], bytes]
+"""What a file holds: bytes, rows of JSON lines, or what makes its bytes when it is written."""
+T = TypeVar("T")
 
 ALL_AXES: Final = "all axes"
 SURE: Final = 0.9
 """A rater is trusted from this probability of being good enough on, and is not where the opposite has it."""
 
 _RATERS_CSV: Final = ("rater", "trust", "n", "mad", "low", "high", "chance", "plain_mad", "bias")
+_ENDS: Final = 20
+"""Raters that are printed of each end of a long list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QualifyOptions(RecordOptions):
+class RatingsOptions(RecordOptions):
+    """What ratings to read.
+
+    Attributes:
+        source: Ratings: CSV, JSON lines or Label Studio's JSON.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
+
+
+# --- whom to trust ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualifyOptions(RatingsOptions):
     """Whose ratings of golden items to judge, and by what.
 
     Attributes:
-        source: Ratings: CSV, JSON lines or Label Studio's JSON; experts are raters among them.
         experts: Comma-separated names of the experts in the column rater.
         axis: The axis that decides.
         most_mad: Trust whose expected mean absolute deviation is at most this.
@@ -53,7 +101,6 @@ class QualifyOptions(RecordOptions):
         seed: The same seed draws the same numbers.
     """
 
-    source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
     experts: Annotated[tuple[str, ...], Flag(read=names)] = ("expert",)
     axis: str = "overall"
     most_mad: Annotated[float, Flag(least=0.0, most=4.0)] = 0.75
@@ -63,37 +110,47 @@ class QualifyOptions(RecordOptions):
 
 
 def qualify(options: QualifyOptions) -> Done:
-    """Fit the raters of golden items, and say which to trust, with intervals."""
+    """Say which raters of golden items to trust, with intervals."""
     found = read_ratings(options.source)
     if options.axis not in found.axes:
         raise UsageError(f"nobody rated {options.axis}", expected=f"one of: {', '.join(found.axes)}")
-    people = tuple(dict.fromkeys(one.rater for one in found.ratings))
-    experts = tuple(name for name in options.experts if name in people)
-    if len(experts) < len(options.experts) and "experts" in options.given:
-        missing = ", ".join(name for name in options.experts if name not in people)
-        raise UsageError(f"the file has no rater {missing}", expected="names in the column rater", path=options.source)
-    rated = {one.rater for one in found.ratings if one.axis == options.axis}
-    raters = tuple(name for name in people if name not in experts and name in rated)
+    people = dict.fromkeys(one.rater for one in found.ratings)
+    if "experts" in options.given and (missing := [name for name in options.experts if name not in people]):
+        message = f"the file has no rater {', '.join(missing)}"
+        raise UsageError(message, expected="names in the column rater", path=options.source)
+    rated = dict.fromkeys(one.rater for one in found.ratings if one.axis == options.axis)
+    experts = [name for name in options.experts if name in rated]
+    raters = [name for name in rated if name not in options.experts]
     if not raters:
         raise UsageError(f"only experts rated {options.axis}", expected="raters too", path=options.source)
-    items = tuple(dict.fromkeys(one.item for one in found.ratings if one.axis == options.axis))
-    told, given = (_whole(found, names, items, axis=options.axis) for names in (experts, raters))
+    items = list(dict.fromkeys(one.item for one in found.ratings if one.axis == options.axis))
+    tables_of = (found.matrix(options.axis, raters=who, items=items) for who in (experts, raters))
+    told, given = (np.nan_to_num(table).astype(np.int64) for table in tables_of)
     rng = generator(options.seed, "ratings", "qualify")
     fitted = fit_raters(given, told if experts else None, rng=rng, draws=options.draws)
     rows = _rater_rows(raters, fitted, options, plain=plain_mad(given, told))
-    none = {**dict.fromkeys((*_RATERS_CSV, "confusion")), "trust": "unjudged", "n": 0}
-    rows += [{**none, "rater": name} for name in people if name not in rated and name not in experts]
+    unjudged = [name for name in people if name not in rated and name not in options.experts]
+    rows += [{**dict.fromkeys(rows[0]), "rater": name, "trust": "unjudged", "n": 0} for name in unjudged]
     tables = {"raters": _raters_table(rows, options, experts=len(experts), r_hat=fitted.r_hat)}
     if experts:
         tables["agreement"] = _agreement_table(told, given, options)
-    table = csv_bytes(_RATERS_CSV, ([row[key] for key in _RATERS_CSV] for row in rows))
-    files, metrics = {"raters.csv": table, "raters.jsonl": jsonl_bytes(rows)}, _counted(rows, fitted)
-    n = len(found.ratings)
-    return written("ratings qualify", options, tables, n=n, problems=found.problems, metrics=metrics, files=files)
+    counts = Counter(row["trust"] for row in rows)
+    values = {"trusted": counts["yes"], "not_trusted": counts["no"], "unsure": counts["unsure"], "r_hat": fitted.r_hat}
+    signed = {"n": len(rows), "signature": str(fitted.signature)}
+    metrics = {name: {"value": value, **signed} for name, value in values.items()}
+    files: dict[str, File] = {"raters.csv": _csv_bytes(_RATERS_CSV, rows), "raters.jsonl": rows}
+    n, lost = len(found.ratings), found.problems
+    return _written("ratings qualify", options, tables, n=n, problems=lost, metrics=metrics, files=files)
 
 
-def _whole(found: RatingSet, raters: Sequence[str], items: Sequence[str], *, axis: str) -> Ratings:
-    return np.nan_to_num(found.matrix(axis, raters=raters, items=items)).astype(np.int64)
+def _trusted(fitted: RaterPosterior, options: QualifyOptions) -> tuple[NDArray[np.bool_], Doubles]:
+    """(raters,) whom to trust, and the probability that each is as good as asked for."""
+    if options.keep is None:
+        chance = (fitted.draws <= options.most_mad).mean(axis=0)
+        return chance >= SURE, chance
+    order = fitted.mad.argsort(kind="stable")
+    last = fitted.mad[order[: options.keep][-1]]
+    return order.argsort() < options.keep, (fitted.draws <= last).mean(axis=0)
 
 
 def _rater_rows(
@@ -101,51 +158,34 @@ def _rater_rows(
 ) -> list[dict[str, Any]]:
     """A row for each rater, best first."""
     low, high = fitted.interval()
-    last = None if options.keep is None else np.sort(fitted.mad)[: options.keep][-1]
-    chance = fitted.below(options.most_mad if last is None else float(last))
+    trusted, chance = _trusted(fitted, options)
     bias = fitted.confusion.mean(axis=1) @ np.arange(1, 6) - 3
-    order = [int(at) for at in np.argsort(fitted.mad, kind="stable")]
+    numbers = {"mad": fitted.mad, "low": low, "high": high, "chance": chance, "plain_mad": plain, "bias": bias}
     rows: list[dict[str, Any]] = []
-    for place, at in enumerate(order):
-        trust = "yes" if chance[at] >= SURE else "no" if chance[at] <= 1 - SURE else "unsure"
-        if options.keep is not None:
-            trust = "yes" if place < options.keep else "no"
-        numbers = {"mad": fitted.mad, "low": low, "high": high, "chance": chance, "plain_mad": plain, "bias": bias}
+    for at in fitted.mad.argsort(kind="stable").tolist():
+        unsure = options.keep is None and chance[at] > 1 - SURE
+        trust = "yes" if trusted[at] else "unsure" if unsure else "no"
         known = {key: None if np.isnan(all_[at]) else round(float(all_[at]), 4) for key, all_ in numbers.items()}
-        matrix = {"confusion": fitted.confusion[at].round(4).tolist()}
-        rows.append({"rater": raters[at], "trust": trust, "n": int(fitted.n[at]), **known, **matrix})
+        matrix = fitted.confusion[at].round(4).tolist()
+        rows.append({"rater": raters[at], "trust": trust, "n": int(fitted.n[at]), **known, "confusion": matrix})
     return rows
-
-
-def _counted(rows: Sequence[Mapping[str, Any]], fitted: RaterPosterior) -> dict[str, dict[str, Any]]:
-    counts = Counter(row["trust"] for row in rows)
-    values = {"trusted": counts["yes"], "not_trusted": counts["no"], "unsure": counts["unsure"], "r_hat": fitted.r_hat}
-    return {
-        name: {"value": value, "n": len(rows), "signature": str(fitted.signature)} for name, value in values.items()
-    }
-
-
-_FIELD: Final = re.compile(r"{(\w+)")
-_ENDS: Final = 20
-"""Raters that are printed of each end of a long list."""
 
 
 def _raters_table(rows: Sequence[Mapping[str, Any]], options: QualifyOptions, *, experts: int, r_hat: float) -> Table:
     rule = f"at most {options.most_mad:g}, {SURE:.0%} sure" if options.keep is None else f"the {options.keep} lowest"
-    by = f"{experts} of experts" if experts else "no expert, so against what the raters agree on"
-    forms = {
-        "rater": "{rater}", "trust": "{trust}", "ratings": "{n}", "expected MAD": "{mad:.2f} [{low:.2f}, {high:.2f}]",
-        "plain MAD": "{plain_mad:.2f}", "bias": "{bias:+.2f}", "chance of that": "{chance:.2f}",
-    }  # fmt: skip
-    shown_rows = rows if len(rows) <= 2 * _ENDS else (*rows[:_ENDS], *rows[-_ENDS:])
-    known = [{key: value for key, value in row.items() if value is not None} for row in shown_rows]
+    by = counted(experts, "expert") if experts else "no expert, so against what the raters agree on"
+    cells = []
+    for row in rows if len(rows) <= 2 * _ENDS else (*rows[:_ENDS], *rows[-_ENDS:]):
+        numbers = ["–"] * 4
+        if row["mad"] is not None:
+            plain = "–" if row["plain_mad"] is None else f"{row['plain_mad']:.2f}"
+            mad = "{mad:.2f} [{low:.2f}, {high:.2f}]".format(**row)
+            numbers = [mad, plain, f"{row['bias']:+.2f}", f"{row['chance']:.2f}"]
+        cells.append((row["rater"], row["trust"], str(row["n"]), *numbers))
     return Table(
         title=f"Raters by expected mean absolute deviation on {options.axis}",
-        header=tuple(forms),
-        rows=tuple(
-            tuple(form.format(**row) if {*_FIELD.findall(form)} <= {*row} else "–" for form in forms.values())
-            for row in known
-        ),
+        header=("rater", "trust", "ratings", "expected MAD", "plain MAD", "bias", "chance of that"),
+        rows=tuple(cells),
         note=f"Trusted: {rule}. Scores 1 to 5, intervals 90 %; truth: {by}. Always answering 3 has 1.20, answering at "
         f"random 1.60. Two chains agree to a ratio of {r_hat:.3f}; distrust it above 1.1. All raters: raters.csv.",
     )
@@ -159,9 +199,8 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
     for half in (0, 1):  # raters are chosen on the other half of the items
         hidden = np.where(np.arange(chosen.shape[1]) % 2 == half, 0, ratings)
         if hidden.any():
-            mad = fit_raters(hidden, told, rng=rng, draws=min(200, options.draws), warm_up=100).mad
-            good = mad <= options.most_mad if options.keep is None else mad.argsort().argsort() < options.keep
-            chosen[:, half::2] = good[:, None]
+            fitted = fit_raters(hidden, told, rng=rng, draws=min(200, options.draws), warm_up=100)
+            chosen[:, half::2] = _trusted(fitted, options)[0][:, None]
     groups = {
         "raters trusted by the other half of the items": mean_rating(np.where(chosen, ratings, 0)),
         "all raters": mean_rating(ratings),
@@ -186,46 +225,45 @@ def _agreement_table(told: Ratings, given: Ratings, options: QualifyOptions) -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions(RecordOptions):
+class ImportOptions(RatingsOptions):
     """What ratings to take.
 
     Attributes:
-        source: Ratings: CSV, JSON lines or Label Studio's JSON.
         raters: Only raters that `auscult ratings qualify` trusts: its folder or raters.csv.
         key: The key.csv of `auscult ratings tasks`, which says what was heard under each name.
         fewest: Ratings that an item needs on an axis.
     """
 
-    source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
     raters: Path | None = None
     key: Path | None = None
     fewest: Annotated[int, Flag(least=1)] = 3
 
 
 def import_ratings(options: ImportOptions) -> Done:
-    """Take ratings: items whose ratings differ by more than 1 on an axis are dropped there, the rest averaged."""
-    trust = None if options.raters is None else trust_in(options.raters)
+    """Take people's ratings: average them where they agree."""
+    trust = None if options.raters is None else _trust_in(options.raters)
     found = read_ratings(options.source, known_raters=trust)
+    if not set(found.axes) <= set(RATED_AXES):
+        raise UsageError("ratings of a listening test have other scales", expected=f"1 to 5 of {', '.join(RATED_AXES)}")
     if trust is not None:
         found = replace(found, ratings=tuple(one for one in found.ratings if trust[one.rater]))
     if options.key is not None:
         found = _unblinded(found, options.key)
     rows, counts = _settled_rows(found, fewest=options.fewest)
-    axes, used = (*found.axes, ALL_AXES), len(found.ratings)
-    domains = {domain for domain, _, _ in counts}
-    whole = {axis: sum(counts[domain, axis, "settled"] for domain in domains) for axis in axes}
-    metrics = {axis: {"value": count, "n": len(rows)} for axis, count in whole.items()}
-    files = {"scores.jsonl": jsonl_bytes(rows), "ratings.csv": ratings_csv(found)}
-    tables = {"settled": _settled_table(counts, axes)}
-    return written("ratings import", options, tables, n=used, problems=found.problems, metrics=metrics, files=files)
+    axes = (*found.axes, ALL_AXES)
+    whole = Counter(axis for _, axis, became in counts.elements() if became == "settled")
+    metrics = {axis: {"value": whole[axis], "n": len(rows)} for axis in axes}
+    files = {"scores.jsonl": rows, **_ratings_files(found)}
+    tables, n, lost = {"settled": _settled_table(counts, axes)}, len(found.ratings), found.problems
+    return _written("ratings import", options, tables, n=n, problems=lost, metrics=metrics, files=files)
 
 
-def trust_in(path: Path) -> dict[str, bool]:
+def _trust_in(path: Path) -> dict[str, bool]:
     """The raters in a folder or CSV of ``auscult ratings qualify``, and whether each is trusted."""
     file = path / "raters.csv" if path.is_dir() else path
     with required_file(file, option="--raters"):
         rows = rows_of(file, needed=("rater", "trust"), expected="the raters.csv of auscult ratings qualify")
-        return {str(row["rater"]).removeprefix("'"): row["trust"] == "yes" for _, row in rows}
+        return {str(row["rater"]): row["trust"] == "yes" for _, row in rows}
 
 
 def _unblinded(found: RatingSet, key: Path) -> RatingSet:
@@ -233,16 +271,17 @@ def _unblinded(found: RatingSet, key: Path) -> RatingSet:
     with required_file(key, option="--key"):
         columns = ("item", "id", "golden", "domain")
         rows = rows_of(key, needed=columns, expected="the key.csv of auscult ratings tasks")
-        named = {row["item"]: {**row, "id": str(row["id"]).removeprefix("'")} for _, row in rows}
-    ratings, problems = [], list(found.problems)
+        named = {row["item"]: row for _, row in rows}
+    ratings, problems = [], Problems(found=[*found.problems])
     for one in found.ratings:
-        if one.item in named and named[one.item]["golden"] == "no":
-            ratings.append(replace(one, item=named[one.item]["id"]))
-        elif one.item not in named:
-            error = f"the key does not name the item {shown(one.item)}"
-            problems.append((one.item, ErrorRecord(stage="read", error=error, path=str(key), line=one.line)))
+        row = named.get(one.item)
+        if row is None:
+            error = InputError(f"the key does not name the item {shown(one.item)}", path=key, line=one.line)
+            problems.add(error, item=one.item)
+        elif row["golden"] == "no":
+            ratings.append(replace(one, item=row["id"]))
     items = {row["id"]: RatedItem(id=row["id"], domain=row["domain"]) for row in named.values()}
-    return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems))
+    return RatingSet(ratings=tuple(ratings), items=items, problems=tuple(problems.found))
 
 
 def _settled_rows(found: RatingSet, *, fewest: int) -> tuple[list[dict[str, Any]], Counter[tuple[str, str, str]]]:
@@ -270,50 +309,432 @@ def _settled_table(counts: Counter[tuple[str, str, str]], axes: Sequence[str]) -
             found = [counts[domain, axis, reason] for reason in reasons]
             rows.append((domain or "unknown", axis, str(sum(found)), *map(str, found)))
     header = ("domain", "axis", "items", *reasons)
-    note = "Settled: the ratings differ by 1 at most; the score is their mean. Golden items are left out."
+    note = "Settled: the ratings differ by 1 at most; the score is their mean. With --key, golden items are left out."
     return Table(title="Items by domain and axis", header=header, rows=tuple(rows), note=note)
 
 
-def ratings_csv(found: RatingSet) -> bytes:
-    """A row for each rater and item, a column for each axis."""
-    axes = found.axes
-    by_pair: dict[tuple[str, str], dict[str, int]] = {}
+def _ratings_files(found: RatingSet) -> dict[str, File]:
+    """A row for each rater and item, as CSV and as JSON lines."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for one in found.ratings:
-        by_pair.setdefault((one.item, one.rater), {})[one.axis] = int(one.value)
-    rows = (
-        (*pair, found.items[pair[0]].domain, *(given.get(axis) for axis in axes)) for pair, given in by_pair.items()
-    )
-    return csv_bytes(("item", "rater", "domain", *axes), rows)
+        known = {"item": one.item, "rater": one.rater, "domain": found.items[one.item].domain}
+        whole = one.value.is_integer()
+        rows.setdefault((one.item, one.rater), known)[one.axis] = int(one.value) if whole else one.value
+    made = [*rows.values()]
+    return {"ratings.csv": _csv_bytes(("item", "rater", "domain", *found.axes), made), "ratings.jsonl": made}
+
+
+def export_ratings(options: RatingsOptions) -> Done:
+    """Write ratings as CSV and JSON lines."""
+    found = read_ratings(options.source)
+    counts = Counter(one.axis for one in found.ratings)
+    cells = tuple((axis, str(counts[axis])) for axis in found.axes)
+    tables = {"ratings": Table(title="Ratings", header=("axis", "ratings"), rows=cells)}
+    files, lost = _ratings_files(found), found.problems
+    return _written("ratings export", options, tables, n=counts.total(), problems=lost, files=files)
+
+
+# --- what they hear ---
+
+_SOUNDS: Final = "/data/local-files/?d=sounds/"  # how Label Studio names files of a local storage
+_PEAK: Final = 0.99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportRatingsOptions(RecordOptions):
-    """What ratings to write.
+class TasksOptions(RecordOptions):
+    """What is rated, by whom, and how it is heard.
 
     Attributes:
-        source: Ratings: CSV, JSON lines or Label Studio's JSON.
+        source: An INPUT of sounds whose items have a separated sound.
+        golden: An INPUT of sounds that experts rated, hidden among the others.
+        raters: Raters that `auscult ratings qualify` trusts: its folder or raters.csv.
+        people: Instead: comma-separated names of raters.
+        per_item: Raters of each item.
+        golden_each: Golden items that each rater gets.
+        loudness_lufs: Loudness of all that is heard (ITU-R BS.1770).
+        seed: The same seed deals the same tasks.
     """
 
+    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
+    golden: Path | None = None
+    raters: Path | None = None
+    people: Annotated[tuple[str, ...], Flag(read=names)] = ()
+    per_item: Annotated[int, Flag(least=1)] = 3
+    golden_each: Annotated[int, Flag(least=0)] = 10
+    loudness_lufs: Annotated[float, Flag(name="loudness", least=-60.0, most=-10.0)] = -23.0
+    seed: int = 0
+
+
+def deal_tasks(options: TasksOptions) -> Done:
+    """Deal items to raters as Label Studio's tasks, golden ones hidden."""
+    trust = _trust_in(options.raters) if options.raters else {}
+    people = list(dict.fromkeys(options.people or (name for name, good in trust.items() if good)))
+    if len(people) < options.per_item:
+        given = f"{len(people)} raters for {options.per_item} of each item"
+        raise UsageError(given, expected="as many raters", hint="--people a,b,c, or --raters FOLDER of ratings qualify")
+    problems, files = Problems(), dict[str, File]()
+    key, tasks, rows = list[dict[str, Any]](), dict[str, Any](), []
+    named: dict[str, list[str]] = {"no": [], "yes": []}
+    for golden, source in (("no", options.source), ("yes", options.golden)):
+        level = partial(_levelled, options=options, golden=golden)
+        for item, (name, sounds, gains) in [] if source is None else _of_each(source, problems, level):
+            files |= sounds
+            named[golden].append(name)
+            key.append({"item": name, "id": item.id, "golden": golden, "domain": item.domain, **gains})
+            heard = {"separated": f"{_SOUNDS}{name}.wav", "mixture": f"{_SOUNDS}{name}-mixture.wav"}
+            tasks[name] = {"data": {"item": name, "text": item.query.text or "", **heard}}
+    if not named["no"]:
+        raise NothingToDo("no item has a separated sound that can be read", path=options.source)
+    for person, own in deal(named["no"], people, each=options.per_item, seed=options.seed).items():
+        rng = generator(options.seed, "ratings", "golden", person)
+        hidden = rng.permutation(named["yes"])[: options.golden_each].tolist()
+        order = rng.permutation([*own, *hidden]).tolist()
+        files[f"tasks/{quote(person, safe='')}.json"] = dump([tasks[name] for name in order], indent=2)
+        rows.append((person, str(len(order)), str(len(hidden))))
+    files["config.xml"] = label_studio_config().encode()
+    files["key.csv"] = _csv_bytes(("item", "id", "golden", "domain", "gain_db", "mixture_gain_db"), key)
+    note = "key.csv says what is behind a name; raters must not see it. Serve sounds/ as local files of Label Studio."
+    table = Table(title="Tasks", header=("rater", "items", "golden among them"), rows=tuple(rows), note=note)
+    return _written("ratings tasks", options, {"tasks": table}, n=len(key), problems=problems.found, files=files)
+
+
+def _of_each(source: Path, problems: Problems, make: Callable[[SoundItem, Path], T]) -> Iterator[tuple[SoundItem, T]]:
+    """What is made of each item of an INPUT and its separated sound; an item that cannot be used is a problem."""
+    listing = read_sounds(source)
+    problems.found += listing.problems
+    for item in listing.items:
+        try:
+            made = make(item, _separated(item))
+        except InputError as error:
+            problems.add(error, None if error.path else item.source, line=item.line, item=item.id)
+        else:
+            yield item, made
+
+
+def _separated(item: SoundItem) -> Path:
+    if item.separated is None:
+        raise InputError("the item has no separated sound", expected="'separated'")
+    return item.separated
+
+
+def deal(items: Sequence[str], people: Sequence[str], *, each: int, seed: int) -> dict[str, list[str]]:
+    """Give each item to ``each`` different people, so that loads differ by one at most."""
+    rng = generator(seed, "ratings", "deal")
+    lists: dict[str, list[str]] = {person: [] for person in people}
+    load = np.zeros(len(people), np.int64)
+    for item in rng.permutation(list(items)).tolist():
+        for at in np.lexsort((rng.random(len(people)), load))[:each]:
+            lists[people[at]].append(item)
+            load[at] += 1
+    return lists
+
+
+def _levelled(
+    item: SoundItem, separated: Path, *, options: TasksOptions, golden: str
+) -> tuple[str, dict[str, File], dict[str, float]]:
+    """A name that tells nothing, the item's two sounds at the same loudness, and the gains in dB."""
+    name = generator(options.seed, "ratings", "name", int(golden == "yes"), item.id).bytes(6).hex()
+    files, gains = dict[str, File](), dict[str, float]()
+    for path, ending, column in ((separated, "", "gain_db"), (item.mixture, "-mixture", "mixture_gain_db")):
+        sound = read_sound(path)
+        loudness = integrated_lufs(sound.samples, rate_hz=sound.rate_hz)
+        gain_db = options.loudness_lufs - loudness if math.isfinite(loudness) else 0.0  # silence stays silence
+        peak = float(np.abs(sound.samples).max())
+        gain_db = min(gain_db, 20 * math.log10(_PEAK / peak)) if peak > 0 else 0.0
+        files[f"sounds/{name}{ending}.wav"] = partial(_wav_of, path, gain_db)
+        gains[column] = round(gain_db, 3)
+    return name, files, gains
+
+
+def _wav_of(path: Path, gain_db: float = 0.0) -> bytes:
+    """A sound file as 16-bit WAV, louder by some dB."""
+    sound = read_sound(path)
+    return wav_bytes(Sound(samples=sound.samples * np.float32(10 ** (gain_db / 20)), rate_hz=sound.rate_hz), "int16")
+
+
+# --- the guideline ---
+
+_STRESSED: Final = {
+    "recall-high": ("leakage", 3), "recall-low": ("time_loss", 5),
+    "precision-high": ("time_loss", 3), "precision-low": ("leakage", 5),
+    "faithfulness-high": ("time_loss", 3), "faithfulness-low": ("musical_noise", 5),
+    "overall-high": ("equalisation", 0), "overall-low": ("wrong_source", 5),
+}  # fmt: skip
+"""Examples of performance: the kind of ``stress.sound.separation`` and its severity. Some that are high on one axis are
+not on another, so that raters hear the axes apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuideOptions(RecordOptions):
+    """What to make examples of.
+
+    Attributes:
+        source: An INPUT of sounds with stems, such as `auscult make mixtures` writes.
+        item: Its item to use; by default the first with a target and two other sources.
+        seed: The same seed makes the same examples.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
+    item: Annotated[str | None, Flag(shown="the first that will do")] = None
+    seed: int = 0
+
+
+def make_guide(options: GuideOptions) -> Done:
+    """Write the guideline: nine axes, with sounds high and low on each."""
+    items = [one for one in read_sounds(options.source).items if options.item in (None, one.id)]
+    item = next((one for one in items if one.truth and one.truth.stem and len(one.truth.others) >= 2), None)
+    if item is None:
+        raise NothingToDo(
+            "no item has a stem and two other sources", path=options.source, expected="'truth' with stems"
+        )
+    stems, rate_hz = stems_of(item)
+    examples: dict[str, Samples] = {"target": stems[0], "mixture": np.sum(stems, axis=0)}
+    for name, (kind, severity) in _STRESSED.items():
+        made = perturb(kind, stems, rate_hz=rate_hz, severity=severity, seed=options.seed, key=name)
+        if isinstance(made, Undefined):
+            raise UsageError(f"{item.id} has no example of {name}: {made.reason}", hint="choose another --item")
+        examples[name] = made.output
+    for axis in RATED_AXES[4:]:
+        for end in ("high", "low"):
+            examples[f"{axis}-{end}"] = _remixed(axis, stems, hard=end == "high")
+    files = dict[str, File]()
+    for name, one in examples.items():
+        quieter = one * np.float32(min(1.0, _PEAK / max(1e-9, float(np.abs(one).max()))))  # within full scale
+        files[f"sounds/{name}.wav"] = wav_bytes(Sound(samples=quieter, rate_hz=rate_hz), "int16")
+    text = resources.files("auscult.jobs").joinpath("rating_guide.txt").read_text(encoding="utf-8")
+    files["guide.md"] = text.replace("WANTED", item.query.text or "the target").encode()
+    table = Table(title="Guideline", header=("sounds", "of item"), rows=((str(len(examples)), item.id),))
+    return _written("ratings guide", options, {"guide": table}, n=len(examples), files=files)
+
+
+def _remixed(axis: str, stems: Sequence[Samples], *, hard: bool) -> Samples:
+    """A mixture that is hard on one axis of difficulty, or easy."""
+    target, others = stems[0], list(stems[1:])
+    twin = np.roll(target, target.shape[-1] // 2, axis=-1)  # a second source of the target's own kind
+    rest = np.sum(others, axis=0)
+    mixes = {
+        "counting": (target + rest, target + others[0]),
+        "overlapping": (target + rest, np.concatenate((target, rest), axis=-1)),
+        "loudness": (0.25 * target + rest, target + 0.25 * rest),
+        "confusion": (target + twin, target + others[0]),
+        "difficulty": (0.25 * (target + twin) + rest, np.concatenate((target, 0.25 * others[0]), axis=-1)),
+    }
+    return np.asarray(mixes[axis][0 if hard else 1], dtype=np.float32)
+
+
+# --- batches ---
+
+SIGNS: Final[Mapping[str, int]] = {"clap": 1, "clap_residual": 1, "complexity": -1, "complexity_residual": -1}
+"""Columns of the composite of batch 1, and whether more of each is better; a residual is the output's minus the
+mixture's."""
+PARTS: Final = ("poor", "medium", "good")
+_FORM: Final = "rows with id and " + ", ".join(SIGNS) + " (batch 1), " + ", ".join(PERFORMANCE) + " (2) or overall (3)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions(RecordOptions):
+    """Which batch to draw, and from what.
+
+    Attributes:
+        number: 1: by a composite of clap, clap_residual, complexity and complexity_residual. 2: by a judge's recall,
+            precision, faithfulness and overall. 3: by its overall, where those rated leave gaps.
+        source: Candidates: a CSV with id and these columns; for 2 and 3 also JSON lines, such as a judge's
+            verdicts.jsonl; for 1 also an INPUT of sounds, of which the complexities are measured.
+        count: How many to draw.
+        enrich: Draw nothing yet: of an INPUT of sounds, write outputs with parts masked and equalised, for the judge.
+        rated: Scores of earlier batches, the scores.jsonl of `auscult ratings import`; what they hold is not drawn.
+        seed: The same seed draws the same.
+    """
+
+    number: Annotated[int, Flag(metavar="1|2|3", positional=True, least=1, most=3)]
     source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
+    count: Annotated[int, Flag(least=1)] = 1000
+    enrich: bool = False
+    rated: Path | None = None
+    seed: int = 0
 
 
-def export_ratings(options: ExportRatingsOptions) -> Done:
-    """Write ratings as CSV and as JSON lines."""
-    found = read_ratings(options.source)
-    rows = ({"item": one.item, "rater": one.rater, one.axis: int(one.value)} for one in found.ratings)
-    files = {"ratings.csv": ratings_csv(found), "ratings.jsonl": jsonl_bytes(rows)}
-    counts = Counter(one.axis for one in found.ratings)
-    cells = tuple((axis, str(counts[axis])) for axis in found.axes)
-    table = Table(title="Ratings", header=("axis", "ratings"), rows=cells)
-    return written(
-        "ratings export", options, {"ratings": table}, n=counts.total(), problems=found.problems, files=files
-    )
+def draw_batch(options: BatchOptions) -> Done:
+    """Draw what people should rate next, balanced."""
+    if options.enrich:
+        return _enriched(options)
+    problems, columns = Problems(), (tuple(SIGNS), PERFORMANCE, ("overall",))[options.number - 1]
+    rated = [] if options.rated is None else scored_rows(options.rated, PERFORMANCE, problems)
+    if options.number == 1 and options.source.suffix.lower() != ".csv":
+        candidates = [row for _, row in _of_each(options.source, problems, _complexities)]
+    else:
+        candidates = scored_rows(options.source, columns, problems)
+    known = {row["id"] for row in rated}
+    candidates = [*{row["id"]: row for row in candidates if row["id"] not in known}.values()]
+    axes, names = (("composite",), PARTS) if options.number == 1 else (columns, tuple("12345"))
+    whole = [row for row in candidates if len(row) > 1 and (options.number == 1 or set(axes) <= set(row))]
+    if not whole:
+        raise NothingToDo("there is no candidate with all scores", path=options.source, expected=_FORM)
+    bins = thirds(composite(whole))[:, None] if options.number == 1 else _bins(whole, axes)
+    there = _counts(_bins([row for row in rated if set(axes) <= set(row)], axes), len(names))
+    filled = there if options.number == 3 else np.zeros_like(there)  # batches 1 and 2 are balanced by themselves
+    drawn = balanced_draw(bins, options.count, before=filled, rng=generator(options.seed, "ratings", "batch"))
+    batch = _counts(bins[drawn], len(names))
+    steps = {"candidates": _counts(bins, len(names)), "batch": batch, "rated and batch": there + batch}
+    header = ("id", *columns, *(("part",) if options.number == 1 else ()))
+    rows = [{**whole[at], "part": names[bins[at, 0]]} for at in drawn]
+    tables = {"batch": _table(steps, axes, names, number=options.number)}
+    files = {"batch.csv": _csv_bytes(header, rows)}
+    charts = {axis: _chart(there[at], batch[at], axis=axis, names=names) for at, axis in enumerate(axes)}
+    found = problems.found
+    return _written("ratings batch", options, tables, n=len(rows), problems=found, files=files, charts=charts)
+
+
+_ENRICHED: Final = ("temporal_mask", "frequency_mask", "equalisation")
+
+
+def _enriched(options: BatchOptions) -> Done:
+    """Write an INPUT of what masks and equalisation leave of separated sounds, one kind and severity drawn for each."""
+    problems, files, lines = Problems(), dict[str, File](), list[dict[str, Any]]()
+    for item, source in _of_each(options.source, problems, _heard):
+        rng = generator(options.seed, "ratings", "enrich", item.id)
+        kind, severity = _ENRICHED[rng.integers(len(_ENRICHED))], round(float(rng.uniform(1, 5)), 3)
+        separated, mixture = (Path(f"sounds/{len(lines)}{end}.wav") for end in ("", "-mixture"))
+        files[separated.as_posix()] = partial(_changed, source, kind, severity)
+        files[mixture.as_posix()] = partial(_wav_of, item.mixture)
+        made = replace(item, id=f"{item.id}#{kind}", query=replace(item.query, picture=None), truth=None)
+        extra = {"enriched": kind, "severity": severity}
+        made = replace(made, mixture=mixture, separated=separated, extra=extra)
+        lines.append(sound_line(made, home=Path()))
+    files["items.jsonl"] = lines
+    counts = Counter(str(line["enriched"]) for line in lines)
+    rows = tuple((kind, str(counts[kind])) for kind in _ENRICHED)
+    table = Table(title="Enriched outputs", header=("kind", "items"), rows=rows, note="Judge them, then draw batch 2.")
+    return _written("ratings batch", options, {"enriched": table}, n=len(lines), problems=problems.found, files=files)
+
+
+def _heard(_: SoundItem, separated: Path) -> Path:
+    if not read_sound(separated).samples.any():
+        raise InputError("the separated sound is silent", expected="something to change", path=separated)
+    return separated
+
+
+def _changed(path: Path, kind: str, severity: float) -> bytes:
+    sound = read_sound(path)
+    made = perturb(kind, [sound.samples], rate_hz=sound.rate_hz, severity=severity, key=path.stem)
+    heard = sound.samples if isinstance(made, Undefined) else np.clip(made.output, -1, 1)
+    return wav_bytes(Sound(samples=heard, rate_hz=sound.rate_hz), "int16")
+
+
+def scored_rows(path: Path, columns: Sequence[str], problems: Problems) -> list[dict[str, Any]]:
+    """The id of each row of a table or of JSON lines, with the numbers that it has in the columns."""
+    found = []
+    with required_file(path):
+        for line, row in rows_of(path, needed=("id",), expected=_FORM):
+            with problems.skipping(path, line=line):
+                given = {name: number_of(row.get(name)) for name in columns}
+                known = {name: number for name, number in given.items() if number is not None}
+                if not np.isfinite([*known.values()]).all():
+                    raise InputError("a score is no number", expected=_FORM)
+                found.append({"id": fields.required(row, "id"), **known})
+    return found
+
+
+def composite(rows: Sequence[Mapping[str, Any]]) -> Doubles:
+    """(n,) the mean of the columns of ``SIGNS`` that all rows have, standardised, higher for better separation."""
+    names = [name for name in SIGNS if all(name in row for row in rows)]
+    if not names:
+        raise UsageError("no column is in all rows", expected=f"some of {', '.join(SIGNS)}")
+    table = np.array([[SIGNS[name] * row[name] for name in names] for row in rows])
+    return np.asarray(((table - table.mean(axis=0)) / np.maximum(table.std(axis=0), 1e-12)).mean(axis=1))
+
+
+def thirds(values: Doubles) -> NDArray[np.int64]:
+    """(n,) 0, 1 or 2: the third of the range, without its outermost 2 % at each end, that a value is in."""
+    low, high = np.quantile(values, (0.02, 0.98))
+    return np.asarray(np.digitize(values, (low + (high - low) / 3, high - (high - low) / 3)))
+
+
+def balanced_draw(bins: NDArray[np.int64], count: int, *, before: Doubles, rng: np.random.Generator) -> list[int]:
+    """Draw so that the bins on all axes become even, one after the other: next is what is in the emptiest bins.
+
+    Args:
+        bins: (candidates, axes) the bin of each candidate.
+        count: How many to draw; all where there are not more.
+        before: (axes, bins) how many there are already.
+        rng: From ``auscult.rng.generator``; ties are broken at random.
+    """
+    filled, axes = np.asarray(before, float).copy(), np.arange(bins.shape[1])
+    order = rng.permutation(len(bins))
+    left, drawn = bins[order], []
+    there = np.ones(len(bins), bool)
+    for _ in range(min(count, len(bins))):
+        cost = np.where(there, filled[axes, left].sum(axis=1), np.inf)
+        at = int(cost.argmin())
+        there[at] = False
+        filled[axes, left[at]] += 1
+        drawn.append(int(order[at]))
+    return drawn
+
+
+def spectral_complexity(samples: Samples, *, rate_hz: int) -> float:
+    """How many of 40 bands sound at once, 1 to 40: exp of the entropy of their power, mean over frames of 64 ms.
+
+    Frames count by their power to .3, as loudness does. A pure tone has about 1, white noise 40. Ours; it stands in for
+    the production complexity of Audiobox Aesthetics, which may be given as a column. Silence has 0.
+    """
+    mono = np.atleast_2d(samples).mean(axis=0)
+    size = max(64, int(2 ** np.round(np.log2(0.064 * rate_hz))))
+    padded = np.pad(mono, (0, max(0, size - mono.size)))
+    frames = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 2]
+    frames = frames[:: -(-len(frames) // 4096)]  # of long sounds some, evenly
+    power = np.abs(np.fft.rfft(frames * np.hanning(size), axis=1)) ** 2
+    edges = np.unique(np.geomspace(2, power.shape[1] - 1, 41).astype(int))
+    bands = np.add.reduceat(power, edges[:-1], axis=1) / np.diff(edges)
+    total = bands.sum(axis=1)
+    shares = bands / np.maximum(total, 1e-30)[:, None]
+    several = np.exp(-(shares * np.log(np.maximum(shares, 1e-30))).sum(axis=1))
+    weight = total**0.3
+    return float((several * weight).sum() / weight.sum()) if total.max() > 1e-9 else 0.0
+
+
+def _complexities(item: SoundItem, separated: Path) -> dict[str, Any]:
+    heard = [read_sound(path) for path in (separated, item.mixture)]
+    own, all_ = (spectral_complexity(one.samples, rate_hz=one.rate_hz) for one in heard)
+    given = {name: fields.number(item.extra, name) for name in SIGNS}
+    known = {name: value for name, value in given.items() if value is not None}
+    return {"id": item.id, "complexity": own, "complexity_residual": own - all_, **known}
+
+
+def _bins(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> NDArray[np.int64]:
+    """(rows, axes) the bins of scores 1..5, from 0."""
+    scores = np.reshape([row[axis] for row in rows for axis in axes], (-1, len(axes)))
+    return np.asarray(np.clip(np.rint(scores), 1, SCALE).astype(np.int64) - 1)
+
+
+def _counts(bins: NDArray[np.int64], most: int) -> Doubles:
+    """(axes, bins) how many of (n, axes) are in each."""
+    return np.array([np.bincount(column, minlength=most) for column in bins.T], dtype=np.float64)
+
+
+def _table(steps: Mapping[str, Doubles], axes: Sequence[str], names: Sequence[str], *, number: int) -> Table:
+    rows = [
+        (step, axis, *(f"{one:.0f}" for one in row), f"{entropy_bits(row):.3f}")
+        for step, counts in steps.items()
+        for axis, row in zip(axes, counts, strict=True)
+    ]
+    header, note = ("what", "axis", *names, "entropy, bits"), f"Even bins have {np.log2(len(names)):.3f} bits."
+    return Table(title=f"Batch {number}: how even it is", header=header, rows=tuple(rows), note=note)
+
+
+def _chart(before: Doubles, batch: Doubles, *, axis: str, names: Sequence[str]) -> Drawing:
+    stacks = [
+        Stack(name, (("quiet", "rated before", int(before[at])), ("accent", "in the batch", int(batch[at]))))
+        for at, name in enumerate(names)
+    ]
+    words = ", ".join(f"{name}: {before[at] + batch[at]:.0f}" for at, name in enumerate(names))
+    return histogram(stacks, title=f"Distribution of {axis} after the batch", ticks=dict(enumerate(names)), words=words)
 
 
 # --- what all verbs write ---
 
 
-def written(
+def _written(
     command: str,
     options: RecordOptions,
     tables: Mapping[str, Table],
@@ -321,29 +742,28 @@ def written(
     n: int,
     problems: Sequence[ListError] = (),
     metrics: Mapping[str, Mapping[str, Any]] | None = None,
-    files: Mapping[str, bytes | Callable[[], bytes]] | None = None,
+    files: Mapping[str, File],
     charts: Mapping[str, Drawing] | None = None,
 ) -> Done:
-    """Write a record: ``n`` is how many rows could be used, ``problems`` what could not; files may be made late."""
-    sources = [getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")]
-    inputs = {path.name: digest_file(path) for path in sources if isinstance(path, Path) and path.is_file()}
+    """Write a record: ``n`` is how many rows could be used, ``problems`` what could not."""
+    given = {name: getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")}
+    inputs = {name: digest_file(path) for name, path in given.items() if path is not None and path.is_file()}
     with open_run(options.out, run_manifest(command, options, inputs=inputs), overwrite=options.overwrite) as run:
         run.remove(ERRORS)
         ErrorLog(run).keep(error_to_json(name, error) for name, error in problems)
-        for name, content in (files or {}).items():
-            run.write_bytes(name, content() if callable(content) else content)
+        for name, content in files.items():
+            if isinstance(content, list):
+                run.write_lines(name, content)
+            else:
+                run.write_bytes(name, content() if callable(content) else content)
         write_charts(run, (charts or {}).items())
         failed = len(problems)
         summary = Summary(command=command, n=n + failed, ok=n, failed=failed, metrics=metrics or {})
         return finish_tables(run, summary, tables)
 
 
-def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+def _csv_bytes(header: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
     """A CSV file in UTF-8; texts that a spreadsheet would run are disarmed, None is an empty cell."""
-    cells = tuple(tuple("" if one is None else str(one) for one in row) for row in rows)
-    return table_csv(Table(title="", header=tuple(header), rows=cells)).encode("utf-8", "backslashreplace")
-
-
-def jsonl_bytes(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """JSON lines."""
-    return b"".join(dump(row) + b"\n" for row in rows)
+    cells = (("" if row.get(name) is None else str(row[name]) for name in header) for row in rows)
+    table = Table(title="", header=tuple(header), rows=tuple(map(tuple, cells)))
+    return table_csv(table).encode("utf-8", "backslashreplace")
