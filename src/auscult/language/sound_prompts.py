@@ -15,6 +15,7 @@ _PLACE: Final = re.compile(
     r"\s(?:(?:in|at|from|near|outside|inside|through|across|off)\s.*|nearby|far away|outside|indoors)$"
 )
 _ONE: Final = re.compile(r"an?\s")
+_BEFORE_NOUNS: Final = ("of", "on", "up", "down", "to", "into", "onto", "over", "against", "for")
 _LEFT_OUT: Final = re.compile(
     r"\b(?:a|an|the|some|several|many|few|two|three|is|are|was|were|being|can be heard|there|it|its|their|then|and"
     r"|(?!family\b|fly\b|bully\b)[a-z]+ly|again|together|loud|very)\b"
@@ -42,5 +43,8 @@ def sound_prompts(description: str) -> tuple[str, ...]:
 
 def _participle(phrase: str, *, one: bool) -> str:
     """``dog barks`` said of one dog as ``dog barking``; any other phrase as it is."""
-    first, _, last = phrase.rpartition(" ")
-    return f"{first} {ing(last)}" if one and first and is_plural(last) and not is_plural(first) else phrase
+    words = phrase.split()
+    verbs = [at for at in range(1, len(words)) if is_plural(words[at]) and words[at - 1] not in _BEFORE_NOUNS]
+    if one and len(verbs) == 1 and not any(word.endswith("ing") for word in words[1:]):
+        words[verbs[0]] = ing(words[verbs[0]])
+    return " ".join(words)
