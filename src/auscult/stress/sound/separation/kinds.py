@@ -8,7 +8,7 @@ gives none.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -81,26 +81,30 @@ def _in_bands(stems: Stems, gain: Callable[[Any], Doubles]) -> Samples:
 # --- short-time spectra of long sounds, some frames at a time ---
 
 
-def _window_of(rate_hz: int) -> int:
-    """Samples of a window: a power of two of about 64 ms."""
-    return max(16, int(2 ** np.round(np.log2(0.064 * rate_hz))))
+def _window(rate_hz: int) -> Samples:
+    """The root of a Hann window of about 64 ms, a power of two of samples."""
+    size = max(16, int(2 ** np.round(np.log2(0.064 * rate_hz))))
+    return np.sqrt(np.hanning(size + 1)[:-1]).astype(np.float32)
+
+
+def _spectra_of(channel: Samples, *, rate_hz: int) -> Iterator[tuple[int, Spectra]]:
+    """Spectra (frames, bins) of a sound (samples,), some frames at a time, each with the number of its first."""
+    window = _window(rate_hz)
+    hop = window.size // _OVERLAP
+    frames = -(-channel.size // hop) + _OVERLAP - 1
+    padded = np.pad(channel, (window.size - hop, frames * hop - channel.size))
+    rows = np.lib.stride_tricks.sliding_window_view(padded, window.size)[::hop]
+    for first in range(0, frames, _TOGETHER):
+        yield first, np.fft.rfft(rows[first : first + _TOGETHER] * window, axis=1).astype(np.complex64)
 
 
 def _changed(sound: Samples, change: Callable[[Spectra, int], Spectra], *, rate_hz: int) -> Samples:
-    """A sound (channels, samples) from its changed spectra (frames, bins); of unchanged ones it comes back.
-
-    ``change`` also gets the number of the first frame, which is the same for every channel.
-    """
-    size = _window_of(rate_hz)
-    hop, samples = size // _OVERLAP, sound.shape[1]
-    window = np.sqrt(np.hanning(size + 1)[:-1]).astype(np.float32)
-    frames = -(-samples // hop) + _OVERLAP - 1
-    padded = np.pad(sound, ((0, 0), (size - hop, frames * hop - samples)))
-    output = np.zeros_like(padded)
-    for channel, made in zip(padded, output, strict=True):
-        rows = np.lib.stride_tricks.sliding_window_view(channel, size)[::hop]
-        for first in range(0, frames, _TOGETHER):
-            spectra = np.fft.rfft(rows[first : first + _TOGETHER] * window, axis=1).astype(np.complex64)
+    """A sound (channels, samples) from its changed spectra and the number of their first frame."""
+    window, samples = _window(rate_hz), sound.shape[1]
+    size, hop = window.size, window.size // _OVERLAP
+    output = np.zeros((sound.shape[0], samples + 2 * size), dtype=np.float32)
+    for channel, made in zip(sound, output, strict=True):
+        for first, spectra in _spectra_of(channel, rate_hz=rate_hz):
             back = np.fft.irfft(change(spectra, first), size, axis=1).astype(np.float32) * window
             for at, frame in enumerate(back, start=first):
                 made[at * hop : at * hop + size] += frame
@@ -109,14 +113,8 @@ def _changed(sound: Samples, change: Callable[[Spectra, int], Spectra], *, rate_
 
 def _summed_power(sound: Samples, *, rate_hz: int) -> Doubles:
     """The power spectrum, summed over frames and channels, (bins,)."""
-    total = np.zeros(_window_of(rate_hz) // 2 + 1)
-
-    def add(spectra: Spectra, _: int) -> Spectra:
-        total[:] += np.sum(np.abs(spectra) ** 2, axis=0)
-        return spectra
-
-    _changed(sound, add, rate_hz=rate_hz)
-    return total
+    spectra = (some for channel in sound for _, some in _spectra_of(channel, rate_hz=rate_hz))
+    return np.asarray(sum((np.sum(np.abs(some) ** 2, axis=0) for some in spectra), np.float64(0.0)))
 
 
 # --- the target lost ---
@@ -275,7 +273,7 @@ def phase_damage(stems: Stems, params: SeedParams, amount: float) -> Parts:
 @makes("artefacts_db", "the spectral envelope is moved up or down", _CHANGED)
 def timbre(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Stretches or shrinks the envelope of each spectrum by half."""
-    size, kept = _window_of(stems.rate_hz), max(2, round(_LIFTER_S * stems.rate_hz))
+    size, kept = _window(stems.rate_hz).size, max(2, round(_LIFTER_S * stems.rate_hz))
     warp = 1.5 if params.stream("way").random() < 0.5 else 1.0 / 1.5
     at = np.minimum(np.arange(size // 2 + 1) * warp, size // 2).astype(np.intp)
 
