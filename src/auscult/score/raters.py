@@ -186,8 +186,7 @@ class _Chain:
 
 def _logs(marks: Doubles, matrices: Doubles) -> Doubles:
     """(items, 5) logarithms of how probable the ratings are for each true score."""
-    flat = marks.transpose(1, 0, 2).reshape(marks.shape[1], -1)
-    return np.asarray(flat @ np.log(matrices).transpose(0, 2, 1).reshape(-1, SCALE))
+    return np.tensordot(marks, np.log(matrices), axes=((0, 2), (0, 2)))
 
 
 def _log_rising(weights: Doubles, most: int) -> Doubles:
