@@ -25,7 +25,7 @@ from auscult.jobs.runner import (
     run_manifest,
     run_verb,
 )
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.scenes.familiar.kinds import KINDS, kinds_of, sample, sample_id, sample_row
 from auscult.scenes.familiar.material import Material, open_material
@@ -47,10 +47,6 @@ class SampleTask(Indivisible):
     def key(self) -> str:
         """Its id."""
         return sample_id(KINDS[self.kind], self.index)
-
-    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The row of ``errors.jsonl`` of a sample that could not be made."""
-        return [error_to_json(self.key, error)]
 
 
 def _make(task: SampleTask, seed: int, world: World) -> list[Result]:

@@ -27,7 +27,7 @@ from auscult.media.paths import read_bytes
 from auscult.outcome import Undefined
 from auscult.record import codec
 from auscult.record.digest import digest_json
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.mixtures.audiovisual import SceneMixtures
@@ -54,10 +54,6 @@ class MixtureTask(Indivisible):
     index: int
     key: str
     plan: MixturePlan | None = None  # the one that is to be made again
-
-    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The row of ``errors.jsonl`` of a mixture that could not be made."""
-        return [error_to_json(self.key, error)]
 
 
 class MixtureMaker:
@@ -112,10 +108,7 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
             self._scenes, self._left_out = open_bundle(options.assets)
         elif options.assets is not None:
             self._catalogue, self._left_out = open_recorded(options.assets)
-        self._plans: Sequence[MixturePlan] = ()
-        self._bad_plans: Sequence[ErrorRecord] = ()
-        if options.plans is not None:
-            self._plans, self._bad_plans = read_plans(options.plans)
+        self._plans, self._bad_plans = read_plans(options.plans) if options.plans is not None else ([], [])
         MixtureMaker(options, self._catalogue, self._scenes)  # too few sounds are told before anything is made
 
     def manifest(self) -> dict[str, Any]:

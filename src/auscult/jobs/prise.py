@@ -16,7 +16,6 @@ from typing import Any, Final, get_args
 
 from auscult.cases.layouts.avi_prompts import YES_NO
 from auscult.cases.layouts.avibench import DATA, data_json, task_folder
-from auscult.errors import ErrorRecord
 from auscult.jobs.options import PriseOptions
 from auscult.jobs.runner import (
     Indivisible,
@@ -28,7 +27,7 @@ from auscult.jobs.runner import (
     run_manifest,
     run_verb,
 )
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.scenes.primitives.base import Folder, StimulusKind
 from auscult.scenes.primitives.kinds import KINDS, question, question_id, question_row
@@ -52,10 +51,6 @@ class QuestionTask(Indivisible):
     def key(self) -> str:
         """Its id."""
         return question_id(KINDS[self.kind], self.index)
-
-    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The row of ``errors.jsonl`` of a question that could not be made."""
-        return [error_to_json(self.key, error)]
 
 
 def _make(task: QuestionTask, seed: int) -> list[Result]:

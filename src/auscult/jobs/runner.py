@@ -171,6 +171,10 @@ class Indivisible:
         """It cannot be split."""
         return ()
 
+    def failed(self: Divisible, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
+        """One row of ``errors.jsonl``, under its key."""
+        return [error_to_json(self.key, error)]
+
 
 T = TypeVar("T", bound=Divisible)
 V = TypeVar("V", bound=VerbTask)

@@ -27,7 +27,7 @@ from auscult.media.wav import Sound, as_stored, wav_bytes
 from auscult.outcome import Undefined
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import failed_rows
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.score.sound.perceptual import perceptual
 from auscult.stress.recipe_parts import base_of, full_names, registered
@@ -45,10 +45,6 @@ class OutputTask(runner.Indivisible):
     key: str
     item: SoundItem
     kind: str
-
-    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The row of ``errors.jsonl`` where nothing was made."""
-        return [error_to_json(self.key, error)]
 
 
 def _results(options: SeparationStressOptions, strengths: Sequence[float], task: OutputTask) -> list[Result]:
