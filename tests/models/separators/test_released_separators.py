@@ -106,6 +106,14 @@ def test_weights_of_demucs_that_are_none_are_refused_and_a_change_of_them_is_see
         load_separator("demucs@/nowhere")
 
 
+def test_a_torch_that_would_run_code_of_the_weights_is_refused(demucs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch, "__version__", type(torch.__version__)("2.5.1+cpu"))
+    with pytest.raises(UsageError, match=r"torch 2\.5\.1"):
+        load_separator(f"demucs@{demucs}")
+
+
 class Batch(SimpleNamespace, Loaded):
     """What the processor makes."""
 

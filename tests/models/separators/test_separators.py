@@ -248,6 +248,8 @@ for line in sys.stdin:
         reply["separated"] = "out.wav"
     elif asked["text"] == "all":
         reply["tracks"] = {"one": asked["mixture"], "two": asked["mixture"]}
+    elif asked["text"] == "many":
+        reply["tracks"] = {str(number): "not there" for number in range(33)}
     elif asked["text"] == "leave":
         reply["separated"] = "../../etc/passwd"
     else:
@@ -268,6 +270,8 @@ def test_a_program_reads_files_and_names_files(tmp_path: Path) -> None:
         assert both.track == "one"
         with pytest.raises(InputError, match="no such sound"):
             separator.separate(MIXTURE, SoundQuery(), rate_hz=RATE_HZ)
+        with pytest.raises(InputError, match="33 tracks"):
+            separator.separate(MIXTURE, SoundQuery(text="many"), rate_hz=RATE_HZ)
         with pytest.raises(InputError, match="leaves the folder"):
             separator.separate(MIXTURE, SoundQuery(text="leave"), rate_hz=RATE_HZ)
     finally:

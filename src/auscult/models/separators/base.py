@@ -133,8 +133,7 @@ class Separator:
         seconds = time.perf_counter() - begun
         if not isinstance(found, Mapping):
             return Separation(samples=checked(found, count=mixture.shape[-1]), seconds=seconds)
-        if not 1 <= len(found) <= _MOST_TRACKS:
-            raise InputError(f"the separator gave {len(found)} tracks", expected=f"1 to {_MOST_TRACKS}")
+        check_count(found)
         tracks = {str(name)[:100]: checked(track, count=mixture.shape[-1]) for name, track in found.items()}
         chosen = assign(tracks, query, rate_hz=rate_hz, spans=request.spans, tagger=self.tagger)
         return Separation(samples=tracks[chosen.track], seconds=seconds, assignment=chosen)
@@ -178,6 +177,12 @@ def _share_inside(track: Samples, spans: tuple[Span, ...], rate_hz: int) -> floa
         wanted[max(0, round(span.start_s * rate_hz)) : max(0, round(span.end_s * rate_hz))] = True
     power = np.square(track, dtype=np.float64)
     return float(power[wanted if positive else ~wanted].sum() / max(float(power.sum()), 1e-300))
+
+
+def check_count(tracks: Mapping[str, Any]) -> None:
+    """Refuse no tracks, and more than anyone would compare."""
+    if not 1 <= len(tracks) <= _MOST_TRACKS:
+        raise InputError(f"the separator gave {len(tracks)} tracks", expected=f"1 to {_MOST_TRACKS}")
 
 
 def checked(found: Any, *, count: int) -> Samples:

@@ -28,7 +28,7 @@ from auscult.media.sound import SOUND_SUFFIXES, read_sound
 from auscult.media.wav import encode_wav
 from auscult.models.adapters.calling import function_of
 from auscult.models.separators import spectral
-from auscult.models.separators.base import Ask, SeparationRequest, Separator
+from auscult.models.separators.base import Ask, SeparationRequest, Separator, check_count
 from auscult.models.separators.released import RELEASED
 from auscult.models.sound_taggers import TAGGERS, load_tagger
 from auscult.models.spec import COMMAND, PREDICTIONS, SCRIPTS, ModelSpec, model_spec
@@ -102,6 +102,7 @@ class Program:
             reply = self._program.ask(line, most_bytes=_MOST_BYTES)
             tracks = reply.get("tracks")
             if isinstance(tracks, dict):
+                check_count(tracks)  # before so many files are read
                 return {str(name): _named(path, home, request) for name, path in tracks.items()}
             return _named(reply.get("separated"), home, request)
 

@@ -36,6 +36,11 @@ class Demucs:
 
     def __init__(self, folder: Path) -> None:
         self._torch = torch = _package("torch")
+        if torch.__version__ < (2, 6):
+            raise UsageError(
+                f"Demucs's weights are pickles, whose code torch {torch.__version__} would run",
+                expected="torch 2.6 or newer",
+            )
         pretrained, self._apply = _package("demucs.pretrained"), _package("demucs.apply").apply_model
         kinds = [getattr(_package(f"demucs.{name}"), kind) for name, kind in _NETWORKS.items()]
         names = sorted(folder.glob("*.yaml")) or sorted(folder.glob("*.th"))
@@ -49,9 +54,8 @@ class Demucs:
     def __call__(self, request: SeparationRequest) -> Tracks:
         """All tracks, by the model's names of sources."""
         model, rate_hz = self._model, int(self._model.samplerate)
-        heard = np.stack(
-            [mono_at(one, rate_hz=request.rate_hz, wanted_hz=rate_hz) for one in np.atleast_2d(request.mixture)]
-        )
+        channels = np.atleast_2d(request.mixture)
+        heard = np.stack([mono_at(one, rate_hz=request.rate_hz, wanted_hz=rate_hz) for one in channels])
         if len(heard) != model.audio_channels:
             heard = np.repeat(heard.mean(axis=0, keepdims=True), model.audio_channels, axis=0)
         middle, spread = float(heard.mean()), float(heard.mean(axis=0).std())
