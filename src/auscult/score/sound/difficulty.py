@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from auscult.errors import InputError
-from auscult.score.sound.inputs import Signal, check_signals
+from auscult.score.sound.inputs import Signal
 from auscult.score.sound.perceptual import EXPONENT, Bands, check_stems, loudness
 from auscult.types import Doubles, SoundQuery
 
@@ -56,7 +56,6 @@ def difficulty(
     Source: docs/sound-truth.md.
     """
     check_stems(stems, target)
-    check_signals(**{f"stem {index}": stem for index, stem in enumerate(stems)})
     bands = Bands(rate_hz)
     powers = bands.powers(stems)
     if not powers[target].any():

@@ -112,8 +112,7 @@ def perceptual(output: Signal, stems: Sequence[Signal], *, target: int = 0, rate
 
     Source: docs/sound-truth.md.
     """
-    check_stems(stems, target)
-    _, samples = check_signals(output=output, **{f"stem {index}": stem for index, stem in enumerate(stems)})
+    samples = check_stems(stems, target, output=output)
     bands = Bands(rate_hz)
     if samples < 2 * bands.step:
         return Undefined(f"the sound is shorter than {2 * STEP_S:g} s", {"samples": samples})
@@ -124,10 +123,11 @@ def perceptual(output: Signal, stems: Sequence[Signal], *, target: int = 0, rate
     return _scored(powers, hop_s=STEPS * bands.step / rate_hz)
 
 
-def check_stems(stems: Sequence[Signal], target: int) -> None:
-    """Refuse a target that is none of the stems."""
+def check_stems(stems: Sequence[Signal], target: int, **others: Signal) -> int:
+    """How many samples stems and others have; refuses shapes that differ, and a target that is none of the stems."""
     if not 0 <= target < len(stems):
         raise InputError(f"there is no stem {target}", expected=f"0 to {len(stems) - 1}, for {len(stems)} stems")
+    return check_signals(**others, **{f"stem {index}": stem for index, stem in enumerate(stems)})[1]
 
 
 class Bands:
