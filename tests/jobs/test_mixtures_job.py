@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from auscult.cases.sounds import read_sounds
 from auscult.errors import Mismatch, NothingToDo, UsageError
-from auscult.jobs.mixtures import make_mixtures
+from auscult.jobs.mixtures import MakeMixtures, make_mixtures
 from auscult.jobs.options import MixturesOptions
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
@@ -163,6 +164,23 @@ def test_a_scene_has_stem_masks_and_frames_of_one_object(tmp_path: Path) -> None
             assert blanked[~mask].mean() < 4 if (~mask).any() else True
             assert np.abs(blanked - frame)[mask].mean() < 12 if mask.any() else True
         assert seen > 0
+
+
+def test_scenes_of_a_changed_folder_are_other_mixtures(tmp_path: Path) -> None:
+    pictures = [
+        tmp_path / "cutouts" / name / f"{number}.png" for name in ("cup", "car", "cat", "bell") for number in range(3)
+    ]
+    pictures += [tmp_path / "backgrounds" / f"{number}.png" for number in range(4)]
+    for number, path in enumerate(pictures):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        picture = np.zeros((150, 260, 4), np.uint8)
+        picture[5:-5, 5:-5] = (10 * number, 80, 90, 255)
+        Image.fromarray(picture if path.parts[-3] == "cutouts" else picture[..., :3]).save(path)
+    asked = MixturesOptions(out=tmp_path / "out", count=1, data="scenes", assets=tmp_path)
+    before = MakeMixtures(asked).manifest()["inputs"]
+    assert MakeMixtures(asked).manifest()["inputs"] == before
+    pictures[0].write_bytes(pictures[1].read_bytes() + b"more")
+    assert MakeMixtures(asked).manifest()["inputs"] != before
 
 
 def test_scenes_of_own_sounds_have_no_part_for_calibration() -> None:

@@ -338,7 +338,7 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
         options, assets = self.options, self._assets
-        inputs = {"assets": assets.name, "asset_files": _digest(options.assets), "names": _names(assets)}
+        inputs = {"assets": assets.name, "asset_files": assets_digest(options.assets), "names": _names(assets)}
         return run_manifest("make scenes", options, inputs=inputs)
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
@@ -437,7 +437,7 @@ def _names(assets: Assets) -> str:
     return digest_json([*plain, list(assets.looks.backgrounds())])
 
 
-def _digest(root: Path | None) -> str | None:
+def assets_digest(root: Path | None) -> str | None:
     """Hash of a user's asset files, so that scenes of two states of a folder are not mixed.
 
     Files that no scene can use are ignored: other types, and links that leave the folder.

@@ -12,6 +12,7 @@ from typing import Any, Final
 from auscult.cases.fields import parse
 from auscult.cases.problems import Problems, required_file, used_twice
 from auscult.errors import ErrorRecord, InputError, NothingToDo
+from auscult.jobs.make import assets_digest
 from auscult.jobs.options import MixturesOptions, refuse_out_of_range
 from auscult.jobs.runner import (
     Indivisible,
@@ -113,9 +114,10 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
-        assets = self._catalogue.name if self._scenes is None else self._scenes.name
-        plans = digest_json(codec.to_json(self._plans))
-        inputs = {"assets": assets, "files": self._catalogue.digest, "plans": plans}
+        inputs = {"assets": self._catalogue.name, "files": self._catalogue.digest}
+        if self._scenes is not None:
+            inputs = {"assets": self._scenes.name, "files": assets_digest(self.options.assets) or ""}
+        inputs["plans"] = digest_json(codec.to_json(self._plans))
         return run_manifest("make mixtures", self.options, inputs=inputs)
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
