@@ -47,6 +47,8 @@ def listed(x: Sequence[Any]) -> dict[str, Any]:
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "apc": lambda x, y: stats.apc(x[0], [y[0], x[1]]),
+    "associations": lambda x, y: stats.associations(x, y, clusters=ONE[: len(x)], replicates=30),
+    "associations_by": lambda x, y: stats.associations_by({"a": x, "b": y}, against="b", clusters=ONE[: len(x)]),
     "auc": stats.auc,
     "auc_of_draws": lambda x, y: stats.auc_of_draws(x, y)(np.ones(len(x))),
     "auc_interval": lambda x, y: stats.auc_interval(x, y, **listed(x)),

@@ -134,8 +134,8 @@ def perturb(
         >>> import numpy as np
         >>> tone, hum = (np.sin(np.arange(8000) * step).astype(np.float32) for step in (0.3, 0.02))
         >>> made = perturb("leakage", [tone, hum], rate_hz=8000, severity=5)
-        >>> round(made.truth.interference_db, 2)
-        0.0
+        >>> abs(made.truth.interference_db) < 0.01  # as loud as the target
+        True
     """
     stressor, given = loaded("separation", kind), _opened(stems, target, rate_hz)
     params = chosen(stressor, given, severity=severity, seed=seed, key=key)
