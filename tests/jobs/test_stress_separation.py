@@ -109,6 +109,14 @@ def test_the_same_command_goes_on_and_refuses_changed_stems(tmp_path: Path) -> N
         run(tmp_path)
 
 
+def test_what_a_killed_run_left_of_an_item_that_is_gone_is_not_listed(tmp_path: Path) -> None:
+    run(given(tmp_path, gone={"text": "a bark"}))
+    kept = [json.dumps(row) + "\n" for row in rows(tmp_path / "out", "targets.jsonl") if row["id"].startswith("good/")]
+    (tmp_path / "out" / "targets.jsonl").write_text("".join(kept))
+    summary, _ = run(given(tmp_path))
+    assert summary.ok == len(rows(tmp_path / "out")) == 4
+
+
 def test_frames_that_prompt_come_along_and_links_do_not(tmp_path: Path) -> None:
     (tmp_path / "shown").mkdir()
     (tmp_path / "shown" / "0.jpg").write_bytes(b"a picture")

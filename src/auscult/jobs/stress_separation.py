@@ -207,8 +207,10 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in the order of INPUT, and count what was made."""
-        run, place = writer.run, {key: at for at, key in enumerate(self._tasks)}
-        items = sorted(run.lines(ITEMS), key=lambda row: place["{target}/{kind}".format(**row["stress"])])
+        run, made = writer.run, {key: list[dict[str, Any]]() for key in self._tasks}
+        for row in run.lines(ITEMS):  # one of no task is left of a run that was killed before it wrote the target
+            made.get("{target}/{kind}".format(**row["stress"]), []).append(row)
+        items = [*chain.from_iterable(made.values())]
         run.write_lines(ITEMS, items)
         targets = run.lines(TARGETS)
         undefined = [entry for row in targets for entry in row["undefined"]]
