@@ -24,7 +24,7 @@ from serve_separator import serve
 from auscult.arrays.resampling import mono_at
 from auscult.errors import InputError
 from auscult.media.sound import SOUND_SUFFIXES, read_sound
-from auscult.media.wav import encode_wav
+from auscult.media.wav import Sound, wav_bytes
 from auscult.types import Samples, SoundQuery
 
 WORDS = sys.argv[1:]
@@ -36,7 +36,7 @@ def separate(mixture: Samples, query: SoundQuery, *, rate_hz: int) -> Samples | 
     with tempfile.TemporaryDirectory() as home:
         sound, folder = Path(home) / "mixture.wav", Path(home) / "output"
         folder.mkdir()
-        sound.write_bytes(encode_wav(mixture, rate_hz))
+        sound.write_bytes(wav_bytes(Sound(samples=np.atleast_2d(mixture), rate_hz=rate_hz), "int16"))
         given = {"{mixture}": str(sound), "{text}": query.text or "", "{folder}": str(folder)}
         words = [given.get(word, word.replace("{folder}", str(folder))) for word in WORDS]
         done = subprocess.run(words, stdout=sys.stderr, stderr=sys.stderr, stdin=subprocess.DEVNULL, check=False)

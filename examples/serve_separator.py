@@ -17,7 +17,7 @@ import numpy as np
 
 from auscult.errors import AuscultError
 from auscult.media.sound import read_sound
-from auscult.media.wav import encode_wav
+from auscult.media.wav import Sound, wav_bytes
 from auscult.models.separators import load_separator
 from auscult.types import Samples, SoundQuery, Span
 
@@ -40,7 +40,7 @@ def answer(separate: Callable[..., Samples | Mapping[str, Samples]], asked: dict
     found = separate(sound.samples, query, rate_hz=sound.rate_hz)
     tracks = found if isinstance(found, Mapping) else {"separated": found}
     for number, track in enumerate(tracks.values()):
-        data = encode_wav(np.clip(track, -1, 1), sound.rate_hz)
+        data = wav_bytes(Sound(samples=np.atleast_2d(track), rate_hz=sound.rate_hz), "float32")
         (Path(asked["folder"]) / f"{number}.wav").write_bytes(data)
     if isinstance(found, Mapping):
         return {"tracks": {name: f"{number}.wav" for number, name in enumerate(tracks)}}

@@ -25,7 +25,7 @@ import numpy as np
 from auscult.errors import InputError, UsageError
 from auscult.media.paths import inside, safe_name, write_bytes
 from auscult.media.sound import SOUND_SUFFIXES, read_sound
-from auscult.media.wav import encode_wav
+from auscult.media.wav import Sound, wav_bytes
 from auscult.models.adapters.calling import function_of
 from auscult.models.separators import spectral
 from auscult.models.separators.base import Ask, SeparationRequest, Separator, check_count
@@ -88,8 +88,8 @@ class Program:
         """Write the mixture, ask, and read the sounds that the answer names."""
         picture = request.query.picture
         with tempfile.TemporaryDirectory(prefix="auscult-ask-", ignore_cleanup_errors=True) as home:
-            mixture = Path(home, "mixture.wav")
-            write_bytes(mixture, encode_wav(np.clip(request.mixture, -1, 1), request.rate_hz))
+            mixture, heard = Path(home, "mixture.wav"), np.atleast_2d(request.mixture)
+            write_bytes(mixture, wav_bytes(Sound(samples=heard, rate_hz=request.rate_hz), "int16"))
             line = {
                 "id": self._program.key("mixture" if request.item is None else request.item.id),
                 "mixture": str(mixture),
