@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from auscult.errors import InputError, UsageError
 from auscult.media.frames import encode_png
@@ -213,6 +214,8 @@ def test_whoever_takes_frames_gets_those_of_the_picture(tmp_path: Path) -> None:
 
     assert level(None) == 0.0
     assert level(tmp_path / "one.png") == 0.0
+    Image.fromarray(np.full((8, 8, 3), 51, np.uint8)).save(tmp_path / "one.tif")
+    assert level(tmp_path / "one.tif") == pytest.approx(0.2)
     assert level(tmp_path / "frames") == pytest.approx(0.3)
     assert level(None, frames=np.full((2, 4, 4, 3), 255, np.uint8)) == pytest.approx(1.0)
     for wrong in ("sizes", "nowhere.png"):

@@ -18,7 +18,7 @@ import numpy as np
 
 from auscult.arrays.resampling import mono
 from auscult.errors import InputError, UsageError
-from auscult.media.frames import read_frame
+from auscult.media.frames import FRAME_SUFFIXES, read_frame
 from auscult.media.video import read_frames
 from auscult.models.sound_taggers import SoundTagger, text_similarity
 from auscult.types import Frames, Samples, SoundItem, SoundQuery, Span
@@ -29,7 +29,6 @@ Tracks: TypeAlias = Mapping[str, Samples]
 _MOST_TRACKS: Final = 32
 _MOST_CHANNELS: Final = 8
 _LOUDEST: Final = 100.0  # what is far over full scale was written as whole numbers
-_PICTURES: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp"})
 _FPS: Final = 25  # of frames out of a video, as the release of SAM Audio takes them
 _MOST_FRAMES: Final = 1500
 
@@ -224,9 +223,9 @@ def picture_frames(picture: Path | None) -> Frames | None:
     if picture is None:
         return None
     if picture.is_dir():
-        files = sorted(file for file in picture.iterdir() if file.suffix.lower() in _PICTURES)
+        files = sorted(file for file in picture.iterdir() if file.suffix.lower() in FRAME_SUFFIXES)
         shown = list(map(read_frame, files[:_MOST_FRAMES]))
-    elif picture.suffix.lower() in _PICTURES:
+    elif picture.suffix.lower() in FRAME_SUFFIXES:
         shown = [read_frame(picture)]
     else:
         shown = [timed.frame for timed in islice(read_frames(picture, fps=_FPS), _MOST_FRAMES)]
