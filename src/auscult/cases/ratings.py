@@ -129,19 +129,17 @@ class _Found:
                 raise InputError(f"the rater {shown(rater)} is not known", expected="a rater of the list", hint=_DROP)
             domain = str(row.get("domain") or "")
             self._items.setdefault(item, RatedItem(id=item, domain=domain if domain in DOMAINS else "", cluster=item))
-            given = {str(row["axis"]): row.get("rating")} if row.get("axis") else row
-            for axis, value in given.items():
-                if given is not row or axis in RATED_AXES:
-                    with self.problems.skipping(self.path, line=line, key=key):
-                        self._keep(axis, value, (item, rater, line))
+            wide = {axis: row[axis] for axis in RATED_AXES if axis in row}
+            for axis, value in ({str(row["axis"]): row.get("rating")} if row.get("axis") else wide).items():
+                with self.problems.skipping(self.path, line=line, key=key):
+                    self._keep(axis, value, (item, rater, line))
 
     def _keep(self, axis: str, value: object, of: tuple[str, str, int | None]) -> None:
         item, rater, line = of
-        axis = _ALIASES.get(axis, axis)
+        axis, value = _ALIASES.get(axis, axis), _plain(value)
+        number = number_of(value)
         if axis not in RATED_AXES:
             raise InputError(f"the axis is {shown(axis)}", expected=f"one of: {', '.join(RATED_AXES)}", hint=_DROP)
-        value = _plain(value)
-        number = number_of(value)
         if number is None:
             return
         if number not in {1.0, 2.0, 3.0, 4.0, 5.0}:

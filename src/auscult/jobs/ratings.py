@@ -124,8 +124,8 @@ def qualify(options: QualifyOptions) -> Done:
     if not raters:
         raise UsageError(f"only experts rated {options.axis}", expected="raters too", path=options.source)
     items = list(dict.fromkeys(one.item for one in found.ratings if one.axis == options.axis))
-    tables_of = (found.matrix(options.axis, raters=who, items=items) for who in (experts, raters))
-    told, given = (np.nan_to_num(table).astype(np.int64) for table in tables_of)
+    matrices = (found.matrix(options.axis, raters=who, items=items) for who in (experts, raters))
+    told, given = (np.nan_to_num(matrix).astype(np.int64) for matrix in matrices)
     rng = generator(options.seed, "ratings", "qualify")
     fitted = fit_raters(given, told if experts else None, rng=rng, draws=options.draws)
     rows = _rater_rows(raters, fitted, options, plain=plain_mad(given, told))
@@ -595,7 +595,8 @@ def _enriched(options: BatchOptions) -> Done:
         rng = generator(options.seed, "ratings", "enrich", item.id)
         kind, severity = _ENRICHED[rng.integers(len(_ENRICHED))], round(float(rng.uniform(1, 5)), 3)
         separated, mixture = (Path(f"sounds/{len(lines)}{end}.wav") for end in ("", "-mixture"))
-        files[separated.as_posix()] = partial(_changed, source, kind, severity)
+        drawn = {"severity": severity, "seed": options.seed, "key": item.id}
+        files[separated.as_posix()] = partial(_changed, source, kind, **drawn)
         files[mixture.as_posix()] = partial(_wav_of, item.mixture)
         made = replace(item, id=f"{item.id}#{kind}", query=replace(item.query, picture=None), truth=None)
         extra = {"enriched": kind, "severity": severity}
@@ -614,9 +615,9 @@ def _heard(_: SoundItem, separated: Path) -> Path:
     return separated
 
 
-def _changed(path: Path, kind: str, severity: float) -> bytes:
+def _changed(path: Path, kind: str, **drawn: Any) -> bytes:
     sound = read_sound(path)
-    made = perturb(kind, [sound.samples], rate_hz=sound.rate_hz, severity=severity, key=path.stem)
+    made = perturb(kind, [sound.samples], rate_hz=sound.rate_hz, **drawn)
     heard = sound.samples if isinstance(made, Undefined) else np.clip(made.output, -1, 1)
     return wav_bytes(Sound(samples=heard, rate_hz=sound.rate_hz), "int16")
 
