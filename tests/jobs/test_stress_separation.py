@@ -117,6 +117,15 @@ def test_what_a_killed_run_left_of_an_item_that_is_gone_is_not_listed(tmp_path: 
     assert summary.ok == len(rows(tmp_path / "out")) == 4
 
 
+def test_stems_whose_names_are_alike_stay_apart(tmp_path: Path) -> None:
+    given(tmp_path, other={"truth": {"stem": "dog.wav", "others": {"rain": "frames/rain.wav"}}})
+    write(tmp_path / "frames" / "rain.wav", tone(2500.0))
+    run(tmp_path, kinds=("leakage",), severities=("3",))
+    for item, source in zip(read_sounds(tmp_path / "out").items, ("rain.wav", "frames/rain.wav"), strict=True):
+        assert item.truth is not None
+        assert item.truth.others["rain"].read_bytes() == (tmp_path / source).read_bytes()
+
+
 def test_frames_that_prompt_come_along_and_links_do_not(tmp_path: Path) -> None:
     (tmp_path / "shown").mkdir()
     (tmp_path / "shown" / "0.jpg").write_bytes(b"a picture")

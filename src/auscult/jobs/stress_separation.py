@@ -6,6 +6,7 @@ sound fits in memory.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -117,7 +118,9 @@ def _copied(item: SoundItem, options: SeparationStressOptions) -> tuple[SoundIte
 
     def copied(folder: str, path: Path) -> Path:
         check_file(path)  # the parent copies, where an error would end the run
-        name = f"{folder}/{frame_name_of(path, options.source)}"
+        known = Path(frame_name_of(path, options.source))
+        own = digest_json(os.path.relpath(path.resolve(), options.source.resolve()))[:8]
+        name = f"{folder}/{known.stem}-{own}{known.suffix}"  # frames/a.wav, a.WAV and a.wav have one name but for it
         copies[name] = path
         return options.out / name
 
