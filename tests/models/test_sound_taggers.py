@@ -110,6 +110,17 @@ def test_another_network_of_the_same_name_and_a_table_without_names_are_refused(
         load_tagger(f"mn04@{tmp_path}")
 
 
+def test_weights_that_give_no_number_are_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def run(self, *_: Any) -> list[Any]:
+            return [np.full((1, 527), np.nan, np.float32)]
+
+    tagger = load_tagger(f"mn04@{data / 'sound' / 'nets'}")
+    monkeypatch.setattr(tagger, "_session", Broken())
+    with pytest.raises(InputError, match="no number"):
+        text_similarity(tagger, "dog", noise(RATE_HZ), rate_hz=RATE_HZ)
+
+
 # What the networks' own README measured, of the first clip of each class: the network, its top label, its probability.
 MEASURED = [
     ("mn04", "dog_bark", "Bark", 0.71),

@@ -173,7 +173,10 @@ TAGGERS: Final[Mapping[str, Callable[[Path], SoundTagger]]] = {"mn04": Mn04, "ya
 
 
 def _mean(found: Iterator[Any]) -> Floats:
-    return np.asarray(np.mean(list(found), axis=0), np.float32)
+    mean = np.asarray(np.mean(list(found), axis=0), np.float32)
+    if not np.isfinite(mean).all():
+        raise InputError("the network gives what is no number", expected="whole weights", hint=_FETCH)
+    return mean
 
 
 def _windows(heard: Samples, *, size: int, hop: int) -> Iterator[Samples]:
