@@ -42,8 +42,6 @@ from auscult.types import PERFORMANCE
 
 ITEMS: Final = "items.jsonl"
 PLANS: Final = "plans.jsonl"
-METADATA: Final = "metadata.jsonl"
-FOR_DATASETS: Final = Path(__file__).with_name("datasets_readme.txt")
 THIN: Final = 4
 """A class with fewer recordings is thin."""
 
@@ -144,8 +142,8 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         items = {row["id"]: row for row in run.lines(ITEMS)}
         ordered = [items[row["id"]] for row in made]
         run.write_lines(ITEMS, ordered)
-        run.write_lines(METADATA, [metadata_row(item) for item in ordered])
-        run.write_bytes("README.md", FOR_DATASETS.read_bytes())
+        run.write_lines("metadata.jsonl", [metadata_row(item) for item in ordered])
+        run.write_bytes("README.md", Path(__file__).with_name("datasets_readme.txt").read_bytes())
         tables = {"settings": settings_table(made)}
         if self._scenes is None or not self._scenes.own_voices:  # whose sounds are not the catalogue's
             tables["classes"] = classes_table(self._catalogue)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +50,13 @@ def render(plan: MixturePlan, catalogue: Catalogue) -> RenderedMixture:
     Raises:
         InputError: A source of the plan is silent, or is not in the catalogue.
     """
-    target = _levelled(plan, catalogue, [source for source in plan.sources if source.name in plan.target])
-    others = _levelled(plan, catalogue, [source for source in plan.sources if source.name not in plan.target])
+    stems = {source.name: _levelled(plan, source, catalogue) for source in plan.sources}
+    target = {name: stem for name, stem in stems.items() if name in plan.target}
+    others = {name: stem for name, stem in stems.items() if name not in plan.target}
     level = gated_lufs(_sum(target)[1], rate_hz=plan.rate_hz)
     beside = _gain(level - plan.ratio_db, _sum(others), rate_hz=plan.rate_hz, name=f"the rest of {plan.id}")
-    others = {name: stem * beside for name, stem in others.items()}
+    for stem in others.values():
+        np.multiply(stem, beside, out=stem)
     return put_together(target, others, lufs=plan.loudness_lufs, rate_hz=plan.rate_hz)
 
 
@@ -96,14 +98,11 @@ def _sum(stems: Mapping[str, Samples]) -> Samples:
     return np.asarray(np.sum(list(stems.values()), axis=0, dtype=np.float32))
 
 
-def _levelled(plan: MixturePlan, catalogue: Catalogue, sources: Iterable[PlannedSource]) -> dict[str, Samples]:
-    """The stems of some sources by name, each at its loudness beside the others, with its weighted self."""
-    found = {}
-    for source in sources:
-        stem = weighted(_stem(plan, source, catalogue), rate_hz=plan.rate_hz)
-        level = _REFERENCE_LUFS + source.level_db
-        found[source.name] = stem * _gain(level, stem, rate_hz=plan.rate_hz, name=f"{source.name} of {plan.id}")
-    return found
+def _levelled(plan: MixturePlan, source: PlannedSource, catalogue: Catalogue) -> Samples:
+    """The stem of a source with its weighted self, at its loudness beside the others."""
+    stem = weighted(_stem(plan, source, catalogue), rate_hz=plan.rate_hz)
+    level = _REFERENCE_LUFS + source.level_db
+    return stem * _gain(level, stem, rate_hz=plan.rate_hz, name=f"{source.name} of {plan.id}")
 
 
 def _gain(lufs: float, stem: Samples, *, rate_hz: int, name: str) -> np.float32:
