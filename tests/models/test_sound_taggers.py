@@ -115,6 +115,10 @@ def test_weights_that_give_no_number_are_told(data: Path, monkeypatch: pytest.Mo
         def run(self, *_: Any) -> list[Any]:
             return [np.full((1, 527), np.nan, np.float32)]
 
+    listeners = Dnsmos(data / "sound" / "nets")
+    monkeypatch.setattr(listeners, "_p808", Broken())
+    with pytest.raises(InputError, match="no number"):
+        listeners.scores(noise(RATE_HZ), RATE_HZ)
     tagger = load_tagger(f"mn04@{data / 'sound' / 'nets'}")
     monkeypatch.setattr(tagger, "_session", Broken())
     with pytest.raises(InputError, match="no number"):

@@ -49,7 +49,10 @@ class Dnsmos:
             heard = np.concatenate([heard, heard])
         count = int(heard.size // _RATE_HZ - _WINDOW / _RATE_HZ) + 1  # as the release counts
         found = [self._window(heard[start:][:_WINDOW]) for start in range(0, count * _RATE_HZ, _RATE_HZ)]
-        return dict(zip((*_POLYNOMIALS, "p808"), np.mean(found, axis=0).tolist(), strict=True))
+        mean = np.mean(found, axis=0)
+        if not np.isfinite(mean).all():
+            raise InputError("the networks give what is no number", expected="whole weights", hint=_FETCH)
+        return dict(zip((*_POLYNOMIALS, "p808"), mean.tolist(), strict=True))
 
     def _window(self, window: Samples) -> list[float]:
         given = self._p835.run(None, {"input_1": window[None]})[0][0]
