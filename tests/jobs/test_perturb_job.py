@@ -331,9 +331,9 @@ def test_what_cannot_be_done_is_said_before_anything_is_written(tmp_path: Path) 
     source, items = _pictures(tmp_path / "in", 1), _film_items(tmp_path / "items")
     twins = tmp_path / "twins"
     for folder in ("frames", "images"):
-        save_frame(twins / folder / "a.png")
+        save_frame(twins / "clip" / folder / "a.png")
     save_mask(twins / "masks" / "a.png")
-    named = [{"id": name, "frame": f"{name}/a.png", "mask": "masks/a.png"} for name in ("frames", "images")]
+    named = [{"id": name, "frame": f"clip/{name}/a.png", "mask": "masks/a.png"} for name in ("frames", "images")]
     write_lines(twins / "items.jsonl", *named)
     cases: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (NothingToDo, "nothing that sound can perturb", {"room": "sound", "kinds": "gain"}),

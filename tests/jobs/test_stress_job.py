@@ -202,6 +202,19 @@ def test_frames_of_one_name_in_several_folders_stay_apart(tmp_path: Path) -> Non
         assert (tmp_path / "out" / frame).read_bytes() == (tmp_path / "in" / "frames" / f"{target}.png").read_bytes()
 
 
+def test_frames_that_differ_in_their_folder_alone_stay_apart(tmp_path: Path) -> None:
+    frames = ("frames/a.png", "a.png", "images/a.png", "images/a.PNG", "b/c.png", "b__c.png")
+    for number, name in enumerate(frames):
+        save_frame(tmp_path / "in" / name, seed=number, size=SIZE)
+    save_mask(tmp_path / "in" / "masks" / "a.png", ONE)
+    lines = (item(str(number), frame=name) for number, name in enumerate(frames))
+    write_lines(tmp_path / "in" / "items.jsonl", *lines)
+    stress_masks(StressOptions(source=tmp_path / "in", out=tmp_path / "out", workers=0))
+    for row in rows(tmp_path / "out" / "items.jsonl"):
+        given = tmp_path / "in" / frames[int(row["id"][0])]
+        assert (tmp_path / "out" / row["frame"]).read_bytes() == given.read_bytes()
+
+
 def test_a_stressed_input_can_be_stressed_again(made: Path, tmp_path: Path) -> None:
     options = StressOptions(source=made, out=tmp_path / "out", kinds=("perfect",), workers=0)
     summary, _ = stress_masks(options)

@@ -36,7 +36,7 @@ from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
 from auscult.media.readings import LoadedMask
 from auscult.outcome import Scored, Undefined
-from auscult.record.digest import digest_file
+from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, counted_by
 from auscult.report.tables import Table
@@ -136,11 +136,20 @@ def stressed_line(item: Item, name: str, stressed: StressedMask, *, names: tuple
 
 
 def frame_name_of(frame: Path, source: Path) -> str:
-    """A frame's file name in the output folder: its path below INPUT in one word, so that no two frames share it."""
-    root = source if source.is_dir() else source.parent
-    parts = Path(os.path.relpath(frame.resolve(), root.resolve())).parts
-    kept = [part for part in parts if part not in {"..", "frames", "images"}]
-    return safe_name("__".join([*kept[:-1], frame.stem])) + frame.suffix.lower()
+    """A frame's file name in the output folder: its path below INPUT in one word.
+
+    Of ``frames/a/b.png``, ``a/b.png``, ``images/a/b.png`` and ``a__b.png``, which would have one name, only the first
+    that is there has it without a digest.
+    """
+    root = (source if source.is_dir() else source.parent).resolve()
+    place = Path(os.path.relpath(frame.resolve(), root))
+    kept = [part for part in place.parts if part not in {"..", "frames", "images"}]
+    plain = Path(*kept).with_suffix(frame.suffix.lower())
+    split = Path(plain.as_posix().replace("__", "/"))
+    alike = [Path(folder, path) for path in dict.fromkeys((split, plain)) for folder in ("frames", "", "images")]
+    first = next((one for one in alike if one == place or (root / one).exists()), place)
+    tag = "" if first == place else f"-{digest_json(place.as_posix())[:8]}"
+    return safe_name("__".join([*kept[:-1], frame.stem])) + tag + frame.suffix.lower()
 
 
 def stress_masks(options: StressOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
