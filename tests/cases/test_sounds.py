@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from auscult.cases.listing import list_items
 from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import NothingToDo
 from auscult.media.wav import encode_wav
@@ -143,3 +144,10 @@ def test_released_outputs_are_an_input(data: Path) -> None:
     assert len({item.cluster for item in found.items}) == 89
     assert len({item.family for item in found.items}) == 28
     assert all(item.truth is not None and item.truth.stem is not None for item in found.items)
+
+
+def test_an_audit_of_masks_says_what_scores_sounds(tmp_path: Path) -> None:
+    found = list_items(lines(tmp_path, WHOLE))
+    ((name, problem),) = found.errors
+    assert name == WHOLE["id"]
+    assert "auscult run separation" in (problem.hint or "")

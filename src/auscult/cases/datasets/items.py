@@ -74,6 +74,12 @@ def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
             hint="write one object a line",
         )
     name = check_id(fields.required(row, "id"))
+    if "frame" not in row and "mixture" in row:
+        raise InputError(
+            "the line names a sound and no frame, and no judge hears without the true stem",
+            expected="'frame' and 'mask'",
+            hint="with true stems: `auscult run separation --data INPUT`, or `auscult score OUTPUTS STEMS`",
+        )
     frame = home.path(fields.required(row, "frame"))
     known = fields.text(row, "clip") or fields.text(row, "video")
     words = fields.text(row, "text")
