@@ -21,7 +21,7 @@ from auscult.scenes.splits import divide
 from bench.main_job import measure
 from bench.table import Table
 
-SCENES = 40
+SCENES = 100
 MIXTURES = 300
 PARTS = 16
 SEED = 3
