@@ -38,7 +38,8 @@ $(VENV)/.demo: $(VENV)/.core Makefile
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.demo Makefile
-	$(PIP) -e '.[dev,demo,train,video,sound,clip,chat]' fastapi uvicorn tqdm datasets==5.2.0 requests mir-eval pystoi fast-bss-eval
+	$(PIP) -e '.[dev,demo,train,video,sound,clip,chat]' fastapi uvicorn tqdm datasets==5.2.0 requests soxr mir-eval pystoi \
+	  fast-bss-eval pyloudnorm
 	$(PIP) --no-deps vos-benchmark aac-metrics==0.6.0 pythonwrench==0.6.8 sentence-transformers==6.2.0 \
 	  torchmetrics==1.9.0 lightning-utilities==0.15.3 nltk==3.10.4 \
 	  label-studio-sdk==2.1.2 ijson==3.6.0 ujson==6.1.0 lxml==6.1.3 pyjwt==2.15.1 appdirs==1.4.4

@@ -31,6 +31,7 @@ ALLOWED_SKIPS = (
     "the packages to compare BSS Eval with are not installed",
     "the package of this score is not installed",
     "the package to compare ratings with is not installed",
+    "the package to compare loudness with is not installed",
     "there is no browser",
     "the environment .venvs/perturb is not there",
 )

@@ -56,7 +56,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "hf": ("torch", "transformers", "safetensors"),
     "docs": ("zensical",),
     "video": ("av", "soundfile"),
-    "sound": ("soundfile", "soxr", "scipy", "pyloudnorm"),
+    "sound": ("soundfile", "scipy"),
     "chat": ("openai",),
     "inspect": ("inspect_ai",),
 }

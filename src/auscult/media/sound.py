@@ -184,9 +184,9 @@ def _soundfile() -> Any:
         import soundfile
     except (ImportError, OSError) as error:
         raise UsageError(
-            "reading this sound needs the extra `video`",
+            "reading this sound needs the extra `sound`",
             expected="the package soundfile; a WAV file of PCM is read without it",
-            hint="pip install 'auscult[video]', or '.[video]' in a clone",
+            hint="pip install 'auscult[sound]', or '.[sound]' in a clone",
         ) from error
     return soundfile
 

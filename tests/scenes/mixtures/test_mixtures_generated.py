@@ -107,10 +107,10 @@ def test_a_bad_plan_says_what_is_wrong(planner: Planner, change: dict[str, Any],
     assert told in str(error.value)
 
 
-@pytest.mark.extra_sound
+@pytest.mark.peer
 @pytest.mark.parametrize("rate_hz", [16_000, 22_050, 44_100, 48_000])
 def test_loudness_is_that_of_a_known_meter(rate_hz: int) -> None:
-    pyloudnorm = pytest.importorskip("pyloudnorm", reason="the extra `sound` is not installed")
+    pyloudnorm = pytest.importorskip("pyloudnorm", reason="the package to compare loudness with is not installed")
     rng = np.random.default_rng(rate_hz)
     count = 3 * rate_hz
     envelope = np.repeat(10.0 ** rng.uniform(-3.0, 0.0, 30), count // 30)

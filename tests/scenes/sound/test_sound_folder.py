@@ -288,7 +288,7 @@ def test_without_the_extra_compressed_files_stop_the_run(tmp_path: Path, monkeyp
     monkeypatch.setitem(sys.modules, "soundfile", None)
     save(tmp_path / "sounds" / "dog" / "a.wav", sine(1.0))
     (tmp_path / "sounds" / "dog" / "b.ogg").write_bytes(b"OggS" + bytes(100))
-    with pytest.raises(UsageError, match="extra `video`"):
+    with pytest.raises(UsageError, match="extra `sound`"):
         open_sounds(tmp_path)
 
 
