@@ -165,9 +165,9 @@ def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(__import__("sys").modules, "soundfile", None)
     path = tmp_path / "a.flac"
     path.write_bytes(b"fLaC" + bytes(100))
-    with pytest.raises(UsageError, match="extra `video`") as caught:
+    with pytest.raises(UsageError, match="extra `sound`") as caught:
         sound_module.read_sound(path)
-    assert "pip install 'auscult[video]'" in caught.value.hint
+    assert "pip install 'auscult[sound]'" in caught.value.hint
     path.write_bytes(encode_wav(stereo(), 8_000))
     assert sound_module.read_sound(path).rate_hz == 8_000
 
