@@ -128,11 +128,10 @@ class SoundReader:
         except OSError as error:
             raise unreadable(path, error) from error
         self._path = path
-        try:
+        with contextlib.ExitStack() as failing:
+            failing.callback(self._file.close)
             self._open(head, limits)
-        except BaseException:
-            self._file.close()
-            raise
+            failing.pop_all()
 
     def _open(self, head: bytes, limits: Limits) -> None:
         path = self._path
