@@ -224,5 +224,6 @@ def classes_table(catalogue: Catalogue) -> Table:
         title="recordings",
         header=("domain", "class", *PARTS, ""),
         rows=tuple(rows),
-        note=f"{thin} of {len(rows)} classes are thin: fewer than {THIN} recordings",
+        note=f"{thin} of {len(rows)} classes are thin: fewer than {THIN} recordings; files whose "
+        "names differ in a number at the end are one",
     )

@@ -56,6 +56,13 @@ def test_takes_of_a_recording_stay_together(folder: Path) -> None:
     assert {clip.part for clip in catalogue.clips if not clip.seen} == {"test"}
 
 
+def test_files_that_are_named_by_a_number_alone_are_recordings_of_their_own(tmp_path: Path) -> None:
+    for at in range(4):
+        put(tmp_path / "sounds" / "bird" / f"{at}.wav", encode_wav(noise(at), RATE_HZ))
+    catalogue, _ = open_recorded(tmp_path)
+    assert len({clip.recording for clip in catalogue.clips}) == 4
+
+
 @pytest.mark.parametrize("index", range(4))
 def test_recordings_are_mixed_and_replayed(folder: Path, index: int) -> None:
     catalogue, _ = open_recorded(folder)

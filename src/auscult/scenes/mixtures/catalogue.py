@@ -2,8 +2,9 @@
 
 Sounds are generated, or of a folder. A file that the committed split knows, by a hash of its bytes, has its class,
 recording and part from there, wherever it lies. Any other is read from a plain layout, ``sounds/<label>/<file>`` and
-``pictures/<label>/<file>``, where files that differ in a number at the end of their name are of one recording. The part
-of a recording then follows from a hash of its name; a quarter of the classes is unseen, and for tests alone.
+``pictures/<label>/<file>``, where files that differ in a number at the end of their name are of one recording, unless
+the name is a number alone. The part of a recording then follows from a hash of its name; a quarter of the classes is
+unseen, and for tests alone.
 """
 
 from __future__ import annotations
@@ -195,7 +196,10 @@ def _clip(name: str, path: Path, *, key: str) -> Iterator[Clip]:
         label = plain(place.parts[-2].casefold(), "the label", path=path)
         if place.parts[0] == "sounds":
             read_clip(path)  # a file that cannot be used is told now
-        recording = voice = _NUMBER.sub("", str(place.with_suffix("")))
+        whole = str(place.with_suffix(""))
+        recording = voice = _NUMBER.sub("", whole)
+        if recording.endswith("/"):  # the number is the whole name
+            recording = voice = whole
         seen = label not in split.unseen and (label in committed_classes().classes or share_of(label) >= UNSEEN_SHARE)
         part = part_of(recording, seen=seen)
     yield Clip(id=name, label=label, recording=recording, voice=voice, part=part, seen=seen, path=path)
