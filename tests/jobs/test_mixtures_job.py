@@ -20,7 +20,7 @@ from auscult.jobs.options import MixturesOptions
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
-from auscult.media.wav import FULL_SCALE
+from auscult.media.wav import FULL_SCALE, encode_wav
 from auscult.record.schema import Summary
 from auscult.scenes.assets import GENERATED as ASSETS
 from auscult.scenes.mixtures.audiovisual import SceneMixtures
@@ -112,6 +112,20 @@ def test_a_plan_of_a_sound_that_is_not_there_fails_alone(made: Path, tmp_path: P
     (row,) = lines(tmp_path / "again" / "errors.jsonl")
     assert row["id"] == rows[0]["id"]
     assert "passwd" in row["error"]
+
+
+def test_a_recording_that_cannot_be_read_is_shown(tmp_path: Path) -> None:
+    for at, label in enumerate(("bird", "rain", "saw")):
+        for number in range(6):
+            path = tmp_path / "mine" / "sounds" / label / f"{number}.wav"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            noise = np.random.default_rng(10 * at + number).uniform(-0.5, 0.5, (1, 8000))
+            path.write_bytes(encode_wav(noise.astype(np.float32), 8000))
+    (tmp_path / "mine" / "sounds" / "bird" / "bad.wav").write_text("no sound")
+    asked = MixturesOptions(out=tmp_path / "out", count=1, seed=4, workers=0, mixture=SHORT, assets=tmp_path / "mine")
+    _, tables = make_mixtures(asked)
+    (left_out,) = (table for table in tables if table.title == "assets left out")
+    assert [Path(row[0]).name for row in left_out.rows] == ["bad.wav"]
 
 
 def test_tracks_are_laid_out_as_in_musdb(made: Path) -> None:

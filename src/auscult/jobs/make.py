@@ -225,7 +225,7 @@ def left_out_table(left_out: Sequence[ErrorRecord]) -> Table:
         title="assets left out",
         header=("file", "why"),
         rows=tuple((error.path or "", error.error) for error in left_out),
-        note="no scene uses these files or rows; errors.jsonl says what was expected",
+        note="none of these files or rows is used; errors.jsonl says what was expected",
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from auscult.cases.fields import parse
 from auscult.cases.problems import Problems, required_file, used_twice
 from auscult.errors import ErrorRecord, InputError, NothingToDo
-from auscult.jobs.make import assets_digest
+from auscult.jobs.make import assets_digest, left_out_table
 from auscult.jobs.options import MixturesOptions, refuse_out_of_range
 from auscult.jobs.runner import (
     Indivisible,
@@ -147,6 +147,8 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
         tables = {"settings": settings_table(made)}
         if self._scenes is None or not self._scenes.own_voices:  # whose sounds are not the catalogue's
             tables["classes"] = classes_table(self._catalogue)
+        if self._left_out:
+            tables["left_out"] = left_out_table(self._left_out)
         summary = self.counted("make mixtures", run, made)
         return finish_tables(run, replace(summary, n=summary.n + len(self._bad_plans)), tables)
 
