@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from auscult.errors import UsageError
 from auscult.jobs.options import Flag, RecordOptions, arguments_of, input_path, names, specs_of
+
+if TYPE_CHECKING:
+    from auscult.jobs.predict import PredictOptions
 
 SCENES: Final = "scenes"
 UNSAID: Final = frozenset({"overwrite", "given"})
@@ -81,6 +84,14 @@ class ModelOptions(SuiteOptions):
 
     models: Annotated[tuple[str, ...], Flag(name="model", shown="none")] = ()
     memory_mb: Annotated[int, Flag(least=256)] = 8192
+
+    @property
+    def limits(self) -> PredictOptions:
+        """How requests to the models are run."""
+        from auscult.jobs.predict import DEFAULT_TIMEOUT_S, PredictOptions  # heavy: the command line starts without it
+
+        timeout_s = self.limit_s(DEFAULT_TIMEOUT_S)
+        return PredictOptions(workers=self.n_workers, timeout_s=timeout_s, memory_mb=self.memory_mb)
 
 
 def refuse_unknown_splits(wanted: Iterable[str], known: Iterable[str]) -> None:

@@ -16,7 +16,6 @@ from typing import Any, Final
 from auscult.cases.avi_tree import AviListing
 from auscult.cases.problems import ListError
 from auscult.errors import REMARKS, NothingToDo, UsageError
-from auscult.jobs import predict as job
 from auscult.jobs.ask import ask, declared
 from auscult.jobs.reformatting import REFORMATTED
 from auscult.jobs.runner import Progress, Silent
@@ -61,11 +60,11 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
         spelled=frozenset({"model"}),
         model=[model.name for model in named],
         count=count_of(options),
-        timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
+        timeout=options.limits.timeout_s,
     )
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
         _keep_scoring(run, manifest)
-        log, how = earlier_log(run), _limits(options)
+        log, how = earlier_log(run), options.limits
         models = [declared(one, how) for one in assign_unique_names(log, named) if isinstance(one, OmniSpec)]
         listing = listing_of(options, listener)
         run.claim(REPLY_CACHE)
@@ -137,14 +136,6 @@ def _check_folders(options: AviOptions) -> None:
             raise UsageError(f"{name}: there is no such folder", path=folder, expected="a folder of weights")
     if list(given) == ["--fluency-model"]:
         raise UsageError("--fluency-model alone scores no caption", expected=" and ".join(folders))
-
-
-def _limits(options: AviOptions) -> job.PredictOptions:
-    return job.PredictOptions(
-        workers=options.n_workers,
-        timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
-        memory_mb=options.memory_mb,
-    )
 
 
 def _scored(options: AviOptions, models: Sequence[OmniSpec], formatter: ChatFormatter | None) -> ScoreHow:

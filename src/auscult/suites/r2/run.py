@@ -14,7 +14,6 @@ from typing import Any
 
 from auscult.cases.instances import InstanceListing
 from auscult.errors import REMARKS, NothingToDo, UsageError
-from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.base import EndpointChoice
 from auscult.models.spec import ModelSpec, model_spec, named_models
@@ -80,11 +79,7 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
             task=setting.task,
             cases=found.cases,
             seed=options.seed,
-            how=job.PredictOptions(
-                workers=options.n_workers,
-                timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
-                memory_mb=options.memory_mb,
-            ),
+            how=options.limits,
             prepare=partial(Prepared, seed=options.seed, guidance=setting.task.guidance),
             scorer=partial(R2Scorer, setting.task),
             progress=listener,
@@ -142,7 +137,7 @@ def _manifest(setting: _Setting) -> dict[str, Any]:
         model=[model.name for model in setting.models],
         masks=None if options.masks is None else str(options.masks),
         count=options.count if options.data == SCENES else None,
-        timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
+        timeout=options.limits.timeout_s,
     )
 
 

@@ -45,7 +45,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
         spelled=frozenset({"model"}),
         model=[model.name for model in named],
         count=options.count if options.data == SCENES else None,
-        timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
+        timeout=options.limits.timeout_s,
     )
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
         log = earlier_log(run)
@@ -69,11 +69,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             task=TASK,
             cases=found.cases,
             seed=options.seed,
-            how=job.PredictOptions(
-                workers=options.n_workers,
-                timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
-                memory_mb=options.memory_mb,
-            ),
+            how=options.limits,
             prepare=RrisPrepared,
             scorer=Scorer,
             progress=listener,

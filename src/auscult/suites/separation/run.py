@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from auscult.errors import REMARKS, NothingToDo
-from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.separators import named_separators
 from auscult.record.folder import open_run
@@ -48,7 +47,7 @@ def run_separation(options: SeparationOptions, progress: Progress | None = None)
         spelled=frozenset({"model"}),
         model=[model.name for model in models],
         count=options.count if scenes else None,
-        timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
+        timeout=options.limits.timeout_s,
     )
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
         log = earlier_log(run)
@@ -71,11 +70,7 @@ def run_separation(options: SeparationOptions, progress: Progress | None = None)
             task=TASK,
             cases=found.cases,
             seed=options.seed,
-            how=job.PredictOptions(
-                workers=options.n_workers,
-                timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
-                memory_mb=options.memory_mb,
-            ),
+            how=options.limits,
             prepare=Prepared,
             scorer=partial(Scorer, run.path),
             progress=listener,
