@@ -632,6 +632,123 @@ class MaskJudge(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SoundCase:
+    """What a judge of separated sound may listen to and look at: the mixture, and what was wanted of it.
+
+    Attributes:
+        id: Tells cases apart and nothing else.
+        mixture: float32 (channels, samples), finite, at least .05 s long.
+        rate_hz: Of mixture and separated sound.
+        text: What was wanted, in words; None without a text prompt.
+        spans: Where it is heard, or is not; empty without a prompt of spans.
+        frames: A picture or frames of it, uint8 RGB (T, H, W, 3); None without a picture prompt.
+    """
+
+    id: str
+    mixture: Samples
+    rate_hz: int
+    text: str | None = None
+    spans: tuple[Span, ...] = ()
+    frames: Frames | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundEvidence:
+    """Which prompts were there and understood. What is False was not used, never assumed good.
+
+    Attributes:
+        text: Words of the prompt are in the judge's vocabulary.
+        spans: Spans were given.
+        picture: What the picture shows is of a class that the judge knows.
+        unknown: Words of the prompt that it does not know.
+    """
+
+    text: bool = False
+    spans: bool = False
+    picture: bool = False
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundCurves:
+    """Where in time something of the target is likely missing, and something else left over.
+
+    Attributes:
+        hop_s: Seconds from one value to the next; the first is of the first hop.
+        missing: Share of the target's loudness that is likely lost, 0..1.
+        left_over: Share of what is heard in the output that is likely something else, 0..1.
+    """
+
+    hop_s: float
+    missing: tuple[float, ...]
+    left_over: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundVerdict:
+    """What a judge says of a separated sound without hearing the true stem.
+
+    Scores are 1..5, higher is better, each with its 90 % interval; all None where it cannot be judged.
+
+    Attributes:
+        id: The item's id.
+        recall: How much of the target is there; with ``recall_low`` and ``recall_high``, as the other three.
+        precision: How free it is of everything else.
+        faithfulness: How undistorted the target is.
+        overall: All in all.
+        difficulty: How hard the separation is by ``DIFFICULTY_AXES``, 1..5, higher is harder; from mixture and prompt
+            alone. Empty where it cannot be judged.
+        evidence: Which prompts were used.
+        rationale: One plain sentence.
+        judge: The judge's full name.
+        action: What to do, ``unjudged`` without scores; None until a policy has decided.
+        novelty: How unlike the judge's calibration data the item is, 0 (alike) to 1.
+        domain: What the target most likely is, one of ``DOMAINS``; empty where the judge does not say.
+        curves: Where something is missing or left over; None from judges that do not look for it.
+        seconds: Wall time the judge took.
+    """
+
+    id: str
+    recall: float | None
+    recall_low: float | None
+    recall_high: float | None
+    precision: float | None
+    precision_low: float | None
+    precision_high: float | None
+    faithfulness: float | None
+    faithfulness_low: float | None
+    faithfulness_high: float | None
+    overall: float | None
+    overall_low: float | None
+    overall_high: float | None
+    difficulty: Mapping[str, float]
+    evidence: SoundEvidence
+    rationale: str
+    judge: str
+    action: Decision | None = None
+    novelty: float = 0.0
+    domain: str = ""
+    curves: SoundCurves | None = None
+    seconds: float = 0.0
+
+
+@runtime_checkable
+class SoundJudge(Protocol):
+    """Judges separated sounds without the true stem.
+
+    One that is faster with several at once has ``batch(cases, separated) -> list[SoundVerdict]``; what cases of one
+    ``mixture`` array share is then computed once.
+    """
+
+    name: str
+    meta: Metadata
+
+    def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
+        """Judge one output, float32 of the mixture's shape, aligned by nobody; ``action`` is left to the policy."""
+        ...
+
+
 @runtime_checkable
 class IdentityCheck(Protocol):
     """Tells whether a mask is on the object that was asked for; evidence beside a judge's, without truth."""
