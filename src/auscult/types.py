@@ -8,15 +8,15 @@ is better.
 from __future__ import annotations
 
 import inspect
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from html import escape
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from auscult.notebook import as_html, estimated, plain, short
 
 Frame: TypeAlias = NDArray[np.uint8]
 Frames: TypeAlias = NDArray[np.uint8]
@@ -413,9 +413,6 @@ class Joint:
     note: str = ""
 
 
-_LONGEST_SHOWN = 60
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What a judge says of a candidate mask without seeing the truth.
@@ -476,30 +473,16 @@ class Verdict:
     def __repr__(self) -> str:
         """What it comes to, in one short line; ``to_dict`` has all of it."""
         parts = f"action={self.action!r}, defect={self.defect!r}, iou={self._iou()}"
-        return f"Verdict({_short(self.id)}, {parts}, {_short(self.rationale)})"
+        return f"Verdict({short(self.id)}, {parts}, {short(self.rationale)})"
 
     def _repr_html_(self) -> str:
-        """The mask on its frame, with the verdict beside it, as Jupyter shows it; no text is taken for markup."""
-        image = ""
-        if self.picture is not None:
-            source = b64encode(self.picture).decode("ascii")
-            image = f'<img alt="the mask on its frame" src="data:image/jpeg;base64,{source}">'
+        """The mask on its frame, with the verdict beside it, as Jupyter shows it."""
         estimate = [self.defect or "", "" if self.iou is None else f"estimated IoU {self._iou()}"]
         lines = [", ".join(filter(None, estimate)), self.rationale]
-        text = "<br>".join(escape(line) for line in lines if line)
-        return (
-            f'<div style="display:flex;gap:1em;align-items:flex-start">{image}'
-            f"<div><b>{escape(self.action or 'not decided')}</b><br>{text}<br>"
-            f"<small>{escape(self.id)} · {escape(self.judge)}</small></div></div>"
-        )
+        return as_html(self, lines, jpeg=self.picture, shows="the mask on its frame")
 
     def _iou(self) -> str:
-        if self.iou is None:
-            return "None"
-        if self.iou_low is None or self.iou_high is None:
-            return f"{self.iou:.2f}"
-        ends = f"{self.iou_low:.2f}, {self.iou_high:.2f}"
-        return f"{self.iou:.2f} [{'not known' if ends == '0.00, 1.00' else ends}]"
+        return estimated(self.iou, self.iou_low, self.iou_high, whole="0.00, 1.00")
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values, with the keys of ``verdicts.jsonl``; without the error map and the picture.
@@ -514,24 +497,8 @@ class Verdict:
             >>> json.loads(json.dumps(verdict.to_dict()))["iou_high"]
             0.75
         """
-        left = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in {"error_map", "picture"}}
-        found = left | {"evidence": asdict(self.evidence), "defect_probs": dict(self.defect_probs)}
-        found["joint"] = None if self.joint is None else asdict(self.joint)
-        return {key: _plain(value) for key, value in found.items()}
-
-
-def _short(text: str) -> str:
-    quoted = repr(text)
-    return quoted if len(quoted) <= _LONGEST_SHOWN else f"{quoted[: _LONGEST_SHOWN - 4]}...{quoted[-1]}"
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it, also where a judge computed it with NumPy."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, tuple | list) else value
+        found: dict[str, Any] = plain(self, without=frozenset({"error_map", "picture"}))
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -731,6 +698,16 @@ class SoundVerdict:
     domain: str = ""
     curves: SoundCurves | None = None
     seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        """What it comes to, in one short line; ``to_dict`` has all of it."""
+        overall = estimated(self.overall, self.overall_low, self.overall_high)
+        return f"SoundVerdict({short(self.id)}, action={self.action!r}, overall={overall}, {short(self.rationale)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values, with the keys of ``verdicts.jsonl``."""
+        found: dict[str, Any] = plain(self)
+        return found
 
 
 @runtime_checkable
