@@ -142,10 +142,10 @@ class Shelf:
 
 
 class Planner:
-    """Draws plans from a catalogue."""
+    """Draws plans from a catalogue; with ``all_prompts`` each asks in all ways that there are at once."""
 
-    def __init__(self, catalogue: Catalogue, options: MixtureOptions) -> None:
-        self._catalogue, self._options = catalogue, options
+    def __init__(self, catalogue: Catalogue, options: MixtureOptions, *, all_prompts: bool = False) -> None:
+        self._catalogue, self._options, self._all_prompts = catalogue, options, all_prompts
         self._shelves: dict[tuple[Part, bool], Shelf] = {}
         for part, seen in product(PARTS, (True, False)):
             shelf = Shelf(catalogue, part, seen=seen, wanted=options.settings)
@@ -193,7 +193,7 @@ class Planner:
             similarity=similarity,
             sources=sources,
             target=tuple(source.name for source in sources if source.label in members),
-            prompt=_prompt(rng, text, pictures=pictures, specific=specific),
+            prompt=_prompt(rng, text, pictures=pictures, specific=specific, everything=self._all_prompts),
             room_m=(room[0], room[1], room[2]) if rng.random() < options.rooms else None,
             absorption=absorption,
         )
@@ -242,8 +242,12 @@ def _source(rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans
     )
 
 
-def _prompt(rng: np.random.Generator, text: str, *, pictures: Sequence[str], specific: bool) -> Prompt:
+def _prompt(
+    rng: np.random.Generator, text: str, *, pictures: Sequence[str], specific: bool, everything: bool
+) -> Prompt:
     way = pick(rng, ["text", "spans", "text spans", *(["picture", "text picture"] if pictures else [])])
+    if everything:
+        way = "text spans picture" if pictures else "text spans"
     return Prompt(
         text=text if "text" in way else None,
         specific=specific if "text" in way else None,

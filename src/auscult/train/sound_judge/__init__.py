@@ -1,0 +1,1 @@
+"""Training the judges of separated sound."""
