@@ -287,7 +287,8 @@ def real_samples(root: Path, *, part: Part) -> Iterator[SoundSample]:
     """Samples of ``real_items``; the rest of a mixture is the mixture minus the true stem."""
     kinds = _kinds(root / SEPARATED)
     for item in real_items(root, part=part):
-        assert item.truth is not None and item.truth.stem is not None and item.separated is not None  # noqa: PT018
+        if item.truth is None or item.truth.stem is None or item.separated is None:
+            continue
         sounds = [read_sound(path) for path in (item.separated, item.truth.stem, item.mixture)]
         size = min(sound.samples.shape[1] for sound in sounds)
         output, stem, mixture = (mono(sound.samples[:, :size]) for sound in sounds)
