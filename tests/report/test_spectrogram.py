@@ -47,6 +47,22 @@ def test_curves_and_a_sound_without_target_are_drawn() -> None:
     assert large.shape[0] > small.shape[0]
 
 
+def test_faults_are_drawn_over_mixture_and_output_where_they_are() -> None:
+    late = np.repeat([0.0, 0.9], 50)
+    heard = HeardSounds(output=DOG, mixture=DOG + RAIN, target=None, rate_hz=RATE_HZ)
+    plain = spectrograms(heard).astype(int)
+    for name in ("missing", "left over"):
+        drawn = spectrograms(replace(heard, faults={name: late})).astype(int)
+        assert drawn.shape == plain.shape
+        for top in (0, 90):  # the two spectrograms
+            changed = np.argwhere(np.abs(drawn - plain)[top : top + 84, 92:].sum(axis=2) > 60)
+            left, right = (changed[(changed[:, 1] < 300) == first][:, 0] for first in (True, False))
+            assert left.size > 50
+            assert right.size > 50
+            assert np.median(left) > 70
+            assert np.median(right) < 20
+
+
 def test_the_loudest_part_is_found() -> None:
     sound = np.zeros(100, np.float32)
     sound[70:80] = 1

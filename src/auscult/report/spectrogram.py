@@ -29,6 +29,7 @@ _LOUD_DB: Final = 45.0  # what lies further below the loudest place is not marke
 _APART_DB: Final = 9.0
 _GRID: Final = (28, 100)  # cells of frequency and time in which output and target are compared
 _COLOURS: Final = ("ink", "s2", "s4", "s1")
+_FAULTS: Final = {"missing": ((120, 205, 255), "blue line"), "left over": ((255, 225, 60), "yellow dashes")}
 _NOISE_DB: Final = 38.0
 _BLOCK: Final = 4096  # of a FLAC frame
 _RATES_HZ: Final = (16_000, 8_000)
@@ -47,6 +48,7 @@ class HeardSounds:
         target: The true source, (samples,); None where it is not known.
         rate_hz: Samples per second.
         curves: Loudness over the same time; empty for none.
+        faults: What is likely ``missing`` and ``left over`` over the same time, 0..1; empty for none.
     """
 
     output: Samples
@@ -54,10 +56,14 @@ class HeardSounds:
     target: Samples | None
     rate_hz: int
     curves: Curves = field(default_factory=dict)
+    faults: Curves = field(default_factory=dict)
 
 
 def spectrograms(heard: HeardSounds) -> Frame:
-    """Mixture, target and output below one another, uint8 RGB (height, 720, 3); the output is marked, curves follow."""
+    """Mixture, target and output below one another, uint8 RGB (height, 720, 3); the output is marked, curves follow.
+
+    Faults are drawn over mixture and output, from none at the foot of a spectrogram to 1 at its top.
+    """
     panels = {"mixture": heard.mixture, "target": heard.target, "output": heard.output}
     power = {name: _power(samples) for name, samples in panels.items() if samples is not None}
     loudest = max(float(power[name].max()) for name in ("mixture", "output"))
@@ -71,6 +77,7 @@ def spectrograms(heard: HeardSounds) -> Frame:
         parts += _drawn_curves(heard.curves, top)
     seconds, highest = len(heard.mixture) / heard.rate_hz, heard.rate_hz / 2000
     marks = "; blue: missing, yellow: left over" if "target" in power else ""
+    marks += "; " + ", ".join(f"{_FAULTS[name][1]}: {name}" for name in heard.faults) if heard.faults else ""
     words = f"{seconds:.1f} s, 0 to {highest:g} kHz, {_RANGE_DB:g} dB{marks}"
     parts.append(Text(at=(_LEFT, height - 6), words=words, size=11.0, colour="quiet"))
     picture = np.array(to_picture(Drawing(size=(WIDTH_PX, height), parts=tuple(parts), title="spectrograms")))
@@ -78,6 +85,8 @@ def spectrograms(heard: HeardSounds) -> Frame:
         panel = _coloured(values, loudest)
         if name == "output" and "target" in power:
             draw(panel, *_marks(values, power["target"], loudest), period_px=8)
+        for fault, curve in heard.faults.items() if name != "target" else ():
+            _draw_fault(panel, curve, fault)
         at = number * (_PANEL_PX + _GAP_PX)
         picture[at : at + _PANEL_PX, _LEFT : _LEFT + panel.shape[1]] = panel
     return picture
@@ -103,6 +112,18 @@ def _coloured(power: Doubles, loudest: float) -> Frame:
     levels = _decibels(_resized(power, (_PANEL_PX, WIDTH_PX - _LEFT)), loudest)
     bytes_ = np.rint(255 * np.clip(1 + levels / _RANGE_DB, 0, 1)).astype(np.uint8)
     return np.ascontiguousarray(cv2.applyColorMap(bytes_, cv2.COLORMAP_INFERNO)[..., ::-1])
+
+
+def _draw_fault(panel: Frame, curve: Doubles, name: str) -> None:
+    """A line, on a dark one that sets it off from any colour; dashed where it is not ``missing``."""
+    high, wide = panel.shape[:2]
+    columns = np.arange(wide, dtype=np.int32)
+    values = np.clip(curve, 0, 1)[columns * len(curve) // wide]
+    line = np.column_stack([columns, np.rint((high - 4) * (1 - values) + 1).astype(np.int32)])
+    drawn, dash = (wide, wide) if name == "missing" else (7, 12)
+    pieces = [line[start : start + drawn] for start in range(0, wide, dash)]
+    for colour, width in (((0, 0, 0), 4), (_FAULTS[name][0], 2)):
+        cv2.polylines(panel, pieces, isClosed=False, color=colour, thickness=width, lineType=cv2.LINE_AA)
 
 
 def _marks(output: Doubles, target: Doubles, loudest: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -148,6 +169,11 @@ def loudest_part(samples: Samples, *, rate_hz: int, seconds: float) -> slice:
 def bytes_a_sound(sounds: int) -> int:
     """How large each of so many sounds may be, so that a page of 100 outputs has less than 12 MB."""
     return min(150_000, 5_000_000 // max(1, sounds))
+
+
+def sound_file(name: str, data: bytes) -> str:
+    """The name of a sound's file, by what ``page_sound`` made."""
+    return f"{name}.{'flac' if data.startswith(b'fLaC') else 'wav'}"
 
 
 def page_sound(samples: Samples, *, rate_hz: int, most_bytes: int) -> bytes:

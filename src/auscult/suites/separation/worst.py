@@ -18,7 +18,7 @@ from auscult.outcome import Failed
 from auscult.record.lines import read_lines
 from auscult.report.facts import number, shortened
 from auscult.report.page import Example, ExampleSound, Section
-from auscult.report.spectrogram import HeardSounds, bytes_a_sound, loudest_part, page_sound, spectrograms
+from auscult.report.spectrogram import HeardSounds, bytes_a_sound, loudest_part, page_sound, sound_file, spectrograms
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.suites.core.conditions import CLEAN, NOTHING
 from auscult.suites.core.grid import Grid
@@ -112,12 +112,8 @@ def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Orde
         found[result.key] = result.outcome
         runner.run.write_bytes(f"{result.key}.jpg", result.outcome.jpeg, durable=False)
         for name, data in result.outcome.sounds.items():
-            runner.run.write_bytes(_sound_file(result.key, name, data), data, durable=False)
+            runner.run.write_bytes(sound_file(f"{result.key}-{name}", data), data, durable=False)
     return found
-
-
-def _sound_file(file: str, name: str, data: bytes) -> str:
-    return f"{file}-{name}.{'flac' if data.startswith(b'fLaC') else 'wav'}"
 
 
 def _example(order: _Order, shown: _Shown, grid: Grid) -> Example:
@@ -138,7 +134,7 @@ def _example(order: _Order, shown: _Shown, grid: Grid) -> Example:
         broad=True,
         file=f"{order.file}.jpg",
         sounds=tuple(
-            ExampleSound(data=data, file=_sound_file(order.file, name, data), label=name)
+            ExampleSound(data=data, file=sound_file(f"{order.file}-{name}", data), label=name)
             for name, data in shown.sounds.items()
         ),
     )
