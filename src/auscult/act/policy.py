@@ -43,11 +43,11 @@ import difflib
 import itertools
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.media.limits import Limits
@@ -55,6 +55,7 @@ from auscult.media.paths import read_bytes
 from auscult.record.codec import Share, from_json, load
 from auscult.types import DECISIONS, Action, Decision, Defect, Existence, Verdict
 
+T = TypeVar("T")
 Group: TypeAlias = Literal["perfect", "shape", "merge", "full_neg"]
 
 GROUPS: tuple[Group, ...] = ("perfect", "shape", "merge", "full_neg")
@@ -125,9 +126,9 @@ _SHIPPED = Path(__file__).parent / "policies"
 _LIMITS = Limits(max_bytes=1_000_000)
 
 
-def shipped_policies() -> tuple[str, ...]:
+def shipped_policies(folder: Path = _SHIPPED) -> tuple[str, ...]:
     """Names of the policies that ship with the package."""
-    return tuple(sorted(path.stem for path in _SHIPPED.glob("*.json")))
+    return tuple(sorted(path.stem for path in folder.glob("*.json")))
 
 
 _CORRECT = "correct the file, or use a shipped policy by its name, such as default"
@@ -135,25 +136,25 @@ _CORRECT = "correct the file, or use a shipped policy by its name, such as defau
 
 def load_policy(source: str | Path) -> Policy:
     """Load a policy by its name (``default``, ``identity``, ``paper``, ``release``) or from a .json or .toml file."""
-    if str(source) in shipped_policies():
-        return _read(_SHIPPED / f"{source}.json")
-    path = Path(source)
-    if path.suffix.lower() not in {".json", ".toml"}:
-        names = shipped_policies()
+    return read_policy(source, policy_of, folder=_SHIPPED)
+
+
+def read_policy(source: str | Path, read: Callable[[object], T], *, folder: Path) -> T:
+    """Read the content of a policy that is shipped in ``folder`` under this name, or of a .json or .toml file."""
+    path, names = Path(source), shipped_policies(folder)
+    if str(source) in names:
+        path = folder / f"{source}.json"
+    elif path.suffix.lower() not in {".json", ".toml"}:
         close = difflib.get_close_matches(str(source), names, n=1)
         raise UnknownName(
             f"there is no policy {str(source)[:80]!r}",
             expected=f"one of: {', '.join(names)}; or a .json or .toml file",
             hint=f"did you mean {close[0]}?" if close else "",
         )
-    return _read(path)
-
-
-def _read(path: Path) -> Policy:
     try:
         text = read_bytes(path, limits=_LIMITS).decode("utf-8-sig")
         content = tomllib.loads(text) if path.suffix.lower() == ".toml" else load(text.encode())
-        return policy_of(content)
+        return read(content)
     except InputError as error:
         raise UsageError(error.message, expected=error.expected, hint=error.hint or _CORRECT, path=path) from error
     except (ValueError, RecursionError) as error:  # a table of TOML may nest too deeply

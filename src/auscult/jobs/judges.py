@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,12 +12,12 @@ from auscult import registry
 from auscult.act.policy import DEFAULT, Policy, possible_actions
 from auscult.errors import UsageError
 from auscult.jobs.options import ChatJudgeOptions
-from auscult.judge import DEFAULT_JUDGE
+from auscult.judge import DEFAULT_JUDGE, DEFAULT_SOUND_JUDGE
 from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.paths import safe_name
 from auscult.models.spec import COMMAND, model_spec
 from auscult.record.digest import digest_file, digest_json
-from auscult.types import Case, Decision, MaskJudge, Verdict
+from auscult.types import Case, Decision, MaskJudge, SoundJudge, Verdict
 from auscult.work.line_program import words_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 CHAT: Final = "chat:"
 REPLIES: Final = "replies:"
 CASCADE: Final = "cascade:"
+SOUND: Final = "sound"
+"""The room of judges of separated sounds."""
 REASONING: Final = ("reasoning@", "masks.reasoning.v1@")
 
 
@@ -218,13 +220,37 @@ class _Possible:
 
 def find_judge(name: str) -> tuple[registry.Entry, Path | None]:
     """The registered judge that a name means, and the folder behind ``@``."""
+    return _found(name, besides={SOUND})
+
+
+def _found(name: str, *, besides: Collection[str]) -> tuple[registry.Entry, Path | None]:
     base, at, folder = name.partition("@")
-    entry = registry.find("judge", base)
+    entry = registry.find("judge", base, besides=besides)
     if not at:
         return entry, None
     if not hasattr(entry.load(), "fitted"):
         raise UsageError(f"the judge {entry.name} cannot be fitted", expected="a name without `@`")
     return entry, Path(folder)
+
+
+def find_sound_judge(name: str) -> tuple[registry.Entry, Path | None]:
+    """The registered judge of separated sounds that a name means, and the folder behind ``@``."""
+    return _found(name, besides={entry.room or "" for entry in registry.entries("judge")} - {SOUND})
+
+
+def load_sound_judge(name: str = DEFAULT_SOUND_JUDGE) -> SoundJudge:
+    """Load a judge of separated sounds by full or short name, ``compact``; it comes with a measured card or not at all.
+
+    ``NAME@FOLDER`` is one that was fitted to sounds of a user's own, or whose weights lie in the folder.
+    """
+    from auscult.judge.cards import require_card
+
+    entry, folder = find_sound_judge(name)
+    judge: SoundJudge = entry.load()
+    if folder is not None:
+        judge = judge.fitted(folder)  # type: ignore[attr-defined]  # find_sound_judge has seen that it can be
+    require_card(judge)
+    return judge
 
 
 def _load_replies(name: str) -> MaskJudge:

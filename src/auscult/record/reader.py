@@ -19,8 +19,8 @@ from auscult.record.files import refuse_special
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.manifest import section
-from auscult.record.schema import verdict_from_json
-from auscult.types import Verdict
+from auscult.record.schema import is_sound, sound_verdict_from_json, verdict_from_json
+from auscult.types import SoundCurves, SoundVerdict, Verdict
 
 SUMMARY = "summary.json"
 HEADER = "coco_header.json"
@@ -42,6 +42,8 @@ class Run:
     scores: tuple[Mapping[str, Any], ...]
     clips: tuple[Mapping[str, Any], ...]
     summary: Mapping[str, Any] | None  # content of ``summary.json``; None while the run is unfinished
+    # the same of separated sounds, without their curves
+    sounds: tuple[tuple[SoundVerdict, Mapping[str, Any]], ...] = ()
 
     def frame_path(self, row: Mapping[str, Any]) -> Path | None:
         """Where the picture of a row lay when it was judged; None where the record is of an older version."""
@@ -56,7 +58,7 @@ class Run:
     @property
     def failed(self) -> tuple[Mapping[str, Any], ...]:
         """The errors that still stand: not those of ids that have a result by now, each once."""
-        done = {verdict.id for verdict, _ in self.verdicts}
+        done = {verdict.id for verdict, _ in self.verdicts} | {verdict.id for verdict, _ in self.sounds}
         done |= {str(row.get("id")) for row in self.scores if row.get("outcome") != "failed"}
         return failed_rows(self.errors, done)
 
@@ -186,13 +188,20 @@ Verdicts: TypeAlias = tuple[tuple[Verdict, Mapping[str, Any]], ...]
 """Each verdict with the whole row it came from, which may hold further keys."""
 
 
-def read_run(folder: Path, *, verdicts: Verdicts | None = None) -> Run:
-    """Read a record."""
+SoundVerdicts: TypeAlias = tuple[tuple[SoundVerdict, Mapping[str, Any]], ...]
+"""The same of separated sounds."""
+
+
+def read_run(folder: Path, *, verdicts: Verdicts | None = None, sounds: SoundVerdicts = ()) -> Run:
+    """Read a record; verdicts that were read before are given with those of sounds."""
     require_record(folder)
+    if verdicts is None:
+        verdicts, sounds = read_all_verdicts(folder)
     return Run(
         path=folder,
         manifest=read_manifest(folder),
-        verdicts=read_verdicts(folder) if verdicts is None else verdicts,
+        verdicts=verdicts,
+        sounds=sounds,
         errors=tuple(read_lines(folder / "errors.jsonl")),
         scores=tuple(read_lines(folder / "scores.jsonl")),
         clips=tuple(read_lines(folder / "clips.jsonl")),
@@ -231,17 +240,20 @@ def require_audit(folder: Path, manifest: Mapping[str, Any]) -> None:
         )
 
 
-def require_whole(folder: Path, verdicts: Verdicts) -> None:
-    """Insist that a finished audit has its verdicts: a file that was cut must not look like fewer masks.
+def require_whole(folder: Path, verdicts: Verdicts, sounds: SoundVerdicts | None = None) -> None:
+    """Insist that a finished audit has its verdicts: a file that was cut must not look like fewer masks or sounds.
 
-    A run that was stopped may lack its last verdicts, and is left alone.
+    A run that was stopped may lack its last verdicts, and is left alone. Sounds are counted where they are given.
     """
     if "finished" not in read_manifest(folder):
         return
     missing = _judged(folder, verdicts) - len(verdicts)
+    if sounds is not None:
+        missing = max(0, missing) + _judged_sounds(folder) - len(sounds)
     if missing > 0:
+        there = len(verdicts) + len(sounds or ())
         raise RecordError(
-            f"{missing} of {missing + len(verdicts)} verdicts of the finished run are missing",
+            f"{missing} of {missing + there} verdicts of the finished run are missing",
             expected="as many as summary.json counts, or one for each mask of masks.jsonl that did not fail",
             hint="the file was cut or deleted; give the command of this record again: it judges what is missing",
             path=folder / "verdicts.jsonl",
@@ -253,17 +265,49 @@ def _judged(folder: Path, verdicts: Verdicts) -> int:
     with suppress(RecordError):  # none, or a damaged one
         known = read_summary(folder).get("ok")
         if isinstance(known, int):
-            return known
+            return known - _judged_sounds(folder)
     # a mask is written before its verdict or error; as text: a file that was edited may hold anything
     done = {verdict.id for verdict, _ in verdicts} | {str(row.get("id")) for row in read_lines(folder / "errors.jsonl")}
     return len(verdicts) + len({str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - done)
 
 
+def _judged_sounds(folder: Path) -> int:
+    """How many separated sounds a finished audit judged, by its summary; 0 where that is damaged."""
+    with suppress(RecordError):
+        known = read_summary(folder).get("sound")
+        if isinstance(known, Mapping) and isinstance(known.get("ok"), int):
+            return int(known["ok"])
+    return 0
+
+
 def read_verdicts(folder: Path) -> Verdicts:
-    """The verdicts of a record, each with its row; a row without an action is given None."""
+    """The verdicts of a record on masks, each with its row; a row without an action is given None."""
+    return read_all_verdicts(folder)[0]
+
+
+def read_sound_verdicts(folder: Path) -> SoundVerdicts:
+    """The verdicts of a record on separated sounds, each with its row; without curves, which ``sound_curves`` reads."""
+    return read_all_verdicts(folder)[1]
+
+
+def read_all_verdicts(folder: Path) -> tuple[Verdicts, SoundVerdicts]:
+    """The verdicts of a record on masks, and those on separated sounds, in one pass."""
     path = folder / "verdicts.jsonl"
     hint = "the file was edited or damaged; run the command again with --overwrite"
-    return tuple(_verdict(row, path=path, line=number, hint=hint) for number, row in numbered_lines(path))
+    masks, sounds = [], []
+    for number, row in numbered_lines(path):
+        if is_sound(row):
+            row["curves"] = None  # hundreds of numbers each
+            sounds.append((sound_verdict_from_json(row, path=path, line=number, hint=hint), {"action": None, **row}))
+        else:
+            masks.append(_verdict(row, path=path, line=number, hint=hint))
+    return tuple(masks), tuple(sounds)
+
+
+def sound_curves(folder: Path, ids: Collection[str]) -> dict[str, SoundCurves]:
+    """The curves of some separated sounds of a record, by id; those without are left out."""
+    found = (row for row in read_lines(folder / "verdicts.jsonl") if is_sound(row) and row.get("id") in ids)
+    return {row["id"]: from_json(SoundCurves, row["curves"]) for row in found if row.get("curves") is not None}
 
 
 def _verdict(row: dict[str, Any], *, path: Path, line: int, hint: str) -> tuple[Verdict, Mapping[str, Any]]:

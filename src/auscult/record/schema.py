@@ -15,7 +15,7 @@ from auscult.arrays import error_map
 from auscult.errors import ErrorRecord, InputError, RecordError
 from auscult.outcome import Outcome, Scored, Undefined
 from auscult.record.codec import from_json, to_json
-from auscult.types import Verdict
+from auscult.types import SoundVerdict, Verdict
 
 SCHEMA = 1
 
@@ -54,12 +54,15 @@ class Summary:
     undefined: int = 0  # how many cannot have one
     by_action: Mapping[str, int] = field(default_factory=dict)
     by_defect: Mapping[str, int] = field(default_factory=dict)
+    sound: Mapping[str, Any] | None = None  # n, ok, failed, unjudged, by_action of separated sounds; None without any
     # name to ``{value, low, high, n, signature}``
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The summary as plain JSON values, keys in the order above."""
         row: dict[str, Any] = to_json(self)
+        if self.sound is None:
+            del row["sound"]
         return row
 
 
@@ -104,6 +107,27 @@ def verdict_from_json(
         return replace(verdict, error_map=error_map.from_json(row["error_map"]))
     except InputError as error:
         raise RecordError(error.message, expected=error.expected, hint=hint, path=path, line=line) from error
+
+
+def is_sound(row: Mapping[str, Any]) -> bool:
+    """Whether a row of ``verdicts.jsonl`` is of a separated sound; else it is of a mask."""
+    return "overall" in row and "iou" not in row
+
+
+def sound_verdict_to_json(verdict: SoundVerdict, **extra: Any) -> dict[str, Any]:
+    """Turn the verdict on a separated sound into a row of ``verdicts.jsonl``; curves keep two decimals."""
+    row: dict[str, Any] = to_json(replace(verdict, curves=None), decimals=DECIMALS)
+    row["curves"] = to_json(verdict.curves, decimals=2)
+    if verdict.curves is not None:
+        row["curves"]["hop_s"] = verdict.curves.hop_s
+    return {**row, **{key: value for key, value in extra.items() if key not in row and value is not None}}
+
+
+def sound_verdict_from_json(
+    row: Mapping[str, Any], *, path: Path | None = None, line: int | None = None, hint: str = ""
+) -> SoundVerdict:
+    """Read a row of ``sound_verdict_to_json``; keys that are not the verdict's stay in the row."""
+    return from_json(SoundVerdict, row, path=path, line=line, hint=hint)
 
 
 def error_to_json(id: str | None, error: ErrorRecord) -> dict[str, Any]:  # noqa: A002 - the key's own name

@@ -16,7 +16,7 @@ from typing import Any, Final
 from auscult.errors import UsageError
 from auscult.outcome import Scored, Undefined
 from auscult.record.codec import from_json, read_file, to_json
-from auscult.types import MaskJudge
+from auscult.types import MaskJudge, SoundJudge
 
 FOLDER: Final = Path(__file__).parent
 SCHEMA: Final = 1
@@ -102,7 +102,7 @@ def load_card(name: str) -> Card:
     return _read(FOLDER / f"{name}.json", name)
 
 
-def require_card(judge: MaskJudge) -> Card:
+def require_card(judge: MaskJudge | SoundJudge) -> Card:
     """The card without which a judge must not be used; that of a plug-in's is the file in its attribute ``card``."""
     path = getattr(judge, "card", None)
     if path is None:
