@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from auscult.arrays.log_mel import RATE_HZ, log_mel
 from auscult.arrays.resampling import mono_at
 from auscult.errors import InputError, UsageError
 from auscult.media.limits import Limits
@@ -104,16 +105,9 @@ def load_tagger(given: str) -> SoundTagger:
 class Mn04:
     """EfficientAT's smallest network (Schmid et al., ICASSP 2023), ``mn04_as.onnx``: windows of 10 s."""
 
-    _RATE_HZ, _WINDOW, _HOP, _BANDS, _SIZE, _HIGH_HZ = 32_000, 800, 320, 128, 1024, 15_000
-
     def __init__(self, folder: Path) -> None:
         self._session = open_known(folder / "mn04_as.onnx", takes="logmel", gives=[527, 384], hint=_FETCH)
         self.labels = _labels(folder, "*527_labels.csv", 527)
-        # triangles of equal width on 1127 ln(1 + f / 700); the last bin is not used
-        step = 1127 * np.log1p(self._HIGH_HZ / 700) / (self._BANDS + 1)
-        mel = 1127 * np.log1p(self._RATE_HZ / self._SIZE * np.arange(self._SIZE // 2) / 700)
-        place = mel / step - np.arange(self._BANDS)[:, None]
-        self._banks = np.pad(np.maximum(0, np.minimum(place, 2 - place)), ((0, 0), (0, 1)))
 
     def probabilities(self, samples: Samples, rate_hz: int) -> Floats:
         """Of each label, float32 (527,)."""
@@ -124,17 +118,9 @@ class Mn04:
         return _mean(self._run("embedding", samples, rate_hz))
 
     def _run(self, output: str, samples: Samples, rate_hz: int) -> Iterator[Floats]:
-        size = 10 * self._RATE_HZ
-        for part in _windows(mono_at(samples, rate_hz=rate_hz, wanted_hz=self._RATE_HZ), size=size, hop=size):
-            yield self._session.run([output], {"logmel": self._log_mel(part)[None, None]})[0][0]
-
-    def _log_mel(self, samples: Samples) -> Floats:
-        """As it was trained: (128, frames)."""
-        emphasised = np.pad(samples[1:] - np.float32(0.97) * samples[:-1], self._SIZE // 2, mode="reflect")
-        frames = np.lib.stride_tricks.sliding_window_view(emphasised, self._SIZE)[:: self._HOP]
-        shape = np.pad(np.hanning(self._WINDOW), (self._SIZE - self._WINDOW) // 2)
-        power = np.abs(np.fft.rfft(frames * shape, axis=1)) ** 2
-        return np.asarray((np.log(self._banks @ power.T + 1e-5) + 4.5) / 5, np.float32)
+        size = 10 * RATE_HZ
+        for part in _windows(mono_at(samples, rate_hz=rate_hz, wanted_hz=RATE_HZ), size=size, hop=size):
+            yield self._session.run([output], {"logmel": log_mel(part)[None, None]})[0][0]
 
 
 class Yamnet:
