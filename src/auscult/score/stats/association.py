@@ -20,7 +20,7 @@ from auscult.rng import generator
 from auscult.score.stats.few import CORRELATION, widened
 from auscult.score.stats.inputs import members_of, numbers, same_length
 from auscult.score.stats.intervals import with_interval
-from auscult.score.stats.ranks import _pearson, spearman_interval
+from auscult.score.stats.ranks import pearson_of_sums, spearman_interval
 from auscult.score.stats.resample import cluster_draws, resampled
 from auscult.types import Doubles
 
@@ -61,8 +61,8 @@ def associations(
     rngs = {kind: generator(seed, "association", kind) for kind in KINDS}
     members, scaled = members_of(clusters), [(one - one.mean()) / one.std() for one in (x, y)]
     pearson = _products(*scaled)
-    plain = Scored(float(_pearson(pearson.sum(axis=0)[None])[0]), Signature.of(metric="pearson"))
-    count, draws = resampled(pearson, members, _pearson, rng=rngs["pearson"], replicates=replicates)
+    plain = Scored(float(pearson_of_sums(pearson.sum(axis=0)[None])[0]), Signature.of(metric="pearson"))
+    count, draws = resampled(pearson, members, pearson_of_sums, rng=rngs["pearson"], replicates=replicates)
     drawn = None if draws is None else with_interval(plain, draws, clusters=count, within=CORRELATION)
     return {
         "pearson": drawn or plain,

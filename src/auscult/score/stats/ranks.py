@@ -157,7 +157,9 @@ def spearman_interval(
         return plain
     first, second = mean_ranks(predictions) - 0.5, mean_ranks(truths) - 0.5
     columns = np.column_stack([np.ones(first.size), first, second, first**2, second**2, first * second])
-    total, draws = resampled(columns, members_of(clusters), _pearson, rng=rng, replicates=replicates, level=level)
+    total, draws = resampled(
+        columns, members_of(clusters), pearson_of_sums, rng=rng, replicates=replicates, level=level
+    )
     if draws is None:
         return plain
     found = with_interval(plain, draws, clusters=total, level=level, within=CORRELATION, ranks="among all items")
@@ -219,7 +221,7 @@ def mean_ranks(values: ArrayLike) -> Doubles:
     return ranks
 
 
-def _pearson(sums: Doubles) -> Doubles:
+def pearson_of_sums(sums: Doubles) -> Doubles:
     """Correlation from sums of ones, x, y, squares and products, (draws, 6); NaN where a side is constant."""
     n, x, y, xx, yy, xy = sums.T
     spread = np.clip(xx - x * x / n, 0, None) * np.clip(yy - y * y / n, 0, None)
