@@ -20,12 +20,13 @@ from auscult import registry
 from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
 from auscult.cases.ids import counted, shown
 from auscult.cases.problems import ListError, Problems, few, required_file, unique
+from auscult.cases.sounds import MIXTURES, read_sounds
 from auscult.cases.walk import first_files, is_file, is_folder, suffix, unmarked
 from auscult.errors import REMARKS, ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
-from auscult.types import Item, Metadata, Query
+from auscult.types import Item, Metadata, Query, SoundItem
 
 _NAMED = 3
 _KINDS_SHOWN = 6
@@ -188,8 +189,8 @@ _LARGEST = 1e300
 
 
 def with_texts(
-    items: Sequence[Item], *, text: str | None, texts: Path | None
-) -> tuple[tuple[Item, ...], tuple[ListError, ...]]:
+    items: Sequence[Item | SoundItem], *, text: str | None, texts: Path | None
+) -> tuple[tuple[Item | SoundItem, ...], tuple[ListError, ...]]:
     """Give items their expressions: the table's first, then what the INPUT says, then ``text``.
 
     In the table ``texts``, CSV, ``id`` is an item's id; ``frame`` is a picture's file name or path, with or without its
@@ -198,15 +199,20 @@ def with_texts(
     """
     problems = Problems()
     by_id = {} if texts is None else _texts_by_id(texts, items, problems)
-    updated = []
+    updated = list[Item | SoundItem]()
     for item in items:
         own = by_id.get(item.id, item.query.text)
         chosen = text if own is None else own
-        updated.append(item if chosen == item.query.text else replace(item, query=Query(chosen)))
+        if chosen == item.query.text:
+            updated.append(item)
+        elif isinstance(item, Item):
+            updated.append(replace(item, query=Query(chosen)))
+        else:
+            updated.append(replace(item, query=replace(item.query, text=chosen)))
     return tuple(updated), tuple(problems.found)
 
 
-def _texts_by_id(path: Path, items: Sequence[Item], problems: Problems) -> Mapping[str, str]:
+def _texts_by_id(path: Path, items: Sequence[Item | SoundItem], problems: Problems) -> Mapping[str, str]:
     """Texts of a table by item id; a row for no item, or a second one for an item, is a problem."""
     found: dict[str, str] = {}
     used: dict[str, int] = {}
@@ -261,7 +267,7 @@ def _text_columns(head: Sequence[str], path: Path) -> tuple[str, tuple[int, int]
 class _Near:
     """Suggests known names for a misspelt one."""
 
-    def __init__(self, items: Sequence[Item], known: Mapping[str, object], column: str) -> None:
+    def __init__(self, items: Sequence[Item | SoundItem], known: Mapping[str, object], column: str) -> None:
         self._known = known
         self._column = column
         self._items = items
@@ -283,12 +289,12 @@ class _Near:
         return f"is it {' or '.join(shown(one) for one in near)}? {_FIX}" if near else _FIX
 
 
-def _names(items: Sequence[Item], column: str) -> dict[str, list[str]]:
+def _names(items: Sequence[Item | SoundItem], column: str) -> dict[str, list[str]]:
     """Names that a row may use for an item, each with the ids it stands for."""
     if column == "id":
         return {item.id: [item.id] for item in items}
     known: dict[str, list[str]] = {}
-    for item in items:
+    for item in (one for one in items if isinstance(one, Item)):
         name, key = item.frame.name, item.id.partition("#")[0]
         stem = item.frame.stem
         clip = f"{item.clip}/{stem}" if item.clip else stem
@@ -433,7 +439,7 @@ class Unmasked:
 class Listing:
     """What an INPUT holds."""
 
-    items: tuple[Item, ...]  # the items, ids unique, frames of a clip in natural order
+    items: tuple[Item, ...]  # the items of masks, ids unique, frames of a clip in natural order
     errors: tuple[ListError, ...]  # (id or None, record) for what could not be listed
     layout: str  # registry name of the layout
     notes: tuple[str, ...] = ()  # plain sentences about what was left out on purpose
@@ -441,6 +447,7 @@ class Listing:
     bare: tuple[Unmasked, ...] = ()  # frames without a mask where the layout need not have one for each
     lost: tuple[Item, ...] = ()  # of ``errors`` what names a frame: a video in which one failed must not look whole
     header: Mapping[str, Any] = field(default_factory=dict)  # what a COCO file says beside its annotations
+    sounds: tuple[SoundItem, ...] = ()  # items of sound
 
 
 @runtime_checkable
@@ -473,9 +480,15 @@ OBJECTS: Final = ("each", "union", "best")
 _PLAIN = ListOptions()
 
 
-def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
-    """List an INPUT, in whichever layout it is; ``NothingToDo`` where it holds neither an item nor a broken one."""
+def list_items(source: Path, options: ListOptions = _PLAIN, *, sounds: bool = False) -> Listing:
+    """List an INPUT, in whichever layout it is; ``NothingToDo`` where it holds neither an item nor a broken one.
+
+    Items of sound are listed where ``sounds`` asks for them; else each is an error.
+    """
     _check_paths(options)
+    if sounds and is_folder(source / MIXTURES) and next(layouts(source, options), None) is None:
+        found = read_sounds(source, root=options.root)
+        return completed(Listing((), found.problems, MIXTURES, sounds=found.items), source, options, sounds=True)
     dataset = find_layout(source, options)
     if options.objects != "each" and not getattr(dataset, "takes_objects", False):
         raise UsageError(
@@ -485,19 +498,33 @@ def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
             path=source,
         )
     listing = dataset.list(source, options)
-    return completed(as_clips(listing, source) if options.clip else listing, source, options)
+    return completed(as_clips(listing, source) if options.clip else listing, source, options, sounds=sounds)
 
 
-def completed(listing: Listing, source: Path, options: ListOptions) -> Listing:
+def completed(listing: Listing, source: Path, options: ListOptions, *, sounds: bool = False) -> Listing:
     """What a layout listed, with texts and scores of the options; ids are unique then. ``NothingToDo`` as above."""
     items, twice = unique(listing.items)
-    items, unknown = with_texts(items, text=options.text, texts=options.texts)
-    errors = (*listing.errors, *twice, *unknown)
-    if not items and all(error.stage in REMARKS for _, error in errors):
+    heard, again = unique(listing.sounds if sounds else (), items)
+    both, unknown = with_texts((*items, *heard), text=options.text, texts=options.texts)
+    items = tuple(item for item in both if isinstance(item, Item))
+    heard = tuple(item for item in both if isinstance(item, SoundItem))
+    errors = (*listing.errors, *map(_no_mask, () if sounds else listing.sounds), *twice, *again, *unknown)
+    if not items and not heard and all(error.stage in REMARKS for _, error in errors):
         message = f"the input holds no mask (read as {listing.layout})"
         raise NothingToDo(message, path=source, expected=INPUTS, hint="add masks to it, or give another INPUT")
     items, notes = with_scores(items, options.scores)
-    return replace(listing, items=items, errors=errors, notes=(*listing.notes, *notes))
+    return replace(listing, items=items, sounds=heard, errors=errors, notes=(*listing.notes, *notes))
+
+
+def _no_mask(item: SoundItem) -> ListError:
+    error = InputError(
+        "the line names a sound and no frame",
+        expected="'frame' and 'mask'",
+        hint="`auscult audit INPUT` judges separated sounds; `auscult run separation --data INPUT` runs separators",
+        path=item.source,
+        line=item.line,
+    )
+    return item.id, ErrorRecord.of(error, "read")
 
 
 def as_clips(listing: Listing, source: Path) -> Listing:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from auscult.cases.ids import counted, shown
 from auscult.errors import AuscultError, ErrorRecord, InputError, NothingToDo, TooLarge, UsageError
-from auscult.types import Item
+from auscult.types import Item, SoundItem
 
+ItemT = TypeVar("ItemT", bound=Item | SoundItem)
 ListError: TypeAlias = tuple[str | None, ErrorRecord]
 
 _NAMED = 3
@@ -105,15 +106,19 @@ def used_twice(name: str, first: str, *, path: Path | None, line: int | None = N
     )
 
 
-def unique(items: Iterable[Item]) -> tuple[tuple[Item, ...], tuple[ListError, ...]]:
-    """Keep the first item of every id; each further one becomes an error that names both places."""
-    first: dict[str, Item] = {}
-    problems = Problems()
+def unique(
+    items: Iterable[ItemT], known: Iterable[Item | SoundItem] = ()
+) -> tuple[tuple[ItemT, ...], tuple[ListError, ...]]:
+    """Keep the first item of every id that is not ``known``; each further one is an error that names both places."""
+    first: dict[str, Item | SoundItem] = {item.id: item for item in known}
+    kept, problems = list[ItemT](), Problems()
     for item in items:
-        known = first.setdefault(item.id, item)
-        if known is not item:
-            where = f"in line {known.line}" if known.line is not None else "an earlier item"
-            if known.line is None and known.source is not None:
-                where = f"from {known.source.name}"
-            problems.add(used_twice(item.id, f" is {where}, which", path=item.source, line=item.line))
-    return tuple(first.values()), tuple(problems.found)
+        earlier = first.setdefault(item.id, item)
+        if earlier is item:
+            kept.append(item)
+            continue
+        where = f"in line {earlier.line}" if earlier.line is not None else "an earlier item"
+        if earlier.line is None and earlier.source is not None:
+            where = f"from {earlier.source.name}"
+        problems.add(used_twice(item.id, f" is {where}, which", path=item.source, line=item.line))
+    return tuple(kept), tuple(problems.found)

@@ -16,9 +16,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
-from auscult.cases.datasets.items import FILE, SUFFIXES, Home, item_lines, parsed_line
 from auscult.cases.fields import MAX_TEXT_CHARS, table_rows
 from auscult.cases.ids import check_id, safe_id
+from auscult.cases.lines import FILE, SUFFIXES, Home, item_lines, parsed_line
 from auscult.cases.problems import ListError, Problems, used_twice
 from auscult.cases.walk import base_folder, boundary, stem, suffix, walk
 from auscult.errors import InputError, NothingToDo, UsageError
@@ -40,6 +40,7 @@ INPUTS: Final = (
     "an items.jsonl whose lines name 'mixture', a folder with mixtures/, a folder of tracks with mixture.wav, or "
     "recordings with prompts.csv"
 )
+MIXTURES: Final = "mixtures"
 PROMPTS: Final = "prompts.csv"
 MAX_TABLE_BYTES: Final = 64 * 1024 * 1024
 
@@ -67,7 +68,7 @@ def read_sounds(source: Path, *, root: Path | None = None) -> SoundListing:
     file = source / FILE if source.is_dir() else source
     if suffix(file.name) in SUFFIXES and file.is_file():
         rows = _of_lines(Home(file=file, base=base_folder(file, root)), found)
-    elif (source / "mixtures").is_dir():
+    elif (source / MIXTURES).is_dir():
         rows = _of_folders(source, root, found)
     elif (source / PROMPTS).is_file():
         rows = _of_recordings(Home(file=source / PROMPTS, base=base_folder(source, root)), found)
@@ -130,13 +131,14 @@ def _of_lines(home: Home, found: Problems) -> Iterator[SoundItem]:
         row = None
         try:
             row = parsed_line(content, file=home.file, line=number)
-            yield _item(row, home, number)
+            yield sound_item(row, home, number)
         except InputError as error:
             name = row.get("id") if isinstance(row, dict) else None
             found.add(error, home.file, line=number, item=safe_id(name) if isinstance(name, str) else None)
 
 
-def _item(row: Any, home: Home, number: int) -> SoundItem:
+def sound_item(row: Any, home: Home, number: int) -> SoundItem:
+    """Read the object of one line, given with its number from 1; an error of it names neither file nor line."""
     line = from_json(_Line, row, error=InputError, hint="correct the line")
     for _, start, end in line.spans_s or ():
         if end <= start:
@@ -154,7 +156,7 @@ def _item(row: Any, home: Home, number: int) -> SoundItem:
         difficulty={key: hard for key, hard in (given.difficulty or {}).items() if hard and key in DIFFICULTY_AXES},
     )
     return SoundItem(
-        id=line.id,
+        id=check_id(line.id),
         mixture=home.path(line.mixture),
         query=SoundQuery(
             text=line.text if line.text and line.text.strip() else None,
@@ -178,7 +180,7 @@ def _item(row: Any, home: Home, number: int) -> SoundItem:
 
 def _of_folders(source: Path, root: Path | None, found: Problems) -> Iterator[SoundItem]:
     """Items of ``mixtures/`` with ``separated/`` and ``stems/``; a mixture with nothing separated is an item too."""
-    mixtures = [(stem(name), path) for name, path in _sounds(source / "mixtures", found, source=source, root=root)]
+    mixtures = [(stem(name), path) for name, path in _sounds(source / MIXTURES, found, source=source, root=root)]
     known = {name for name, _ in mixtures}
     parts: dict[tuple[str, str], list[tuple[str, Path]]] = defaultdict(list)
     for folder in ("separated", "stems"):

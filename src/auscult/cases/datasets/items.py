@@ -1,25 +1,26 @@
 """JSON lines: one item a line, in ``items.jsonl`` or any file that ends in ``.jsonl``.
 
 A line names ``id``, ``frame`` and ``mask``, and may name ``text``, ``clip``, ``time_s``, ``audio``, ``mixture`` with
-``separated``, and ``truth``; other keys are kept. Paths are relative to the file, or absolute, and stay inside its
-folder unless ``root`` names another. A line that cannot be used costs itself: its error names file and line.
+``separated``, and ``truth``; other keys are kept. A line that names ``mixture`` and no ``frame`` is a sound's
+(``cases.sounds``). Paths are relative to the file, or absolute, and stay inside its folder unless ``root`` names
+another. A line that cannot be used costs itself: its error names file and line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from auscult.cases import fields
-from auscult.cases.fields import lines_of, parse
 from auscult.cases.ids import check_id, safe_id
-from auscult.cases.listing import INPUTS, Listing, ListOptions, refuse_options
+from auscult.cases.lines import FILE, SUFFIXES, Home, item_lines, parsed_line
+from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
-from auscult.cases.walk import base_folder, suffix, within
-from auscult.errors import InputError, NothingToDo, UsageError
-from auscult.media.paths import open_regular
+from auscult.cases.sounds import sound_item
+from auscult.cases.walk import base_folder, suffix
+from auscult.errors import InputError, UsageError
 from auscult.types import (
     ACTIONS,
     DEFECTS,
@@ -32,6 +33,7 @@ from auscult.types import (
     MaskRef,
     Metadata,
     Query,
+    SoundItem,
     Truth,
 )
 
@@ -43,23 +45,6 @@ _NOT_POSITION = frozenset({"mask", "text", "audio", "mixture", "separated", "tru
 """Keys that do not locate an item in a video."""
 _NO_MASK: Mapping[str, Any] = {"size": [0, 0], "counts": ""}
 _MAX_INDEX, _MAX_COLOUR = 65_535, 256**3 - 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Home:
-    """Where a file of lines stands, whose paths may not leave ``base``; ``labels`` reads grey values as indices."""
-
-    file: Path
-    base: Path
-    labels: bool = False
-    _known: dict[str, Path] = field(default_factory=dict, repr=False, compare=False)
-
-    def path(self, name: str) -> Path:
-        """The path that a name in the file means; it may not leave ``base``."""
-        found = self._known.get(name)  # many masks name one frame, and following links takes time
-        if found is None:
-            found = self._known[name] = within(self.base, home=self.file.parent, name=name)
-        return found
 
 
 def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
@@ -74,12 +59,6 @@ def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
             hint="write one object a line",
         )
     name = check_id(fields.required(row, "id"))
-    if "frame" not in row and "mixture" in row:
-        raise InputError(
-            "the line names a sound and no frame, and no judge hears without the true stem",
-            expected="'frame' and 'mask'",
-            hint="with true stems: `auscult run separation --data INPUT`, or `auscult score OUTPUTS STEMS`",
-        )
     frame = home.path(fields.required(row, "frame"))
     known = fields.text(row, "clip") or fields.text(row, "video")
     words = fields.text(row, "text")
@@ -163,12 +142,6 @@ def _truth(row: Mapping[str, Any], home: Home) -> Truth | None:
         ) from error
 
 
-FILE = "items.jsonl"
-SUFFIXES = frozenset({".jsonl", ".json-lines", ".jsonlines", ".ndjson"})
-MAX_LINE_BYTES = 16 * 1024 * 1024
-MAX_FILE_BYTES = 4 * 1024 * 1024 * 1024
-
-
 class ItemsDataset:
     """A file of JSON lines that names everything."""
 
@@ -203,42 +176,21 @@ class ItemsDataset:
 
     def _list(self, file: Path, home: Home) -> Listing:
         items: list[Item] = []
+        sounds: list[SoundItem] = []
         lost: list[Item] = []
         problems = Problems()
         for line, content in item_lines(file):
             row = None
             try:
                 row = parsed_line(content, file=file, line=line)
-                items.append(item_of(row, home=home, line=line))
+                if isinstance(row, dict) and "mixture" in row and "frame" not in row:
+                    sounds.append(sound_item(row, home, line))
+                else:
+                    items.append(item_of(row, home=home, line=line))
             except InputError as error:  # the path an item names is in the message, the file that names it in ``path``
                 problems.add(error, file, line=line, item=_id_of(row))
                 lost += _lost_items(row, home=home, line=line)
-        return Listing(tuple(items), tuple(problems.found), self.name, lost=tuple(lost))
-
-
-def item_lines(file: Path) -> Iterator[tuple[int, bytes | None]]:
-    """Number and content of every line that is not blank; None for one that is too long."""
-    try:
-        with open_regular(file) as opened:
-            size = file.stat().st_size
-            if size > MAX_FILE_BYTES:
-                raise NothingToDo(
-                    f"the file has {size:,} bytes", expected=f"at most {MAX_FILE_BYTES:,}", hint="split it", path=file
-                )
-            yield from lines_of(opened, max_bytes=MAX_LINE_BYTES)
-    except OSError as error:
-        raise NothingToDo(f"cannot be opened: {error.strerror}", path=file, expected=INPUTS) from error
-
-
-def parsed_line(content: bytes | None, *, file: Path, line: int) -> Any:
-    """What a line of ``item_lines`` holds."""
-    if content is None:
-        raise InputError(
-            f"the line is longer than {MAX_LINE_BYTES:,} bytes",
-            expected="one item a line",
-            hint="put large masks into files",
-        )
-    return parse(content, path=file, line=line)
+        return Listing(tuple(items), tuple(problems.found), self.name, lost=tuple(lost), sounds=tuple(sounds))
 
 
 def _id_of(row: object) -> str | None:
