@@ -1,0 +1,240 @@
+"""What a text prompt asks for, in AudioSet's 527 classes of sounds (Gemmeke et al., ICASSP 2017), and what is unknown.
+
+``classes.csv`` has a row for each class in AudioSet's order: domain, parents, ``words`` that mean the class, and
+``wider_than``, words for something that the class is the nearest to, a bassoon being a wind instrument. A word with a
+question mark has several meanings: it counts where it goes with what else is said, or where nothing else is.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from auscult.language.stems import stems
+from auscult.types import DOMAINS, Doubles, Floats
+
+SentenceEncoder: TypeAlias = Callable[[Sequence[str]], Doubles]
+"""Texts to vectors of length 1, float64 (n, d), as ``nets.hf_sentences.load_sentences`` gives."""
+LEAST_COSINE: Final = 0.6
+"""Least cosine at which a sentence encoder puts an unknown word to a class; not fitted to anything."""
+MOST_WORDS: Final = 1000
+"""Words of a prompt beyond these are not read."""
+NEARBY: Final = 0.5
+"""Weight of a class that is only wider than what was said, and of a named class's parent."""
+_WIDE: Final = 10  # a parent of more classes than these, "Animal" say, tells nothing of what was named
+_MOST_LETTERS: Final = 40  # of a word
+_MOST_UNKNOWN: Final = 20
+_BREAKS: Final = frozenset(",;.!?:&+")
+_ENDS: Final = _BREAKS | {"only", "just", "while", "with", "but", "whereas"}  # what a "without" reaches no further than
+_JOINS: Final = _ENDS | {"and", "or", "as", "behind", "over", "during", "when", "plus"}
+_DENYING: Final = frozenset({"without", "no", "not", "except", "excluding", "minus", "ignoring", "removing"})
+_DENYING_PAIRS: Final = frozenset(
+    {
+        *(("other", "than"), ("apart", "from"), ("instead", "of"), ("rather", "than"), ("free", "of")),
+        *((word, "but") for word in ("all", "anything", "everything")),
+    }
+)
+_GRAMMAR: Final = (
+    "a an the this that these those it its his her their my your our some any and or of in on at by to for from as "
+    "with while during into onto over under up down out off is are was be being been has have do does i me we you s t"
+)
+# Words that alone name no source: of sound and of asking for it, and of how, how many and where.
+_NO_SOURCE: Final = (
+    "all each every one ones near behind when than can who which there here only just very but nothing other apart "
+    "instead rather free sound sounding noise audio recording track clip hear make making play playing made please "
+    "isolate extract separate keep source target calling going running want "
+    "loud loudly quiet quietly soft softly faint distant distance background foreground nearby close far left right "
+    "slow slowly fast quick short long low high deep big small large little old young single several many few two three"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PromptWords:
+    """What a prompt asks for.
+
+    Attributes:
+        classes: float32 (527,), 0..1, read-only: 1 for the classes that are named, and for all that a named class
+            holds unless one of these is named too; ``NEARBY`` for a parent, or a wider class. All 0 where nothing is
+            known.
+        unknown: Words that name something which is not known, 20 at most; those of what was not wanted left out.
+        domain: ``speech``, ``music`` or ``sound``, of which most named classes are; empty where that is open.
+    """
+
+    classes: Floats
+    unknown: tuple[str, ...]
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    stems: frozenset[str]
+    at: int
+    weight: float
+    weak: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    names: tuple[str, ...]
+    domains: tuple[str, ...]
+    parents: tuple[tuple[int, ...], ...]
+    below: tuple[frozenset[int], ...]  # all that a class holds
+    phrases: dict[str, list[_Phrase]]  # by each of their stems
+
+
+def class_names() -> tuple[str, ...]:
+    """AudioSet's names of the 527 classes, in their order."""
+    return _table().names
+
+
+def read_prompt(text: str, *, sentences: SentenceEncoder | None = None) -> PromptWords:
+    """What a prompt asks for; of a longer match of words, ``car horn``, the shorter ones, ``car``, are left out.
+
+    What follows ``without``, ``no``, ``except``, ``everything but`` and the like is not wanted. With a sentence encoder
+    an unknown word gets the class whose name is nearest to it, weighted by its cosine, from ``LEAST_COSINE`` on.
+    """
+    found = _read(text[: MOST_WORDS * _MOST_LETTERS])
+    if sentences is None or not found.unknown:
+        return found
+    near = dict(zip(found.unknown, _nearest(sentences, found.unknown), strict=True))
+    unknown = tuple(word for word, (_, cosine) in near.items() if cosine < LEAST_COSINE)
+    if len(unknown) == len(near) > 1 and not found.classes.any():  # words that say something only together
+        near = {"": _nearest(sentences, [" ".join(unknown)])[0]}
+        unknown = unknown if near[""][1] < LEAST_COSINE else ()
+    classes, reached = found.classes.copy(), dict(pair for pair in near.values() if pair[1] >= LEAST_COSINE)
+    for at, cosine in reached.items():
+        classes[at] = max(float(classes[at]), cosine)
+    return PromptWords(classes=_kept(classes), unknown=unknown, domain=found.domain or _domain(reached))
+
+
+def _nearest(sentences: SentenceEncoder, texts: Sequence[str]) -> list[tuple[int, float]]:
+    """The class whose name is nearest to each text, and its cosine."""
+    cosines = sentences(texts) @ _class_vectors(sentences).T
+    return [(int(row.argmax()), min(1.0, float(row.max()))) for row in cosines]
+
+
+@lru_cache(maxsize=2)
+def _class_vectors(sentences: SentenceEncoder) -> Doubles:
+    return sentences(class_names())
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> PromptWords:
+    clauses = [list(zip(stems(clause), clause, strict=True)) for clause in _wanted(text)]
+    said = {stem: word for clause in clauses for stem, word in clause}
+    found = [phrase for stem in said for phrase in _table().phrases.get(stem, ()) if phrase.stems <= said.keys()]
+    known = {stem for phrase in found for stem in phrase.stems} | _grammar() | _no_source()
+    named = _named(found, [frozenset(stem for stem, _ in clause) for clause in clauses])
+    unknown = tuple(word[:_MOST_LETTERS] for stem, word in said.items() if stem not in known)[:_MOST_UNKNOWN]
+    return PromptWords(classes=_weights(named), unknown=unknown, domain=_domain(named))
+
+
+def _wanted(text: str) -> list[list[str]]:
+    """The words of each clause, in small letters, without what is said not to be wanted."""
+    clauses: list[list[str]] = [[]]
+    denied, last = False, ""
+    plain = re.sub(r"[\"'`’“”()\[\]/_-]", " ", text.casefold().replace("n't", " not"))
+    for word in re.findall(r"[,;.!?:&+]|[^\s,;.!?:&+]+", plain)[:MOST_WORDS]:
+        if word in _DENYING or (last, word) in _DENYING_PAIRS:
+            denied = True
+        elif word in _ENDS:
+            denied = False
+        if word in _JOINS:
+            clauses.append([])
+        elif not denied:
+            clauses[-1].append(word)
+        last = word
+    return clauses
+
+
+def _named(found: Sequence[_Phrase], clauses: Sequence[frozenset[str]]) -> dict[int, float]:
+    """The classes that matching phrases name, and their weights."""
+    sizes = {phrase.stems for phrase in found}
+    longest = [phrase for phrase in found if not any(phrase.stems < other for other in sizes)]
+    firm = [phrase for phrase in longest if not phrase.weak]
+    clear = frozenset().union(*(phrase.stems for phrase in firm))
+    named: dict[int, float] = {}
+    for phrase in longest:
+        alone = any(phrase.stems <= clause and not clause & clear for clause in clauses)
+        if not phrase.weak or alone or any(_related(phrase.at, other.at) for other in firm):
+            named[phrase.at] = max(named.get(phrase.at, 0.0), phrase.weight)
+    return named
+
+
+def _related(one: int, other: int) -> bool:
+    below = _table().below
+    return one == other or one in below[other] or other in below[one]
+
+
+def _weights(named: dict[int, float]) -> Floats:
+    table = _table()
+    weights = np.zeros(len(table.names), np.float32)
+    exact = {at for at, weight in named.items() if weight == 1}
+    for at, weight in named.items():
+        held = table.below[at] if at in exact and not table.below[at] & exact else ()
+        near = [parent for parent in table.parents[at] if len(table.below[parent]) <= _WIDE] if at in exact else ()
+        for others, value in ((held, 1.0), (near, NEARBY), ((at,), weight)):
+            for other in others:
+                weights[other] = max(weights[other], value)
+    return _kept(weights)
+
+
+def _domain(named: dict[int, float]) -> str:
+    domains, below = _table().domains, _table().below
+    leaves = {at: weight for at, weight in named.items() if not below[at] & named.keys()}
+    shares = {domain: sum(weight for at, weight in leaves.items() if domains[at] == domain) for domain in DOMAINS}
+    most = [domain for domain, share in shares.items() if share and share == max(shares.values())]
+    return most[0] if len(most) == 1 else ""
+
+
+def _kept(classes: Floats) -> Floats:
+    classes.setflags(write=False)
+    return classes
+
+
+@cache
+def _grammar() -> frozenset[str]:
+    return frozenset(stems(_GRAMMAR.split()))
+
+
+@cache
+def _no_source() -> frozenset[str]:
+    return frozenset(stems(_NO_SOURCE.split()))
+
+
+@cache
+def _table() -> _Table:
+    text = Path(__file__).with_name("classes.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    at = {row["name"]: number for number, row in enumerate(rows)}
+    parents = tuple(tuple(at[name] for name in row["parents"].split(";") if name) for row in rows)
+    below: list[set[int]] = [set() for _ in rows]
+    for number in range(len(rows)):
+        for above in _above(number, parents):
+            below[above].add(number)
+    phrases: dict[str, list[_Phrase]] = {}
+    for number, row in enumerate(rows):
+        for phrase in _phrases(row, number):
+            phrases.setdefault(min(phrase.stems), []).append(phrase)
+    domains = tuple(row["domain"] for row in rows)
+    return _Table(tuple(at), domains, parents, tuple(map(frozenset, below)), phrases)
+
+
+def _above(number: int, parents: Sequence[Iterable[int]]) -> Iterator[int]:
+    for parent in parents[number]:
+        yield parent
+        yield from _above(parent, parents)
+
+
+def _phrases(row: dict[str, str], number: int) -> Iterator[_Phrase]:
+    for column, weight in (("words", 1.0), ("wider_than", NEARBY)):
+        for words in filter(None, row[column].split(";")):
+            own = frozenset(stems(words.removeprefix("?").replace("-", " ").replace("'", " ").split()))
+            yield _Phrase(own - _grammar() or own, number, weight, words.startswith("?"))
