@@ -7,6 +7,7 @@ import typer
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
 from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions, RepairOptions
+from auscult.jobs.sound_options import RerankOptions
 
 app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True, cls=Commands)
 
@@ -97,3 +98,19 @@ def repair_masks(options: RepairOptions, shown: Shown) -> None:
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary, tables = run_verb(verb, progress)
     show.result(summary, tables, shown, record=verb.options.out)
+
+
+@app.command("rerank")
+@command(RerankOptions, shown=("json",))
+def rerank_sounds(options: RerankOptions, shown: Shown) -> None:
+    """Choose the best output of each mixture, from the record, and write the chosen ones as an INPUT."""
+    from auscult.jobs.rerank import rerank_record
+
+    with show.busy("choosing"):
+        made = rerank_record(options)
+    if shown.json:
+        show.as_json(made.as_json())
+    else:
+        show.tables(made.tables)
+    show.say(f"written to {made.out}")
+    show.failures(options.folder)

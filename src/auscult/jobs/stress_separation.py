@@ -59,7 +59,7 @@ def _results(options: SeparationStressOptions, strengths: Sequence[float], task:
 def _outputs(options: SeparationStressOptions, strengths: Sequence[float], task: OutputTask) -> Result:
     item, kind, files = task.item, base_of(task.kind), dict[str, bytes]()
     stems, rate_hz = stems_of(item)
-    kept, copies = _copied(item, options)
+    kept, copies = copied_item(replace(item, separated=None), source=options.source, out=options.out)
     truth = kept.truth or SoundTruth()
     names = list(truth.others) or ["the rest of the mixture"]
     items, undefined = list[dict[str, Any]](), list[dict[str, Any]]()
@@ -112,30 +112,32 @@ def stems_of(item: SoundItem) -> tuple[list[Samples], int]:
     return stems if item.truth.others else [stems[0], stems[1] - stems[0]], sounds[0].rate_hz
 
 
-def _copied(item: SoundItem, options: SeparationStressOptions) -> tuple[SoundItem, dict[str, Path]]:
-    """The item with its files in the output folder, and which file is copied where."""
+def copied_item(item: SoundItem, *, source: Path, out: Path) -> tuple[SoundItem, dict[str, Path]]:
+    """An item of the INPUT ``source`` with its files in the folder ``out``, and which file goes where in it."""
     copies = dict[str, Path]()
 
     def copied(folder: str, path: Path) -> Path:
         check_file(path)  # the parent copies, where an error would end the run
-        known = Path(frame_name_of(path, options.source))
-        own = digest_json(os.path.relpath(path.resolve(), options.source.resolve()))[:8]
+        known = Path(frame_name_of(path, source))
+        own = digest_json(os.path.relpath(path.resolve(), source.resolve()))[:8]
         name = f"{folder}/{known.stem}-{own}{known.suffix}"  # frames/a.wav, a.WAV and a.wav have one name but for it
         copies[name] = path
-        return options.out / name
+        return out / name
 
     truth, picture = item.truth or SoundTruth(), item.query.picture
     if picture is not None and picture.is_dir():  # frames of a video
         folder = f"pictures/{safe_name(item.id)}"
         for path in sorted(one for one in picture.iterdir() if one.is_file() and not one.is_symlink()):
             copied(folder, path)
-        picture = options.out / folder
+        picture = out / folder
     elif picture is not None:
         picture = copied("pictures", picture)
     stem = truth.stem and copied("stems", truth.stem)
     others = {name: copied("stems", path) for name, path in truth.others.items()}
     query, truth = replace(item.query, picture=picture), replace(truth, stem=stem, others=others)
-    return replace(item, mixture=copied("mixtures", item.mixture), query=query, truth=truth), copies
+    separated = item.separated and copied("separated", item.separated)
+    mixture = copied("mixtures", item.mixture)
+    return replace(item, mixture=mixture, separated=separated, query=query, truth=item.truth and truth), copies
 
 
 def _files(item: SoundItem) -> tuple[Path, ...]:

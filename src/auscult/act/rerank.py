@@ -1,0 +1,88 @@
+"""Choose the best of several outputs of one mixture, and say what choosing the best of k would be worth.
+
+A row is a line of ``verdicts.jsonl`` of a separated sound. Of k candidates drawn at random from n the expected truth of
+the chosen one is exact: what b others beat and t others equal is chosen with the probability
+(C(n - b, k) - C(n - b - t - 1, k)) / C(n, k) / (t + 1).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from math import comb
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from auscult.act.export.masks import JsonRow
+from auscult.types import PERFORMANCE, Doubles
+
+Standing: TypeAlias = tuple[float, float] | None
+"""What a candidate is chosen by, and what ties are broken by; None where nothing is known of it."""
+
+_ASKED: Final = ("mixture", "text", "spans_s", "video")
+_WORST: Final = (-np.inf, -np.inf)
+
+
+def grouped(rows: Iterable[JsonRow]) -> list[list[JsonRow]]:
+    """Candidates of one mixture and prompt together, in the order of the rows."""
+    found: dict[str, list[JsonRow]] = {}
+    for row in rows:
+        found.setdefault(json.dumps([row.get(key) for key in _ASKED]), []).append(row)
+    return list(found.values())
+
+
+def standing(row: JsonRow, by: str) -> Standing:
+    """The score ``by`` of a row and its weakest axis; None where it was not judged."""
+    scores = [row.get(axis) for axis in PERFORMANCE[:3]]
+    return None if row.get(by) is None else (row[by], min((one for one in scores if one is not None), default=0.0))
+
+
+def ranked(rows: Sequence[JsonRow], by: str) -> list[dict[str, Any]]:
+    """The candidates of one mixture, best first: ``id``, ``mixture``, ``text``, ``rank`` from 1, ``score``, ``margin``.
+
+    The margin is the score minus the best of the others'; None where there is no other score. Unjudged ones stand last.
+    """
+    order = sorted(rows, key=lambda row: standing(row, by) or _WORST, reverse=True)
+    scores = [row.get(by) for row in order]
+    made = []
+    for at, (row, score) in enumerate(zip(order, scores, strict=True)):
+        other = next((one for place, one in enumerate(scores) if place != at and one is not None), None)
+        margin = None if score is None or other is None else round(score - other, 6)
+        named = {key: row.get(key) for key in ("id", "mixture", "text")}
+        made.append({**named, "rank": at + 1, "score": score, "margin": margin})
+    return made
+
+
+def best_of(standings: Sequence[Standing], truths: Doubles, k: int) -> float:
+    """Expected truth of the candidate that stands highest among k of n drawn at random; unknown ones stand lowest.
+
+    Args:
+        standings: Of each candidate, (n,).
+        truths: What each is truly worth, (n,).
+        k: How many are drawn, 1 to n; for 1 it is the mean.
+    """
+    n, known = len(standings), [one or _WORST for one in standings]
+    chances = []
+    for own in known:
+        beaten, equal = sum(other > own for other in known), known.count(own)
+        chances.append((comb(n - beaten, k) - comb(n - beaten - equal, k)) / comb(n, k) / equal)
+    return float(np.dot(chances, truths))
+
+
+def kept_quality(
+    scores: Doubles, truths: Doubles, shares: Sequence[float], *, weights: Doubles | None = None
+) -> Doubles:
+    """Mean truth of the best share of items by score, for each share of 0..1, (shares,); ties count by their mean.
+
+    Of the last item the part counts that a share asks for. ``weights`` say how often each item is there, once by
+    default.
+    """
+    order = np.argsort(-scores, kind="stable")
+    there = (np.ones_like(truths) if weights is None else weights)[order]
+    _, ties = np.unique(scores[order], return_inverse=True)
+    sums = [np.bincount(ties, there * column) for column in (truths[order], 1.0)]
+    true = (sums[0] / np.maximum(sums[1], 1e-12))[ties]
+    counts = np.concatenate(([0.0], np.cumsum(there)))
+    kept = np.maximum(np.asarray(shares), 1e-9) * counts[-1]
+    return np.asarray(np.interp(kept, counts, np.concatenate(([0.0], np.cumsum(there * true)))) / kept)

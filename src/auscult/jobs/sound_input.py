@@ -1,0 +1,140 @@
+"""A record of separated sounds with the INPUT it was made of: its items, their truth, and a part of it as an INPUT."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from shutil import copyfile
+from typing import Any, Final
+
+from auscult.act.export.masks import JsonRow
+from auscult.arrays.resampling import mono_at
+from auscult.cases.sounds import read_sounds, sound_line
+from auscult.errors import AuscultError, InputError, OutputError, RecordError
+from auscult.jobs.stress_separation import copied_item
+from auscult.media.sound import read_sound
+from auscult.media.wav import Sound
+from auscult.outcome import Undefined
+from auscult.record.manifest import argument
+from auscult.record.reader import Run, read_run, require_audit, require_whole
+from auscult.score.sound.perceptual import perceptual
+from auscult.types import PERFORMANCE, SoundItem
+
+FOLDERS: Final = ("mixtures", "separated", "stems", "pictures")
+"""What ``input_of`` puts beside an ``items.jsonl``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoundRecord:
+    """A record that holds verdicts on separated sounds."""
+
+    run: Run
+
+    @classmethod
+    def read(cls, folder: Path) -> SoundRecord:
+        """Read a whole record; a RecordError where it has no separated sound."""
+        run = read_run(folder)
+        require_audit(folder, run.manifest)
+        require_whole(folder, run.verdicts, run.sounds)
+        if not run.sounds:
+            hint = "`auscult audit` judges lines with 'mixture' and 'separated'"
+            raise RecordError("the record holds no separated sound", path=folder, hint=hint)
+        return cls(run=run)
+
+    @property
+    def rows(self) -> list[JsonRow]:
+        """Rows of the verdicts on sounds."""
+        return [row for _, row in self.run.sounds]
+
+    @property
+    def source(self) -> Path:
+        """The INPUT."""
+        return Path(str(argument(self.run.manifest, "source")))
+
+    @cached_property
+    def items(self) -> dict[str, SoundItem]:
+        """The items of the INPUT by id, as it is now; a RecordError where it lacks what was judged."""
+        root, hint = argument(self.run.manifest, "root"), "put it back, or judge again into another --out"
+        try:
+            found = read_sounds(self.source, root=Path(root) if root else None).items
+        except AuscultError as error:
+            message = f"the INPUT of the record cannot be read: {error.message}"
+            raise RecordError(message, expected=error.expected, hint=hint, path=self.source) from error
+        items = {item.id: item for item in found}
+        for verdict, _ in self.run.sounds:
+            if verdict.id not in items or items[verdict.id].separated is None:
+                raise RecordError(f"the INPUT no longer has {verdict.id!r}", hint=hint, path=self.source)
+        return items
+
+
+def mixture_and_output(item: SoundItem) -> tuple[Sound, Sound]:
+    """A mixture and what was separated of it as (1, samples) each, of the mixture's rate and the shorter's length."""
+    if item.separated is None:
+        raise InputError("nothing was separated", expected="'separated'", path=item.source, line=item.line)
+    mixture, output = read_sound(item.mixture), read_sound(item.separated)
+    sounds = [mono_at(one.samples, rate_hz=one.rate_hz, wanted_hz=mixture.rate_hz) for one in (mixture, output)]
+    size = min(one.size for one in sounds)
+    whole, own = (Sound(samples=one[None, :size], rate_hz=mixture.rate_hz) for one in sounds)
+    return whole, own
+
+
+def true_scores(item: SoundItem) -> Mapping[str, float]:
+    """What an output truly deserves by ``PERFORMANCE``: as INPUT says, else by its stem; empty without either.
+
+    What is not the stem of a mixture counts as one other source.
+    """
+    if item.truth is None or item.truth.scores or item.truth.stem is None:
+        return item.truth.scores if item.truth else {}
+    mixture, output = mixture_and_output(item)
+    known = read_sound(item.truth.stem)
+    stem = mono_at(known.samples, rate_hz=known.rate_hz, wanted_hz=mixture.rate_hz)[None]
+    size = min(stem.shape[1], mixture.samples.shape[1])
+    stem, whole = stem[:, :size], mixture.samples[:, :size]
+    found = perceptual(output.samples[:, :size], [stem, whole - stem], rate_hz=mixture.rate_hz)
+    return {} if isinstance(found, Undefined) else {axis: getattr(found, axis) for axis in PERFORMANCE}
+
+
+def known_scores(items: Iterable[SoundItem], axis: str) -> dict[str, float]:
+    """The true score of each item on an axis, by id; what has none, or cannot be read, is left out."""
+    found = {}
+    for item in items:
+        with suppress(InputError):
+            scores = true_scores(item)
+            if axis in scores:
+                found[item.id] = scores[axis]
+    return found
+
+
+def input_of(out: Path, items: Iterable[SoundItem], *, source: Path) -> str:
+    """Put the files of some items of ``source`` into ``out``, and give the text of an ``items.jsonl`` for it."""
+    lines = []
+    for item in items:
+        kept, copies = copied_item(item, source=source, out=out)
+        for name, path in copies.items():
+            place(path, out / name)
+        lines.append(sound_line(kept, home=out))
+    return json_lines(lines)
+
+
+def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as JSON, one a line."""
+    return "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in rows)
+
+
+def place(path: Path, target: Path) -> None:
+    """Give a file a second name, or where that cannot be, copy it."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        try:
+            os.link(path.resolve(), target)
+        except OSError:  # another disk, or a file of somebody else's
+            copyfile(path, target)
+    except OSError as error:
+        why = f"the file cannot be written: {error.strerror}"
+        raise OutputError(why, path=target, hint="choose another --out") from error
