@@ -22,15 +22,17 @@ from auscult.media.frames import decode_frame
 from auscult.media.sound import read_sound
 from auscult.models.separators.base import Separator
 from auscult.models.separators.loading import load_separator
-from auscult.outcome import Undefined
+from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import GENERATED, Catalogue, Part, open_recorded
 from auscult.scenes.mixtures.classes import DOMAIN_OF
 from auscult.scenes.mixtures.layout import finished
 from auscult.scenes.mixtures.plan import MixturePlan, Planner
+from auscult.scenes.mixtures.sound import pauses
 from auscult.scenes.options import MixtureOptions
 from auscult.score.sound.difficulty import difficulty
 from auscult.score.sound.perceptual import perceptual
+from auscult.score.sound.ratios import si_sdr
 from auscult.stress.sound.separation import perturb
 from auscult.types import PERFORMANCE, Floats, Frames, Samples, SoundCase, SoundItem, SoundQuery, Span
 
@@ -60,6 +62,7 @@ class SoundSample:
         separated: float32 (1, samples), as loud and as late as drawn.
         scores: By ``PERFORMANCE``, 1..5, from the stems.
         difficulty: By ``DIFFICULTY_AXES``, 1..5, for the prompts of ``case``.
+        without_spans: The same where the spans are not given.
         missing: In each ``hop_s``, the share of the target's loudness that is lost, float32 (steps,), 0..1.
         left_over: In each, the share of what is heard of the sources that is not the target's.
         hop_s: Seconds from one step to the next.
@@ -73,12 +76,14 @@ class SoundSample:
         cluster: The same for samples of one voice or mixture.
         family: Of a real separator; empty for made outputs.
         id: Unique in its set.
+        si_sdr_db: Of the output as it was made, with the true stem; None where it is undefined.
     """
 
     case: SoundCase
     separated: Samples
     scores: dict[str, float]
     difficulty: dict[str, float]
+    without_spans: dict[str, float]
     missing: Floats
     left_over: Floats
     hop_s: float
@@ -92,6 +97,7 @@ class SoundSample:
     cluster: str = ""
     family: str = ""
     id: str = ""
+    si_sdr_db: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,14 +144,21 @@ class _Truth:
 
     stems: list[Samples]
     rate_hz: int
-    hard: dict[str, float]
+    query: SoundQuery
     more: dict[str, Any] = field(default_factory=dict)
+    hard: tuple[dict[str, float], dict[str, float]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        hard = difficulty(self.stems, rate_hz=self.rate_hz, prompt=self.query)
+        open_hard = difficulty(self.stems, rate_hz=self.rate_hz) if self.query.spans else hard
+        self.hard = (hard, open_hard)
 
     def sample(self, output: Samples, case: SoundCase, **about: Any) -> SoundSample | None:
         """A sample of an output (samples,) as it was made, before anything is done to level and time."""
         found = perceptual(output, self.stems, rate_hz=self.rate_hz)
         if isinstance(found, Undefined):
             return None
+        ratio = si_sdr(output, self.stems[0])
         there = np.minimum(found.recovered, found.target)
         audible = found.target > 0.02 * found.target.max()
         missing = np.where(audible, 1 - there / np.maximum(found.target, 1e-9), 0.0)
@@ -155,10 +168,12 @@ class _Truth:
             case=case,
             separated=output[None],
             scores={name: float(getattr(found, name)) for name in PERFORMANCE},
-            difficulty=self.hard,
+            difficulty=self.hard[0],
+            without_spans=self.hard[1],
             missing=missing.astype(np.float32),
             left_over=stray.astype(np.float32),
             hop_s=found.hop_s,
+            si_sdr_db=ratio.value if isinstance(ratio, Scored) else None,
             **{**self.more, **about},
         )
 
@@ -190,7 +205,7 @@ class _Maker:
         truth = _Truth(
             stems,
             made.rate_hz,
-            difficulty(stems, rate_hz=made.rate_hz, prompt=query),
+            query,
             more={
                 "label": source.label,
                 "domain": DOMAIN_OF[plan.setting],
@@ -224,9 +239,8 @@ class _Maker:
         """An output, and how it was made."""
         recipe, draw = self._recipe, rng.random()
         severity = round(float(rng.uniform(0.3, 5.0)), 2)
-        kinds = [str(kind) for kind in rng.choice(recipe.damages, 2, replace=False)][
-            : 1 + (rng.random() < recipe.twice)
-        ]
+        pair = [str(kind) for kind in rng.choice(recipe.damages, 2, replace=False)]
+        kinds = pair[: 1 + (rng.random() < recipe.twice)]
         if draw < recipe.whole:
             return stems[0], {"kind": "stem", "aligned": True}
         if draw < recipe.whole + recipe.by_separators and recipe.separators:
@@ -239,22 +253,21 @@ class _Maker:
         if 1 - draw < recipe.wrong:
             target = int(rng.integers(1, len(stems)))
             kinds = kinds if rng.random() < 0.5 else []
-        output, done = stems[target], []
+        output = stems[target]
+        done: list[str] = []
         for kind in kinds:
             given = [output if at == target else stem for at, stem in enumerate(stems)]
-            found = perturb(
-                kind, given, target=target, rate_hz=case.rate_hz, severity=severity, seed=self._seed, key=key
-            )
+            how: dict[str, Any] = {"rate_hz": case.rate_hz, "severity": severity, "seed": self._seed, "key": key}
+            found = perturb(kind, given, target=target, **how)
             if not isinstance(found, Undefined):
-                output, done = found.output, [*done, kind]
+                output = found.output
+                done.append(kind)
         name = "+".join(["other_source"] * bool(target) + done) or "stem"
         return output, {"kind": name, "severity": severity if done else 0.0, "aligned": not target}
 
 
 def finished_query(plan: MixturePlan, spans: Sequence[tuple[float, float]], *, seconds: float) -> SoundQuery:
     """Text and spans of a plan that asks in all ways."""
-    from auscult.scenes.mixtures.sound import pauses
-
     signed = [Span("+", *span) for span in spans] + [Span("-", *span) for span in pauses(spans, until_s=seconds)]
     return SoundQuery(text=plan.prompt.text, spans=tuple(sorted(signed, key=lambda span: span.start_s)))
 
@@ -295,7 +308,7 @@ def real_samples(root: Path, *, part: Part) -> Iterator[SoundSample]:
         stems, rate_hz, query = [stem, mixture - stem], sounds[0].rate_hz, SoundQuery(text=item.query.text)
         kind = kinds.get(item.cluster, "")
         domain = "speech" if "speech" in kind or "speaker" in kind else "music" if "vocal" in kind else "sound"
-        truth = _Truth(stems, rate_hz, difficulty(stems, rate_hz=rate_hz, prompt=query))
+        truth = _Truth(stems, rate_hz, query)
         case = SoundCase(id=item.id, mixture=mixture[None], rate_hz=rate_hz, text=query.text)
         sample = truth.sample(
             output,

@@ -1,0 +1,283 @@
+"""From cases to verdicts: prompts as numbers, windows of long sounds, the network, calibration, a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from auscult.judge.sound.compact.calibration import SoundCalibration, load_calibration
+from auscult.judge.sound.compact.front import (
+    STEP,
+    STEP_S,
+    HeardMixture,
+    as_classes,
+    hear_mixture,
+    hear_output,
+    span_steps,
+)
+from auscult.judge.sound.compact.network import FOLDER, SoundNetwork, load_network
+from auscult.judge.sound.pictures import picture_classes
+from auscult.judge.sound.shared import is_silent, scored, silent_output, unjudged
+from auscult.judge.sound.vocabulary import PromptWords, SentenceEncoder, read_prompt
+from auscult.types import (
+    DIFFICULTY_AXES,
+    DOMAINS,
+    PERFORMANCE,
+    Doubles,
+    Floats,
+    Samples,
+    SoundCase,
+    SoundCurves,
+    SoundEvidence,
+    SoundVerdict,
+)
+
+WINDOW_S: Final = 12.0
+"""Longer sounds are heard in parts of at most this long, of equal length."""
+FAR: Final = 0.8
+"""From this novelty on an output whose words are not known, and without spans and picture, is not judged."""
+_AT_ONCE: Final = 8
+_LOUDNESS: Final = 0.3  # exponent of power, by which windows count
+_SURE: Final = 0.6
+_FINE: Final = 4.3  # from here on nothing is said to be wrong
+_HEARD: Final = 0.3  # of a curve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Prompt:
+    classes: Floats
+    evidence: SoundEvidence
+    domain: str
+
+    @property
+    def kinds(self) -> str:
+        names = [name for name in ("text", "spans", "picture") if getattr(self.evidence, name)]
+        return "+".join(names) or "none"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Window:
+    """A part of a mixture, with what the trunk hears in it."""
+
+    heard: HeardMixture
+    first: int  # sample at which it begins
+    samples: int
+    power: float
+    steps: Floats  # (384, S)
+    spans: Floats  # (3, S)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Part:
+    """What is said of a window of an output."""
+
+    scores: Floats
+    spread: Floats
+    curves: Floats  # (2, S), 0..1
+    pooled: Floats
+    power: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CompactListener:
+    """A network with its calibration."""
+
+    network: SoundNetwork
+    calibration: SoundCalibration
+    sentences: SentenceEncoder | None = None
+
+    def judge(self, name: str, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
+        """Judge outputs; neighbours of one mixture array share what is heard in it."""
+        verdicts: list[SoundVerdict] = []
+        pairs = list(zip(cases, separated, strict=True))
+        for _, group in groupby(pairs, key=lambda pair: id(pair[0].mixture)):
+            mine = list(group)
+            for start in range(0, len(mine), _AT_ONCE):
+                verdicts += self._of_mixture(name, mine[start : start + _AT_ONCE])
+        return verdicts
+
+    def _of_mixture(self, name: str, pairs: Sequence[tuple[SoundCase, Samples]]) -> list[SoundVerdict]:
+        mixture, rate_hz = pairs[0][0].mixture, pairs[0][0].rate_hz
+        if is_silent(mixture):
+            return [unjudged(case, name) for case, _ in pairs]
+        prompts = {id(case): self._prompt(case) for case, _ in pairs}
+        plain = list(self._windows(mixture, rate_hz))
+        loud = [at for at, (_, output) in enumerate(pairs) if not is_silent(mixture, output)]
+        parts = self._parts([pairs[at] for at in loud], plain, prompts)
+        verdicts = []
+        for at, (case, _) in enumerate(pairs):
+            prompt = prompts[id(case)]
+            hard, domain = self._hardness(case, plain, prompt)
+            if at not in loud:
+                verdicts.append(silent_output(case, name, difficulty=hard, evidence=prompt.evidence))
+                continue
+            said = self._verdict(case, name, parts[loud.index(at)], prompt=replace(prompt, domain=domain))
+            verdicts.append(said if said.overall is None else replace(said, difficulty=hard))
+        return verdicts
+
+    def _prompt(self, case: SoundCase) -> _Prompt:
+        words = PromptWords(classes=as_classes(), unknown=(), domain="")
+        if case.text is not None and case.text.strip():
+            words = read_prompt(case.text, sentences=self.sentences)
+        shown = None if case.frames is None else picture_classes(case.frames)
+        evidence = SoundEvidence(
+            text=bool(words.classes.any()),
+            spans=bool(case.spans),
+            picture=shown is not None and bool(shown.any()),
+            unknown=words.unknown,
+        )
+        return _Prompt(classes=as_classes(words.classes, shown), evidence=evidence, domain=words.domain)
+
+    def _windows(self, mixture: Samples, rate_hz: int) -> Iterator[_Window]:
+        count = max(1, int(np.ceil(mixture.shape[1] / (WINDOW_S * rate_hz))))
+        edges = np.linspace(0, mixture.shape[1], count + 1).round().astype(int)
+        for first, last in pairwise(edges):
+            part = mixture[:, first:last]
+            heard = hear_mixture(part, rate_hz)
+            yield _Window(
+                heard=heard,
+                first=int(first),
+                samples=int(last - first),
+                power=float(np.mean(np.square(part, dtype=np.float64))) ** _LOUDNESS,
+                steps=self.network.steps([heard.mel])[0],
+                spans=np.zeros((3, heard.mel.shape[1] // STEP), np.float32),
+            )
+
+    def _spans(self, case: SoundCase, window: _Window) -> Floats:
+        begin = window.first / case.rate_hz
+        moved = [replace(span, start_s=span.start_s - begin, end_s=span.end_s - begin) for span in case.spans]
+        return span_steps(moved, window.spans.shape[1])
+
+    def _parts(
+        self, pairs: Sequence[tuple[SoundCase, Samples]], windows: Sequence[_Window], prompts: dict[int, _Prompt]
+    ) -> list[list[_Part]]:
+        """What is said of each output, window by window."""
+        found: list[list[_Part]] = [[] for _ in pairs]
+        for window in windows if pairs else ():
+            outputs = [output[:, window.first : window.first + window.samples] for _, output in pairs]
+            mels = np.stack([np.stack([window.heard.mel, *hear_output(window.heard, own)]) for own in outputs])
+            steps = self.network.steps(list(mels[:, 1:].reshape(-1, *mels.shape[2:])))
+            classes = np.stack([prompts[id(case)].classes for case, _ in pairs])
+            three = (np.repeat(window.steps[None], len(pairs), axis=0), steps[0::2], steps[1::2])
+            told = [self.network.evidence(one, classes) for one in three]
+            heard = {
+                "mixture": three[0],
+                "output": three[1],
+                "rest": three[2],
+                "mels": mels,
+                "spans": np.stack([self._spans(case, window) for case, _ in pairs]),
+                "told": np.concatenate([one for one, _ in told], axis=-1),
+                "meant": told[0][1],
+            }
+            said = self.network.judged(heard)
+            for row in range(len(pairs)):
+                found[row].append(
+                    _Part(
+                        scores=said["scores"][row],
+                        spread=said["spread"][row],
+                        curves=1 / (1 + np.exp(-said["curves"][row])),
+                        pooled=said["pooled"][row],
+                        power=window.power,
+                    )
+                )
+        return found
+
+    def _hardness(self, case: SoundCase, windows: Sequence[_Window], prompt: _Prompt) -> tuple[dict[str, float], str]:
+        """Difficulty by axis, and the domain: that of the words, else of what is heard where that is clear."""
+        weights = np.array([window.power for window in windows])
+        rows = []
+        for window in windows:
+            told, meant = self.network.evidence(window.steps[None], prompt.classes[None])
+            heard = {
+                "mixture": window.steps[None],
+                "mel": window.heard.mel[None, None],
+                "spans": self._spans(case, window)[None],
+                "told": told,
+                "meant": meant,
+            }
+            rows.append(self.network.hardness(heard))
+        share = weights / max(weights.sum(), 1e-30)
+        axes = np.einsum("w,wa->a", share, np.concatenate([row["difficulty"] for row in rows]))
+        logits = np.einsum("w,wa->a", share, np.concatenate([row["domain"] for row in rows]))
+        chances = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+        domain = prompt.domain or (DOMAINS[int(chances.argmax())] if chances.max() >= _SURE else "")
+        return {name: float(axes[at]) for at, name in enumerate(DIFFICULTY_AXES)}, domain
+
+    def _verdict(self, case: SoundCase, name: str, parts: Sequence[_Part], *, prompt: _Prompt) -> SoundVerdict:
+        weights = np.array([part.power for part in parts])
+        share = weights / max(weights.sum(), 1e-30)
+
+        def mean(key: str) -> Floats:
+            return np.asarray(np.einsum("w,wa->a", share, np.stack([getattr(one, key) for one in parts])), np.float32)
+
+        novelty = self.calibration.novelty(mean("pooled")[None])
+        evidence = prompt.evidence
+        if evidence.unknown and prompt.kinds == "none" and novelty[0] >= FAR:
+            words = ", ".join(evidence.unknown[:3])
+            return replace(
+                unjudged(case, name),
+                evidence=evidence,
+                novelty=float(novelty[0]),
+                rationale=f"Not judged: {words} is not in the vocabulary, and no such sound was calibrated on.",
+            )
+        ends = self.calibration.intervals(
+            mean("scores")[None], mean("spread")[None], group=f"{prompt.domain}/{prompt.kinds}", novelty=novelty
+        )[0]
+        curves = np.concatenate([one.curves for one in parts], axis=1)
+        return scored(
+            case,
+            name,
+            {axis: (float(ends[at, 0]), float(ends[at, 1]), float(ends[at, 2])) for at, axis in enumerate(PERFORMANCE)},
+            difficulty={},
+            evidence=evidence,
+            rationale=_sentence(ends, curves, evidence),
+            novelty=float(novelty[0]),
+            domain=prompt.domain,
+            curves=SoundCurves(
+                hop_s=STEP_S,
+                missing=tuple(round(float(value), 4) for value in curves[0]),
+                left_over=tuple(round(float(value), 4) for value in curves[1]),
+            ),
+        )
+
+
+def _sentence(ends: Doubles, curves: Floats, evidence: SoundEvidence) -> str:
+    """What is wrong most, and when; and what was asked for in words that are not known."""
+    worst = int(np.argmin(ends[:3, 0]))
+    said = [
+        f"Part of the target is missing{_when(curves[0])}.",
+        f"Something else is left over{_when(curves[1])}.",
+        "The target sounds damaged.",
+    ][worst]
+    if ends[worst, 0] >= _FINE:
+        said = "Nothing wrong is heard."
+    if evidence.unknown:
+        said += f" Not known: {', '.join(evidence.unknown[:3])}."
+    return said
+
+
+def _when(curve: Floats) -> str:
+    """Where a curve is highest, as words; empty where that is everywhere or nowhere."""
+    high = np.flatnonzero(curve >= max(_HEARD, 0.5 * float(curve.max())))
+    if not high.size or high.size > 0.7 * curve.size:
+        return ""
+    runs = np.split(high, np.flatnonzero(np.diff(high) > 1) + 1)
+    longest = max(runs, key=len)
+    return f", mostly from {longest[0] * STEP_S:.1f} to {(longest[-1] + 1) * STEP_S:.1f} s"
+
+
+def load_listener(folder: Path | None = None, sentences: Path | None = None) -> CompactListener:
+    """The shipped network, or that of a folder that ``auscult train compact-sound`` wrote."""
+    folder = FOLDER if folder is None else folder
+    network = load_network(folder)
+    encoder = None
+    if sentences is not None:
+        from auscult.nets.hf_sentences import load_sentences
+
+        encoder = load_sentences(sentences)
+    return CompactListener(network=network, calibration=load_calibration(folder, network.digest), sentences=encoder)

@@ -1,0 +1,1 @@
+"""The network of ``sound.compact.v1``: a pretrained tagger hears mixture, output and rest; a head compares them."""

@@ -1,0 +1,205 @@
+"""Samples as ``sound.compact.v1`` hears them, in files: made once, read by every training and every measurement.
+
+A shard is one ``.npz``: spectrograms of all its samples in eight bits, one after another, and their truth. Shards are
+made one by one; a stopped run goes on with the next.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.arrays.log_mel import SILENCE
+from auscult.jobs.runner import Progress
+from auscult.judge.sound.compact.front import STEP, STEP_S, HeardMixture, hear_mixture, hear_output, span_steps
+from auscult.judge.sound.shared import is_silent
+from auscult.train.sound_judge.samples import Recipe, SoundSample, made_samples, real_samples
+from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Floats
+
+SHARD: Final = 50
+"""Mixtures of one shard."""
+_LEVELS: Final = (2.6 - SILENCE) / 255
+_ABOUT: Final = ("id", "kind", "severity", "label", "domain", "setting", "seen", "cluster", "family", "aligned")
+
+Bytes = NDArray[np.uint8]
+Halves = NDArray[np.float16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StoredSample:
+    """A sample of ``steps`` steps; spectrograms are uint8 (32 steps, 128)."""
+
+    mixture: Bytes
+    output: Bytes
+    rest: Bytes
+    spans: Floats  # (3, steps)
+    curves: Floats  # (2, steps) missing and left over
+    scores: Floats  # (4,)
+    difficulty: Floats  # (2, 5) with spans and without
+    text: str
+    picture: bool  # whether it has one
+    about: dict[str, Any]  # by the names of ``SoundSample``
+    early: Halves | None = None  # (3, 4 steps, 16, 16) what the trunk's first blocks make of the three spectrograms
+
+    @property
+    def steps(self) -> int:
+        """How long it is."""
+        return int(self.spans.shape[1])
+
+
+def packed(mel: Floats) -> Bytes:
+    """A spectrogram (128, frames) as uint8 (frames, 128)."""
+    return np.asarray(np.rint(np.clip((mel.T - SILENCE) / _LEVELS, 0, 255)), dtype=np.uint8)
+
+
+def unpacked(mels: Bytes) -> Floats:
+    """Spectrograms (..., frames, 128) as they were, float32 (..., 128, frames)."""
+    return np.asarray(mels.swapaxes(-1, -2) * np.float32(_LEVELS) + np.float32(SILENCE), dtype=np.float32)
+
+
+def stored(sample: SoundSample, heard: HeardMixture) -> StoredSample:
+    """A sample, whose output and mixture are not silent, as the network hears it."""
+    output, rest = hear_output(heard, sample.separated)
+    steps = heard.mel.shape[1] // STEP
+    return StoredSample(
+        mixture=packed(heard.mel),
+        output=packed(output),
+        rest=packed(rest),
+        spans=span_steps(sample.case.spans, steps),
+        curves=np.stack([_in_steps(one, sample.hop_s, steps) for one in (sample.missing, sample.left_over)]),
+        scores=np.array([sample.scores[name] for name in PERFORMANCE], np.float32),
+        difficulty=np.array(
+            [[hard[name] for name in DIFFICULTY_AXES] for hard in (sample.difficulty, sample.without_spans)], np.float32
+        ),
+        text=sample.case.text or "",
+        picture=sample.case.frames is not None,
+        about={name: getattr(sample, name) for name in _ABOUT},
+    )
+
+
+def _in_steps(curve: Floats, hop_s: float, steps: int) -> Floats:
+    """The means of a curve in the network's steps; 0 behind its end."""
+    whole = np.concatenate([[0.0], np.cumsum(curve, dtype=np.float64)]) * hop_s
+    at = np.interp(np.arange(steps + 1) * STEP_S, np.arange(len(whole)) * hop_s, whole)
+    return np.asarray(np.diff(at) / STEP_S, dtype=np.float32)
+
+
+def heard_samples(samples: Iterable[SoundSample]) -> Iterator[StoredSample]:
+    """Samples in their order as the network hears them; each mixture once for all its outputs; silent ones left out."""
+    last: tuple[int, HeardMixture] | None = None
+    for sample in samples:
+        if is_silent(sample.case.mixture) or is_silent(sample.case.mixture, sample.separated):
+            continue
+        if last is None or last[0] != id(sample.case.mixture):
+            last = id(sample.case.mixture), hear_mixture(sample.case.mixture, sample.case.rate_hz)
+        yield stored(sample, last[1])
+
+
+def write_shard(path: Path, samples: Sequence[StoredSample]) -> None:
+    """Write samples as one file, whole or not at all; a mixture that follows itself stands once."""
+    mixtures: list[Bytes] = []
+    places = []
+    for sample in samples:
+        if not mixtures or not np.array_equal(mixtures[-1], sample.mixture):
+            mixtures.append(sample.mixture)
+        places.append(len(mixtures) - 1)
+    rows = [{"text": one.text, "picture": one.picture, "steps": one.steps, **one.about} for one in samples]
+    part = path.with_suffix(".part.npz")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(
+        part,
+        mixtures=np.concatenate(mixtures),
+        lengths=np.array([len(one) for one in mixtures]),
+        places=np.array(places),
+        outputs=np.concatenate([one.output for one in samples]),
+        rests=np.concatenate([one.rest for one in samples]),
+        spans=np.concatenate([one.spans.T for one in samples]),
+        curves=np.concatenate([one.curves.T for one in samples]),
+        scores=np.stack([one.scores for one in samples]),
+        difficulty=np.stack([one.difficulty for one in samples]),
+        rows=np.frombuffer(json.dumps(rows).encode(), np.uint8),
+    )
+    part.replace(path)
+
+
+def read_shard(path: Path) -> list[StoredSample]:
+    """The samples of a file, which share its arrays."""
+    with np.load(path, allow_pickle=False) as file:
+        found = {name: file[name] for name in file.files}
+    rows = json.loads(found["rows"].tobytes())
+    begins = np.concatenate([[0], np.cumsum(found["lengths"])])
+    ends = np.cumsum([row["steps"] for row in rows])
+    samples = []
+    for at, (row, end) in enumerate(zip(rows, ends, strict=True)):
+        start, place = end - row["steps"], found["places"][at]
+        frames = slice(start * STEP, end * STEP)
+        samples.append(
+            StoredSample(
+                mixture=found["mixtures"][begins[place] : begins[place + 1]],
+                output=found["outputs"][frames],
+                rest=found["rests"][frames],
+                spans=found["spans"][start:end].T,
+                curves=found["curves"][start:end].T,
+                scores=found["scores"][at],
+                difficulty=found["difficulty"][at],
+                text=row["text"],
+                picture=row["picture"],
+                about={name: row[name] for name in _ABOUT},
+            )
+        )
+    return samples
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """The samples of a part, in a folder."""
+
+    folder: Path
+
+    def make(
+        self,
+        root: Path | None,
+        *,
+        part: Any,
+        mixtures: int,
+        seed: int,
+        recipe: Recipe,
+        progress: Progress,
+        until: float,
+    ) -> bool:
+        """Make the shards that are missing; gives whether all are there, since it stops at a moment of time."""
+        count = -(-mixtures // SHARD)
+        progress.stage(f"sounds for {part}", count)
+        for shard in range(count):
+            path = self.folder / f"{shard:04d}.npz"
+            if not path.is_file():
+                if time.monotonic() >= until:
+                    return False
+                numbers = range(shard * SHARD, min(mixtures, (shard + 1) * SHARD))
+                made = made_samples(root, part=part, numbers=numbers, seed=seed, recipe=recipe)
+                write_shard(path, list(heard_samples(made)))
+            progress.step()
+        if root is not None and (root / "sound" / "separated").is_dir():
+            path = self.folder / "real.npz"
+            if not path.is_file():
+                write_shard(path, list(heard_samples(real_samples(root, part=part))))
+        return True
+
+    @cached_property
+    def samples(self) -> list[StoredSample]:
+        """All of them, made ones first."""
+        return [sample for path in sorted(self.folder.glob("[0-9r]*.npz")) for sample in read_shard(path)]
+
+
+def domain_number(sample: StoredSample) -> int:
+    """The place of its domain in ``DOMAINS``; -1 where it is not known."""
+    domain = sample.about["domain"]
+    return DOMAINS.index(domain) if domain in DOMAINS else -1
