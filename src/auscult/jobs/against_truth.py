@@ -176,7 +176,7 @@ def _draws(true: TruthColumns) -> ClusterDraws:
     return ClusterDraws.of(true.cluster, rng=partial(generator, 0, "against truth"), replicates=REPLICATES)
 
 
-def _bootstrapped(measured: Measured, draws: ClusterDraws) -> Scored[float] | Undefined:
+def bootstrapped(measured: Measured, draws: ClusterDraws) -> Scored[float] | Undefined:
     """A number with its interval over clusters; without where there is one cluster, or nothing differs."""
     values = draws.values(measured)
     if values.size and mostly_undefined(values):
@@ -228,7 +228,7 @@ def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     rows.append(("always perfect", str(len(types)), *map(percent, always)))
     draws = _draws(true)
     for key, measure in measured.items():
-        keep(metrics, key, _bootstrapped(measure, draws), n=len(pairs))
+        keep(metrics, key, bootstrapped(measure, draws), n=len(pairs))
     return Table(
         title="defects against truth",
         header=("true defect", "n", "F2-tables", "F2-tables of actions", "F2-confusion"),
@@ -250,7 +250,7 @@ def action_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
         rows.append((name, str(right.count(name)), percent(part)))
     always = f2_confusion(["accept"] * len(right), right, ACTIONS)
     rows += [("mean", str(len(right)), percent(whole)), ("always accept", str(len(right)), percent(always))]
-    keep(metrics, "f2_confusion_action", _bootstrapped(measured, _draws(true)), n=len(pairs))
+    keep(metrics, "f2_confusion_action", bootstrapped(measured, _draws(true)), n=len(pairs))
     return Table(
         title="actions against truth",
         header=("right action", "n", "F2-confusion"),
@@ -353,7 +353,7 @@ def against_labels(
     )
     for words, name, quantity in measured if known else ():
         value = quantity(predicted, true)
-        outcome = _bootstrapped(value, _draws(true))
+        outcome = bootstrapped(value, _draws(true))
         rows.append((words, cell(outcome) or "–"))
         keep(metrics, name, outcome, n=value.n)
     left_out = len(labels) - len(judged)
@@ -375,10 +375,10 @@ def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int
         name = words.replace(", full_neg apart", "_without_full_neg")
         predicted, true = columns_of(group)
         draws = _draws(true)
-        order = _bootstrapped(measures.spearman(predicted, true), draws)
+        order = bootstrapped(measures.spearman(predicted, true), draws)
         held = measures.coverage(predicted, true)
         rows += _iou_rows(group, words, order, draws=draws)
-        keep(metrics, f"rmse{name}", _bootstrapped(measures.rmse(predicted, true), draws), n=len(group))
+        keep(metrics, f"rmse{name}", bootstrapped(measures.rmse(predicted, true), draws), n=len(group))
         keep(metrics, f"spearman{name}", order, n=len(group))
         keep(metrics, f"coverage{name}", held.outcome, n=held.n)
     return Table(
@@ -402,6 +402,6 @@ def _iou_rows(
     rivals = {pairs[0].verdict.judge: (predicted, own)}
     rivals |= {name: (JudgeColumns(iou=np.full(len(true), iou)), ("", "", "")) for name, iou in constants.items()}
     return [
-        (f"{name}{words}", str(len(pairs)), cell(_bootstrapped(measures.rmse(row, true), draws)), *cells)
+        (f"{name}{words}", str(len(pairs)), cell(bootstrapped(measures.rmse(row, true), draws)), *cells)
         for name, (row, cells) in rivals.items()
     ]

@@ -16,11 +16,13 @@ from auscult.act.export.masks import ExportedMask
 from auscult.act.export.verdicts import verdicts_csv
 from auscult.cases.ids import group_by_frame, natural_key
 from auscult.errors import AuscultError, RecordError
+from auscult.jobs.against_sound_truth import against_sound_truth, sound_pairs
 from auscult.jobs.against_truth import AgainstTruth, against_labels, against_truth, pairs_of
 from auscult.jobs.estimates import ORDER_FILE, BesideScore, beside_score, expected
 from auscult.jobs.joint import joint_table
 from auscult.jobs.labels import clusters_in, read_labels
 from auscult.jobs.runner import ResultWriter
+from auscult.jobs.sound_report import kept_file, shown_sounds, sound_metrics
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import read_mask
@@ -28,7 +30,7 @@ from auscult.media.paths import safe_name
 from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
-from auscult.record.reader import DAMAGED, Run, Verdicts, column, read_run, require_whole
+from auscult.record.reader import DAMAGED, Run, SoundVerdicts, Verdicts, column, read_run, require_whole
 from auscult.record.schema import HANDOVERS, PRINTED, REPORT, TABLE, Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
@@ -119,9 +121,9 @@ def crops(folder: Path, ids: Sequence[str]) -> dict[str, bytes]:
     """The crops that a record holds, by item id."""
     found = {}
     for name in ids:
-        path = folder / picture_name(name)
-        if path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_BYTES:
-            found[name] = path.read_bytes()
+        picture = kept_file(folder / picture_name(name), most_bytes=MOST_BYTES)
+        if picture is not None:
+            found[name] = picture
     return found
 
 
@@ -181,15 +183,24 @@ def pictures(rows: Iterable[Mapping[str, Any]], *, path: Path) -> dict[str, byte
         raise RecordError("a row holds no picture", expected="base64 of a JPEG", hint=DAMAGED, path=path) from error
 
 
-def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None, ended: bool = True) -> Summary:
+def finish_run(
+    run: RunFolder,
+    *,
+    command: str,
+    verdicts: Verdicts | None = None,
+    sounds: SoundVerdicts = (),
+    ended: bool = True,
+) -> Summary:
     """Write everything that is computed from the lines: summary, tables, CSV, COCO, report.
 
-    ``ended`` marks the run as finished in its manifest.
+    ``verdicts`` are given together with those on ``sounds``. ``ended`` marks the run as finished in its manifest.
     """
-    read = read_run(run.path, verdicts=verdicts)
+    read = read_run(run.path, verdicts=verdicts, sounds=sounds)
     compared, beside = _measured(read, read.truths())
-    summary = summarise(read, command=command, metrics={**beside.metrics, **compared.metrics})
-    tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables}.items()}
+    heard = against_sound_truth(sound_pairs(read))
+    metrics = {**beside.metrics, **compared.metrics, **sound_metrics(read.sounds), **heard.metrics}
+    summary = summarise(read, command=command, metrics=metrics)
+    tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables, **heard.tables}.items()}
     if joint := [verdict.joint for verdict, _ in read.verdicts if verdict.joint is not None]:
         tables["joint"] = asdict(joint_table(joint))
     printed = console_tables(replace(read, summary=summary.as_json()))
@@ -201,7 +212,7 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
     run.append_many(ORDER_FILE, beside.order)
     run.write_json("summary.json", summary.as_json())
     rows = in_order(row for _, row in read.verdicts)
-    run.write_text(TABLE, verdicts_csv(rows))
+    run.write_text(TABLE, verdicts_csv([*rows, *in_order(row for _, row in read.sounds)]))
     masks = segmentations(read)
     for name, actions in HANDOVERS.items():
         chosen = [row for row in rows if row["action"] in actions]
@@ -217,9 +228,9 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
 def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against the truth it holds; no input file is opened."""
     read = read_run(folder)
-    require_whole(folder, read.verdicts)
-    truths = read.truths()
-    if not truths:
+    require_whole(folder, read.verdicts, read.sounds)
+    truths, heard = read.truths(), against_sound_truth(sound_pairs(read))
+    if not truths and not heard.tables:
         raise RecordError(
             "the record holds no truth to score against",
             path=folder,
@@ -227,8 +238,8 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
             hint="two folders of masks: `auscult score PRED TRUTH --protocol davis2016`",
         )
     compared, beside = _measured(read, truths)
-    summary = summarise(read, command="score", metrics={**beside.metrics, **compared.metrics})
-    return summary, list(compared.tables.values())
+    summary = summarise(read, command="score", metrics={**beside.metrics, **compared.metrics, **heard.metrics})
+    return summary, [*compared.tables.values(), *heard.tables.values()]
 
 
 def score_labels(folder: Path, labels: Path) -> tuple[Summary, list[Table]]:
@@ -250,14 +261,16 @@ def _measured(read: Run, truths: Sequence[Mapping[str, Any]]) -> tuple[AgainstTr
 
 def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any]]) -> Summary:
     """Count what a record holds."""
-    verdicts = [verdict for verdict, _ in read.verdicts]
+    verdicts, sounds = [verdict for verdict, _ in read.verdicts], [verdict for verdict, _ in read.sounds]
+    ok = len(verdicts) + len(sounds)
     return Summary(
         command=command,
-        n=len(verdicts) + len(read.failed),
-        ok=len(verdicts),
+        n=ok + len(read.failed),
+        ok=ok,
         failed=len(read.failed),
         undefined=0,
-        by_action=counted_by([verdict.action or "" for verdict in verdicts], DECISIONS),
+        by_action=counted_by([one.action or "" for one in verdicts] + [one.action or "" for one in sounds], DECISIONS),
+        sound=_summary_of_sounds(read),
         by_defect=counted_by([verdict.defect or "" for verdict in verdicts], (*DEFECTS, "empty")),
         metrics={
             **_estimated(verdicts),
@@ -267,6 +280,16 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
             **metrics,
         },
     )
+
+
+def _summary_of_sounds(read: Run) -> dict[str, Any] | None:
+    """Counts of the separated sounds, of which an INPUT names the failed ones; None where there is none."""
+    failed = sum(row.get("sound") is True for row in read.failed)
+    if not read.sounds and not failed:
+        return None
+    by_action = counted_by([verdict.action or "" for verdict, _ in read.sounds], DECISIONS)
+    ok = len(read.sounds)
+    return {"n": ok + failed, "ok": ok, "failed": failed, "unjudged": by_action["unjudged"], "by_action": by_action}
 
 
 def _unparsed(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
@@ -293,7 +316,8 @@ def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:
     rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in shown)
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
     large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])
-    return render(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables, alarms=alarms_of(read.path)))
+    heard, alarms = shown_sounds(read.path, read.sounds), alarms_of(read.path)
+    return render(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables, sounds=heard, alarms=alarms))
 
 
 def alarms_of(folder: Path) -> tuple[str, ...]:

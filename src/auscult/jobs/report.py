@@ -9,7 +9,7 @@ from typing import Final
 from auscult.jobs.finish import finish_run
 from auscult.record.files import Files
 from auscult.record.folder import FolderLock, open_run, read_manifest
-from auscult.record.reader import SUMMARY, read_verdicts, require_audit, require_record, require_whole
+from auscult.record.reader import SUMMARY, read_all_verdicts, require_audit, require_record, require_whole
 from auscult.record.schema import Summary
 from auscult.report.page import Page, render
 from auscult.report.suite import PAGE, REPORT, read_page
@@ -22,11 +22,12 @@ def report_folder(folder: Path) -> Summary:
     require_record(folder)
     manifest = read_manifest(folder)
     require_audit(folder, manifest)
-    verdicts = read_verdicts(folder)
-    require_whole(folder, verdicts)
+    verdicts, sounds = read_all_verdicts(folder)
+    require_whole(folder, verdicts, sounds)
     with open_run(folder, manifest) as run:
         run.remove(SUMMARY)  # it is written anew; a damaged one is no reason to stop
-        return finish_run(run, command=str(manifest["command"]), verdicts=verdicts, ended="finished" in manifest)
+        command, ended = str(manifest["command"]), "finished" in manifest
+        return finish_run(run, command=command, verdicts=verdicts, sounds=sounds, ended=ended)
 
 
 def is_suite(folder: Path) -> bool:

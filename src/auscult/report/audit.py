@@ -57,6 +57,7 @@ from auscult.report.page import (
     Row,
     Section,
 )
+from auscult.report.sounds import SOUND_TRUTH, ShownSound, sound_notes, sound_sections
 from auscult.report.tables import COUNTED, Table, counts_of, read_table
 from auscult.types import ACTIONS, DEFECTS, Verdict
 
@@ -194,6 +195,7 @@ DISAGREEMENTS = f"{MODEL_SCORE}_2_disagreements"
 """Table of the masks that judge and model's score rank most differently: id, estimate, rank, score, rank."""
 
 _FOOTER = "IoU is 0 to 1, higher is better. All verdicts: `verdicts.jsonl` and `verdicts.csv` beside this file."
+_MIXED = "Counts and charts above the tabs are of the {:,} masks; {:,} separated sounds have tabs of their own."
 _WIDEN = (
     "Decide by the lower end of an interval, not by the estimate, and look at the most novel masks yourself: sort by "
     "“most novel”."
@@ -223,6 +225,7 @@ def page_of_audit(
     thumbnails: Mapping[str, bytes],
     crops: Mapping[str, bytes],
     tables: Mapping[str, object],
+    sounds: Mapping[str, ShownSound] | None = None,
     alarms: tuple[str, ...] = (),
 ) -> Page:
     """Put a record in the order of the page; ``thumbnails`` and ``crops`` are JPEG bytes by item id.
@@ -230,9 +233,10 @@ def page_of_audit(
     Pictures are given to the worst items first, until ``PICTURED`` items or ``PICTURE_BYTES`` bytes have been
     reached; large views go to the worst ``LARGE``. ``tables`` is name to the JSON of ``tables/<name>.json``; names
     that begin with ``truth`` make the section that compares with truth, for which the points are the record's scores
-    named ``TRUE_IOU``, those that begin with ``MODEL_SCORE`` the section on the model's own score. ``alarms``
-    stand in red above all.
+    named ``TRUE_IOU``, those that begin with ``MODEL_SCORE`` the section on the model's own score. ``sounds`` are what
+    is shown of separated sounds, which have sections of their own. ``alarms`` stand in red above all.
     """
+    heard = sound_sections(run.sounds, shown=sounds or {}, tables=tables)
     verdicts = worst_first(verdict for verdict, _ in run.verdicts)
     listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
     truth = _truth(run, listed, tables)
@@ -241,22 +245,49 @@ def page_of_audit(
         truth,
         _score(run, tables, thumbnails),
         _clips(run, listed),
+        *heard,
         _tables(run, tables),
         _failed(run),
-        _items(run, verdicts, listed, pictures=(thumbnails, crops)),
+        _items(run, verdicts, listed, pictures=(thumbnails, crops), taken=_bytes_of(sounds or {})),
     )
-    judges = ", ".join(sorted({verdict.judge for verdict in verdicts}))
+    if heard and not verdicts:
+        return _page_of_sounds(run, heard + [one for one in (_tables(run, tables), _failed(run)) if one], alarms=alarms)
+    notes = [*_notes(verdicts, unlike, with_truth=truth is not None), *sound_notes(run.summary or {})]
+    notes += [_MIXED.format(len(verdicts), len(run.sounds))] if heard else []
+    judges = ", ".join(_judges(run))
     return Page(
         title=title_of(run),
         command=str(run.manifest.get("command", "")),
         facts=(("Judge", judges or "–"), ("Policy", policy_of(run) or "–"), *facts_of(run.manifest)),
         alarms=alarms,
-        notes=tuple(_notes(verdicts, unlike, with_truth=truth is not None)),
+        notes=tuple(notes),
         advice=_advice(unlike) if unlike is not None and unlike.many else None,
         overview=_overview(run, verdicts),
         sections=tuple(section for section in sections if section is not None),
         footer=_FOOTER,
     )
+
+
+def _page_of_sounds(run: Run, sections: Sequence[Section], *, alarms: tuple[str, ...]) -> Page:
+    """The page of a record without masks."""
+    policy = policy_of(run, "sound_policy")
+    return Page(
+        title=title_of(run),
+        command=str(run.manifest.get("command", "")),
+        facts=(("Judge", ", ".join(_judges(run))), ("Policy", policy or "–"), *facts_of(run.manifest)),
+        alarms=alarms,
+        notes=sound_notes(run.summary or {}),
+        sections=tuple(sections),
+        footer="All verdicts: `verdicts.jsonl` and `verdicts.csv` beside this file.",
+    )
+
+
+def _judges(run: Run) -> list[str]:
+    return sorted({one.judge for one, _ in run.verdicts} | {one.judge for one, _ in run.sounds})
+
+
+def _bytes_of(sounds: Mapping[str, ShownSound]) -> int:
+    return sum(len(jpeg) + sum(len(sound.data) for sound in heard) for jpeg, heard in sounds.values())
 
 
 def _notes(verdicts: Sequence[Verdict], unlike: Unlike | None, *, with_truth: bool) -> Iterator[str]:
@@ -437,7 +468,7 @@ def _clips(run: Run, verdicts: Sequence[Verdict]) -> Section | None:
 def _tables(run: Run, tables: Mapping[str, object]) -> Section | None:
     rows = metrics_of(run.summary or {})
     metrics = [Table(title="Metrics", header=("metric", "value", "n", "signature"), rows=rows)] if rows else []
-    apart = tuple(name for name in tables if name.startswith(("truth", MODEL_SCORE)))
+    apart = tuple(name for name in tables if name.startswith(("truth", MODEL_SCORE, SOUND_TRUTH)))
     others = _read({name: table for name, table in tables.items() if name not in apart}, "")
     shown = (*metrics, *others.values())
     return Section(name="tables", title="Tables", tables=shown) if shown else None
@@ -480,8 +511,9 @@ def _items(
     listed: Sequence[Verdict],
     *,
     pictures: tuple[Mapping[str, bytes], Mapping[str, bytes]],
+    taken: int = 0,
 ) -> Section:
-    """The cards of the verdicts to list; ``pictures`` are thumbnails and crops by item id."""
+    """The cards of the verdicts to list; ``pictures`` are thumbnails and crops by id, ``taken`` bytes of sounds."""
     found = {verdict.id: row for verdict, row in run.verdicts}
     rows = [_row(verdict, found[verdict.id]) for verdict in listed[:LISTED]]
     empty = [verdict for verdict in verdicts if verdict.defect == "empty"]
@@ -493,7 +525,7 @@ def _items(
         tab="Items",
         count=len(verdicts),
         items=ItemList(
-            rows=_pictured(rows, thumbnails, crops=crops),
+            rows=_pictured(rows, thumbnails, crops=crops, most_bytes=PICTURE_BYTES - taken),
             defects=tuple((name, defects[name]) for name in DEFECTS if defects[name]),
             total=len(listed),
             record=digest_json([run.manifest.get("started"), argument(run.manifest, "source")])[:16],
@@ -533,7 +565,9 @@ def _share(value: object) -> float | None:
     return known if known is not None and 0 <= known <= 1 else None
 
 
-def _pictured(rows: Sequence[Row], thumbnails: Mapping[str, bytes], *, crops: Mapping[str, bytes]) -> tuple[Row, ...]:
+def _pictured(
+    rows: Sequence[Row], thumbnails: Mapping[str, bytes], *, crops: Mapping[str, bytes], most_bytes: int
+) -> tuple[Row, ...]:
     """Give the rows their pictures, worst first, as long as the file stays small.
 
     Where not all fit, the thumbnails that only accompany a large view go first.
@@ -541,9 +575,9 @@ def _pictured(rows: Sequence[Row], thumbnails: Mapping[str, bytes], *, crops: Ma
     small = {row.verdict.id: thumbnails.get(row.verdict.id) for row in rows[:PICTURED]}
     big = {row.verdict.id: crops.get(row.verdict.id) for row in rows[:LARGE]}
     total = sum(len(picture) for pictures in (small, big) for picture in pictures.values() if picture)
-    if total > PICTURE_BYTES:
+    if total > most_bytes:
         small = {name: None if big.get(name) else picture for name, picture in small.items()}
-    left = PICTURE_BYTES
+    left = most_bytes
     done = []
     for row in rows:
         thumbnail, crop = small.get(row.verdict.id), big.get(row.verdict.id)

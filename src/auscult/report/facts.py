@@ -144,9 +144,9 @@ class Unlike:
         return self.share > _MANY
 
 
-def unlike_of(summary: Mapping[str, Any]) -> Unlike | None:
+def unlike_of(summary: Mapping[str, Any], name: str = UNLIKE_SHARE) -> Unlike | None:
     """The share that the summary holds; None where there is none, and where it is 0."""
-    metric = _mapping(_mapping(summary.get("metrics")).get(UNLIKE_SHARE))
+    metric = _mapping(_mapping(summary.get("metrics")).get(name))
     share, n = metric.get("value"), metric.get("n")
     if not isinstance(share, int | float) or not isinstance(n, int) or not 0 < share <= 1:
         return None
@@ -208,9 +208,12 @@ def _plain(metric: Mapping[str, Any]) -> str:
 
 
 def title_of(run: Run) -> str:
-    """What was judged, as a heading: how many masks of which input."""
-    name = _end_of(str(argument(run.manifest, "source") or run.path.name))
-    return f"{len(run.verdicts):,} masks of {name}" if len(run.verdicts) != 1 else f"1 mask of {name}"
+    """What was judged, as a heading: how many masks and sounds of which input."""
+    counts = [(len(run.sounds), "separated sound")] if run.sounds else []
+    if run.verdicts or not counts:
+        counts.insert(0, (len(run.verdicts), "mask"))
+    said = " and ".join(f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in counts)
+    return f"{said} of {_end_of(str(argument(run.manifest, 'source') or run.path.name))}"
 
 
 def _end_of(path: str) -> str:
@@ -222,9 +225,9 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def policy_of(run: Run) -> str:
+def policy_of(run: Run, name: str = "policy") -> str:
     """Name of the policy that decided; empty where there was none."""
-    policy = argument(run.manifest, "policy")
+    policy = argument(run.manifest, name)
     return str(policy.get("name", "")) if isinstance(policy, Mapping) else str(policy or "")
 
 

@@ -49,6 +49,7 @@ class HeardSounds:
         rate_hz: Samples per second.
         curves: Loudness over the same time; empty for none.
         faults: What is likely ``missing`` and ``left over`` over the same time, 0..1; empty for none.
+        start_s: Where in the whole sound they begin.
     """
 
     output: Samples
@@ -57,6 +58,7 @@ class HeardSounds:
     rate_hz: int
     curves: Curves = field(default_factory=dict)
     faults: Curves = field(default_factory=dict)
+    start_s: float = 0.0
 
 
 def spectrograms(heard: HeardSounds) -> Frame:
@@ -78,7 +80,8 @@ def spectrograms(heard: HeardSounds) -> Frame:
     seconds, highest = len(heard.mixture) / heard.rate_hz, heard.rate_hz / 2000
     marks = "; blue: missing, yellow: left over" if "target" in power else ""
     marks += "; " + ", ".join(f"{_FAULTS[name][1]}: {name}" for name in heard.faults) if heard.faults else ""
-    words = f"{seconds:.1f} s, 0 to {highest:g} kHz, {_RANGE_DB:g} dB{marks}"
+    start = f"{heard.start_s:.1f} to " if heard.start_s else ""
+    words = f"{start}{heard.start_s + seconds:.1f} s, 0 to {highest:g} kHz, {_RANGE_DB:g} dB{marks}"
     parts.append(Text(at=(_LEFT, height - 6), words=words, size=11.0, colour="quiet"))
     picture = np.array(to_picture(Drawing(size=(WIDTH_PX, height), parts=tuple(parts), title="spectrograms")))
     for number, (name, values) in enumerate(power.items()):

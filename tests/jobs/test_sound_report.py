@@ -1,0 +1,206 @@
+"""The page of an audit of separated sounds, from a record made by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.jobs.against_sound_truth import collect_sound_truth
+from auscult.jobs.finish import finish_run, score_record
+from auscult.jobs.report import report_folder
+from auscult.jobs.runner import ResultWriter, Silent
+from auscult.jobs.sound_report import draw_worst_sounds
+from auscult.media.rle import encode
+from auscult.media.wav import Sound, wav_bytes
+from auscult.record.folder import open_run
+from auscult.record.reader import read_all_verdicts
+from auscult.record.schema import Summary, sound_verdict_to_json, verdict_to_json
+from auscult.types import PERFORMANCE, SoundCurves, SoundEvidence, SoundItem, SoundQuery, SoundTruth, SoundVerdict
+from small_inputs import LEFT
+from small_records import verdict as mask_verdict
+
+RATE_HZ = 8000
+TIME = np.arange(3 * RATE_HZ) / RATE_HZ
+TARGET = (0.3 * np.sin(2 * np.pi * 700 * TIME) * (np.sin(2 * np.pi * TIME) > 0)).astype(np.float32)
+NOISE = (0.1 * np.random.default_rng(0).normal(size=TIME.size)).astype(np.float32)
+CURVES = SoundCurves(hop_s=0.1, missing=(0.2,) * 30, left_over=(0.7,) * 30)
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'{{ 7 * 7 }}<!--"
+
+
+def verdict(name: str, score: float | None, **changes: Any) -> SoundVerdict:
+    known: dict[str, Any] = {
+        "id": name, "difficulty": {"counting": 2.0}, "rationale": "Rain is left over.", "judge": "sound.any.v1",
+        "evidence": SoundEvidence(text=True), "curves": CURVES,
+        "action": "unjudged" if score is None else "accept" if score >= 4 else "reject",
+    }  # fmt: skip
+    for axis in PERFORMANCE:
+        ends = (None, None, None) if score is None else (score, max(1.0, score - 0.5), min(5.0, score + 0.5))
+        known |= dict(zip((axis, f"{axis}_low", f"{axis}_high"), ends, strict=True))
+    return SoundVerdict(**{**known, **changes})
+
+
+def items_in(folder: Path, shares: Sequence[float], truth: Any = None) -> list[SoundItem]:
+    """Outputs with so much noise left in them, three of one mixture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {"mixture": TARGET + NOISE, "stem": TARGET}
+    files |= {f"out{at}": TARGET + share * NOISE for at, share in enumerate(shares)}
+    for name, samples in files.items():
+        (folder / f"{name}.wav").write_bytes(wav_bytes(Sound(samples=samples[None], rate_hz=RATE_HZ), "int16"))
+    return [
+        SoundItem(id=f"s{at}", mixture=folder / "mixture.wav", separated=folder / f"out{at}.wav",
+                  query=SoundQuery(text="a tone"), cluster=f"c{at // 3}", truth=truth)
+        for at in range(len(shares))
+    ]  # fmt: skip
+
+
+def record(
+    folder: Path,
+    sounds: Sequence[SoundVerdict],
+    items: Sequence[SoundItem] = (),
+    *,
+    masks: Sequence[Any] = (),
+    **row: Any,
+) -> Summary:
+    """A finished record of sounds, and of masks."""
+    manifest = {
+        "schema": 1,
+        "command": "audit",
+        "arguments": {"given": {"source": "in"}, "defaulted": {}},
+        "inputs": {},
+    }
+    by_id = {item.id: item for item in items}
+    with open_run(folder, manifest) as run:
+        for one in sounds:
+            item = by_id.get(one.id)
+            about = {"text": "a tone", "mixture": f"m{item.cluster if item else ''}.wav", "separated": "o.wav"}
+            about |= {"cluster": item.cluster if item else one.id} | row
+            run.append("verdicts.jsonl", sound_verdict_to_json(one, **about))
+        run.append_many("masks.jsonl", [{"id": one.id, "segmentation": encode(LEFT)} for one in masks])
+        run.append_many("verdicts.jsonl", [verdict_to_json(one, frame="a.png") for one in masks])
+        found, heard = read_all_verdicts(folder)
+        writer = ResultWriter(run, Silent())
+        draw_worst_sounds(writer, items, sounds=heard, workers=0)
+        collect_sound_truth(writer, items, sounds=heard, workers=0)
+        return finish_run(run, command="audit", verdicts=found, sounds=heard)
+
+
+def page_of(folder: Path) -> str:
+    return (folder / "report.html").read_text()
+
+
+def test_a_page_of_sounds_has_players_pictures_and_scores_and_needs_no_input(tmp_path: Path) -> None:
+    items = items_in(tmp_path / "in", [0.1, 0.5, 1.0])
+    verdicts = [
+        verdict("s0", 4.5),
+        verdict("s1", 2.0),
+        verdict("s2", 1.5),
+        verdict("s3", None, rationale="All silent."),
+    ]
+    summary = record(tmp_path / "out", verdicts, items)
+    html = page_of(tmp_path / "out")
+    assert re.findall(r'<p class="id">(s\d)</p>', html) == ["s2", "s1", "s0"]  # worst first, unjudged apart
+    assert (html.count("<audio "), html.count('<img src="data:image/jpeg')) == (6, 3)
+    for words in ("reject: overall 1.50 [1.00, 2.00]", "Rain is left over.", "words understood", "counting 2.0",
+                  "All silent.", "Overall score of 3 judged sounds", "4 separated sounds of in"):  # fmt: skip
+        assert words in html
+    assert "<script" not in html
+    assert re.search(r"<th scope=\"row\">unjudged</th><td>1</td>", html)
+    assert summary.metrics["sound_overall"]["value"] == pytest.approx((4.5 + 2 + 1.5) / 3)
+    assert summary.metrics["sound_overall"]["n"] == 3
+    for item in items:
+        item.separated.unlink()
+    report_folder(tmp_path / "out")
+    assert page_of(tmp_path / "out") == html
+
+
+def test_a_warning_comes_where_more_than_a_quarter_look_unlike_training(tmp_path: Path) -> None:
+    known = [verdict(f"s{at}", 3.0, novelty=0.8 if at < 2 else 0.1) for at in range(8)]
+    record(tmp_path / "quarter", known)
+    assert "look unlike training" not in page_of(tmp_path / "quarter")
+    record(tmp_path / "more", [*known, verdict("s8", 3.0, novelty=0.9), verdict("s9", None, novelty=1.0)])
+    assert "33\u00a0% of the judged sounds (3 of 9) look unlike training" in page_of(tmp_path / "more")
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
+    [item] = items_in(tmp_path / "in", [0.5])
+    bad = verdict("s0", 2.0, rationale=HOSTILE, evidence=SoundEvidence(unknown=(HOSTILE,) * 50), domain="sound")
+    row = dict.fromkeys(("text", "family", "system", "separated"), HOSTILE)
+    record(tmp_path / "out", [bad, verdict(HOSTILE, None, rationale=HOSTILE)], [item], **row)
+    html = page_of(tmp_path / "out")
+    assert "<script" not in html
+    assert "<img src=x" not in html
+    assert "{{ 7 * 7 }}" in html
+    assert html.count("&lt;/script&gt;") >= 6  # escaped, not lost
+
+
+def test_masks_and_sounds_share_a_page_that_stays_small(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    items = items_in(tmp_path / "in", [float(share) for share in rng.random(30)])
+    sounds = [verdict(item.id, 1 + 4 * at / 29) for at, item in enumerate(items)]
+    masks = [mask_verdict("m1")]
+    record(tmp_path / "out", sounds, items, masks=masks)
+    html = page_of(tmp_path / "out")
+    assert "1 mask and 30 separated sounds of in" in html
+    assert html.count("<audio ") == 48  # of the worst 24
+    assert 'data-view="items"' in html
+    assert 'data-view="worst-sounds"' in html
+    assert 'id="i1"' in html
+    assert len(html.encode()) <= 12_000_000
+
+
+def test_what_cannot_be_drawn_costs_its_picture_alone(tmp_path: Path) -> None:
+    items = items_in(tmp_path / "in", [0.5, 0.6])
+    items[0].separated.write_bytes(b"RIFF no sound")
+    record(tmp_path / "out", [verdict("s0", 2.0), verdict("s1", 2.5)], items)
+    html = page_of(tmp_path / "out")
+    assert re.findall(r'<p class="id">(s\d)</p>', html) == ["s1"]
+    assert "s0" in html
+
+
+def test_a_judge_is_held_against_stems_beside_a_constant_and_si_sdr(tmp_path: Path) -> None:
+    shares = np.linspace(0.02, 1.0, 24).tolist()
+    truth = SoundTruth(stem=tmp_path / "in" / "stem.wav")
+    items = items_in(tmp_path / "in", shares, truth)
+    verdicts = [verdict(item.id, 5 - 3 * share) for item, share in zip(items, shares, strict=True)]
+    summary = record(tmp_path / "out", verdicts, items, domain_given="sound")
+    metrics = summary.metrics
+    assert metrics["sound_spearman_precision"]["value"] > 0.99
+    assert metrics["sound_pearson_overall"]["low"] <= metrics["sound_pearson_overall"]["value"]
+    assert metrics["sound_pairs_precision"]["value"] == 1.0
+    assert metrics["sound_si_sdr_pairs_precision"]["value"] == 0.0  # nearer to the mixture is worse here
+    html = page_of(tmp_path / "out")
+    assert "sound.any.v1 against truth, by part" in html
+    assert "of 0 as the input says, of 24 by formula from the stems" in html
+    rows = [json.loads(line) for line in (tmp_path / "out" / "sound_truth.jsonl").read_text().splitlines()]
+    assert {row["source"] for row in rows} == {"stems"}
+    spread = np.std([row["overall"] for row in rows])
+    assert metrics["sound_constant_rmse_overall"]["value"] == pytest.approx(spread, abs=1e-5)
+    parts = json.loads((tmp_path / "out" / "tables" / "sound_truth_2.json").read_text())["rows"]
+    assert {(row[0], row[2]) for row in parts} == {("domain sound", "24"), ("prompt text", "24")}
+    scored, tables = score_record(tmp_path / "out")
+    assert scored.metrics["sound_pearson_overall"] == metrics["sound_pearson_overall"]
+    assert len(tables) == 2
+
+
+def test_scores_that_input_gives_are_the_truth_and_no_judge_sees_them(tmp_path: Path) -> None:
+    items = items_in(tmp_path / "in", [0.1, 0.4, 0.9], SoundTruth(scores={"overall": 3.0}))
+    summary = record(tmp_path / "out", [verdict(item.id, 3.0 + at) for at, item in enumerate(items)], items)
+    assert summary.metrics["sound_rmse_overall"]["value"] == pytest.approx(np.sqrt(5 / 3))
+    assert "sound_rmse_recall" not in summary.metrics
+    assert "of 3 as the input says, of 0 by formula" in page_of(tmp_path / "out")
+
+
+@pytest.mark.parametrize("masks", [1, 2])
+def test_a_record_of_masks_says_nothing_of_sounds(tmp_path: Path, masks: int) -> None:
+    summary = record(tmp_path / "out", [], masks=[mask_verdict(f"m{at}") for at in range(masks)])
+    html = page_of(tmp_path / "out")
+    assert "sound_" not in json.dumps(summary.as_json())
+    assert "<audio" not in html
+    assert "Separated sounds" not in html
+    assert "media-src" not in html
