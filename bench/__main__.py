@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+import cv2
+
 from bench.table import text
 
 MODULES = (
@@ -21,10 +23,12 @@ MODULES = (
     "vision_speed",
     "sound_speed",
     "separation_speed",
+    "sound_judge_speed",
 )
 
 
 def main(names: list[str]) -> None:
+    cv2.setNumThreads(1)
     for name in names or MODULES:
         print(f"\n{text(import_module(f'bench.{name}').run())}")
 

@@ -39,12 +39,7 @@ def run() -> Table:
         j, f = evaluator.conclude()
         return float(j[1] + f[1]) / 200
 
-    threads = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    try:
-        rows = [_compare(name, clips, (ours, theirs)) for name, clips in _material().items()]
-    finally:
-        cv2.setNumThreads(threads)
+    rows = [_compare(name, clips, (ours, theirs)) for name, clips in _material().items()]
     return Table(
         title="J&F, array to number, 480x854",
         header=["masks", "frames", "auscult ms/frame", "vos-benchmark ms/frame", "times as fast", "largest difference"],
@@ -73,12 +68,9 @@ def _material() -> dict[str, list[Clip]]:
     davis = Path(folder) / "video" / "davis2016" if folder else None
     if davis is None or not davis.is_dir():
         return {"generated blobs": [_blobs(number) for number in range(6)]}
-    return {
-        "DAVIS, OSVOS (one object)": [_real(path, "pred_osvos") for path in sorted(davis.iterdir()) if path.is_dir()],
-        "DAVIS, RVOS (union, most of the frame)": [
-            _real(path, "pred_rvos") for path in sorted(davis.iterdir()) if path.is_dir()
-        ],
-    }
+    kinds = {"pred_osvos": "DAVIS, OSVOS (one object)", "pred_rvos": "DAVIS, RVOS (union, most of the frame)"}
+    folders = [path for path in sorted(davis.iterdir()) if path.is_dir()]
+    return {name: [_real(path, kind) for path in folders] for kind, name in kinds.items()}
 
 
 def _real(path: Path, prediction: str) -> Clip:

@@ -32,16 +32,8 @@ def run() -> Table:
             make_record(folder, count)
             for verb in ("score", "report"):
                 found = measure([verb, str(folder)], workers=False)
-                report = (folder / "report.html").stat().st_size / 1e6 if verb == "report" else 0
-                rows.append(
-                    [
-                        verb,
-                        f"{count:,}",
-                        f"{found.cpu_s:.1f}",
-                        f"{found.peak_mb:.0f}",
-                        f"{report:.1f}" if report else "",
-                    ]
-                )
+                report = f"{(folder / 'report.html').stat().st_size / 1e6:.1f}" if verb == "report" else ""
+                rows.append([verb, f"{count:,}", f"{found.cpu_s:.1f}", f"{found.peak_mb:.0f}", report])
     return Table(
         title="score and report of long records",
         header=["verb", "masks", "CPU s", "MB", "report MB"],
@@ -52,12 +44,8 @@ def run() -> Table:
 
 def make_record(folder: Path, count: int) -> None:
     """Write the lines of an audit without judging."""
-    manifest = {
-        "schema": 1,
-        "command": "audit",
-        "arguments": {"given": {"source": "in"}, "defaulted": {}},
-        "inputs": {},
-    }
+    arguments = {"given": {"source": "in"}, "defaulted": {}}
+    manifest = {"schema": 1, "command": "audit", "arguments": arguments, "inputs": {}}
     with open_run(folder, manifest) as run:
         for start in range(0, count, PART):
             rows = list(_rows(range(start, min(start + PART, count))))

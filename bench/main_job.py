@@ -15,16 +15,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from auscult.cases.ids import group_by_frame
 from auscult.cases.listing import list_items
 from auscult.jobs.judges import load_judge
-from auscult.jobs.options import AuditOptions
+from auscult.judge import DEFAULT_JUDGE
 from auscult.media.frames import read_frame, write_frame
 from auscult.media.masks import read_mask, write_mask
 from auscult.rng import generator
@@ -40,19 +39,12 @@ _POLL_S = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What a command cost.
+    """What a command cost."""
 
-    Attributes:
-        wall_s: From its start to its end.
-        cpu_s: Processor time, user and system, of it and its workers.
-        first_s: Until the watched file held a whole line; None where none was watched.
-        peak_mb: Largest resident size of any of its processes, in MB of 10^6 bytes.
-    """
-
-    wall_s: float
-    cpu_s: float
-    first_s: float | None
-    peak_mb: float
+    wall_s: float  # from its start to its end
+    cpu_s: float  # processor time, user and system, of it and its workers
+    first_s: float | None  # until the watched file held a whole line; None where none was watched
+    peak_mb: float  # largest resident size of any of its processes, in MB of 10^6 bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +62,7 @@ class Needed:
 
 def run() -> Table:
     """Measure both on generated frames with two objects each; the audit of pictures, and of a video with truth."""
-    judge = os.environ.get("BENCH_JUDGE") or default_judge()
+    judge = os.environ.get("BENCH_JUDGE") or DEFAULT_JUDGE
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         make_input(root / "input", frames=FRAMES)
@@ -96,11 +88,6 @@ def run() -> Table:
         f"wall ratio: wall over (decoding + inference) / {WORKERS}; CPU ratio: CPU over decoding + inference; "
         f"one run each; start-up, writing and the report included; load {os.getloadavg()[0]:.1f} at the end",
     )  # fmt: skip
-
-
-def default_judge() -> str:
-    """The judge of `auscult audit` without --judge."""
-    return next(str(field.default) for field in fields(AuditOptions) if field.name == "judge")
 
 
 def measure(arguments: Sequence[str], *, watch: Path | None = None, workers: bool = True) -> Measured:
@@ -130,7 +117,6 @@ def measure(arguments: Sequence[str], *, watch: Path | None = None, workers: boo
 
 def need(source: Path, judge_name: str) -> tuple[Needed, int]:
     """What decoding and judging an INPUT need at least, and how many masks it holds; judging from a sample."""
-    cv2.setNumThreads(1)
     items = list_items(source).items
     groups = group_by_frame(items)
     begun = time.process_time()
@@ -187,12 +173,13 @@ def _cells(measured: Measured, masks: int, needed: Needed | None) -> list[str]:
     ratios = ["", ""]
     if needed is not None:
         ratios = [f"{measured.wall_s * WORKERS / needed.total_s:.2f}", f"{measured.cpu_s / needed.total_s:.2f}"]
+    first = "" if measured.first_s is None else f"{measured.first_s:.2f}"
+    wall = [f"{measured.wall_s:.1f}", f"{masks / measured.wall_s:.0f}"]
     return [
-        f"{measured.wall_s:.1f}",
-        f"{masks / measured.wall_s:.0f}",
+        *wall,
         f"{measured.cpu_s:.1f}",
         f"{WORKERS * masks / measured.cpu_s:.0f}",
-        "" if measured.first_s is None else f"{measured.first_s:.2f}",
+        first,
         f"{measured.peak_mb:.0f}",
         *ratios,
     ]

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import cv2
-
 from auscult import rng as randomness
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear
@@ -31,14 +29,8 @@ def run() -> Table:
     """Measure the whole command on two workers, then each part of a scene on one thread."""
     scenes = _command("scenes", SCENES)
     mixtures = _command("mixtures", MIXTURES, "--seconds", "10-10", "--sources", "3-3")
-    threads = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    try:
-        parts = _parts()
-    finally:
-        cv2.setNumThreads(threads)
     rows = [scenes, mixtures]
-    rows += [[name, str(PARTS), "", f"{1e3 * took / PARTS:.0f}", ""] for name, took in parts.items()]
+    rows += [[name, str(PARTS), "", f"{1e3 * took / PARTS:.0f}", ""] for name, took in _parts().items()]
     return Table(
         "make scenes",
         ["what", "made", "per second", "CPU ms each", "MB each"],

@@ -10,7 +10,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from bench.main_job import SHAPE, WORKERS, default_judge, make_input, measure
+from auscult.judge import DEFAULT_JUDGE
+from bench.main_job import SHAPE, WORKERS, make_input, measure
 from bench.table import Table
 
 FRAMES = 25
@@ -19,7 +20,7 @@ COUNTS = (100, 1_000, 10_000)
 
 def run() -> Table:
     """Audit 100 to 10,000 items that share 50 masks; the largest process of each run."""
-    judge = os.environ.get("BENCH_JUDGE") or default_judge()
+    judge = os.environ.get("BENCH_JUDGE") or DEFAULT_JUDGE
     rows = []
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)

@@ -10,8 +10,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import cv2
-
 from auscult.cases.listing import ListOptions
 from auscult.jobs.negatives import stress_negatives
 from auscult.jobs.options import NegativesOptions
@@ -28,27 +26,22 @@ _AFTER = ("", "on the left", "in blue", "next to the {}", "behind a {}", "sittin
 
 def run() -> Table:
     """Measure 10,000 generated references on one core, then real photographs, then two sizes by their memory."""
-    threads = cv2.getNumThreads()
-    cv2.setNumThreads(1)
     rows = []
-    try:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name) / "refcoco"
-            make_references(folder)
-            rows.append(_timed("generated annotation, RefCOCO's form", folder, Path(name) / "out"))
-            data = os.environ.get("AUSCULT_DATA")
-            if data:
-                coco = Path(data) / "images/coco"
-                options = ListOptions(images=coco / "images")
-                file, out = coco / "instances.json", Path(name) / "coco"
-                rows.append(_timed("70 COCO photographs, colours", file, out, options=options))
-            for split, count in (("few", REFERENCES // 10), ("", REFERENCES)):
-                command = ["stress", "negatives", str(folder), "--workers", "1", "--per", "10"]
-                command += ["--split", split] if split else []
-                found = measure([*command, "--out", str(Path(name) / f"memory{split}")])
-                rows.append([f"the command, {count:,} of them", "", "", "", f"{found.peak_mb:.0f}"])
-    finally:
-        cv2.setNumThreads(threads)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "refcoco"
+        make_references(folder)
+        rows.append(_timed("generated annotation, RefCOCO's form", folder, Path(name) / "out"))
+        data = os.environ.get("AUSCULT_DATA")
+        if data:
+            coco = Path(data) / "images/coco"
+            options = ListOptions(images=coco / "images")
+            file, out = coco / "instances.json", Path(name) / "coco"
+            rows.append(_timed("70 COCO photographs, colours", file, out, options=options))
+        for split, count in (("few", REFERENCES // 10), ("", REFERENCES)):
+            command = ["stress", "negatives", str(folder), "--workers", "1", "--per", "10"]
+            command += ["--split", split] if split else []
+            found = measure([*command, "--out", str(Path(name) / f"memory{split}")])
+            rows.append([f"the command, {count:,} of them", "", "", "", f"{found.peak_mb:.0f}"])
     return Table(
         "negative sentences",
         ["what", "references", "negatives", "per second", "largest process MB"],

@@ -43,14 +43,7 @@ def run() -> Table:
     return Table(
         title=f"sentences about pictures, disk to disk, {SHAPE[0]}x{SHAPE[1]}, {WORKERS} workers, {model}",
         header=["sentences", "wall s", "sentences/s", "CPU s", "sentences/s of 2 CPUs", "answering ms", "peak MB"],
-        rows=[
-            [
-                str(sentences),
-                *(f"{cell:.1f}" for cell in cells),
-                f"{1000 * alone / sentences:.1f}",
-                f"{found.peak_mb:.0f}",
-            ]
-        ],
+        rows=[[str(sentences), *(f"{one:.1f}" for one in (*cells, 1000 * alone / sentences)), f"{found.peak_mb:.0f}"]],
         note=f"{PICTURES} pictures with {len(TRUE) + len(FALSE)} sentences each; start-up, scores, tables and report "
         f"included. Wanted: {WANTED} on two cores, goal {GOAL}; load {os.getloadavg()[0]:.1f} at the end",
     )

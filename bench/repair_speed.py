@@ -7,7 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from bench.main_job import SHAPE, WORKERS, as_pictures, default_judge, make_input, measure
+from auscult.judge import DEFAULT_JUDGE
+from bench.main_job import SHAPE, WORKERS, as_pictures, make_input, measure
 from bench.table import Table
 
 FRAMES = (4, 16)
@@ -27,18 +28,11 @@ def run() -> Table:
             found = measure(["act", "repair", str(record), "--out", str(out)])
             with (out / "repairs.jsonl").open(encoding="utf-8") as lines:
                 attempts = [len(json.loads(line)["attempts"]) for line in lines]
-            rows.append(
-                [
-                    f"{len(attempts):,}",
-                    f"{sum(attempts) / len(attempts):.1f}",
-                    f"{found.wall_s:.1f}",
-                    f"{len(attempts) / found.wall_s:.1f}",
-                    f"{WORKERS * len(attempts) / found.cpu_s:.1f}",
-                    f"{found.peak_mb:.0f}",
-                ]
-            )
+            count = len(attempts)
+            figures = (sum(attempts) / count, found.wall_s, count / found.wall_s, WORKERS * count / found.cpu_s)
+            rows.append([f"{count:,}", *(f"{one:.1f}" for one in figures), f"{found.peak_mb:.0f}"])
     return Table(
-        title=f"act repair, {SHAPE[0]}x{SHAPE[1]}, {WORKERS} workers, {default_judge()}",
+        title=f"act repair, {SHAPE[0]}x{SHAPE[1]}, {WORKERS} workers, {DEFAULT_JUDGE}",
         header=[
             "masks tried",
             "attempts each",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import wave
 from functools import partial
-from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.media.wav import encode_wav
 from auscult.rng import generator
 from auscult.stress import sound
 from bench.peers import Peers
@@ -58,23 +57,14 @@ def noise(seconds: float, *, seed: int) -> NDArray[np.float32]:
     return np.clip(made, -1, 1).astype(np.float32)
 
 
-def write(path: Path, samples: NDArray[np.float32]) -> Path:
-    """A WAV file of 16 bits."""
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(RATE_HZ)
-        file.writeframes((samples * 32767).astype("<i2").tobytes())
-    return path
-
-
 def _both(peers: Peers, name: str) -> tuple[float, float]:
     """Milliseconds of ours and theirs."""
     given = noise(SECONDS, seed=0)
     other = noise(4, seed=1)
     path = peers.put("sound", given)
     response = other[:RATE_HZ] * np.exp(-np.arange(RATE_HZ) / 6000).astype(np.float32)
-    file = write(peers.folder / f"{name}.wav", response if name == "impulse_response" else other)
+    file = peers.folder / f"{name}.wav"
+    file.write_bytes(encode_wav(response if name == "impulse_response" else other, RATE_HZ))
     asked: dict[str, Any] = {"severity": SEVERITY, "given": path, "rate_hz": RATE_HZ, "noise": str(file)}
     mixed = other if name in GIVEN else None
     sound.apply(name, given, rate_hz=RATE_HZ, severity=SEVERITY, seed=99, noise=mixed)

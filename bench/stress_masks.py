@@ -25,12 +25,7 @@ TARGETS = 40
 
 def run() -> Table:
     """Measure every defect of the paper's set on objects of 1 to 30 % of the frame, one thread."""
-    threads = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    try:
-        rows = [*_arrays(), _disk()]
-    finally:
-        cv2.setNumThreads(threads)
+    rows = [*_arrays(), _disk()]
     return Table(
         "mask defects",
         ["defect", "n", "undefined", "mean ms", "max ms", "per second"],

@@ -11,19 +11,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table of a benchmark.
+    """One table of a benchmark."""
 
-    Attributes:
-        title: What was measured.
-        header: Column names, with units.
-        rows: Cells as text, each row as long as the header.
-        note: On what it was measured, and what the numbers are to be read against.
-    """
-
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    note: str
+    title: str  # what was measured
+    header: list[str]  # with units
+    rows: list[list[str]]  # each as long as the header
+    note: str  # on what it was measured, and what the numbers are to be read against
 
 
 def text(table: Table) -> str:

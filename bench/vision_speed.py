@@ -32,14 +32,9 @@ SEVERITY = 3
 
 def run() -> Table:
     """Measure both at two sizes."""
-    threads = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    try:
-        with Peers() as peers:
-            found = {size: {name: _both(peers, name, size) for name in (*TYPES, *MORE)} for size in SIZES}
-            copies = {size: timed_ms(picture(size).copy, 50)[0] for size in SIZES}
-    finally:
-        cv2.setNumThreads(threads)
+    with Peers() as peers:
+        found = {size: {name: _both(peers, name, size) for name in (*TYPES, *MORE)} for size in SIZES}
+        copies = {size: timed_ms(picture(size).copy, 50)[0] for size in SIZES}
     rows = []
     for name in (*TYPES, *MORE):
         cells = [name]
@@ -52,13 +47,10 @@ def run() -> Table:
         ratios = [found[size][name][1] / found[size][name][0] for name in TYPES]
         means += ["", "", f"{geometric_mean(ratios):.1f}", ""]
     rows.append(means)
-    names = [f"{height}x{width}" for height, width in SIZES]
+    names, columns = [f"{high}x{wide}" for high, wide in SIZES], ("ms", "theirs ms", "times as fast", "plain copies")
     return Table(
         title=f"perturbations of pictures, severity {SEVERITY}, beside imagecorruptions",
-        header=[
-            "type",
-            *(f"{name} {what}" for name in names for what in ("ms", "theirs ms", "times as fast", "plain copies")),
-        ],
+        header=["type", *(f"{name} {what}" for name in names for what in columns)],
         rows=rows,
         note=f"medians of {REPEATS} (glass_blur of theirs: 1), processor time of one core each, turn by turn; "
         f"frost after its textures are made, .1 s each once in a process; "
