@@ -147,15 +147,15 @@ def table(rows: Sequence[Mapping[str, Any]], folder: Path) -> str:
     names = list(dict.fromkeys(name for row in rows for name, value in row["scores"].items() if value is not None))
     lines = ["| score | " + " | ".join(ASKED) + " |", "|---" * (1 + len(ASKED)) + "|"]
     for name in names:
-        cells = [_cell(within(rows, name, asked), seed=asked) for asked in ASKED]
+        cells = [_cell(within(rows, name, question), seed=asked) for asked, question in ASKED.items()]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines.append(f"| half of the listeners | {' | '.join(halves(folder, asked) for asked in ASKED)} |")
     return "\n".join(lines)
 
 
-def within(rows: Sequence[Mapping[str, Any]], name: str, asked: str) -> list[list[float]]:
+def within(rows: Sequence[Mapping[str, Any]], name: str, question: tuple[str, str, str | None]) -> list[list[float]]:
     """Spearman of each song's separators, songs apart."""
-    key, column, _ = ASKED[asked]
+    key, column, _ = question
     pages = defaultdict(list)
     for row in rows:
         if row["set"] == key and row["kind"] == "separator" and row["scores"].get(name) is not None:

@@ -1,0 +1,192 @@
+"""A judge of separated sound on outputs of real separators: tables of docs/sound-judge-results.md.
+
+    AUSCULT_DATA=FOLDER python studies/sound_judge_real.py --rows ROWS.jsonl [--judge NAME ...] [--write]
+
+Claims rest on what neither training nor calibration met: the part ``test`` of ``real_items``, which has the families
+kept back, all mixtures whose licence lets nothing train on them, and the test split of the others. Clusters are
+mixtures, those with a common recording as one. Nothing is fitted here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from sound_judge_rows import BESIDE, Outputs, Row, arguments, cell, data, dnsmos, fitted, measured, mono_sound, orders
+from sound_judge_rows import settled, table, told
+
+from auscult.outcome import Scored, Undefined
+from auscult.score.judges.measures import JudgeColumns, TruthColumns, auc_of_good, coverage, reals, texts
+from auscult.score.judges.sounds import pairs_in_order, pearson, width
+from auscult.score.sound.perceptual import perceptual
+from auscult.score.stats import associations
+from auscult.train.sound_judge.samples import KEPT_BACK, NOT_FREE, SEPARATED, real_items
+from auscult.types import PERFORMANCE, SoundItem
+
+BAD_DB: Final = 5.0
+APART_DB: Final = 3.0
+FEWEST: Final = 9
+"""Outputs that a family or a kind of mixture needs for a line of its own."""
+PARTS: Final = ("test", "calibration", "train")
+NO_SEPARATOR: Final = ("true_stem", "wrong_stem", "untouched_mixture")
+KINDS: Final = {
+    "enh": "speech in noise, demonstrations", "lq-audiosep": "AudioSep's demonstrations", "spk": "two speakers, Libri2Mix",
+    "lq-lass": "LASS's demonstrations", "lq-clipsep": "CLIPSep's demonstrations", "sn": "speech in noise", "sv": "songs",
+    "ev": "two events", "mx": "three or four sources", "sm": "speech and music", "sp": "two speakers",
+}  # fmt: skip
+STATISTICS: Final = ("bad outputs", "pairs", "kendall")
+
+
+def main() -> None:
+    given = arguments(__doc__)
+    rows = read_rows(data(), given.rows, given.judge)
+    outputs = [row for row in rows if row["kind"] == "asked"]
+    scorers = [*given.judge, *BESIDE, "DNSMOS overall", "constant"]
+    test = [row for row in rows if row["part"] == "test"]
+    named = {"never met": test, "songs": [row for row in test if row["mixture"].startswith("sv-")], "all": rows}
+    told(
+        {name: by_set(outputs, scorers, name) for name in STATISTICS}
+        | {"orders": orders({name: _targets(mine) for name, mine in named.items()}, scorers)}
+        | {"truth by formula": against_formula(outputs, given.judge)},
+        write=given.write,
+    )
+
+
+def read_rows(root: Path, path: Path, judges: Sequence[str]) -> list[Row]:
+    """Every output with what is known of it and what is said of it."""
+    part_of = {item.id: (part, item) for part in PARTS for item in real_items(root, part=part)}
+    lines = [json.loads(line) for line in (root / SEPARATED / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+    asked, cluster, of_mixture = {line["id"] for line in lines}, groups(root / SEPARATED), defaultdict(list)
+    for _, item in part_of.values():
+        of_mixture[item.cluster].append(item)
+    loaders = {name: partial(_opened, mine) for name, mine in of_mixture.items()}
+    said = measured(path, loaders, judges, truth=_truth)
+    return [
+        {
+            "kind": "asked" if one in asked else item.family if item.family in NO_SEPARATOR else "other",
+            "part": part,
+            "family": item.family,
+            "mixture": item.cluster,
+            "target": str(item.truth.stem) if item.truth else "",
+            "cluster": cluster[item.cluster],
+            **said[one],
+        }
+        for one, (part, item) in part_of.items()
+    ]
+
+
+def _opened(items: Sequence[SoundItem]) -> Outputs:
+    mixture, rate_hz = mono_sound(items[0].mixture)
+    paths = {path for item in items for path in (item.separated, item.truth.stem)}
+    read = {path: fitted(mono_sound(path)[0], mixture.size) for path in paths}
+    return Outputs(
+        mixture=mixture,
+        rate_hz=rate_hz,
+        sounds={item.id: read[item.separated] for item in items},
+        texts={item.id: item.query.text for item in items},
+        stems={item.id: read[item.truth.stem] for item in items},
+    )
+
+
+def _truth(one: str, given: Outputs) -> Row:
+    output, stem = given.sounds[one], given.stems[one]
+    ours = perceptual(output, [stem, given.mixture - stem], rate_hz=given.rate_hz)
+    speech = "spe" in (given.texts[one] or "").casefold()
+    return {
+        **(dnsmos(output, given.rate_hz) if speech else {"DNSMOS overall": None}),  # it knows nothing else
+        **{f"true {name}": getattr(ours, name, None) for name in PERFORMANCE},
+    }
+
+
+def groups(folder: Path) -> dict[str, str]:
+    """Of each mixture the first of those that share a recording with it, one way or round corners."""
+    found: list[tuple[set[str], set[str]]] = []
+    for row in map(json.loads, (folder / "mixtures.jsonl").read_text(encoding="utf-8").splitlines()):
+        files = (one.partition("@")[0] for source in row["sources"] for one in source.split("+"))
+        mixtures, recordings = {row["mixture_id"]}, set(files)
+        for other in [one for one in found if one[1] & recordings]:
+            found.remove(other)
+            mixtures, recordings = mixtures | other[0], recordings | other[1]
+        found.append((mixtures, recordings))
+    return {one: min(mixtures) for mixtures, _ in found for one in mixtures}
+
+
+def sets(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """What training never met, its kinds of mixtures and families, and the rest, which is no evidence."""
+    test = [row for row in rows if row["part"] == "test"]
+    back = [row for row in test if row["family"] in KEPT_BACK]
+    yield "**all that training never met**", test
+    yield "**families kept back**", back
+    yield "of these on mixtures that nothing trains on", [row for row in back if row["mixture"].startswith(NOT_FREE)]
+    for start, words in KINDS.items():
+        yield words, [row for row in test if row["mixture"].startswith(f"{start}-")]
+    for family in sorted({row["family"] for row in test}):
+        yield f"`{family}`", [row for row in test if row["family"] == family]
+    for part in PARTS[1:]:
+        yield f"*heard in {part}: no evidence*", [row for row in rows if row["part"] == part]
+
+
+def by_set(rows: Sequence[Row], scorers: Sequence[str], name: str) -> str:
+    """One statistic of each scorer on each set; what is over fewer outputs or pairs than the first says so."""
+    lines = []
+    for words, mine in sets(rows):
+        if len(mine) >= FEWEST:
+            found = [statistic(mine, scorer, name) for scorer in scorers]
+            cells = [cell(value) + (f", n {n}" if n != found[0][1] else "") for value, n in found]
+            lines.append([words, len(mine), len({row["cluster"] for row in mine}), found[0][1], *cells])
+    return table(["outputs of", "outputs", "clusters", "n", *scorers], lines)
+
+
+def statistic(rows: Sequence[Row], scorer: str, name: str) -> tuple[Scored[float] | Undefined, int]:
+    """AUC for bad outputs, share of pairs for one target in the order of SI-SDR, or Kendall's tau with SI-SDR."""
+    kept = [row for row in rows if row["si_sdr"] is not None and row[scorer] is not None]
+    said, true = columns(kept, scorer, "si_sdr")
+    if name == "kendall":
+        return associations(said.iou, true.iou, clusters=list(true.cluster))["kendall"], len(kept)
+    if name == "pairs":
+        found = pairs_in_order(said, true, mixtures=[(row["mixture"], row["target"]) for row in kept], apart=APART_DB)
+    else:
+        good = TruthColumns(iou=(true.iou >= BAD_DB).astype(np.float64), cluster=true.cluster)
+        found = auc_of_good(said, good)
+    return settled(found), found.n
+
+
+def columns(rows: Sequence[Row], scorer: str, true: str) -> tuple[JudgeColumns, TruthColumns]:
+    ends = {end: reals(row.get(f"{scorer}_{end}") for row in rows) for end in ("low", "high")}
+    cluster = texts([row["cluster"] for row in rows])
+    return JudgeColumns(iou=reals(row[scorer] for row in rows), **ends), TruthColumns(
+        iou=reals(row[true] for row in rows), cluster=cluster
+    )
+
+
+def _targets(rows: Sequence[Row]) -> list[list[Row]]:
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row["mixture"], row["target"]].append(row)
+    return list(found.values())
+
+
+def against_formula(rows: Sequence[Row], judges: Sequence[str]) -> str:
+    """Share of the truths by formula inside the intervals, their width, and Pearson, an axis a column."""
+    lines = []
+    for words, mine in sets(rows):
+        for judge in judges:
+            kept = [row for row in mine if row[judge] is not None and row["true overall"] is not None]
+            if len(kept) >= FEWEST:
+                cells = []
+                for axis in PERFORMANCE:
+                    both = columns(kept, f"{judge} {axis}", f"true {axis}")
+                    inside, wide, r = (settled(one(*both)) for one in (coverage, width, pearson))
+                    cells.append(f"{cell(inside)}, width {wide.value:.2f}, r {cell(r)}")
+                understood = f"{np.mean([row[f'{judge} understood'] for row in kept]):.0%}"
+                lines.append([words, judge, len(kept), len(mine) - len(kept), understood, *cells])
+    return table(["outputs of", "judge", "n", "unjudged", "prompts understood", *PERFORMANCE], lines)
+
+
+if __name__ == "__main__":
+    main()
