@@ -63,7 +63,7 @@ def _write(folder: Path) -> None:
             if number < SOUNDS:
                 noise = generator(number, "bench", "sound judge").normal(0, 0.05, times.size)
                 tone = 0.2 * np.sin(2 * np.pi * 200 * (1 + number % 9) * times) * (np.sin(3 * times) > 0)
-                (folder / name).write_bytes(encode_wav(np.float32(tone + SHARES[part] * noise), RATE_HZ))
+                (folder / name).write_bytes(encode_wav((tone + SHARES[part] * noise).astype(np.float32), RATE_HZ))
             else:
                 (folder / name).hardlink_to(folder / f"{part}_{number % SOUNDS}.wav")
         lines.append(json.dumps({"id": f"{number:05d}", **names}) + "\n")
