@@ -57,13 +57,15 @@ def aligned(mixture: Samples, separated: Samples, *, rate_hz: int) -> tuple[Samp
 
     Reference: Knapp and Carter, "The generalized correlation method for estimation of time delay", 1976 (PHAT).
     """
-    late = _delay(mono(mixture), mono(separated), rate_hz)
+    late = delay_of(mono(mixture), mono(separated), rate_hz=rate_hz)
     found = moved(separated, late)
-    gain = gain_of(cells_of(mono(mixture), mono(found), rate_hz=rate_hz))
+    one, two = (spectra(mono(sound), rate_hz=rate_hz) for sound in (mixture, found))
+    gain = gain_of(cells_of(one, two, rate_hz=rate_hz))
     return np.asarray(found * np.float32(gain), dtype=np.float32), late / rate_hz, gain
 
 
-def _delay(mixture: Samples, separated: Samples, rate_hz: int) -> int:
+def delay_of(mixture: Samples, separated: Samples, *, rate_hz: int) -> int:
+    """By how many samples an output is late, float32 (samples,) each; 0 where nothing tells."""
     most = min(round(MOST_DELAY_S * rate_hz), mixture.size - 1)
     size = power_of_two(mixture.size + most)
     cross = np.fft.rfft(separated, size) * np.fft.rfft(mixture, size).conj()
@@ -93,17 +95,16 @@ def spectra(sound: Samples, *, rate_hz: int) -> NDArray[np.complex64]:
     return np.asarray(np.fft.rfft(rows * np.hanning(2 * step).astype(np.float32)), dtype=np.complex64)
 
 
-def cells_of(mixture: Samples, separated: Samples, *, rate_hz: int) -> Cells:
-    """The cells of a mixture and an output that lies in time, float32 (samples,) each."""
-    one, two = (spectra(sound, rate_hz=rate_hz) for sound in (mixture, separated))
-    edges, hz = band_edges(one.shape[1], rate_hz)
+def cells_of(mixture: NDArray[np.complex64], separated: NDArray[np.complex64], *, rate_hz: int) -> Cells:
+    """The cells of the spectra of a mixture and of an output that lies in time."""
+    edges, hz = band_edges(mixture.shape[1], rate_hz)
 
     def summed(values: NDArray[Any]) -> NDArray[Any]:
         bands = np.stack([values[:, low:high].sum(axis=1, dtype=np.complex128) for low, high in pairwise(edges)])
         return np.asarray(bands.reshape(len(bands), -1, STEPS).sum(axis=2))
 
-    powers = [np.maximum(summed(np.abs(found) ** 2).real, 1e-20) for found in (one, two)]
-    shared = np.abs(summed(two * one.conj())) ** 2 / powers[0]
+    powers = [np.maximum(summed(np.abs(found) ** 2).real, 1e-20) for found in (mixture, separated)]
+    shared = np.abs(summed(separated * mixture.conj())) ** 2 / powers[0]
     free = 0.5 * STEPS * np.diff(edges)[:, None]  # overlapping windows repeat half of what they say
     chance = np.maximum(powers[1] - shared, 0.0) / np.maximum(free - 1.0, 1.0)
     return Cells(powers[0], powers[1], np.clip(shared - 3.0 * chance, 0.0, powers[1]), hz)
