@@ -15,7 +15,7 @@ from auscult.nets.sound_judge.network import Design
 from auscult.record.codec import from_json
 from auscult.train.settings import read_yaml
 
-COMMITTED: Final = ("compact",)
+COMMITTED: Final = ("small",)
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -27,7 +27,7 @@ class Plan:
     Attributes:
         mixtures: Made mixtures to learn from.
         aligning: Mixtures of the first stage, alignment (SAM Audio Judge, Sec. III-B); 0 leaves it out.
-        held: Made mixtures each for calibration and for tests.
+        held: Made mixtures to calibrate on.
         stage: Steps of the first stage and of the second.
         batch: Samples of a step.
         rate: Highest learning rate of AdamW.
@@ -49,7 +49,7 @@ class Plan:
 
     mixtures: _Count = 4000
     aligning: Annotated[int, msgspec.Meta(ge=0)] = 1000
-    held: _Count = 800
+    held: _Count = 600
     stage: tuple[int, int] = (400, 4000)
     batch: _Count = 16
     rate: float = 1.5e-3
