@@ -141,7 +141,7 @@ class Trainer(ABC):
         )
         torch.manual_seed(key)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.plan.rate_at(self.step, self.steps)
+            group["lr"] = self.plan.rate_at(self.step, self.steps) * group.get("scale", 1.0)
         found: list[dict[str, Tensor]] = []
         for part in self.parts(batch):
             with self.accelerator.accumulate(self.net):
