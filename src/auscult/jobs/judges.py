@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,12 @@ REPLIES: Final = "replies:"
 CASCADE: Final = "cascade:"
 SOUND: Final = "sound"
 """The room of judges of separated sounds."""
+SOUND_FOLDERS: Final = {
+    "sound.saj.v1": "auscult.judge.sound.saj:SajJudge",
+    "sound.sam_audio.v1": "auscult.judge.sound.sam_audio:SamAudioJudge",
+}
+"""Judges of separated sounds that are nothing without a folder of weights, and so are not registered."""
+_READ: Final = frozenset({".json", ".npz", ".onnx", ".pt", ".safetensors"})
 REASONING: Final = ("reasoning@", "masks.reasoning.v1@")
 
 
@@ -234,14 +241,32 @@ def _found(name: str, *, besides: Collection[str]) -> tuple[registry.Entry, Path
 
 
 def find_sound_judge(name: str) -> tuple[registry.Entry, Path | None]:
-    """The registered judge of separated sounds that a name means, and the folder behind ``@``."""
-    return _found(name, besides={entry.room or "" for entry in registry.entries("judge")} - {SOUND})
+    """The judge of separated sounds that a name means, and the folder behind ``@``."""
+    base, at, folder = name.partition("@")
+    full = f"{SOUND}.{base.removeprefix(f'{SOUND}.').removesuffix('.v1')}.v1"
+    if full not in SOUND_FOLDERS:
+        return _found(name, besides={entry.room or "" for entry in registry.entries("judge")} - {SOUND})
+    if not at:
+        raise UsageError(f"the judge {full} has weights of yours", expected=f"{base}@FOLDER, docs/saj.md says of what")
+    point = EntryPoint(full, SOUND_FOLDERS[full], registry.KINDS["judge"])
+    return registry.Entry(kind="judge", name=full, package=registry.BUILT_IN, _point=point), Path(folder)
+
+
+def sound_judge_arguments(name: str) -> dict[str, str]:
+    """What the manifest holds of a judge of separated sounds, its folder's files among it."""
+    entry, folder = find_sound_judge(name)
+    found = {"sound_judge": entry.name, "sound_judge_from": entry.origin}
+    if folder is None or not folder.is_dir():
+        return found
+    files = sorted(path for path in folder.iterdir() if path.suffix in _READ and path.is_file())
+    return found | {"sound_judge_revision": digest_json([[path.name, digest_file(path)] for path in files])}
 
 
 def load_sound_judge(name: str = DEFAULT_SOUND_JUDGE) -> SoundJudge:
     """Load a judge of separated sounds by full or short name, ``compact``; it comes with a measured card or not at all.
 
-    ``NAME@FOLDER`` is one that was fitted to sounds of a user's own, or whose weights lie in the folder.
+    ``NAME@FOLDER`` is one that was fitted to sounds of a user's own, or whose weights lie in the folder: ``saj`` and
+    ``sam_audio``, whose card is the folder's, if it has one; else verdicts say that nothing was measured.
     """
     from auscult.judge.cards import require_card
 
@@ -249,7 +274,8 @@ def load_sound_judge(name: str = DEFAULT_SOUND_JUDGE) -> SoundJudge:
     judge: SoundJudge = entry.load()
     if folder is not None:
         judge = judge.fitted(folder)  # type: ignore[attr-defined]  # find_sound_judge has seen that it can be
-    require_card(judge)
+    if entry.name not in SOUND_FOLDERS or hasattr(judge, "card"):
+        require_card(judge)
     return judge
 
 

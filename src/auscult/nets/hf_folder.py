@@ -34,6 +34,7 @@ _TOKENS: Final = {  # files of a tokenizer, in either of two sets
     "RobertaTokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
     "WhisperTokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
     "Qwen2Tokenizer": (("tokenizer.json",), ("vocab.json", "merges.txt")),
+    "PreTrainedTokenizerFast": (("tokenizer.json",),),
 }
 _SMALL: Final = Limits(max_bytes=1_000_000)
 _MEDIUM: Final = Limits(max_bytes=32_000_000)

@@ -218,7 +218,7 @@ def assemble(config: Any, *, language: Path, vision: Path, sound: Path) -> tuple
         "language": table,
         "vision": {key: value for key, value in own_settings(read_table(vision / CONFIG), seen).items()
                    if key in _VISION},
-        "sound": _sound_settings(sound, config.sound),
+        "sound": sound_settings(sound, config.sound),
     }  # fmt: skip
     return _with_parts(MqAuditor(_configured(AuditorConfig, own)), folders), tokenizer
 
@@ -234,8 +234,8 @@ _HEARD: Final = Family(
 _INNER: Final = {"clap": {r"^audio_model\.": ""}, "pe_audio": {r"^(audio_model\.)?audio_encoder\.": ""}}
 
 
-def _sound_settings(folder: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Settings of the encoder in a folder: BEATs, else one of ``_KINDS``, else what is known."""
+def sound_settings(folder: Path, known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Settings of the encoder of sounds in a folder: BEATs, else one of ``_KINDS``, else what is known."""
     if (folder / _SETTINGS).is_file():
         return read_table(folder / _SETTINGS)
     if not (folder / CONFIG).is_file():
@@ -258,13 +258,13 @@ def _with_parts(model: Any, folders: Mapping[str, Path]) -> Any:
     for part, folder in folders.items():
         _check_part(folder, part)
         if part == "sound" and model.sound.kind != "beats":
-            _fill_encoder(model.sound.net, folder, kind=model.sound.kind)
+            fill_encoder(model.sound.net, folder, kind=model.sound.kind)
         else:
             _fill(model, dict(_part_state(part, folder)), folder, whole=part)
     return model
 
 
-def _fill_encoder(net: Any, folder: Path, *, kind: str) -> None:
+def fill_encoder(net: Any, folder: Path, *, kind: str) -> None:
     """Put the weights of a folder into AST, CLAP or PE-audio; their names ``transformers`` may know as older ones."""
     try:
         with quiet():

@@ -1,0 +1,175 @@
+"""`sound.saj.v1`: a SAJ of the user's, as ``auscult train saj`` writes it (SAM Audio Judge, Sec. III-B).
+
+Files of the folder that are the judge's: ``card.json``, its measured card, and ``calibration.json``, the 5 % and 95 %
+quantiles of true minus stated scores on a named split, ``{"schema": 1, "split": "val", "n": 400, "off": {"recall":
+[-1.1, 0.9]}}``, by which its intervals are told. A score without has the interval 1..5.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
+
+from msgspec import Meta
+
+from auscult.arrays.resampling import mono
+from auscult.errors import UsageError
+from auscult.judge.sound.shared import aligned, is_silent, scored, silent_output, unjudged
+from auscult.record.codec import read_file
+from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Metadata, Samples, SoundCase, SoundEvidence, SoundVerdict
+
+if TYPE_CHECKING:
+    from auscult.nets.saj.inputs import Reader
+    from auscult.nets.saj.network import Saj
+
+CARD: Final = "card.json"
+CALIBRATION: Final = "calibration.json"
+_MOST_BYTES: Final = 10_000
+_AT_ONCE: Final = 8
+_Off = Annotated[float, Meta(ge=-4, le=4)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How far off stated scores were: 5 and 95 % quantiles of true minus stated by axis, on ``n`` items of a split."""
+
+    schema: Literal[1]
+    split: str
+    n: Annotated[int, Meta(ge=20)]
+    off: Mapping[str, tuple[_Off, _Off]]
+
+
+class FolderSoundJudge(ABC):
+    """A judge of separated sounds whose weights lie in a folder; they are loaded at the first sound.
+
+    Args:
+        folder: What holds them.
+
+    Raises:
+        UsageError: Something is missing in the folder, and what.
+    """
+
+    name: str
+    meta: Metadata
+    prompts: tuple[str, ...] = ("text",)
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._off: Mapping[str, tuple[float, float]] = {}
+        if (folder / CALIBRATION).exists():
+            self._off = read_file(
+                Calibration, folder / CALIBRATION, what="the judge's calibration", expected="the keys of Calibration",
+                most_bytes=_MOST_BYTES, error=UsageError,
+            ).off  # fmt: skip
+        if (folder / CARD).exists():
+            self.card = folder / CARD
+
+    @classmethod
+    def fitted(cls, folder: Path) -> Self:
+        """The judge of a folder, as ``jobs.judges`` loads it."""
+        return cls(folder)
+
+    @abstractmethod
+    def estimates(self, shown: Sequence[tuple[SoundCase, Samples]]) -> list[Mapping[str, float]]:
+        """Scores of a few outputs by axis; those of difficulty, if any, begin with ``difficulty_``."""
+
+    def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
+        """Judge one output."""
+        (verdict,) = self.batch([case], [separated])
+        return verdict
+
+    def batch(self, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
+        """Judge several; a mixture that they share is encoded once for eight of them."""
+        pairs = list(zip(cases, separated, strict=True))
+        asked = [at for at, (case, _) in enumerate(pairs) if not is_silent(case.mixture) and self._evidence(case)]
+        said: dict[int, Mapping[str, float]] = {}
+        for start in range(0, len(asked), _AT_ONCE):
+            part = asked[start : start + _AT_ONCE]
+            found = self.estimates([pairs[at] for at in part])
+            if not all(isfinite(score) for one in found for score in one.values()):
+                raise UsageError("the network gives what is no number", path=self.folder, expected="whole weights")
+            said.update(zip(part, found, strict=True))
+        return [self._verdict(case, output, said.get(at)) for at, (case, output) in enumerate(pairs)]
+
+    def _evidence(self, case: SoundCase) -> SoundEvidence | None:
+        """The prompts that are there and that it takes; None where that is none, and so no basis."""
+        there = {"text": (case.text or "").strip(), "spans": case.spans, "picture": case.frames is not None}
+        text, spans, picture = (bool(name in self.prompts and has) for name, has in there.items())
+        return SoundEvidence(text=text, spans=spans, picture=picture) if text or spans or picture else None
+
+    def _verdict(self, case: SoundCase, output: Samples, said: Mapping[str, float] | None) -> SoundVerdict:
+        evidence = self._evidence(case)
+        if is_silent(case.mixture):
+            return unjudged(case, self.name)
+        if evidence is None or said is None:
+            why = f"It was not said what is wanted in a way that this judge takes: {', '.join(self.prompts)}."
+            return scored(case, self.name, {}, difficulty={}, evidence=SoundEvidence(), rationale=why)
+        bounded = {axis: min(max(score, 1.0), 5.0) for axis, score in said.items()}
+        known = [axis for axis in DIFFICULTY_AXES if f"difficulty_{axis}" in bounded]
+        difficulty = {axis: bounded[f"difficulty_{axis}"] for axis in known}
+        if is_silent(case.mixture, output):
+            return silent_output(case, self.name, difficulty=difficulty, evidence=evidence)
+        scores = {axis: self._interval(axis, bounded[axis]) for axis in PERFORMANCE}
+        weakest = min(PERFORMANCE[:3], key=bounded.__getitem__)
+        rationale = f"The weakest of the three is {weakest}, {bounded[weakest]:.1f} of 5."
+        rationale += "" if self._off else " How far off this judge is was not measured."
+        return scored(case, self.name, scores, difficulty=difficulty, evidence=evidence, rationale=rationale)
+
+    def _interval(self, axis: str, score: float) -> tuple[float, float, float]:
+        low, high = self._off.get(axis, (-4.0, 4.0))
+        return score, max(1.0, min(score, score + low)), min(5.0, max(score, score + high))
+
+
+class SajJudge(FolderSoundJudge):
+    """Judges separated sounds by a network of a folder that ``auscult train saj`` wrote."""
+
+    name = "sound.saj.v1"
+    meta = Metadata(
+        summary="a SAJ of yours: four scores and five of difficulty",
+        goal="judges a separated sound by text, spans and pictures in any combination",
+        modality="sound",
+        source="SAM Audio Judge, Sec. III-B, Fig. 3",
+        truth="none is read",
+    )
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        from auscult.nets.saj.weights import read_design
+
+        design = read_design(folder)
+        if lacking := set(PERFORMANCE) - set(design.axes):
+            raise UsageError(f"the network has no head for {', '.join(sorted(lacking))}", path=folder,
+                             expected=f"a network with the axes {', '.join(PERFORMANCE)}")  # fmt: skip
+        self.prompts = design.prompts
+        self._loaded: tuple[Saj, Reader] | None = None
+
+    def estimates(self, shown: Sequence[tuple[SoundCase, Samples]]) -> list[Mapping[str, float]]:
+        """As the network gives them, of outputs in time and at level with their mixtures."""
+        import torch
+
+        from auscult.nets.saj.weights import load
+
+        self._loaded = self._loaded or load(self.folder)
+        net, reader = self._loaded
+        given = [(case, _in_place(case, output)) for case, output in shown]
+        with torch.inference_mode():
+            found = net(reader.batch(given).to(next(net.parameters()).device))
+        return [{axis: float(found[axis][at]) for axis in net.design.axes} for at in range(len(shown))]
+
+
+def _in_place(case: SoundCase, output: Samples) -> Samples:
+    if is_silent(case.mixture, output):  # judged by rule; what is asked is the difficulty
+        return output
+    return aligned(mono(case.mixture), mono(output), rate_hz=case.rate_hz)[0]
+
+
+def needs_packages(names: Sequence[str], *, hint: str) -> None:
+    """Raise a UsageError where a package is not installed."""
+    from importlib.util import find_spec
+
+    if lacking := [name for name in names if find_spec(name) is None]:
+        raise UsageError(f"this judge needs {', '.join(lacking)}, not installed", expected="the packages", hint=hint)

@@ -1,0 +1,162 @@
+"""Mixtures, outputs and prompts as the tensors that SAJ takes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from auscult.arrays.resampling import mono_at
+from auscult.nets.hf_pictures import Preparation, square
+from auscult.nets.saj.settings import PROMPTS, Design
+from auscult.types import Samples, SoundCase, Span
+
+_LOUDNESS: Final = 0.1
+"""Effective value that mixtures are given; raters heard them levelled too (Sec. III-A)."""
+_MOST_GAIN: Final = 1e4
+_SIGNS: Final = {"+": 1, "-": 2}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SajBatch:
+    """Outputs to judge, a row each; rows of one mixture share it.
+
+    Attributes:
+        mixtures: (m, samples) at the encoder's rate, silent behind the end of each.
+        mixture_samples: How long each is, (m,).
+        mixture_of: Which of them a row is of, (n,).
+        outputs: (n, samples), in time and at level with the mixture.
+        samples: How long each is, (n,).
+        words: Tokens of the texts, (n, t).
+        words_known: Which of them are no padding, bool (n, t); none of a row without a text.
+        spans: Of each frame 1 where the target is heard, 2 where it is not, 0 where nothing is said, (n, frames).
+        pictures: (n, k, 3, side, side); k is 0 where no row has a picture.
+        asked: Which rows have a prompt, bool (n,) by ``PROMPTS``.
+    """
+
+    mixtures: Tensor
+    mixture_samples: Tensor
+    mixture_of: Tensor
+    outputs: Tensor
+    samples: Tensor
+    words: Tensor
+    words_known: Tensor
+    spans: Tensor
+    pictures: Tensor
+    asked: Mapping[str, Tensor]
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.outputs)
+
+    def to(self, device: Any) -> SajBatch:
+        """The same on a device."""
+        moved = {one.name: getattr(self, one.name) for one in fields(self)}
+        asked = {name: has.to(device) for name, has in moved.pop("asked").items()}
+        return SajBatch(**{name: value.to(device) for name, value in moved.items()}, asked=asked)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Reader:
+    """Makes batches; picklable.
+
+    Attributes:
+        design: Of the network.
+        rate_hz: That its encoder of sounds takes.
+        steps: Samples of a frame.
+        tokenizer: What reads texts; None where it takes none.
+    """
+
+    design: Design
+    rate_hz: int
+    steps: int
+    tokenizer: Any = None
+
+    def batch(
+        self, shown: Sequence[tuple[SoundCase, Samples]], *, prompts: Sequence[Collection[str]] | None = None
+    ) -> SajBatch:
+        """Cases with outputs, float32 of the mixture's shape, in time and at level with it (``judge.sound.shared``).
+
+        Args:
+            shown: The cases, with their outputs; a mixture array that several share is encoded once.
+            prompts: Those of ``PROMPTS`` that each row is asked with; by default all that it has.
+        """
+        kept = [set(PROMPTS)] * len(shown) if prompts is None else prompts
+        mixtures = {id(case.mixture): case for case, _ in shown}
+        places = {key: at for at, key in enumerate(mixtures)}
+        heard = [self._heard(case.mixture, case.rate_hz) for case in mixtures.values()]
+        gains = [_gain(sound) for sound in heard]
+        of = [places[id(case.mixture)] for case, _ in shown]
+        outputs = [self._heard(output, case.rate_hz) * gains[at] for (case, output), at in zip(shown, of, strict=True)]
+        length = max(map(len, heard))
+        cases = [case for case, _ in shown]
+        texts = [case.text if "text" in allowed and self.tokenizer else None
+                 for case, allowed in zip(cases, kept, strict=True)]  # fmt: skip
+        words, known = self._words(texts)
+        pictures, has_picture = self._pictures(cases, kept)
+        spans = [case.spans if "spans" in allowed and self.design.spans else ()
+                 for case, allowed in zip(cases, kept, strict=True)]  # fmt: skip
+        return SajBatch(
+            mixtures=_padded([sound * gain for sound, gain in zip(heard, gains, strict=True)], length),
+            mixture_samples=torch.tensor([len(sound) for sound in heard]),
+            mixture_of=torch.tensor(of),
+            outputs=_padded(outputs, length),
+            samples=torch.tensor([len(output) for output in outputs]),
+            words=words,
+            words_known=known,
+            spans=torch.from_numpy(np.stack([self._states(one, -(-length // self.steps)) for one in spans])),
+            pictures=pictures,
+            asked={
+                "text": known.any(dim=1),
+                "spans": torch.tensor([bool(one) for one in spans]),
+                "picture": has_picture,
+            },
+        )
+
+    def _heard(self, sound: Samples, rate_hz: int) -> Samples:
+        return mono_at(sound, rate_hz=rate_hz, wanted_hz=self.rate_hz)
+
+    def _words(self, texts: Sequence[str | None]) -> tuple[Tensor, Tensor]:
+        if not any(texts):
+            return torch.zeros(len(texts), 1, dtype=torch.long), torch.zeros(len(texts), 1, dtype=torch.bool)
+        plain = [(text or "").lower() for text in texts]
+        found = self.tokenizer(plain, padding=True, truncation=True, max_length=self.design.words, return_tensors="pt")
+        has = torch.tensor([bool(text and text.strip()) for text in texts])
+        return found["input_ids"], found["attention_mask"].bool() & has[:, None]
+
+    def _states(self, spans: Sequence[Span], frames: int) -> Any:
+        states = np.zeros(frames, np.int64)
+        for span in sorted(spans, key=lambda one: one.sign, reverse=True):  # where both are said, it is heard
+            start, end = (round(at * self.rate_hz / self.steps) for at in (span.start_s, span.end_s))
+            states[max(0, start) : max(start + 1, end)] = _SIGNS[span.sign]
+        return states
+
+    def _pictures(self, cases: Sequence[SoundCase], kept: Sequence[Collection[str]]) -> tuple[Tensor, Tensor]:
+        allowed = ["picture" in one and self.design.vision is not None for one in kept]
+        shown = [
+            case.frames if may and case.frames is not None else () for case, may in zip(cases, allowed, strict=True)
+        ]
+        has, most = torch.tensor([len(one) > 0 for one in shown]), min(max(map(len, shown)), self.design.pictures)
+        if self.design.vision is None or not most:
+            return torch.zeros(len(cases), 0, 3, 1, 1), has
+        side = square(self.design.vision["image_size"])
+        found = torch.zeros(len(cases), most, 3, side, side)
+        prepared = Preparation(size=(side, side))
+        for at, frames in enumerate(shown):
+            if len(frames):
+                found[at] = prepared(np.asarray(frames)[np.arange(most) * len(frames) // most])
+        return found, has
+
+
+def _gain(sound: Samples) -> float:
+    return float(min(_LOUDNESS / max(float(np.sqrt(np.mean(sound**2))), 1e-12), _MOST_GAIN))
+
+
+def _padded(sounds: Sequence[Samples], length: int) -> Tensor:
+    return torch.from_numpy(
+        np.stack([np.pad(sound[:length], (0, max(0, length - len(sound)))) for sound in sounds]).astype(np.float32)
+    )

@@ -1,0 +1,207 @@
+"""SAJ: one encoder for mixture and output, prompts beside them, and a head for each score (Sec. III-B, Fig. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+
+from auscult.nets.saj.encoders import TEXT, VISION, FrameEncoder, Transformer, library_model
+from auscult.nets.saj.inputs import SajBatch
+from auscult.nets.saj.settings import DIFFICULTY, Design
+
+ALIGNMENT: Final = "alignment"
+_SPAN_STATES: Final = 3
+_RELEASED_INNER: Final = 256
+
+
+class Saj(nn.Module):
+    """The network, with random weights.
+
+    Scores are 1..5 for what it was trained on, not clipped; ``alignment`` is a logit of whether the output follows the
+    prompts. Scores of difficulty are told with the output left out, so that it cannot change them; the paper does not
+    say so, and our verdicts promise it.
+
+    Args:
+        design: What it is made of.
+    """
+
+    def __init__(self, design: Design) -> None:
+        super().__init__()
+        self.design = design
+        self.audio = FrameEncoder(design.audio)
+        self.text: Any = None if design.text is None else library_model(design.text, TEXT)
+        self.vision: Any = None if design.vision is None else library_model(design.vision, VISION)
+        words = 0 if self.text is None else int(self.text.config.hidden_size)
+        seen = 0 if self.vision is None else int(self.vision.config.hidden_size)
+        self.fusion: Any = (
+            ReleasedFusion(design, audio=self.audio.width, words=words)
+            if design.form == "sam_audio"
+            else Fusion(design, audio=self.audio.width, words=words, seen=seen)
+        )
+        if design.form == "sam_audio":
+            self.head: Any = nn.Linear(design.width, len(design.axes), bias=False)
+        else:
+            names = [*design.axes, *[ALIGNMENT] * design.alignment]
+            self.head = nn.ModuleDict({name: nn.Linear(design.width, 1) for name in names})
+        self.mean = nn.Buffer(torch.zeros(len(design.axes)))
+        self.std = nn.Buffer(torch.ones(len(design.axes)))
+
+    def forward(self, batch: SajBatch) -> dict[str, Tensor]:
+        """Scores by axis, and ``alignment`` where there is that head, (n,) each."""
+        mixture, output = self._heard(batch)
+        frames = torch.arange(mixture.shape[1], device=mixture.device)
+        known = frames < self.audio.frames(batch.samples)[:, None]
+        prompts = {"text": self._read(batch), "seen": self._seen(batch)}
+        whole = self.fusion(mixture, output, batch, known=known, **prompts)
+        if self.design.form == "sam_audio":
+            raw = (self.head(whole) * known[..., None]).sum(dim=1) / known.sum(dim=1)[:, None]
+            return dict(zip(self.design.axes, (raw * self.std + self.mean).T, strict=True))
+        asked = set(DIFFICULTY) & set(self.design.axes)
+        alone = self.fusion(mixture, None, batch, known=known, **prompts) if asked else whole
+        found = {name: head(alone if name in asked else whole)[:, 0] for name, head in self.head.items()}
+        for at, axis in enumerate(self.design.axes):
+            found[axis] = found[axis] * self.std[at] + self.mean[at]
+        return found
+
+    def _heard(self, batch: SajBatch) -> tuple[Tensor, Tensor]:
+        """Features of mixture and output, (n, frames, width) each; a mixture of several rows is encoded once."""
+        with torch.set_grad_enabled(torch.is_grad_enabled() and learns(self.audio)):
+            both = self.audio(
+                torch.cat([batch.mixtures, batch.outputs]),
+                torch.cat([batch.mixture_samples, batch.samples]),
+            )
+        mixtures, outputs = both.split([len(batch.mixtures), len(batch.outputs)])
+        return mixtures[batch.mixture_of], outputs
+
+    def _read(self, batch: SajBatch) -> Tensor | None:
+        """Hidden states of the words, (n, t, width); None where no row has a text."""
+        if self.text is None or not bool(batch.words_known.any()):
+            return None
+        known = batch.words_known.clone()
+        known[:, 0] = True  # rows without a text are left out later, and no row may be all padding
+        with torch.set_grad_enabled(torch.is_grad_enabled() and learns(self.text)):
+            out = self.text(input_ids=batch.words, attention_mask=known.long(), output_hidden_states=True)
+        layer = min(self.design.text_layer, len(out.hidden_states) - 1)
+        return out.hidden_states[layer]
+
+    def _seen(self, batch: SajBatch) -> Tensor | None:
+        """Features of the pictures, (n, k, width); None where no row has one."""
+        if self.vision is None or not batch.pictures.shape[1]:
+            return None
+        with torch.set_grad_enabled(torch.is_grad_enabled() and learns(self.vision)):
+            found = self.vision(pixel_values=batch.pictures.flatten(0, 1)).last_hidden_state[:, 0]
+        return found.unflatten(0, batch.pictures.shape[:2])
+
+
+def learns(part: nn.Module) -> bool:
+    """Whether any of its weights do."""
+    return any(one.requires_grad for one in part.parameters())
+
+
+class Fusion(nn.Module):
+    """Streams joined by self-attention, the text by cross-attention, then a Transformer and the mean over frames."""
+
+    def __init__(self, design: Design, *, audio: int, words: int, seen: int) -> None:
+        super().__init__()
+        width = design.width
+        self.in_time = design.joined == "time"
+        sources = {"mixture": audio, "output": audio, "spans": 0, "picture": seen}
+        used = ("mixture", "output", *(name for name in design.prompts if name != "text"))
+        self.project = nn.ModuleDict({name: nn.Linear(sources[name], width) for name in used if sources[name]})
+        self.spans: Any = nn.Embedding(_SPAN_STATES, width) if design.spans else None
+        self.streams = nn.ParameterDict({name: nn.Parameter(torch.randn(width) * 0.02) for name in used})
+        if not self.in_time:
+            self.joined = nn.Linear(width * len(used), width)
+        self.first = Transformer(width, 1, design.heads)
+        if words:
+            self.words = nn.Linear(words, width)
+            self.asks = nn.LayerNorm(width)
+            self.cross: Any = nn.MultiheadAttention(width, design.heads, batch_first=True)
+        self.last = Transformer(width, design.layers, design.heads)
+
+    def forward(
+        self,
+        mixture: Tensor,
+        output: Tensor | None,
+        batch: SajBatch,
+        *,
+        known: Tensor,
+        text: Tensor | None,
+        seen: Tensor | None,
+    ) -> Tensor:
+        """What is known of rows, (n, width); without the output where that is None."""
+        frames = mixture.shape[1]
+        here = known.new_ones(len(mixture))
+        streams = {"mixture": (self.project["mixture"](mixture), here)}
+        if output is not None:
+            streams["output"] = (self.project["output"](_resampled(output, frames)), here)
+        if self.spans is not None:
+            streams["spans"] = (self.spans(_resampled(batch.spans[..., None], frames)[..., 0]), batch.asked["spans"])
+        if seen is not None:
+            streams["picture"] = (self.project["picture"](_resampled(seen, frames)), batch.asked["picture"])
+        given, there = self._joined(streams, known)
+        places = torch.arange(frames, device=known.device).repeat(given.shape[1] // frames)[None]
+        given = self.first(given, there, places)
+        if text is not None:
+            given = given + self._asked(given, text, batch)
+        given = self.last(given, there, places)
+        return (given * there[..., None]).sum(dim=1) / there.sum(dim=1)[:, None]
+
+    def _joined(self, streams: Mapping[str, tuple[Tensor, Tensor]], known: Tensor) -> tuple[Tensor, Tensor]:
+        """The streams one after another, or joined in each frame, and which places are there; absent ones are not."""
+        if self.in_time:
+            given = torch.cat([values + self.streams[name] for name, (values, _) in streams.items()], dim=1)
+            return given, torch.cat([known & there[:, None] for _, there in streams.values()], dim=1)
+        absent = known.new_zeros(len(known))
+        parts = []
+        for name, stand_in in self.streams.items():
+            values, there = streams.get(name, (torch.zeros_like(streams["mixture"][0]), absent))
+            parts.append(torch.where(there[:, None, None], values, stand_in.to(values.dtype)))
+        return self.joined(torch.cat(parts, dim=2)), known
+
+    def _asked(self, given: Tensor, text: Tensor, batch: SajBatch) -> Tensor:
+        has = batch.asked["text"]
+        padding = ~batch.words_known & has[:, None]
+        words = self.words(text)
+        found: Tensor = self.cross(self.asks(given), words, words, key_padding_mask=padding, need_weights=False)[0]
+        return found * has[:, None, None]
+
+
+class ReleasedFusion(nn.Module):
+    """Channels of output and mixture, joined with the text's first token, through six layers of PE-AV's kind."""
+
+    def __init__(self, design: Design, *, audio: int, words: int) -> None:
+        super().__init__()
+        inner = _RELEASED_INNER
+        self.sounds = nn.Linear(2 * audio, inner)
+        self.words = nn.Sequential(nn.Linear(words, audio, bias=False), nn.Linear(audio, inner), nn.LayerNorm(inner))
+        self.both = nn.Linear(2 * inner, inner)
+        self.narrow = nn.Linear(inner, design.width)
+        self.transformer = Transformer(design.width, design.layers, design.heads, begun=True)
+
+    def forward(
+        self,
+        mixture: Tensor,
+        output: Tensor,
+        batch: SajBatch,  # noqa: ARG002 - as the paper's form
+        *,
+        known: Tensor,
+        text: Tensor | None,
+        seen: Tensor | None,  # noqa: ARG002
+    ) -> Tensor:
+        """Features of frames, (n, frames, width)."""
+        heard = self.sounds(torch.cat([output, mixture], dim=2))
+        asked = heard.new_zeros(len(heard), heard.shape[2]) if text is None else self.words(text[:, 0])
+        both = self.both(torch.cat([heard, asked[:, None].expand_as(heard)], dim=2))
+        return self.transformer(self.narrow(both), known)
+
+
+def _resampled(stream: Tensor, frames: int) -> Tensor:
+    """A stream (n, t, c) of ``frames`` frames: the nearest at each."""
+    if stream.shape[1] == frames:
+        return stream
+    at = (torch.arange(frames, device=stream.device) * stream.shape[1] // frames).clamp(max=stream.shape[1] - 1)
+    return stream[:, at]

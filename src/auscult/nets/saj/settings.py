@@ -1,0 +1,112 @@
+"""What a `Saj` is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta
+
+from auscult.types import DIFFICULTY_AXES, PERFORMANCE
+
+DIFFICULTY: Final = tuple(f"difficulty_{axis}" for axis in DIFFICULTY_AXES)
+AXES: Final = (*PERFORMANCE, *DIFFICULTY)
+"""The nine axes of Sec. III-A."""
+RELEASED_ORDER: Final = ("overall", "recall", "precision", "faithfulness")
+PROMPTS: Final = ("text", "spans", "picture")
+
+PE_AUDIO_LARGE: Final[Mapping[str, Any]] = MappingProxyType({"kind": "pe_audio", "num_hidden_layers": 28})
+MODERNBERT_LARGE: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "model_type": "modernbert",
+        "hidden_size": 1024,
+        "intermediate_size": 2624,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 16,
+    }
+)
+VIT_LARGE: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "model_type": "vit",
+        "hidden_size": 1024,
+        "intermediate_size": 4096,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "image_size": 224,
+        "patch_size": 14,
+    }
+)
+_Size = Annotated[int, Meta(ge=1, le=4096)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """The parts of a network. The paper gives neither widths nor layers behind the encoders: these are ours.
+
+    Attributes:
+        form: ``paper``: streams of frames, cross-attention to the text, heads by axis (Fig. 3). ``sam_audio``: the
+            published judge, of text alone: channels are joined, the text is repeated over time, four heads are one.
+        joined: Of the paper's form, how the frames of mixture, output, spans and picture are concatenated: along
+            ``time``, or along ``channels``. The paper does not say which.
+        audio: ``kind``, see ``encoders.FrameEncoder``, and the settings of that encoder.
+        text: Settings of a text encoder of ``transformers``, with ``model_type``; None for no text prompts.
+        text_layer: Which hidden state of it is read, -1 for the last.
+        vision: Settings of a picture encoder of ``transformers``, with ``model_type``; None for no picture prompts.
+        spans: Whether spans are a prompt.
+        width: Of frames behind the encoders.
+        heads: Of attention.
+        layers: Of the Transformer behind the cross-attention.
+        axes: Scores, some of ``AXES``; there is no head for others.
+        alignment: Whether there is a head for whether the output follows the prompts.
+        words: Tokens of a text, at most.
+        pictures: Frames of a picture prompt, at most.
+    """
+
+    form: Literal["paper", "sam_audio"] = "paper"
+    joined: Literal["time", "channels"] = "time"
+    audio: Mapping[str, Any] = field(default_factory=lambda: dict(PE_AUDIO_LARGE))
+    text: Mapping[str, Any] | None = field(default_factory=lambda: dict(MODERNBERT_LARGE))
+    text_layer: Annotated[int, Meta(ge=-1, le=128)] = 22
+    vision: Mapping[str, Any] | None = field(default_factory=lambda: dict(VIT_LARGE))
+    spans: bool = True
+    width: _Size = 768
+    heads: _Size = 12
+    layers: Annotated[int, Meta(ge=1, le=64)] = 6
+    axes: tuple[str, ...] = AXES
+    alignment: bool = True
+    words: Annotated[int, Meta(ge=2, le=512)] = 64
+    pictures: Annotated[int, Meta(ge=1, le=64)] = 8
+
+    def __post_init__(self) -> None:
+        """Check what the parts need of one another."""
+        if unknown := set(self.axes) - set(AXES):
+            raise ValueError(f"there is no axis {', '.join(sorted(unknown))}; there are {', '.join(AXES)}")
+        if len(set(self.axes)) != len(self.axes) or not (self.axes or self.alignment):
+            raise ValueError("an axis is named twice, or there is no head at all")
+        if self.width % (2 * self.heads):
+            raise ValueError(f"a width of {self.width} is not made of {self.heads} heads of an even size")
+        if self.form == "sam_audio" and (self.axes, self.alignment, self.prompts) != (RELEASED_ORDER, False, ("text",)):
+            raise ValueError(f"the published form has text prompts, axes {', '.join(RELEASED_ORDER)} and no alignment")
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """Which of ``PROMPTS`` it takes."""
+        taken = (self.text is not None, self.spans, self.vision is not None)
+        return tuple(name for name, has in zip(PROMPTS, taken, strict=True) if has)
+
+
+def released_design() -> Design:
+    """The sizes of the published judge: encoders of 28 layers, fusion of 6 layers at 192."""
+    return Design(
+        form="sam_audio",
+        vision=None,
+        spans=False,
+        width=192,
+        heads=3,
+        layers=6,
+        axes=RELEASED_ORDER,
+        alignment=False,
+        words=512,
+    )

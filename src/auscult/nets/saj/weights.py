@@ -1,0 +1,172 @@
+"""SAJ in folders: begun with the public weights of its encoders, saved, checked, loaded. Nothing is fetched or run.
+
+A saved folder holds ``design.json``, ``model.safetensors`` and, where texts are read, the tokenizer's files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import torch
+
+from auscult.errors import InputError, OutputError, UsageError
+from auscult.media.paths import write_bytes
+from auscult.nets.hf_folder import (
+    CONFIG,
+    WEIGHTS,
+    Family,
+    Loaded,
+    check_beside,
+    check_folder,
+    count_weights,
+    own_settings,
+    quiet,
+    read_table,
+)
+from auscult.nets.hf_folder import load as load_folder
+from auscult.nets.mq_auditor.prompt import build_tokenizer
+from auscult.nets.mq_auditor.weights import fill_encoder, sound_settings
+from auscult.nets.refsegformer.weights import folder_of
+from auscult.nets.saj.encoders import TEXT, VISION
+from auscult.nets.saj.inputs import Reader
+from auscult.nets.saj.network import Saj
+from auscult.nets.saj.settings import Design
+
+DESIGN: Final = "design.json"
+_READER: Final = "PreTrainedTokenizerFast"
+_EXPECTED: Final = f"a folder with {DESIGN} and {WEIGHTS}, as `auscult train saj` writes it"
+_VOCABULARY: Final = 600
+
+
+def begin(
+    design: Design,
+    *,
+    audio: str | None = None,
+    text: str | None = None,
+    vision: str | None = None,
+    texts: Iterable[str] = (),
+) -> tuple[Saj, Reader]:
+    """A network to train: encoders with public weights where they are named, all else new.
+
+    Args:
+        design: Its ``audio``, ``text`` and ``vision`` are set to the settings of the folders that are named.
+        audio: Folder or hub name of a PE-audio, AST or CLAP.
+        text: Folder or hub name of a ModernBERT or BERT with ``tokenizer.json``.
+        vision: Folder or hub name of a ViT, CLIP or DINOv2.
+        texts: Of these a new text encoder's vocabulary is made.
+
+    Raises:
+        UsageError: A folder is missing, damaged or of another model, see ``hf_folder.check_folder``.
+    """
+    tokenizer, read, seen = None, None, None
+    if audio is not None:
+        design = replace(design, audio=sound_settings(folder_of(audio), design.audio))
+    if text is not None:
+        read = _released(folder_of(text), TEXT, reader=_READER)
+        design, tokenizer = replace(design, text={**read.folder.settings}), read.tokens
+    elif design.text is not None:
+        tokenizer = build_tokenizer(texts, _VOCABULARY)
+        design = replace(design, text={**design.text, **_marks(tokenizer)})
+    if vision is not None:
+        seen = _released(folder_of(vision), VISION)
+        design = replace(design, vision={**seen.folder.settings})
+    net = Saj(design)
+    if audio is not None:
+        fill_encoder(net.audio.net.net, folder_of(audio), kind=net.audio.kind)
+    net.text = net.text if read is None else read.model.cpu()
+    net.vision = net.vision if seen is None else seen.model.cpu()
+    return net, reader_of(net, tokenizer)
+
+
+def reader_of(net: Saj, tokenizer: Any) -> Reader:
+    """What makes the network's batches."""
+    return Reader(design=net.design, rate_hz=net.audio.rate_hz, steps=net.audio.steps, tokenizer=tokenizer)
+
+
+def _released(folder: Path, known: Mapping[str, tuple[str, str]], reader: str = "") -> Loaded:
+    """The model of a folder, one of several kinds."""
+    kind = str(read_table(folder / CONFIG).get("model_type")) if (folder / CONFIG).is_file() else ""
+    model = known.get(kind, next(iter(known.values())))[1]
+    title = " or ".join(name.removesuffix("Model") for _, name in known.values())
+    family = Family(title=title, model=model, types=tuple(known), reader=reader, extra="train")
+    return load_folder(check_folder(folder, family))
+
+
+def _marks(tokenizer: Any) -> dict[str, int]:
+    """What a new text encoder must know of its tokenizer."""
+    first, last, padding = tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id
+    return {
+        "vocab_size": len(tokenizer), "pad_token_id": padding, "bos_token_id": first, "eos_token_id": last,
+        "cls_token_id": first, "sep_token_id": last,
+    }  # fmt: skip
+
+
+def _tokenizer(folder: Path) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    with quiet():
+        return PreTrainedTokenizerFast.from_pretrained(str(folder), local_files_only=True)
+
+
+def save(net: Saj, reader: Reader, folder: Path) -> list[Path]:
+    """Write all that ``load`` needs; weights in float32."""
+    from safetensors.torch import save as packed
+
+    weights = {name: value.detach().cpu().contiguous() for name, value in net.state_dict().items()}
+    write_bytes(folder / DESIGN, msgspec.json.format(msgspec.json.encode(asdict(net.design)), indent=1))
+    write_bytes(folder / WEIGHTS, packed(weights))
+    if reader.tokenizer is not None:
+        try:
+            reader.tokenizer.save_pretrained(folder)
+        except OSError as error:
+            raise OutputError(f"cannot be written: {error.strerror}", path=folder) from error
+    return [folder / DESIGN, folder / WEIGHTS]
+
+
+def read_design(folder: Path) -> Design:
+    """Look at a folder without loading its weights; a ``UsageError`` names what is missing or wrong."""
+    try:
+        design = msgspec.convert(read_table(folder / DESIGN), Design)
+        for table in (design.audio, design.text, design.vision):
+            if table is not None:  # values within bounds; which kinds there are is known to the encoders
+                own_settings(table, Family(title="an encoder", model="", types=(str(table.get("model_type")),)))
+        check_beside(folder, _READER if design.text is not None else "")
+        numbers = count_weights(folder / WEIGHTS)
+        with torch.device("meta"):  # takes no memory, however large the settings are
+            described = sum(one.numel() for one in Saj(design).parameters())
+    except (InputError, msgspec.ValidationError, TypeError, ValueError, RuntimeError) as error:
+        raise _unreadable(error, folder) from error
+    if described > numbers:
+        raise UsageError(f"{DESIGN} describes {described:,} weights, and {WEIGHTS} holds fewer", path=folder)
+    return design
+
+
+def load(folder: Path) -> tuple[Saj, Reader]:
+    """Load what ``save`` wrote, in evaluation mode, on a GPU where there is one.
+
+    Raises:
+        UsageError: It cannot be read, and why.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    net = Saj(read_design(folder))
+    try:
+        net.load_state_dict(load_file(folder / WEIGHTS))
+    except (SafetensorError, RuntimeError, OSError) as error:
+        raise _unreadable(error, folder) from error
+    if not all(bool(torch.isfinite(one).all()) for one in net.state_dict().values()):
+        raise UsageError("a weight is no number", path=folder / WEIGHTS, expected=_EXPECTED)
+    tokenizer = None if net.design.text is None else _tokenizer(folder)
+    return net.to("cuda" if torch.cuda.is_available() else "cpu").eval(), reader_of(net, tokenizer)
+
+
+def _unreadable(error: Exception, folder: Path) -> UsageError:
+    said = error.message if isinstance(error, InputError) else " ".join(str(error).split())[:160]
+    return UsageError(
+        f"no SAJ can be read here: {said}", path=getattr(error, "path", None) or folder, expected=_EXPECTED
+    )
