@@ -51,8 +51,9 @@ def collect_sound_truth(
     writer.run.remove(FILE)
     judged = {verdict.id: row.get("duration_s") or 0.0 for verdict, row in sounds if verdict.overall is not None}
     known = [_Truth(item) for item in items if item.truth is not None and judged.get(item.id, np.inf) <= LONGEST_S]
-    writer.progress.stage("comparing with truth", len(known))
-    writer.keep_all(Workers(make=partial(partial, _compared), count=workers, stage="truth", timeout_s=120.0), known)
+    if known:
+        writer.progress.stage("comparing with truth", len(known))
+        writer.keep_all(Workers(make=partial(partial, _compared), count=workers, stage="truth", timeout_s=120.0), known)
 
 
 def _compared(task: _Truth) -> list[Result]:
@@ -92,15 +93,16 @@ def against_sound_truth(pairs: Sequence[SoundPair]) -> AgainstTruth:
     """Compare verdicts on sounds with the truth, axis by axis, of all and of parts; intervals draw whole clusters."""
     tables: dict[str, Table] = {}
     metrics: Metrics = {}
-    given = sum(truth.get("source") == "input" for _, _, truth in pairs)
+    rows, given = _rows(pairs, metrics), sum(truth.get("source") == "input" for _, _, truth in pairs)
+    counts = ", ".join(f"{axis} {metrics.get(f'sound_pairs_{axis}', {}).get('n', 0)}" for axis in PERFORMANCE)
     note = (
         f"Truth: of {given} as the input says, of {len(pairs) - given} by formula from the stems, which is nobody's "
-        f"opinion. Pairs: two outputs of one mixture whose truths are {quantities.APART:g} apart. RMSE and width are "
-        "in points of 1 to 5; coverage and width are of the judge's own 90 % interval. The constant knows the mean of "
-        "this very truth. In brackets: 95 % intervals over clusters, which are mixtures where the input names none"
+        f"opinion. Pairs: two outputs of one mixture whose truths are {quantities.APART:g} apart ({counts}). RMSE and "
+        "width are in points of 1 to 5; coverage and width are of the judge's own 90 % interval. The constant knows "
+        "the mean of this very truth. In brackets: 95 % intervals over clusters, by default mixtures"
     )
     title = f"{', '.join(sorted({one.judge for one, _, _ in pairs}))} against truth"
-    if rows := _rows(pairs, metrics):
+    if rows:
         tables[f"{SOUND_TRUTH}_1"] = Table(title=title, header=_HEADER, rows=tuple(rows), note=note)
     parts: dict[tuple[str, str], list[SoundPair]] = {}
     for pair in pairs:

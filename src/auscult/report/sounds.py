@@ -38,8 +38,8 @@ _LEAD: Final = (
 )
 _HEARD: Final = (
     "Worst first. Over both spectrograms lie two curves, from 0 at the foot to 1 at the top: the share of the target’s "
-    "loudness that is likely missing, and the share of what is heard in the output that is likely left over of "
-    "something else. Sounds and pictures are the loudest 10 s; sounds are coarser than the files."
+    "loudness that is likely missing (blue line), and the share of what is heard in the output that is likely left "
+    "over of something else (yellow dashes). Shown and played are the loudest 10 s, coarser than the files."
 )
 _UNLIKE: Final = (
     "{} of the judged sounds ({:,} of {:,}) look unlike training: their novelty is {} or more, and a score may be "
@@ -72,7 +72,15 @@ def sound_sections(
     examples = tuple(_example(one, row, shown[one.id]) for one, row in worst if one.id in shown)[:SOUNDS_SHOWN]
     counts, chart = _counts(judged), _chart([verdict for verdict, _ in worst])
     sections = [
-        Section(name="sounds", title="Separated sounds", count=len(judged), lead=_LEAD, figures=chart, tables=counts),
+        Section(
+            name="sounds",
+            title="Separated sounds",
+            count=len(judged),
+            lead=_LEAD,
+            figures=chart,
+            tables=counts,
+            beside=True,
+        ),
         Section(name="worst-sounds", title="Worst sounds", lead=_HEARD, examples=examples),
         Section(name="sound-scores", title="Scores of sounds", tables=_listed(worst, judged)),
         Section(
@@ -129,8 +137,8 @@ def _listed(worst: SoundVerdicts | Sequence[Any], judged: SoundVerdicts) -> tupl
 def _example(verdict: SoundVerdict, row: Mapping[str, Any], shown: ShownSound) -> Example:
     hard = ", ".join(f"{axis} {number(value, 1)}" for axis, value in verdict.difficulty.items())
     facts = {
-        "scores": "; ".join(f"{axis} {_scored(verdict, axis)}" for axis in PERFORMANCE),
         "why": verdict.rationale,
+        "scores": "; ".join(f"{axis} {_scored(verdict, axis)}" for axis in PERFORMANCE if axis != "overall"),
         "prompts": _prompts(verdict, row),
         "difficulty": f"{hard} (1 to 5, higher is harder)" if hard else "",
         "novelty": number(verdict.novelty) + (": unlike training" if verdict.novelty >= UNLIKE else ""),
