@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +35,7 @@ def with_early(store: Store, trunk: Trunk) -> list[StoredSample]:
 
 
 def _write(path: Path, made: Sequence[Halves]) -> None:
-    part = path.with_suffix(".part")
+    part = path.with_suffix(f".{os.getpid()}")  # two trainings may share samples
     with part.open("wb") as file:
         np.save(file, np.concatenate([one.reshape(-1, 16, 16) for one in made]))
     part.replace(path)

@@ -1,0 +1,156 @@
+"""The compact judge's training: samples, steps, stopping and going on, and files that are the network."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.extra_train
+
+SMALL = """
+mixtures: 6
+aligning: 6
+held: 6
+stage: [4, 8]
+batch: 4
+real: 0.0
+design: {width: 32, blocks: 1}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a few steps, stopped once in the middle of its second stage."""
+    from auscult.jobs.options import TrainOptions
+    from auscult.jobs.runner import Silent
+    from auscult.train.sound_judge.compact import compact_sound
+
+    out = tmp_path_factory.mktemp("compact")
+    (out / "plan.yaml").write_text(SMALL, encoding="utf-8")
+    options = TrainOptions(
+        name="compact-sound", out=out, data=data, config=str(out / "plan.yaml"), threads=1, workers=0, minutes=0.0
+    )
+    assert [path.name for path in compact_sound(options, Silent())] == ["plan.json"]
+    list(compact_sound(replace(options, minutes=None), Silent()))
+    return out
+
+
+@pytest.mark.slow
+def test_a_run_gives_a_judge(folder: Path) -> None:
+    from auscult.judge.sound.compact import CompactSoundJudge
+    from auscult.train.sound_judge.samples import Recipe, made_samples
+
+    assert len((folder / "aligning.jsonl").read_text().splitlines()) == 4
+    losses = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in losses] == list(range(8))
+    assert all(np.isfinite(row["loss"]) for row in losses)
+    judge = CompactSoundJudge().fitted(folder / "judge")
+    for sample in made_samples(None, part="test", numbers=[0], seed=3, recipe=Recipe(outputs=2)):
+        verdict = judge(sample.case, sample.separated)
+        assert verdict.overall is not None
+        assert 1 <= verdict.overall_low <= verdict.overall <= verdict.overall_high <= 5
+
+
+@pytest.mark.slow
+def test_the_files_are_the_network(folder: Path) -> None:
+    import torch
+
+    from auscult.nets.sound_judge.network import Design, SoundJudgeNet
+    from auscult.nets.sound_judge.trunk import Trunk
+    from auscult.train.sound_judge.export import CLOSE, difference
+
+    net = SoundJudgeNet(Trunk(), Design(width=32, blocks=1))
+    net.load_state_dict(torch.load(folder / "network.pt", weights_only=True))
+    assert difference(net.eval(), folder / "judge") < CLOSE
+    with torch.no_grad():
+        net.scores[0].weight += 0.5
+    assert difference(net, folder / "judge") > CLOSE
+
+
+@pytest.mark.slow
+def test_a_stopped_training_goes_on_with_the_same_losses(folder: Path, data: Path) -> None:
+    import torch
+
+    from auscult.jobs.options import TrainOptions
+    from auscult.nets.sound_judge.network import SoundJudgeNet
+    from auscult.nets.sound_judge.trunk import read_trunk
+    from auscult.train.sound_judge.compact import NETS, CompactRun
+    from auscult.train.sound_judge.plan import read_plan
+    from auscult.train.sound_judge.store import Store
+
+    options = TrainOptions(name="compact-sound", out=folder, data=data, threads=1, workers=0)
+    run = CompactRun(options=options, plan=read_plan(str(folder / "plan.yaml")), until=float("inf"))
+    samples = Store(folder=folder / "material" / "train").samples
+
+    def trainer():
+        torch.manual_seed(0)
+        return run.trainer(SoundJudgeNet(read_trunk(data / NETS), run.plan.network), samples, aligning=False)
+
+    whole, stopped = trainer(), trainer()
+    expected = [whole.learn(whole.feed.batch(number))["loss"] for number in range(6)]
+    found = [stopped.learn(stopped.feed.batch(number))["loss"] for number in range(3)]
+    stopped.save(folder / "half.pt")
+    again = trainer()
+    again.load(folder / "half.pt")
+    found += [again.learn(again.feed.batch(number))["loss"] for number in range(again.step, 6)]
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_trunk_is_the_released_tagger(data: Path) -> None:
+    import onnxruntime
+    import torch
+
+    from auscult.nets.sound_judge.trunk import read_trunk
+    from auscult.train.sound_judge.compact import NETS
+
+    heard = np.random.default_rng(0).normal(size=(1, 1, 128, 192)).astype(np.float32)
+    released = onnxruntime.InferenceSession(str(data / NETS)).run(["logits", "embedding"], {"logmel": heard})
+    trunk = read_trunk(data / NETS).eval()
+    with torch.no_grad():
+        embedding = trunk(torch.from_numpy(heard)).mean(2)
+        assert np.abs(embedding.numpy() - released[1]).max() < 1e-4
+        assert np.abs(trunk.logits(embedding).numpy() - released[0]).max() < 1e-4
+
+
+def test_a_sample_is_the_same_by_its_number_alone() -> None:
+    from auscult.train.sound_judge.samples import made_samples
+
+    both = list(made_samples(None, part="train", numbers=[4, 5], seed=2))
+    alone = list(made_samples(None, part="train", numbers=[5], seed=2))
+    assert [one.id for one in both][-len(alone) :] == [one.id for one in alone]
+    for one, two in zip(both[-len(alone) :], alone, strict=True):
+        assert np.array_equal(one.separated, two.separated)
+        assert one.scores == two.scores
+    assert all(1 <= value <= 5 for one in both for value in one.scores.values())
+
+
+def test_the_level_and_the_delay_of_an_output_are_no_part_of_its_truth() -> None:
+    from auscult.train.sound_judge.samples import Recipe, made_samples
+
+    recipe = Recipe(outputs=12, whole=1.0, by_separators=0.0, wrong=0.0)
+    found = list(made_samples(None, part="train", numbers=[1], seed=2, recipe=recipe))
+    assert len({one.separated.tobytes() for one in found}) > 3
+    assert all(min(one.scores.values()) > 4.999 for one in found)
+
+
+def test_samples_are_stored_as_they_were(tmp_path: Path) -> None:
+    from auscult.judge.sound.compact.front import hear_mixture
+    from auscult.train.sound_judge.samples import made_samples
+    from auscult.train.sound_judge.store import heard_samples, read_shard, unpacked, write_shard
+
+    made = list(made_samples(None, part="train", numbers=[0, 1], seed=2))
+    stored = list(heard_samples(made))
+    write_shard(tmp_path / "0000.npz", stored)
+    read = read_shard(tmp_path / "0000.npz")
+    assert len(read) == len(stored) <= len(made)
+    for one, two in zip(read, stored, strict=True):
+        assert one.about == two.about
+        assert np.array_equal(one.output, two.output)
+        assert np.array_equal(one.mixture, two.mixture)
+        assert np.allclose(one.curves, two.curves)
+    heard = hear_mixture(made[0].case.mixture, made[0].case.rate_hz)
+    assert np.abs(unpacked(read[0].mixture) - heard.mel).max() < 0.01
