@@ -55,7 +55,7 @@ def centre(verdict: Verdict) -> tuple[float, float]:
 
 
 def test_it_is_what_the_registry_gives() -> None:
-    assert registry.load("judge", "cues") is JUDGE
+    assert registry.load("judge", "masks.cues") is JUDGE
     assert isinstance(JUDGE, MaskJudge)
 
 

@@ -54,6 +54,12 @@ def _scenes_joint(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     yield from scenes_joint(options, progress)
 
 
+def _sound_pictures(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.sound_judge.pictures import sound_pictures
+
+    yield from sound_pictures(options, progress)
+
+
 def _rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     from auscult.train.rris.loop import rris
 
@@ -66,6 +72,30 @@ def _mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     yield from mq_auditor(options, progress)
 
 
+def _compact_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.sound_judge.compact import compact_sound
+
+    yield from compact_sound(options, progress)
+
+
+def _cues_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.sound_judge.cues import cues_sound
+
+    yield from cues_sound(options, progress)
+
+
+def _sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.sound_judge.card import sound_card
+
+    yield from sound_card(options, progress)
+
+
+def _saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.saj.loop import saj
+
+    yield from saj(options, progress)
+
+
 Recipe = Callable[[TrainOptions, Progress], Iterator[Path]]
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
     {
@@ -73,8 +103,13 @@ RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
         "prompted-mask": _prompted_mask,
         "scenes-identity": _scenes_identity,
         "scenes-joint": _scenes_joint,
+        "sound-pictures": _sound_pictures,
         "rris": _rris,
         "mq-auditor": _mq_auditor,
+        "saj": _saj,
+        "compact-sound": _compact_sound,
+        "cues-sound": _cues_sound,
+        "sound-card": _sound_card,
     }
 )
 NAMES: Final[tuple[str, ...]] = tuple(RECIPES)

@@ -26,7 +26,7 @@ def judge(mask: Mask) -> Verdict:
 
 
 def test_it_is_what_the_registry_gives() -> None:
-    assert registry.load("judge", "compact") is JUDGE
+    assert registry.load("judge", "masks.compact") is JUDGE
 
 
 def test_importing_it_imports_nothing_heavy() -> None:
