@@ -58,14 +58,18 @@ JUDGE = Judge()
 
 def plug_in(site: Path, *, card: bool = True) -> str:
     """Install the judge into a folder that is to stand on ``sys.path``; gives its name."""
-    name = "masks.plugged.v1"
-    package = site / "plugged_judge"
+    return install(site, "masks.plugged.v1", module="plugged_judge", code=_MODULE, card=card)
+
+
+def install(site: Path, name: str, *, module: str, code: str, card: bool = True) -> str:
+    """Install a judge, the ``JUDGE`` of some code, into a folder; gives its name."""
+    package = site / module
     package.mkdir(parents=True)
-    (package / "__init__.py").write_text(_MODULE)
-    info = site / "plugged_judge-1.0.dist-info"
+    (package / "__init__.py").write_text(code)
+    info = site / f"{module}-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged-judge\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[auscult.judges]\n{name} = plugged_judge:JUDGE\n")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[auscult.judges]\n{name} = {module}:JUDGE\n")
     if card:
         (package / "card.json").write_text(json.dumps(_card(name)))
     return name

@@ -12,11 +12,10 @@ from auscult.version import VERSION
 
 if TYPE_CHECKING:
     from auscult import score, stress
-    from auscult.jobs.judges import load_judge
     from auscult.jobs.mask_quality import MaskQuality
-    from auscult.jobs.python import audit, audit_mask, audit_masks, to_frame
+    from auscult.jobs.python import audit, audit_mask, audit_masks, judge_sound, load_judge, to_frame
     from auscult.suites.registered import run
-    from auscult.types import Case, Evidence, Item, MaskRef, Prediction, Query, Truth, Verdict
+    from auscult.types import Case, Evidence, Item, MaskRef, Prediction, Query, SoundItem, SoundVerdict, Truth, Verdict
 
 __version__ = VERSION
 
@@ -24,7 +23,8 @@ _HOMES = {
     "audit": "auscult.jobs.python",
     "audit_mask": "auscult.jobs.python",
     "audit_masks": "auscult.jobs.python",
-    "load_judge": "auscult.jobs.judges",
+    "judge_sound": "auscult.jobs.python",
+    "load_judge": "auscult.jobs.python",
     "run": "auscult.suites.registered",
     "to_frame": "auscult.jobs.python",
     "Case": "auscult.types",
@@ -34,6 +34,8 @@ _HOMES = {
     "MaskRef": "auscult.types",
     "Prediction": "auscult.types",
     "Query": "auscult.types",
+    "SoundItem": "auscult.types",
+    "SoundVerdict": "auscult.types",
     "Truth": "auscult.types",
     "Verdict": "auscult.types",
 }
@@ -47,12 +49,15 @@ __all__ = [
     "MaskRef",
     "Prediction",
     "Query",
+    "SoundItem",
+    "SoundVerdict",
     "Truth",
     "Verdict",
     "__version__",
     "audit",
     "audit_mask",
     "audit_masks",
+    "judge_sound",
     "load_judge",
     "run",
     "score",

@@ -1,4 +1,4 @@
-"""``auscult audit``: judge every candidate of an INPUT without truth, decide, report.
+"""``auscult audit``: judge every candidate of an INPUT without truth, masks and separated sounds, decide, report.
 
 The same command again continues where a stopped run left off. Truth in the INPUT is opened only after the last verdict
 is written.
@@ -13,24 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from auscult.act.policy import load_policy
-from auscult.cases.listing import Listing
-from auscult.errors import Mismatch, UsageError
+from auscult.act.sound_policy import load_sound_policy
+from auscult.cases.listing import Listing, list_items
+from auscult.errors import Mismatch, NothingToDo, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import CLIPS, clip_offer, tracks_of
 from auscult.jobs.joint import JOINT
-from auscult.jobs.judges import JudgeAsking, judge_spec
-from auscult.jobs.judging import VERDICTS, Auditor, identity_arguments, make_auditor
+from auscult.jobs.judges import JudgeAsking, judge_spec, sound_judge_arguments
+from auscult.jobs.judging import VERDICTS, identity_arguments, make_auditor
 from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
-from auscult.jobs.runner import HINT, FrameGroup, FrameVerb, Progress, Result, ResultWriter, run_verb
+from auscult.jobs.runner import HINT, INPUTS, FrameVerb, Progress, Result, ResultWriter, run_verb
 from auscult.models.chat.reply_cache import FILE as REPLY_CACHE
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder
-from auscult.record.reader import HEADER, SUMMARY, Verdicts, read_summary, read_verdicts
-from auscult.record.schema import HANDOVERS, PRINTED, REPORT, TABLE, Summary
+from auscult.record.reader import HEADER, SUMMARY, Verdicts, read_all_verdicts, read_summary
+from auscult.record.schema import HANDOVERS, PRINTED, REPORT, TABLE, Summary, is_sound
 
 if TYPE_CHECKING:
     from auscult.cases.video import VideoMasks
+    from auscult.types import SoundItem
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
@@ -59,17 +61,28 @@ class Audit(FrameVerb[Summary]):
         if options.probe and "replies" in self._judge.origin.split():
             raise UsageError("replies in files cannot be probed", expected="a judge that can be asked")
         self._policy = load_policy(options.policy)
+        self._hears = False  # whether it is the sounds' turn
         self._video: tuple[Path, VideoMasks] | None = None
         if options.video is not None and options.source == Path() and "source" not in options.given:
             options = replace(options, source=options.video)
         super().__init__(options)
         self.listing = replace(self.listing, notes=(*self.listing.notes, *clip_offer(self.listing)))
+        sounds = self.listing.sounds
+        if sounds:
+            self._sound_policy = load_sound_policy(options.sound_policy)
+        if sounds and not self.listing.items and all(item.separated is None for item in sounds):
+            raise NothingToDo(
+                "the input holds mixtures and nothing that was separated from them",
+                path=self.options.source,
+                expected="'separated' beside 'mixture', or a folder separated/ beside mixtures/",
+                hint="`auscult run separation --data INPUT --model NAME` separates",
+            )
 
     def listed(self) -> Listing:
         """What INPUT holds, or the masks of a video."""
         options, video = self.options, self.options.video_file
         if video is None:
-            return super().listed()
+            return list_items(options.source, options.listing, sounds=True)
         from auscult.cases.video import list_video
         from auscult.jobs.video_frames import FOLDER, refuse_large
 
@@ -84,10 +97,19 @@ class Audit(FrameVerb[Summary]):
         manifest = super().manifest()
         if self._video is not None:
             manifest["inputs"]["video"] = digest_file(self._video[0])
+        if self.listing.sounds:
+            manifest["inputs"] |= {"sounds": len(self.listing.sounds), "sounds_root": str(self._sounds_root)}
         return manifest
 
-    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
+    @property
+    def _sounds_root(self) -> Path:
+        """The folder that names of sounds on record are relative to: INPUT's."""
+        source = self.options.source.absolute()
+        return source if source.is_dir() else source.parent
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[Any], float | None]]:
         """The frames of which items are still to be done; those of a video, or a COCO file's header, come first."""
+        sounds = self._sounds_left(writer) if self.listing.sounds else []
         if self._video is not None:
             from auscult.jobs.video_frames import write_frames
 
@@ -102,7 +124,26 @@ class Audit(FrameVerb[Summary]):
             options = self.options
             limits = {"count": options.n_workers, "timeout_s": options.timeout_s, "memory_mb": options.memory_mb}
             measure_probes(self._judge, self._asking, writer=writer, limits=limits)
-        return super().batches(writer)
+        if self.listing.items or not self.listing.sounds:
+            yield from super().batches(writer)
+        if self.listing.sounds:
+            from auscult.jobs.sound_judging import SOUNDS_TOGETHER, sound_groups
+
+            self._hears, self.threads = True, 0
+            writer.progress.stage("judging sounds", len(self.listing.sounds))
+            writer.progress.step(len(self.listing.sounds) - len(sounds))
+            joined = max(1, min(SOUNDS_TOGETHER, len(sounds) // max(1, self.options.n_workers)))
+            yield sound_groups(sounds, joined=joined), self.options.timeout_s
+
+    def _sounds_left(self, writer: ResultWriter) -> list[SoundItem]:
+        """The separated sounds that have no verdict yet; those that have must come from the same files."""
+        from auscult.jobs.sound_judging import refuse_changed_sounds
+
+        items, run = self.listing.sounds, writer.run
+        done = {row["id"]: row["input"] for row in run.lines(VERDICTS) if is_sound(row)}
+        stamps = {row["id"]: row["stamp"] for row in run.lines(INPUTS) if row["input"] == done.get(row["id"])}
+        refuse_changed_sounds(done, items, stamps=stamps)
+        return [item for item in items if item.id not in done]
 
     def arguments(self) -> dict[str, Any]:
         """The resolved arguments, for the manifest; options that are not set are left out."""
@@ -116,12 +157,17 @@ class Audit(FrameVerb[Summary]):
             "policy": asdict(self._policy),
             **judge.arguments,
         }
+        if self.listing.sounds:
+            arguments |= sound_judge_arguments(options.sound_judge)
+            arguments |= {"sound_policy": asdict(self._sound_policy)}
+        else:
+            del arguments["sound_judge"], arguments["sound_policy"]
         arguments |= {"joint": JOINT} if self._is_joint else {}
         return arguments | identity_arguments(options.identity, options.identity_weights)
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
         """Insist that what was judged before is the same, and the model's own score of it."""
-        super().refuse_changed(done)
+        super().refuse_changed({name: row for name, row in done.items() if not is_sound(row)})
         for item in self.listing.items:
             before = done.get(item.id, {}).get("model_score", item.model_score)
             if item.model_score != before:
@@ -136,9 +182,13 @@ class Audit(FrameVerb[Summary]):
         """Four masks together cost a tenth less than one by one; few items are still shared out among all workers."""
         return max(1, min(_TOGETHER, len(self.listing.items) // max(1, self.options.n_workers)))
 
-    def worker(self) -> Callable[[], Auditor]:
-        """Makes the function of one frame in a worker process."""
+    def worker(self) -> Callable[[], Callable[[Any], Sequence[Result]]]:
+        """Makes the function of one frame, or of the outputs of one mixture, in a worker process."""
         options = self.options
+        if self._hears:
+            from auscult.jobs.sound_judging import make_sound_auditor
+
+            return partial(make_sound_auditor, options.sound_judge, self._sound_policy, self._sounds_root)
         limit_s = options.cascade_seconds  # each worker has its share; threads have it together
         return partial(
             make_auditor,
@@ -169,7 +219,9 @@ class Audit(FrameVerb[Summary]):
         found, before = self.listing, self.before
         if "finished" not in before or before.get("inputs") != run.manifest["inputs"] or self.judged:
             return False
-        if found.errors or found.lost or found.bare or found.unmasked or any(item.truth for item in found.items):
+        if found.errors or found.lost or found.bare or found.unmasked:
+            return False
+        if any(item.truth for item in found.items) or any(item.truth for item in found.sounds):
             return False
         made = [run.path / name for name in (SUMMARY, f"tables/{PRINTED[0]}.json", TABLE, *HANDOVERS, REPORT)]
         if not all(path.is_file() for path in made):
@@ -190,7 +242,7 @@ class Audit(FrameVerb[Summary]):
         from auscult.jobs.against_truth import collect_truth
         from auscult.jobs.finish import draw_worst, finish_run
 
-        workers, verdicts = self.options.n_workers, read_verdicts(writer.run.path)
+        workers, (verdicts, sounds) = self.options.n_workers, read_all_verdicts(writer.run.path)
         listing = _chosen(self.listing, verdicts)
         draw_worst(writer, listing.items, verdicts=verdicts, workers=workers)
         writer.run.remove(CLIPS)
@@ -199,8 +251,14 @@ class Audit(FrameVerb[Summary]):
 
             write_clips(writer, clips, verdicts=verdicts, policy=self._policy, workers=workers)
         collect_truth(writer, listing, verdicts=verdicts, workers=workers)
+        if sounds:
+            from auscult.jobs.against_sound_truth import collect_sound_truth
+            from auscult.jobs.sound_report import draw_worst_sounds
+
+            draw_worst_sounds(writer, listing.sounds, sounds=sounds, workers=workers)
+            collect_sound_truth(writer, listing.sounds, sounds=sounds, workers=workers)
         writer.progress.stage("tables and report", 0)
-        return finish_run(writer.run, command="audit", verdicts=verdicts)
+        return finish_run(writer.run, command="audit", verdicts=verdicts, sounds=sounds)
 
 
 def _chosen(listing: Listing, verdicts: Verdicts) -> Listing:

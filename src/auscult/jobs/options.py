@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final, get_args, get_origin
 
 from auscult.cases.listing import ListOptions
 from auscult.errors import UsageError
-from auscult.judge import DEFAULT_JUDGE
+from auscult.judge import DEFAULT_JUDGE, DEFAULT_SOUND_JUDGE
 from auscult.scenes.options import MixtureOptions, SceneOptions
 
 
@@ -291,12 +291,15 @@ class AuditOptions(InputOptions, ChatJudgeOptions):
     """What to audit and how.
 
     Attributes:
-        source: A folder with frames/ and masks/, an items.jsonl, or a COCO json; a video, or nothing beside --video.
+        source: A folder with frames/ and masks/, or mixtures/ and separated/; an items.jsonl, a COCO json; a video, or
+            nothing beside --video.
         video: A video whose masks are in --masks, one a frame, by number or in order (extra `video`).
         judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`; chat:NAME for a chat
             model, chat:A+B for several, chat:hf:FOLDER for one that runs here; replies:PATH or command:PROGRAM for
             another model's verdicts; cascade:CHEAP,DEAR for a dear one where a cheap one leaves open what to do.
         policy: Name of a shipped policy, or a policy file.
+        sound_judge: The judge of separated sounds.
+        sound_policy: The policy for separated sounds: a name, or a policy file.
         identity: A check of `auscult list identity`: is the mask on the object that the text names?
         identity_weights: Folder of CLIP weights, for --identity clip.
         evidence: hf:FOLDER: SAM, SAM 2 or SAM 3 draws what the judge compares with, from weights of yours.
@@ -308,6 +311,8 @@ class AuditOptions(InputOptions, ChatJudgeOptions):
     video: Path | None = None
     judge: str = DEFAULT_JUDGE
     policy: str = "default"
+    sound_judge: str = DEFAULT_SOUND_JUDGE
+    sound_policy: str = "default"
     identity: Annotated[str | None, Flag(shown="none")] = None
     identity_weights: Annotated[Path | None, Flag(shown="$AUSCULT_CLIP")] = None
     evidence: str | None = None

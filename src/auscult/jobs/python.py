@@ -11,19 +11,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from auscult.act.policy import Policy, decide, load_policy
+from auscult.act.sound_policy import SoundPolicy, decide_sound, load_sound_policy
 from auscult.cases.ids import shown
 from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
-from auscult.jobs.judges import load_judge
+from auscult.jobs.judges import SOUND, load_sound_judge
+from auscult.jobs.judges import load_judge as load_mask_judge
 from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, load_identity, make_auditor
-from auscult.jobs.runner import CHUNK, Workers, frame_groups
-from auscult.judge import DEFAULT_JUDGE
+from auscult.jobs.runner import CHUNK, Result, V, Workers, frame_groups
+from auscult.jobs.sound_blocks import given_spans, over_blocks, seconds_of
+from auscult.jobs.sound_judging import (
+    SOUNDS_TOGETHER,
+    Output,
+    SoundListener,
+    make_sound_auditor,
+    sound_groups,
+)
+from auscult.judge import DEFAULT_JUDGE, DEFAULT_SOUND_JUDGE
 from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.frames import encode_jpeg
-from auscult.media.given import given_frame, given_mask, given_masks
+from auscult.media.given import given_frame, given_frames, given_mask, given_masks, given_sound
 from auscult.media.wav import Sound
 from auscult.outcome import Failed
-from auscult.record.schema import error_from_json, verdict_from_json
+from auscult.record.schema import error_from_json, is_sound, sound_verdict_from_json, verdict_from_json
 from auscult.report.overlay import crop
 from auscult.types import (
     DEFECTS,
@@ -36,6 +46,11 @@ from auscult.types import (
     MaskRef,
     Prediction,
     Query,
+    SoundItem,
+    SoundJudge,
+    SoundQuery,
+    SoundVerdict,
+    Span,
     Verdict,
 )
 
@@ -63,7 +78,7 @@ class Auditing:
     ) -> Auditing:
         """Load what is given by name."""
         rules = _rules(policy)
-        used = load_judge(judge, policy=rules) if isinstance(judge, str) else judge
+        used = load_mask_judge(judge, policy=rules) if isinstance(judge, str) else judge
         check = load_identity(identity) if isinstance(identity, str) else identity
         cascade = used if isinstance(used, CascadeJudge) else None
         checker = None if check is None else Checker(check)
@@ -204,6 +219,63 @@ def audit_masks(
     return Auditing.of(judge, policy, identity).of_frame(case, masks, threshold=threshold)
 
 
+def judge_sound(
+    mixture: object,
+    separated: object,
+    *,
+    rate_hz: int,
+    text: str | None = None,
+    spans_s: Iterable[Span | tuple[str, float, float]] | None = None,
+    frames: object = None,
+    judge: SoundJudge | str = DEFAULT_SOUND_JUDGE,
+    policy: SoundPolicy | str = "default",
+) -> SoundVerdict:
+    """Judge a separated sound without the true stem.
+
+    Args:
+        mixture: What it was separated from: floating point (samples,) or (channels, samples), -1 to 1; an array or a
+            tensor.
+        separated: The output, likewise; up to 50 ms longer or shorter, and with as many channels, or one of both mono.
+        rate_hz: Samples per second of both.
+        text: What was wanted, in words: ``dog barking``.
+        spans_s: Where it is heard, or is not: ``("+", 1.5, 2.0)``, ``("-", 0.0, 1.0)``, in seconds.
+        frames: A picture of it, or frames, uint8 RGB (H, W, 3) or (T, H, W, 3); or the path of a picture.
+        judge: A judge of separated sounds or its name.
+        policy: A policy for sounds, its name, or a policy file.
+
+    Returns:
+        The verdict, with the policy's action: four scores 1..5, higher is better, each with its 90 % interval; None
+        where it cannot be judged. Sounds of 90 s and more are judged in blocks.
+
+    Raises:
+        InputError: A sound, span or picture is of another type or shape, too short, not finite, or the sounds differ in
+            length; the error says what was expected.
+        UsageError: No such judge or policy.
+
+    Source: SAM Audio Judge, Sec. III, for the scores; the judge and its measured card for how they are estimated.
+    """
+    whole, output = given_sound(mixture, rate_hz), given_sound(separated, rate_hz)
+    if text is not None and not isinstance(text, str):
+        raise InputError(f"text is of type {type(text).__name__}", expected="what was wanted as a str, or None")
+    rules = _sound_rules(policy)
+    query = SoundQuery(text=text if text and text.strip() else None, spans=given_spans(spans_s or ()))
+    shown = None if frames is None else given_frames(frames)
+    heard = Output("sound", query, lambda: output, frames=shown)
+    listener = SoundListener(load_sound_judge(judge) if isinstance(judge, str) else judge)
+    listener.judged(listener.pieces(whole, [heard]))
+    if heard.error is not None:
+        raise heard.error
+    return decide_sound(replace(over_blocks(heard.parts, seconds_of(whole)), id="sound", seconds=heard.seconds), rules)
+
+
+def load_judge(name: str = DEFAULT_JUDGE, **how: Any) -> MaskJudge | SoundJudge:
+    """Load a judge of masks, or one of separated sounds by its full name, ``sound.compact.v1``.
+
+    ``how`` are the options of ``auscult.jobs.judges.load_judge``, which says what judges of masks there are.
+    """
+    return load_sound_judge(name) if name.startswith(f"{SOUND}.") else load_mask_judge(name, **how)
+
+
 def _case(frame: Frame, *, text: str | None, sound: Sound | None, time_s: float | None) -> Case:
     if text is not None and not isinstance(text, str):
         raise UsageError(
@@ -216,19 +288,24 @@ def _case(frame: Frame, *, text: str | None, sound: Sound | None, time_s: float 
 
 
 def audit(
-    items: Iterable[Item],
+    items: Iterable[Item | SoundItem],
     *,
     judge: str = DEFAULT_JUDGE,
     policy: Policy | str = "default",
+    sound_judge: str = DEFAULT_SOUND_JUDGE,
+    sound_policy: SoundPolicy | str = "default",
     identity: str | None = None,
     workers: int = 0,
-) -> Iterator[Verdict | Failed]:
-    """Judge many items, frame by frame.
+) -> Iterator[Verdict | SoundVerdict | Failed]:
+    """Judge many items: masks frame by frame, then separated sounds mixture by mixture.
 
     Args:
-        items: What to judge, for example ``auscult.cases.listing.list_items(path).items``.
+        items: What to judge, for example ``auscult.cases.listing.list_items(path).items``, or ``.sounds`` of
+            ``list_items(path, sounds=True)``.
         judge: Name of a registered judge.
         policy: A policy, its name, or a policy file.
+        sound_judge: Name of a registered judge of separated sounds.
+        sound_policy: A policy for sounds, its name, or a policy file.
         identity: Name of a registered identity check; None for none.
         workers: Worker processes; 0 judges in this process.
 
@@ -236,24 +313,42 @@ def audit(
         UsageError: What is given are no items or no policy; no such judge or identity check.
 
     Yields:
-        A ``Verdict`` for each item that could be judged and a ``Failed`` for each that could not, in the order in
-        which they are done; a ``Failed`` names its item in ``error.id``. Of items with one id the first is judged.
+        A ``Verdict`` or ``SoundVerdict`` for each item that could be judged and a ``Failed`` for each that could not,
+        in the order in which they are done; a ``Failed`` names its item in ``error.id``. Of items with one id the first
+        is judged.
     """
-    rules = _rules(policy)
+    rules, heard_rules = _rules(policy), _sound_rules(sound_policy)
     once, twice = unique(_items(items))
+    masks = [item for item in once if isinstance(item, Item)]
+    sounds = [item for item in once if isinstance(item, SoundItem)]
     yield from (Failed(replace(error, id=name)) for name, error in twice)
-    made = partial(make_auditor, judge, rules, Path(), identity=identity)
-    auditors = Workers(make=made, count=workers, stage="judge")
-    for group, outcome in auditors.results(frame_groups(once)):
+    if masks:
+        made = partial(make_auditor, judge, rules, Path(), identity=identity)
+        yield from _verdicts(Workers(make=made, count=workers, stage="judge"), frame_groups(masks))
+    if sounds:
+        hears = partial(make_sound_auditor, sound_judge, heard_rules, Path())
+        groups = sound_groups(sounds, joined=SOUNDS_TOGETHER)
+        yield from _verdicts(Workers(make=hears, count=workers, stage="judge"), groups)
+
+
+def _verdicts(workers: Workers[V, Sequence[Result]], groups: Iterable[V]) -> Iterator[Verdict | SoundVerdict | Failed]:
+    for group, outcome in workers.results(groups):
         if isinstance(outcome, Failed):
-            yield from (Failed(replace(outcome.error, id=name)) for name in sorted(group.wanted))
-        else:
-            for judged in outcome:
-                if judged.errors:
-                    yield Failed(replace(error_from_json(judged.errors[0]), id=judged.id))
-                else:
-                    thumbnail = b64decode(judged.rows[THUMBNAILS][0]["jpeg"])
-                    yield replace(verdict_from_json(judged.rows[VERDICTS][0]), picture=thumbnail)
+            rows = group.failed(outcome.error)
+            yield from (Failed(replace(outcome.error, id=name)) for name in sorted(str(row["id"]) for row in rows))
+            continue
+        for judged in outcome:
+            if judged.errors:
+                yield Failed(replace(error_from_json(judged.errors[0]), id=judged.id))
+            elif is_sound(row := judged.rows[VERDICTS][0]):
+                yield sound_verdict_from_json(row)
+            else:
+                thumbnail = b64decode(judged.rows[THUMBNAILS][0]["jpeg"])
+                yield replace(verdict_from_json(row), picture=thumbnail)
+
+
+def _sound_rules(policy: SoundPolicy | str) -> SoundPolicy:
+    return policy if isinstance(policy, SoundPolicy) else load_sound_policy(policy)
 
 
 def _rules(policy: Policy | str) -> Policy:
@@ -268,19 +363,19 @@ def _rules(policy: Policy | str) -> Policy:
     )
 
 
-def _items(items: Iterable[Item]) -> tuple[Item, ...]:
+def _items(items: Iterable[Item | SoundItem]) -> tuple[Item | SoundItem, ...]:
     expected = "auscult.Item objects in a list or another iterable"
-    if isinstance(items, Item | str | Path) or not isinstance(items, Iterable):
+    if isinstance(items, Item | SoundItem | str | Path) or not isinstance(items, Iterable):
         raise UsageError(
             f"the items are of type {type(items).__name__}",
             expected=expected,
-            hint="put it into a list: [item]" if isinstance(items, Item) else _LISTED,
+            hint="put it into a list: [item]" if isinstance(items, Item | SoundItem) else _LISTED,
         )
     given = tuple(items)
     for item in given:
-        if not isinstance(item, Item):
+        if not isinstance(item, Item | SoundItem):
             raise InputError(f"an item is of type {type(item).__name__}", expected=expected, hint=_LISTED)
-    return tuple(_checked(item) for item in given)
+    return tuple(_checked(item) if isinstance(item, Item) else item for item in given)
 
 
 _FIELDS: Final[Mapping[str, tuple[type, str]]] = {
@@ -308,12 +403,13 @@ def _checked(item: Item) -> Item:
     return replace(item, **made) if made else item
 
 
-def to_frame(verdicts: Iterable[Verdict | Failed]) -> pd.DataFrame:
+def to_frame(verdicts: Iterable[Verdict | SoundVerdict | Failed]) -> pd.DataFrame:
     """What ``audit`` and ``audit_masks`` gave as a table, a row each, in order; needs pandas.
 
     Returns:
         A DataFrame with the columns of ``Verdict.to_dict``; the six defects' probabilities are columns ``prob_perfect``
-        and so on, the evidence columns ``checked_shape`` and so on; ``error`` says why a mask could not be judged.
+        and so on, the evidence columns ``checked_shape`` and so on; ``error`` says why a mask could not be judged. Of
+        separated sounds those of ``SoundVerdict.to_dict`` without curves, ``difficulty_counting`` and so on.
 
     Raises:
         UsageError: pandas is not installed, or these are no verdicts.
@@ -322,7 +418,7 @@ def to_frame(verdicts: Iterable[Verdict | Failed]) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise UsageError("a table needs the package pandas", hint="pip install pandas") from error
-    if isinstance(verdicts, Verdict | Failed) or not isinstance(verdicts, Iterable):
+    if isinstance(verdicts, Verdict | SoundVerdict | Failed) or not isinstance(verdicts, Iterable):
         raise UsageError(
             f"the verdicts are of type {type(verdicts).__name__}",
             expected="what auscult.audit or auscult.audit_masks gave",
@@ -331,9 +427,15 @@ def to_frame(verdicts: Iterable[Verdict | Failed]) -> pd.DataFrame:
     return pd.DataFrame([_table_row(entry) for entry in verdicts])
 
 
-def _table_row(entry: Verdict | Failed) -> dict[str, Any]:
+def _table_row(entry: Verdict | SoundVerdict | Failed) -> dict[str, Any]:
     if isinstance(entry, Failed):
         return {"id": entry.error.id, "error": entry.error.error}
+    if isinstance(entry, SoundVerdict):
+        row = entry.to_dict()
+        parts = {f"difficulty_{axis}": value for axis, value in row.pop("difficulty").items()}
+        parts |= {f"checked_{name}": value for name, value in row.pop("evidence").items()}
+        del row["curves"]
+        return {**row, **parts, "error": None}
     if not isinstance(entry, Verdict):
         raise UsageError(f"an entry is of type {type(entry).__name__}", expected="verdicts of auscult.audit_masks")
     row = entry.to_dict()

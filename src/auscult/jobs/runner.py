@@ -67,8 +67,8 @@ class Silent:
 # What may differ when a run is resumed: arguments that change no result, and the list of items, since new ones are
 # added and each finished one is checked by its own hash.
 SAME_RESULT: Final = frozenset(
-    {"workers", "timeout", "memory_mb", "max_failed", "overwrite", "out", "items", "listed", "notes", "frames_root"}
-)
+    {"workers", "timeout", "memory_mb", "max_failed", "overwrite", "out", "items", "sounds", "listed", "notes"}
+) | {"frames_root"}
 HINT: Final = "use --overwrite to begin anew, or another --out"
 
 
@@ -536,8 +536,8 @@ class NumberedVerb(Verb[V, S]):
         return Summary(command=command, n=sum(1 for _ in self.wanted()), ok=len(made), failed=len(failed))
 
 
-class FrameVerb(Verb[FrameGroup, S]):
-    """A verb over the items of an INPUT, frame by frame."""
+class FrameVerb(Verb[Any, S]):
+    """A verb over the items of an INPUT, frame by frame; ``audit`` has tasks of sounds besides."""
 
     command: ClassVar[str]
     results: ClassVar[str]  # the JSON-lines file with a row for each finished item, with the hash of its input
@@ -546,7 +546,7 @@ class FrameVerb(Verb[FrameGroup, S]):
     def __init__(self, options: InputOptions) -> None:
         super().__init__(options)
         self.listing = self.listed()
-        if not self.listing.items and not self.listing.errors:
+        if not (self.listing.items or self.listing.sounds or self.listing.errors):
             hint = f"see `auscult {self.command} --help`"
             raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
         self.frames_root = Path(os.path.abspath(frames_root(self.listing.items)))  # noqa: PTH100 - links are kept

@@ -1,4 +1,4 @@
-"""What a Python caller gives as a frame or as masks: arrays, tensors, PIL images, files, detections.
+"""What a Python caller gives as a frame, as masks or as a sound: arrays, tensors, PIL images, files, detections.
 
 A frame is uint8 RGB (H, W, 3), as an array or a tensor; a PIL image of any mode, as it lies in memory; or a file.
 
@@ -23,15 +23,18 @@ from PIL import Image
 
 from auscult.errors import InputError
 from auscult.media.frames import read_frame, rgb_of
+from auscult.media.limits import DEFAULT_LIMITS
 from auscult.media.masks import check_size, object_indices, read_mask
 from auscult.media.readings import VOID
-from auscult.types import Frame, Mask, MaskRef
+from auscult.media.wav import Sound
+from auscult.types import Frame, Frames, Mask, MaskRef
 
 _FRAME: Final = "uint8 RGB (height, width, 3), a PIL image or the path of a picture"
 _MASK: Final = (
     "(height, width) of bool, of 0 and 1, of 0 and 255 or of probabilities; a tensor, a PIL image or the path of a mask"
 )
 _MASKS: Final = f"(masks, height, width), a list of masks, or supervision.Detections; a mask is {_MASK}"
+_SOUND: Final = "floating point (samples,) or (channels, samples), about -1 to 1"
 _CUT: Final = 0.5
 
 
@@ -49,6 +52,28 @@ def given_frame(given: object) -> Frame:
             f"the frame has shape {array.shape} and dtype {array.dtype}", expected=_FRAME, hint=_frame_hint(array)
         )
     return np.ascontiguousarray(array)
+
+
+def given_sound(given: object, rate_hz: int) -> Sound:
+    """What was given as a sound: floating point (samples,) or (channels, samples), as an array or a tensor."""
+    array = _array(given)
+    if array is None or array.dtype.kind != "f" or array.ndim not in {1, 2} or not array.size:
+        what = f"is of type {_name(given)}" if array is None else f"has shape {array.shape} and dtype {array.dtype}"
+        hint = "auscult.media.sound.read_sound reads a file that way; of 16-bit samples: samples / 32768"
+        raise InputError(f"the sound {what}", expected=_SOUND, hint=hint)
+    if array.ndim == 2 and array.shape[0] > array.shape[1]:
+        raise InputError(f"the sound has shape {array.shape}", expected=_SOUND, hint="channels come first: sound.T")
+    if type(rate_hz) is not int or not 1 <= rate_hz <= DEFAULT_LIMITS.max_rate_hz:
+        raise InputError(f"rate_hz is {rate_hz!r}", expected="a whole number of samples per second")
+    return Sound(samples=np.atleast_2d(np.asarray(array, dtype=np.float32)), rate_hz=rate_hz)
+
+
+def given_frames(given: object) -> Frames:
+    """What was given as a picture or as frames of one: ``given_frame``, or an array or tensor (T, H, W, 3)."""
+    array = None if isinstance(given, str | Path) else _array(given)
+    if array is None or array.ndim != 4:
+        return given_frame(given)[None]
+    return np.stack([given_frame(frame) for frame in array])
 
 
 def _frame_hint(array: NDArray[Any]) -> str:

@@ -35,6 +35,15 @@ class Sound:
     samples: Samples
     rate_hz: int
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(channels, samples)."""
+        return self.samples.shape
+
+    def __getitem__(self, key: Any) -> Samples:
+        """A block: ``sound[..., a:b]``, as of a ``SoundReader``."""
+        return np.asarray(self.samples[key])
+
 
 def encode_wav(samples: Samples, rate_hz: int) -> bytes:
     """A WAV file of 16-bit PCM from float (samples,) or (channels, samples) in [-1, 1]; 1 becomes 32767."""

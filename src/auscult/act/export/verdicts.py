@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
+from typing import Any
 
 from auscult.act.export.masks import JsonRow
 from auscult.record.cells import disarmed
+from auscult.record.schema import is_sound
+from auscult.types import DIFFICULTY_AXES, PERFORMANCE
 
 COLUMNS = (
     "id",
@@ -29,6 +32,13 @@ OPTIONAL_COLUMNS = (
 )
 """Columns that follow where a row has them: from judges with an error map (the map itself stays in the record), from
 judges with probabilities, the model's own score where INPUT has it, and what mask and separated sound come to."""
+SOUND_COLUMNS = (
+    *("id", "action", *(f"{axis}{end}" for axis in reversed(PERFORMANCE) for end in ("", "_low", "_high"))),
+    *("novelty", "domain", *(f"difficulty_{axis}" for axis in DIFFICULTY_AXES)),
+    *("text", "mixture", "separated", "video", "cluster", "family", "system", "duration_s"),
+    *("checked_text", "checked_spans", "checked_picture", "unknown", "notes", "rationale", "judge"),
+)
+"""Columns of separated sounds: the others where there is no mask, behind ``COLUMNS`` where there are both."""
 
 
 def verdicts_csv(rows: Iterable[JsonRow]) -> str:
@@ -39,12 +49,25 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
-    kept = [{**row, **{f"joint_{key}": value for key, value in (row.get("joint") or {}).items()}} for row in rows]
-    columns = (*COLUMNS, *(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in kept)))
+    kept = [_flat(row) for row in rows]
+    sounds = sum(map(is_sound, kept))
+    columns: tuple[str, ...] = COLUMNS if sounds < len(kept) or not kept else ()
+    columns += tuple(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in kept))
+    columns += tuple(name for name in SOUND_COLUMNS if sounds and name not in columns)
     writer.writerow(columns)
     for row in kept:
         writer.writerow([_cell(row.get(column)) for column in columns])
     return out.getvalue()
+
+
+def _flat(row: JsonRow) -> dict[str, Any]:
+    """A row with its nested values under names of their own."""
+    flat = {**row, **{f"joint_{key}": value for key, value in (row.get("joint") or {}).items()}}
+    if is_sound(row):
+        flat |= {f"difficulty_{axis}": value for axis, value in row["difficulty"].items()}
+        flat |= {f"checked_{prompt}": str(value).lower() for prompt, value in row["evidence"].items()}
+        flat |= {"unknown": " ".join(row["evidence"].get("unknown", ())), "notes": "; ".join(row.get("notes") or ())}
+    return flat
 
 
 def _cell(value: object) -> str:
