@@ -48,8 +48,8 @@ def sound_record(
     out: Path, source: Path, said: Mapping[str, float | None], *, weakest: Mapping[str, float] | None = None
 ) -> Path:
     """The record of an audit of ``source`` by a judge that says ``said`` of overall, by id, with intervals of +- .5."""
-    rows = []
-    for item in read_sounds(source).items:
+    rows, items = [], read_sounds(source).items
+    for item in items:
         scores: dict[str, Any] = {}
         for axis in PERFORMANCE:
             value = said[item.id]
@@ -73,6 +73,9 @@ def sound_record(
     options = AuditOptions(source=source, out=out)
     with open_run(out, run_manifest("audit", options, inputs={}), overwrite=False) as run:
         run.write_lines("verdicts.jsonl", rows)
+        judged = {row["id"] for row in rows if row["overall"] is not None}
+        truths = [{"id": item.id, **item.truth.scores} for item in items if item.truth and item.id in judged]
+        run.write_lines("sound_truth.jsonl", truths)
         count = {"n": len(rows), "ok": len(rows)}
         finish_tables(run, Summary(command="audit", n=len(rows), ok=len(rows), failed=0, sound=count), {})
     return out

@@ -32,6 +32,8 @@ _BEGIN: Final = 0.25
 _SEED: Final = 0
 _EXCHANGES: Final = 999
 _NEVER: Final = frozenset({"full_neg", "empty"})
+SOUND_SCORES: Final = ("overall", "overall_low")
+"""What a threshold on separated sounds may be put on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +93,11 @@ def score_of(row: Any, by: str) -> float | None:
     """The score of a line of ``verdicts.jsonl``; None where the mask is never accepted.
 
     That is the case for the defects ``full_neg`` and ``empty``, where the target is not in the frame, and without an
-    estimate.
+    estimate. Scores of separated sounds, 1..5, are brought to 0..1.
     """
     value = row.get(by)
+    if by in SOUND_SCORES:
+        return None if value is None else (float(value) - 1) / 4
     never = row.get("defect") in _NEVER or row.get("target_exists") == "no"
     return None if never or value is None else float(value)
 

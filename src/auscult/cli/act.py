@@ -21,7 +21,7 @@ def _act() -> None:
 @command(FilterOptions, shown=("json",))
 def filter_verdicts(options: FilterOptions, shown: Shown) -> None:
     """Pick the items with certain actions, from the record alone; prints their ids, one a line."""
-    from auscult.jobs.act import filter_record
+    from auscult.jobs.act import curve_table, filter_record
 
     chosen = filter_record(options)
     if shown.json:
@@ -29,6 +29,8 @@ def filter_verdicts(options: FilterOptions, shown: Shown) -> None:
     else:
         for name in chosen.ids:
             print(name)
+        if chosen.curve:
+            show.tables([curve_table(chosen.curve)])
     show.say(f"{len(chosen.ids)} of {chosen.total} items; written to {chosen.out}")
     show.failures(options.folder)
 

@@ -1,4 +1,7 @@
-"""``auscult act filter``: pick items of a record by action, if wanted after deciding again by another policy."""
+"""``auscult act filter``: pick items of a record by action, if wanted after deciding again by another policy.
+
+Of separated sounds the picked ones are an INPUT too, and with truth a curve says what keeping the best is worth.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from auscult.act.export.verdicts import verdicts_csv
 from auscult.act.filter import redecide, select
 from auscult.act.policy import load_policy
-from auscult.errors import OutputError, RecordError
+from auscult.act.rerank import kept_quality
+from auscult.act.sound_policy import load_sound_policy
+from auscult.errors import OutputError, RecordError, UsageError
 from auscult.jobs.finish import coco_of, in_order
 from auscult.jobs.options import FilterOptions
+from auscult.jobs.sound_input import FOLDERS, SoundRecord, input_of
 from auscult.media.paths import write_bytes
 from auscult.record.cells import disarmed
 from auscult.record.reader import Run, read_run, require_audit, require_whole
-from auscult.report.facts import policy_of
+from auscult.record.schema import is_sound
+from auscult.report.charts.basic import Axes, Series, lines_drawing
+from auscult.report.drawing import to_svg
+from auscult.report.facts import ends_text, policy_of
+from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.score.stats.few import widened
+from auscult.score.stats.inputs import members_of
+from auscult.score.stats.resample import cluster_draws, percentile_interval
 from auscult.types import DECISIONS
 
 ANOTHER_OUT: Final = "choose another --out"
+SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+"""Shares of the items that a curve of ``filter`` keeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +50,8 @@ class Filtered:
     total: int
     by_action: dict[str, int]  # actions of all verdicts, as decided now
     policy: str
-    out: Path  # where ``ids.txt``, ``verdicts.csv`` and ``coco.json`` are
+    out: Path  # where ``ids.txt``, ``verdicts.csv``, ``coco.json`` of masks and ``items.jsonl`` of sounds are
+    curve: tuple[dict[str, Any], ...] = ()  # with --curve: the true score of what is kept, for each share
 
     def as_json(self) -> dict[str, Any]:
         """The fields as plain JSON values."""
@@ -43,51 +62,125 @@ class Filtered:
             "ids": list(self.ids),
             "by_action": self.by_action,
             "policy": self.policy,
+            **({"curve": list(self.curve)} if self.curve else {}),
             "out": str(self.out),
         }
 
 
 def filter_record(options: FilterOptions) -> Filtered:
-    """Pick items of a record and write them out; nothing is judged, no input file is opened."""
-    run, rows = judged_rows(options.folder)
+    """Pick items of a record and write them out; nothing is judged, and of sounds the picked files get other names."""
+    run, rows = judged_rows(options.folder, sounds=True)
     policy = policy_of(run)
-    if options.policy is not None:
-        chosen = load_policy(options.policy)
-        rows, policy = redecide(rows, chosen), chosen.name
-    kept = select(rows, actions=options.actions, defects=options.defects, min_iou=options.min_iou)
+    masks = load_policy(options.policy) if options.policy is not None else None
+    sound = load_sound_policy(options.sound_policy) if options.sound_policy is not None else None
+    rows, policy = redecide(rows, masks, sound=sound), policy if masks is None else masks.name
+    least = {"min_iou": options.min_iou, "min_overall": options.min_overall}
+    kept = select(rows, actions=options.actions, defects=options.defects, **least)
     out = options.out or beside(options.folder, f"filter-{'-'.join(options.actions)}")
-    ids = tuple(str(row["id"]) for row in kept)
-    files = list_files(kept, run)
+    known = ("ids.txt", "verdicts.csv", "coco.json", "items.jsonl", "curve.svg", *FOLDERS)
     try:
-        require_ours(out.resolve() if out.is_symlink() else out, names=files, made_by="filter")
+        require_ours(out.resolve() if out.is_symlink() else out, names=known, made_by="filter")
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
+    curve = _curve(SoundRecord.read(options.folder)) if options.curve else []
+    files = list_files(kept, run, out=out)
+    if curve:
+        files["curve.svg"] = _drawn(curve)
     write_files(out, files)
     counts = Counter(str(row["action"]) for row in rows)
     return Filtered(
-        ids=ids, total=len(rows), by_action={name: counts[name] for name in DECISIONS}, policy=policy, out=out
+        ids=tuple(str(row["id"]) for row in kept),
+        total=len(rows),
+        by_action={name: counts[name] for name in DECISIONS},
+        policy=policy,
+        out=out,
+        curve=tuple(curve),
     )
 
 
-def judged_rows(folder: Path) -> tuple[Run, Sequence[Mapping[str, Any]]]:
-    """A record and the rows of its verdicts, in the natural order of their ids."""
+def _curve(record: SoundRecord) -> list[dict[str, Any]]:
+    """The mean true overall score of the best share by the judge's; of those by truth, and of a share at random."""
+    truths = record.truths("overall")
+    rows = [row for row in record.rows if row["overall"] is not None and row["id"] in truths]
+    if len(rows) < 2:
+        raise UsageError(
+            "the record has no true scores", expected="an audit of an INPUT with truth", path=record.run.path
+        )
+    said, true = np.array([row["overall"] for row in rows]), np.array([truths[row["id"]] for row in rows])
+    members = members_of([row.get("cluster") or row["mixture"] for row in rows])
+    draws = cluster_draws(int(members.max()) + 1, rng=generator(0, "act", "filter"))
+    ways = {"judge": said, "oracle": true, "random": np.zeros_like(true)}
+    found = {name: kept_quality(scores, true, SHARES) for name, scores in ways.items()}
+    again = np.array([kept_quality(said, true, SHARES, weights=draw[members]) for draw in draws])
+    again = widened(again, found["judge"], sizes=np.bincount(members))
+    return [
+        {
+            "kept": share,
+            **{name: round(float(quality[at]), 4) for name, quality in found.items()},
+            **dict(zip(("low", "high"), percentile_interval(again[:, at]) or (None, None), strict=True)),
+            "n": len(rows),
+            "clusters": draws.shape[1],
+        }
+        for at, share in enumerate(SHARES)
+    ]
+
+
+def curve_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A curve of ``filter`` as a table."""
+    cells = [
+        (
+            f"{row['kept']:.0%}",
+            f"{row['judge']:.2f} [{ends_text(row['low'], row['high'])}]",
+            *(f"{row[name]:.2f}" for name in ("oracle", "random")),
+        )
+        for row in rows
+    ]
+    note = f"{rows[0]['n']} outputs with truth, {rows[0]['clusters']} clusters; intervals of 95 % draw clusters"
+    header = ("kept", "best by the judge", "best by truth", "at random")
+    return Table(title="true overall score of what is kept", header=header, rows=tuple(cells), note=note)
+
+
+def _drawn(rows: Sequence[Mapping[str, Any]]) -> str:
+    ways = {"judge": "best by the judge", "oracle": "best by truth", "random": "at random"}
+    lines = [
+        Series(
+            name=words,
+            points=tuple((row["kept"], row[name], f"{row['kept']:.0%} kept: {row[name]:.2f}") for row in rows),
+            style=at,
+            quiet=name != "judge",
+        )
+        for at, (name, words) in enumerate(ways.items())
+    ]
+    ticks = tuple((share, f"{share:.0%}") for share in SHARES)
+    axes = Axes(x=(0.0, 1.0), y=(1.0, 5.0), ticks=ticks, across="share kept", up="mean true overall score")
+    return to_svg(lines_drawing(lines, axes, title="True score of what is kept, by how much is kept"))
+
+
+def judged_rows(folder: Path, *, sounds: bool = False) -> tuple[Run, Sequence[Mapping[str, Any]]]:
+    """A record and the rows of its verdicts on masks, and if wanted on sounds, in the natural order of their ids."""
     run = read_run(folder)
     require_audit(folder, run.manifest)
-    require_whole(folder, run.verdicts)
-    rows = in_order(row for _, row in run.verdicts)
+    require_whole(folder, run.verdicts, run.sounds)
+    rows = in_order(row for _, row in (*run.verdicts, *(run.sounds if sounds else ())))
     if not rows:
+        what = "verdict on a mask" if run.sounds else "verdict"
         why = f"{len(run.failed)} failed; errors.jsonl in it says why" if run.failed else ""
-        raise RecordError("the record holds no verdict", path=folder, expected="a record of `auscult audit`", hint=why)
+        raise RecordError(f"the record holds no {what}", path=folder, expected="a record of `auscult audit`", hint=why)
     return run, rows
 
 
-def list_files(rows: Sequence[Mapping[str, Any]], run: Run) -> dict[str, str]:
-    """Selected masks of a record as files for other tools: names and contents."""
-    return {
-        "ids.txt": ids_text(str(row["id"]) for row in rows),
-        "verdicts.csv": verdicts_csv(rows),
-        "coco.json": json.dumps(coco_of(rows, run), ensure_ascii=False, allow_nan=False),
-    }
+def list_files(rows: Sequence[Mapping[str, Any]], run: Run, *, out: Path) -> dict[str, str]:
+    """Selected items of a record as files for other tools: names and contents; sounds are put into ``out``."""
+    files = {"ids.txt": ids_text(str(row["id"]) for row in rows), "verdicts.csv": verdicts_csv(rows)}
+    masks = [row for row in rows if not is_sound(row)]
+    if masks or not run.sounds:
+        files["coco.json"] = json.dumps(coco_of(masks, run), ensure_ascii=False, allow_nan=False)
+    if run.sounds:
+        record = SoundRecord(run=run)
+        files["items.jsonl"] = input_of(
+            out, [record.items[row["id"]] for row in rows if is_sound(row)], source=record.source
+        )
+    return files
 
 
 def ids_text(ids: Iterable[str]) -> str:

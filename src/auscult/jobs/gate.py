@@ -1,11 +1,14 @@
-"""``auscult act gate``: accept masks of a record unseen, as many as a calibration set shows to be good enough."""
+"""``auscult act gate``: accept masks of a record unseen, as many as a calibration set shows to be good enough.
+
+Separated sounds are gated alike, by their overall score. It is brought to 0..1 for the search, and back at its end.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
@@ -13,15 +16,17 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.act.gate import Bound, Clusters, GateStep, Search, score_of, search
+from auscult.act.gate import SOUND_SCORES, Bound, Clusters, GateStep, Search, score_of, search
 from auscult.cases.ids import natural_key
 from auscult.errors import Mismatch, OutputError, RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, ids_text, judged_rows, list_files, require_ours, write_files
+from auscult.jobs.finish import in_order
 from auscult.jobs.gate_calibration import GateCalibration, read_calibration, settings_of, version_of
 from auscult.jobs.options import GateOptions
+from auscult.jobs.sound_input import FOLDERS, SoundRecord
 from auscult.record.codec import to_json
 from auscult.record.digest import digest_file, digest_json
-from auscult.record.reader import Run
+from auscult.record.reader import Run, Verdicts
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import to_svg
 from auscult.score.stats.bounds import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
@@ -29,7 +34,7 @@ from auscult.version import VERSION
 
 LISTS: Final = ("accepted", "to-look-at")
 FAILED: Final = "failed"
-_IN_LIST: Final = ("ids.txt", "verdicts.csv", "coco.json")
+_IN_LIST: Final = ("ids.txt", "verdicts.csv", "coco.json", "items.jsonl", *FOLDERS)
 _FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "": (*LISTS, FAILED, "gate.json", "gate.svg"),
     **dict.fromkeys(LISTS, _IN_LIST),
@@ -112,7 +117,7 @@ def reached(
     found: Search, options: GateOptions, *, accepted: int, total: int, labelled: bool = False
 ) -> tuple[str, ...]:
     """The result in sentences: what is accepted, what that rests on, where the search ended."""
-    bad = "would be marked bad" if labelled else f"have a true IoU below {options.bad_below:g}"
+    bad = "would be marked bad" if labelled else f"have a true IoU below {bad_limit(options):g}"
     counted = (
         "one mask each" if options.clusters == "one" else "all their masks, by a bound that allows for photographs"
     )
@@ -199,7 +204,10 @@ def _shared(run: Run, calibration: GateCalibration) -> Iterator[str]:
 
 def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, by: str) -> Iterator[str]:
     """Warnings where the record's masks differ from the calibration set, by novelty or estimated score."""
-    photographs = len({mask.cluster for mask in calibration.masks}), len({row.get("frame") for row in rows})
+    photographs = (
+        len({mask.cluster for mask in calibration.masks}),
+        len({row.get("frame") or row.get("mixture") for row in rows}),
+    )
     limit = max(_FAR, math.sqrt(-math.log(_CHANCE / 2) / 2 * (1 / photographs[0] + 1 / photographs[1])))
     if calibration.novelty:
         new = np.array([float(row.get("novelty") or 0.0) for row in rows])
@@ -262,7 +270,8 @@ class Gated:
         left += f", and {len(self.failed)} that could not be judged." if self.failed else "."
         labelled = self.calibration.labelled
         said = reached(self.found, self.options, accepted=len(self.accepted), total=total, labelled=labelled)
-        return (*said, *(["Marked masks are listed as they were marked."] if labelled else []), left)
+        said = (*said, *(["Marked masks are listed as they were marked."] if labelled else []), left)
+        return tuple(worded(one, self.options) for one in said)
 
     def as_json(self) -> dict[str, Any]:
         """The fields as plain JSON values; callers add ids and paths of the lists."""
@@ -279,7 +288,7 @@ class Gated:
             "threshold": None if chosen is None else chosen.threshold,
             "by": options.by,
             "accept_error": options.accept_error,
-            "bad_below": options.bad_below,
+            "bad_below": bad_limit(options),
             "confidence": options.confidence,
             "clusters": options.clusters,
             "bound": None if chosen is None else chosen.bound,
@@ -305,8 +314,13 @@ def gate_record(options: GateOptions) -> Gated:
     """Accept masks of a record and write both lists out; nothing is judged, no input file is opened."""
     _check(options)
     out = options.out or beside(options.folder, "gate")
-    run, rows = judged_rows(options.folder)
-    calibration = read_calibration(options.calibration, by=options.by, bad_below=options.bad_below, gated=run)
+    if sound := options.by in SOUND_SCORES:
+        record = SoundRecord.read(options.folder)
+        run = replace(record.run, verdicts=cast("Verdicts", record.run.sounds))
+        rows: Sequence[Mapping[str, Any]] = in_order(record.rows)
+    else:
+        run, rows = judged_rows(options.folder)
+    calibration = read_calibration(options.calibration, by=options.by, bad_below=bad_limit(options), gated=run)
     _refuse_other(run, calibration, options)
     require_free_folder(out, [options.folder, *([options.calibration] if options.calibration.is_dir() else [])])
     found = search(
@@ -323,6 +337,8 @@ def gate_record(options: GateOptions) -> Gated:
         marked.get(str(row["id"]), score is not None and score >= least)
         for row, score in zip(rows, scores, strict=True)
     ]
+    if sound:  # 1..5 again
+        found, scores = _of_scores(found), [None if score is None else 1 + 4 * score for score in scores]
     gated = Gated(
         options=options,
         accepted=tuple(str(row["id"]) for row, yes in zip(rows, taken, strict=True) if yes),
@@ -331,23 +347,50 @@ def gate_record(options: GateOptions) -> Gated:
         found=found,
         calibration=calibration,
         origins={"record": origin(options.folder), "calibration": origin(options.calibration)},
-        warnings=(
-            *_crowded(found),
-            *warnings_about(run, calibration),
-            *unlike(rows, calibration, by=options.by),
+        warnings=tuple(
+            worded(one, options)
+            for one in (
+                *_crowded(found),
+                *warnings_about(run, calibration),
+                *unlike(rows, calibration, by=options.by),
+            )
         ),
         out=out,
     )
-    files = {
-        f"{name}/{file}": text
-        for name, side in zip(LISTS, (True, False), strict=True)
-        for file, text in list_files([row for row, yes in zip(rows, taken, strict=True) if yes is side], run).items()
-    }
+    files = dict[str, str]()
+    for name, side in zip(LISTS, (True, False), strict=True):
+        chosen = [row for row, yes in zip(rows, taken, strict=True) if yes is side]
+        files |= {f"{name}/{file}": text for file, text in list_files(chosen, run, out=out / name).items()}
     files |= failed_files(gated.failed)
     files["gate.svg"] = curve(found, scores, accept_error=options.accept_error)
     files["gate.json"] = json.dumps(gated.as_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_files(out, files)
     return gated
+
+
+_OF_SOUND: Final = (
+    *(("photographs or clips", "clusters"), ("Photograph", "Cluster"), ("photograph", "cluster")),
+    *(("a mask", "an output"), ("mask", "output"), ("IoU", "overall score")),
+)
+
+
+def worded(sentence: str, options: GateOptions) -> str:
+    """A sentence on masks, as it is said of separated sounds where these are gated."""
+    for word, other in _OF_SOUND if options.by in SOUND_SCORES else ():
+        sentence = sentence.replace(word, other)
+    return sentence
+
+
+def bad_limit(options: GateOptions) -> float:
+    """Below which true IoU, or true overall score of separated sounds, something is bad."""
+    default = 3.5 if options.by in SOUND_SCORES else 0.75
+    return default if options.bad_below is None else options.bad_below
+
+
+def _of_scores(found: Search) -> Search:
+    """What was found, with thresholds of 1..5 in place of 0..1."""
+    steps = {step: replace(step, threshold=1 + 4 * step.threshold) for step in found.steps}
+    return replace(found, steps=tuple(steps.values()), chosen=found.chosen and steps[found.chosen])
 
 
 def bound_of(options: GateOptions) -> Bound:
@@ -372,9 +415,14 @@ def _check(options: GateOptions) -> None:
     least = _LEAST_SURE if options.accept_error <= _HALF else _SURE_OF_MORE
     if not least <= options.confidence < 1:
         raise UsageError(f"--confidence is {options.confidence:g}", expected=f"from {least:g} to below 1, such as 0.95")
-    if not 0 < options.bad_below <= 1:
-        raise UsageError(f"--bad-below is {options.bad_below:g}", expected="an IoU above 0, up to 1, such as 0.75")
-    choices = (("--by", options.by, ("iou", "iou_low")), ("--clusters", options.clusters, ("one", "bound")))
+    low, high, what = (1, 5, "a score") if options.by in SOUND_SCORES else (0, 1, "an IoU")
+    if not low < bad_limit(options) <= high:
+        expected = f"{what} above {low}, up to {high}, such as {bad_limit(replace(options, bad_below=None)):g}"
+        raise UsageError(f"--bad-below is {bad_limit(options):g}", expected=expected)
+    choices = (
+        ("--by", options.by, ("iou", "iou_low", *SOUND_SCORES)),
+        ("--clusters", options.clusters, ("one", "bound")),
+    )
     for name, value, allowed in choices:
         if value not in allowed:
             raise UsageError(f"there is no {name} {value!r}", expected=f"one of {', '.join(allowed)}")
@@ -429,10 +477,14 @@ def _refuse_small(found: Search, calibration: GateCalibration, options: GateOpti
         return
     goal = f"for an error of {options.accept_error:g} at a confidence of {options.confidence:g}, even if none is bad"
     needed = found.needed or fewest_trials(options.accept_error, confidence=options.confidence)
+    message = (
+        f"the calibration set is too small: {found.usable} photographs or clips have a mask that could be accepted, "
+        f"of {len({mask.cluster for mask in calibration.masks})}"
+    )
+    hint = "add photographs with truth, or ask for less: a larger --accept-error or a smaller --confidence"
     raise UsageError(
-        f"the calibration set is too small: {found.usable} photographs (or clips) have a mask that could be accepted, "
-        f"of {len({mask.cluster for mask in calibration.masks})}",
+        worded(message, options),
         expected=f"at least {needed} {goal}",
-        hint="add photographs with truth, or ask for less: a larger --accept-error or a smaller --confidence",
+        hint=worded(hint, options),
         path=options.calibration,
     )

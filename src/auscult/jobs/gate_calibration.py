@@ -12,12 +12,13 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta
 
-from auscult.act.gate import KnownMask, score_of
+from auscult.act.gate import SOUND_SCORES, KnownMask, score_of
 from auscult.cases.fields import json_rows, table_rows
 from auscult.cases.ids import check_id, shown
 from auscult.cases.listing import JSON_LINES
 from auscult.errors import InputError, RecordError, UsageError
 from auscult.jobs.labels import clusters_in, header_of, read_labels
+from auscult.jobs.sound_input import SoundRecord
 from auscult.record.codec import Share, from_json
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run
@@ -72,8 +73,8 @@ class GateCalibration:
 
 
 def read_calibration(path: Path, *, by: str, bad_below: float, gated: Run) -> GateCalibration:
-    """Read a calibration set; labels are of masks of the record that is ``gated``."""
-    if path.is_dir():
+    """Read a calibration set; labels are of masks of the record that is ``gated``. For sounds it is a record."""
+    if path.is_dir() or by in SOUND_SCORES:
         return _of_record(path, by=by, bad_below=bad_below)
     try:
         if path.suffix.lower() not in JSON_LINES and "label" in (names := header_of(path)) and "true_iou" not in names:
@@ -110,26 +111,32 @@ def version_of(manifest: Mapping[str, Any]) -> str:
 
 def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
     run = read_run(folder)
-    truths = {row["id"]: row for row in run.truths()}
-    known = {row["id"]: row for _, row in run.verdicts if truths.get(row["id"], {}).get("iou") is not None}
+    if sound := by in SOUND_SCORES:
+        truths, verdicts = SoundRecord(run=run).truths("overall"), [row for _, row in run.sounds]
+    else:
+        truths = {row["id"]: row["iou"] for row in run.truths() if row.get("iou") is not None}
+        verdicts = [row for _, row in run.verdicts]
+    known = {row["id"]: row for row in verdicts if row["id"] in truths}
     if not known:
+        what, score = ("separated sound", "overall score") if sound else ("mask", "IoU")
         raise RecordError(
-            "the record holds no mask with a true IoU",
-            expected="a record of `auscult audit` on masks with truth, or a table",
-            hint="give INPUT true masks and run the same `auscult audit` again: it compares without judging anew",
+            f"the record holds no {what} with a true {score}",
+            expected="a record of `auscult audit` on an INPUT with truth" + ("" if sound else ", or a table"),
+            hint="give INPUT its truth and run the same `auscult audit` again: it compares without judging anew",
             path=folder,
         )
+    clusters = {row["id"]: row.get("cluster") for row in (verdicts if sound else run.truths())}
     return GateCalibration(
         masks=tuple(
             KnownMask(
                 id=name,
                 score=score_of(row, by),
-                bad=truths[name]["iou"] < bad_below,
-                cluster=str(truths[name].get("cluster") or row.get("frame") or name),
+                bad=truths[name] < bad_below,
+                cluster=str(clusters[name] or row.get("frame") or row.get("mixture") or name),
             )
             for name, row in known.items()
         ),
-        without_truth=len(run.verdicts) - len(known),
+        without_truth=len(verdicts) - len(known),
         novelty=tuple(float(row.get("novelty") or 0.0) for row in known.values()),
         judges=frozenset(str(row["judge"]) for row in known.values()),
         settings=settings_of(run.manifest),

@@ -253,8 +253,7 @@ class ChatOptions:
 
     Attributes:
         base_url: Where models behind an endpoint answer, before what their profile says.
-        profile: What a chat:NAME takes and how, a file; a folder of them for several. Without it, the shipped one of
-            that name, if any.
+        profile: What a chat:NAME takes and how, a file, or a folder of several; else the shipped one of that name.
         max_connections: Requests under way at once, to a model behind an endpoint.
         budget: Most USD that the run may spend, earlier commands included.
     """
@@ -597,17 +596,23 @@ class FilterOptions:
     Attributes:
         folder: A record of `auscult audit`.
         actions: Comma-separated: accept, minor_revision, major_revision, reject, unjudged.
-        defects: Comma-separated defects; all by default.
-        min_iou: Only estimated IoU of at least this.
+        defects: Comma-separated defects, of masks; all by default.
+        min_iou: Only masks with an estimated IoU of at least this.
+        min_overall: Only separated sounds with an overall score of at least this.
         policy: Decide again by another policy first; nothing is judged again.
-        out: Folder for ids.txt, verdicts.csv, coco.json; beside DIR by default.
+        sound_policy: The same for separated sounds.
+        curve: With truth in INPUT, show the true score of the best share of the sounds, by share.
+        out: Folder for ids.txt, verdicts.csv, coco.json, items.jsonl; beside DIR by default.
     """
 
     folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
     actions: Annotated[tuple[str, ...], Flag(name="action", read=names)] = ("accept",)
     defects: Annotated[tuple[str, ...] | None, Flag(name="defect", read=names)] = None
     min_iou: Annotated[float | None, Flag(least=0.0, most=1.0)] = None
+    min_overall: Annotated[float | None, Flag(least=1.0, most=5.0)] = None
     policy: str | None = None
+    sound_policy: str | None = None
+    curve: bool = False
     out: Path | None = None
 
 
@@ -642,9 +647,9 @@ class GateOptions:
         calibration: A record of `auscult audit` on masks with truth, a CSV or .jsonl of id,iou,true_iou,cluster, or
             marks (a CSV of id,label) of masks of DIR itself.
         accept_error: Share of bad masks that may be among the accepted.
-        bad_below: A mask is bad if its true IoU is below.
+        bad_below: A mask is bad if its true IoU is below, a separated sound if its true overall score is.
         confidence: How sure that is to be.
-        by: What the threshold is put on: iou or iou_low.
+        by: What the threshold is put on: iou or iou_low; overall or overall_low gates separated sounds.
         clusters: one: one mask a photograph counts; bound: all do, by a bound that allows for photographs.
         out: Folder for both lists and the curve; beside DIR by default.
     """
@@ -652,7 +657,7 @@ class GateOptions:
     folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
     calibration: Annotated[Path, Flag(metavar="FILE")]
     accept_error: float = 0.05
-    bad_below: float = 0.75
+    bad_below: Annotated[float | None, Flag(shown="0.75 of IoU, 3.5 of overall")] = None
     confidence: float = 0.95
     by: str = "iou"
     clusters: str = "one"

@@ -13,7 +13,7 @@ import numpy as np
 from auscult.act.rerank import Standing, best_of, grouped, ranked, standing
 from auscult.errors import InputError, UsageError
 from auscult.jobs.act import beside, require_ours, write_files
-from auscult.jobs.sound_input import FOLDERS, SoundRecord, input_of, json_lines, known_scores, mixture_and_output
+from auscult.jobs.sound_input import FOLDERS, SoundRecord, input_of, json_lines, mixture_and_output
 from auscult.jobs.sound_options import RerankOptions
 from auscult.judge.sound.shared import delay_of, moved
 from auscult.media.wav import Sound
@@ -104,20 +104,19 @@ def rerank_record(options: RerankOptions) -> Reranked:
 
 
 def _choices(record: SoundRecord, options: RerankOptions) -> list[Choice]:
-    """The mixtures of several candidates, all with a true score."""
-    groups = [group for group in grouped(record.rows) if len(group) > 1]
-    truths = known_scores((record.items[row["id"]] for group in groups for row in group), options.by)
+    """The mixtures of several candidates with a true score; those without one, as what is unjudged, are left out."""
+    truths = record.truths(options.by)
     tagger = load_tagger(options.tagger) if options.tagger and truths else None
     made = []
-    for group in groups:
-        own = [record.items[row["id"]] for row in group]
-        if all(item.id in truths for item in own):
-            plain = []
-            for item in own:
-                try:
-                    plain.append(plain_scores(*mixture_and_output(item), query=item.query, tagger=tagger))
-                except InputError:  # true scores may stand beside what cannot be heard
-                    plain.append(dict.fromkeys(BASELINES))
+    for group in grouped(row for row in record.rows if row["id"] in truths):
+        plain = []
+        own = [record.items[row["id"]] for row in group] if len(group) > 1 else []
+        for item in own:
+            try:
+                plain.append(plain_scores(*mixture_and_output(item), query=item.query, tagger=tagger))
+            except InputError:  # a file that is gone since
+                plain.append(dict.fromkeys(BASELINES))
+        if own:
             standings = {JUDGE: [standing(row, options.by) for row in group], **standings_of(plain)}
             worth = np.array([truths[item.id] for item in own])
             made.append(Choice(cluster=own[0].cluster, standings=standings, truths=worth))

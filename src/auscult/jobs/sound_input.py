@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,11 +21,13 @@ from auscult.media.wav import Sound
 from auscult.outcome import Undefined
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_audit, require_whole
+from auscult.score.sound.delay import Delay, find_delay, moved
 from auscult.score.sound.perceptual import perceptual
 from auscult.types import PERFORMANCE, SoundItem
 
 FOLDERS: Final = ("mixtures", "separated", "stems", "pictures")
 """What ``input_of`` puts beside an ``items.jsonl``."""
+SOUND_TRUTH: Final = "sound_truth.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,11 @@ class SoundRecord:
         """The INPUT."""
         return Path(str(argument(self.run.manifest, "source")))
 
+    def truths(self, axis: str) -> dict[str, float]:
+        """True scores on an axis, by id, as the audit left them; empty where INPUT had no truth."""
+        found = ((row.get("id"), row.get(axis)) for row in self.run.lines(SOUND_TRUTH))
+        return {str(name): float(score) for name, score in found if isinstance(score, int | float)}
+
     @cached_property
     def items(self) -> dict[str, SoundItem]:
         """The items of the INPUT by id, as it is now; a RecordError where it lacks what was judged."""
@@ -84,30 +90,22 @@ def mixture_and_output(item: SoundItem) -> tuple[Sound, Sound]:
 
 
 def true_scores(item: SoundItem) -> Mapping[str, float]:
-    """What an output truly deserves by ``PERFORMANCE``: as INPUT says, else by its stem; empty without either.
+    """What an output truly deserves by ``PERFORMANCE``: as INPUT says, else by its stems; empty without either.
 
-    What is not the stem of a mixture counts as one other source.
+    Where INPUT names no other stem, what is not the stem of a mixture counts as one. An output that is late is moved.
     """
     if item.truth is None or item.truth.scores or item.truth.stem is None:
         return item.truth.scores if item.truth else {}
     mixture, output = mixture_and_output(item)
-    known = read_sound(item.truth.stem)
-    stem = mono_at(known.samples, rate_hz=known.rate_hz, wanted_hz=mixture.rate_hz)[None]
-    size = min(stem.shape[1], mixture.samples.shape[1])
-    stem, whole = stem[:, :size], mixture.samples[:, :size]
-    found = perceptual(output.samples[:, :size], [stem, whole - stem], rate_hz=mixture.rate_hz)
+    known = [read_sound(path) for path in (item.truth.stem, *item.truth.others.values())]
+    stems = [mono_at(one.samples, rate_hz=one.rate_hz, wanted_hz=mixture.rate_hz)[None] for one in known]
+    size = min(one.shape[1] for one in (mixture.samples, *stems))
+    stems, heard = [one[:, :size] for one in stems], output.samples[:, :size]
+    delay = find_delay(heard, stems[0], rate_hz=mixture.rate_hz)
+    heard = moved(heard, delay.delay_samples) if isinstance(delay, Delay) and delay.named else heard
+    rest = [] if item.truth.others else [mixture.samples[:, :size] - stems[0]]
+    found = perceptual(heard, [*stems, *rest], rate_hz=mixture.rate_hz)
     return {} if isinstance(found, Undefined) else {axis: getattr(found, axis) for axis in PERFORMANCE}
-
-
-def known_scores(items: Iterable[SoundItem], axis: str) -> dict[str, float]:
-    """The true score of each item on an axis, by id; what has none, or cannot be read, is left out."""
-    found = {}
-    for item in items:
-        with suppress(InputError):
-            scores = true_scores(item)
-            if axis in scores:
-                found[item.id] = scores[axis]
-    return found
 
 
 def input_of(out: Path, items: Iterable[SoundItem], *, source: Path) -> str:
