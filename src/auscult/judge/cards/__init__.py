@@ -142,6 +142,9 @@ _READING: Final = (
     "Scores are 0..1. In brackets: 95 % interval from drawing whole photographs or sequences; with two or three of "
     "these it says little. n counts masks."
 )
+_READING_SOUNDS: Final = (
+    "Scores are 1..5. In brackets: 95 % interval from drawing whole recordings or mixtures. n counts outputs, or pairs."
+)
 
 
 def page(card: Card, *, made_by: str = "auscult train cues", before: Sequence[str] = ()) -> str:
@@ -164,7 +167,7 @@ def page(card: Card, *, made_by: str = "auscult train cues", before: Sequence[st
         _listed(f"`{name}`: {meaning}" for name, meaning in card.metrics.items()),
         *before,
         "## Results",
-        _READING,
+        _READING_SOUNDS if card.judge.startswith("sound.") else _READING,
     ]
     for name, meaning in card.sets.items():
         results = [result for result in card.results if result.set == name]

@@ -1,0 +1,334 @@
+"""The card of a judge of separated sounds: measured on made and real outputs that only tests may hear.
+
+    auscult train sound-card --model sound.cues.v1 --data DIR --out DIR --samples 3000
+
+Verdicts are kept in the output folder, a file for each 100 outputs: the same command again goes on, and only lays out
+where all are there. It writes the card and its page; nothing is trained.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.arrays.resampling import mono
+from auscult.jobs.judges import find_sound_judge
+from auscult.jobs.options import TrainOptions
+from auscult.jobs.runner import Progress
+from auscult.judge.cards import Card, Result, cell, markdown, page, result_of
+from auscult.judge.sound.cues import JUDGE as CUES
+from auscult.judge.sound.shared import delay_of, moved
+from auscult.media.paths import write_bytes
+from auscult.outcome import Scored
+from auscult.record.codec import dump
+from auscult.rng import generator
+from auscult.score.judges import (
+    ClusterDraws,
+    JudgeColumns,
+    Quantity,
+    TruthColumns,
+    measures,
+    reals,
+    sounds,
+    texts,
+    with_interval,
+)
+from auscult.score.sound.ratios import si_sdr
+from auscult.train.sound_judge.samples import Recipe, SoundSample, made_samples, open_material, real_samples
+from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, SoundCase, SoundJudge, SoundVerdict
+
+SAMPLES: Final = 3000
+SUBSETS: Final = (
+    "none",
+    "text",
+    "spans",
+    "picture",
+    "text+spans",
+    "text+picture",
+    "spans+picture",
+    "text+spans+picture",
+)
+"""Which prompts a judge is given; the last are all."""
+PROBES: Final = ("stem", "mixture", "silence", "other_source", "noise")
+"""From best to worst."""
+MANY: Final = 20
+"""Recordings of a class that is well covered."""
+ALL: Final = SUBSETS[-1]
+CIRCULAR, BESIDE = "SI-SDR with the stem (near-circular)", "SI-SDR to the mixture"
+# The second maker's kinds, which no training hears.
+_SECOND: Final = Recipe(
+    damages=("other_gate", "other_mask", "other_codec", "other_packets"), separators=(), by_separators=0.0
+)
+_STEM: Final = Recipe(outputs=1, whole=1.0)
+_WRONG: Final = Recipe(whole=0.0, by_separators=0.0, wrong=1.0)
+_MIXTURES: Final = 25  # of one file
+_PROMPTED: Final = 4  # files whose outputs are judged with every subset of prompts
+_PROBED, _LEAST, _WORST, _REPLICATES = 60, 15, 10, 300
+
+Row = dict[str, Any]
+Makes = Callable[[], Iterable[SoundSample]]
+
+
+def measure(judges: Sequence[SoundJudge], samples: Iterable[SoundSample], *, subsets: Sequence[str]) -> Iterator[Row]:
+    """A row for each sample with what each judge says of it when it is given some of the prompts.
+
+    Outputs of one mixture are judged together. A subset of which a sample lacks a prompt is left out of its row, but
+    for the last, which is all there are.
+    """
+    for _, group in groupby(samples, key=lambda sample: sample.case.id):
+        some = list(group)
+        said: list[dict[str, Row]] = [{judge.name: {} for judge in judges} for _ in some]
+        for subset in subsets:
+            case = asked(some[0].case, subset) or (some[0].case if subset == ALL else None)
+            for judge in judges if case is not None else ():
+                verdicts = _judged(judge, [case] * len(some), [sample.separated for sample in some])  # type: ignore[list-item]
+                for words, verdict in zip(said, verdicts, strict=True):
+                    ends = {
+                        axis: [getattr(verdict, axis + end) for end in ("", "_low", "_high")] for axis in PERFORMANCE
+                    }
+                    words[judge.name][subset] = {**ends, "difficulty": dict(verdict.difficulty)}
+        for sample, words in zip(some, said, strict=True):
+            yield {**_about(sample), "said": words}
+
+
+def asked(case: SoundCase, subset: str) -> SoundCase | None:
+    """A case with a subset of its prompts; None where it lacks one of them."""
+    there = {"text": case.text is not None, "spans": bool(case.spans), "picture": case.frames is not None}
+    wanted = [] if subset == "none" else subset.split("+")
+    if not all(there[name] for name in wanted):
+        return None
+    text, frames = case.text if "text" in wanted else None, case.frames if "picture" in wanted else None
+    return replace(case, text=text, spans=case.spans if "spans" in wanted else (), frames=frames)
+
+
+def _judged(judge: SoundJudge, cases: Sequence[SoundCase], outputs: Sequence[Any]) -> list[SoundVerdict]:
+    batch: Callable[..., list[SoundVerdict]] | None = getattr(judge, "batch", None)
+    return (
+        batch(cases, outputs) if batch else [judge(case, output) for case, output in zip(cases, outputs, strict=True)]
+    )
+
+
+def _about(sample: SoundSample) -> Row:
+    names = (
+        "id",
+        "kind",
+        "severity",
+        "label",
+        "domain",
+        "seen",
+        "cluster",
+        "family",
+        "aligned",
+        "scores",
+        "difficulty",
+    )
+    mixture, output = mono(sample.case.mixture), mono(sample.separated)
+    output = moved(output, delay_of(mixture, output, rate_hz=sample.case.rate_hz))
+    beside = si_sdr(output, mixture)
+    return {name: getattr(sample, name) for name in names} | {
+        "mixture": sample.case.id,
+        BESIDE: beside.value if isinstance(beside, Scored) else None,
+        CIRCULAR: sample.si_sdr_db,
+    }
+
+
+def probes(root: Path | None, *, numbers: Sequence[int], seed: int) -> Iterator[SoundSample]:
+    """Outputs whose order any judge must know, by ``PROBES``, of mixtures that have another whole source to return."""
+    for number in numbers:
+        make = partial(made_samples, root, part="test", numbers=[number], seed=seed)
+        stems, wrong = list(make(recipe=_STEM)), [one for one in make(recipe=_WRONG) if one.kind == "other_source"]
+        for stem, other in zip(stems, wrong, strict=False):
+            mixture = stem.case.mixture
+            noise = generator(seed, "noise", number).normal(size=mixture.shape) * mixture.std()
+            outputs = (stem.separated, mixture, 0 * mixture, other.separated, noise.astype(np.float32))
+            for kind, output in zip(PROBES, outputs, strict=True):
+                yield replace(stem, separated=output, kind=kind)
+
+
+def sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    """Measure a judge and write its card and page."""
+    entry, folder = find_sound_judge(options.model)
+    judge = entry.load() if folder is None else entry.load().fitted(folder)
+    judges = [judge] if judge.name == CUES.name else [judge, CUES]
+    files = max(2, (options.samples or SAMPLES) // (4 * _MIXTURES))
+    progress.stage(f"judging: {judge.name}", files + 3)
+
+    def rows(name: str, samples: Makes, *, subsets: Sequence[str] = (ALL,)) -> list[Row]:
+        path = options.out / f"rows-{name}.jsonl"
+        if not path.exists():
+            found = measure(judges if subsets else (), samples(), subsets=subsets)
+            write_bytes(path, "".join(json.dumps(row) + "\n" for row in found).encode())
+        progress.step()
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+    def made(name: str, count: int, recipe: Recipe, *, prompted: int = 0) -> list[Row]:
+        make, found = partial(made_samples, options.data, part="test", seed=options.seed, recipe=recipe), []
+        for number in range(count):
+            numbers = range(number * _MIXTURES, (number + 1) * _MIXTURES)
+            subsets = SUBSETS if number < prompted else (ALL,)
+            found += rows(f"{name}-{number}", partial(make, numbers=numbers), subsets=subsets)
+        return found
+
+    known = partial(made_samples, options.data, part="calibration", numbers=range(_MIXTURES), seed=options.seed)
+    found = {
+        "made": made("made", files - files // 3, Recipe(), prompted=_PROMPTED),
+        "other": made("other", files // 3, _SECOND),
+        "real": rows("real", partial(real_samples, options.data, part="test") if options.data else list),
+        "probes": rows("probes", partial(probes, options.data, numbers=range(_PROBED), seed=options.seed)),
+        "known": rows("known", known, subsets=()),
+    }
+    labels = Counter(label for label, _ in {(clip.label, clip.recording) for clip in open_material(options.data).clips})
+    card = card_of_rows(
+        judge, found, many={label for label, count in labels.items() if count >= MANY}, seed=options.seed
+    )
+    text = page(card, made_by=f"auscult train sound-card --model {judge.name}", before=before(card, found))
+    for name, content in (
+        (f"{judge.name}.json", dump(card.as_json(), indent=1) + b"\n"),
+        (f"{judge.name}.md", text.encode()),
+    ):
+        write_bytes(options.out / name, content)
+        yield options.out / name
+
+
+def _sets(rows: Mapping[str, Sequence[Row]], many: Iterable[str]) -> Iterator[tuple[str, list[Row], str]]:
+    """Sets by name, with their rows and the prompts given."""
+    made, other, real, covered = rows["made"], rows["other"], rows["real"], set(many)
+    for name, part in (("", made), ("second_maker_", other)):
+        seen = [row for row in part if row["seen"]]
+        unseen = [row for row in part if not row["seen"]]
+        yield f"{name}seen", seen, ALL
+        yield f"{name}seen_many", [row for row in seen if row["label"] in covered], ALL
+        yield f"{name}seen_few", [row for row in seen if row["label"] not in covered], ALL
+        yield f"{name}unseen", unseen, ALL
+        yield f"{name}unseen_right_source", [row for row in unseen if row["aligned"]], ALL
+    for one in DOMAINS:
+        yield f"domain_{one}", [row for row in made if row["seen"] and row["domain"] == one], ALL
+    for subset in SUBSETS:
+        key = "picture" if subset == ALL else subset  # where there is a picture, there are the others
+        yield f"prompts_{subset}", [row for row in made if any(key in said for said in row["said"].values())], subset
+    yield "real", list(real), ALL
+    for one, count in Counter(row["family"] for row in real).most_common():
+        if count >= _LEAST:
+            yield f"real_{one}", [row for row in real if row["family"] == one], ALL
+
+
+def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: Iterable[str], seed: int) -> Card:
+    """The card of a judge from its rows by collection; ``many`` are the well-covered classes."""
+    said = json.loads(Path(__file__).with_name("card_texts.json").read_text(encoding="utf-8"))
+    constants = {axis: round(float(np.mean([row["scores"][axis] for row in rows["known"]])), 4) for axis in PERFORMANCE}
+    results: list[Result] = []
+    for name, kept, subset in _sets(rows, many):
+        if kept:
+            results += _results(name, kept, subset=subset, constants=constants, seed=seed)
+    results += _probe_results(rows["probes"], seed=seed)
+    names = dict.fromkeys(one.set for one in results)
+    return Card(
+        judge=judge.name,
+        summary=judge.meta.summary,
+        data=tuple(said["data"]),
+        split=tuple(said["split"]),
+        sets={name: said["sets"].get(name, "of the real ones, this family") for name in names},
+        metrics=said["metrics"],
+        seed=seed,
+        not_for=tuple(said["not_for"]),
+        results=tuple(results),
+        constants={"mean of the calibration part": constants},
+    )
+
+
+class _Numbers:
+    """Results of one set, their intervals by whole clusters."""
+
+    def __init__(self, name: str, clusters: Sequence[str], *, seed: int) -> None:
+        self._name = name
+        self._draws = ClusterDraws.of(clusters, rng=partial(generator, seed, "card", name), replicates=_REPLICATES)
+
+    def result(self, row: str, metric: str, measured: measures.Measured) -> Result:
+        count = measured.drawn_from
+        drawn = self._draws.values(measured)
+        outcome = with_interval(measured.outcome, drawn, clusters=count, within=measured.within)
+        return result_of((self._name, row, metric), outcome, n=measured.n, clusters=count)
+
+
+def _results(
+    name: str, rows: Sequence[Row], *, subset: str, constants: Mapping[str, float], seed: int
+) -> Iterator[Result]:
+    clusters = texts([row["cluster"] for row in rows])
+    numbers = _Numbers(name, clusters.tolist(), seed=seed)
+    pairs = partial(sounds.pairs_in_order, mixtures=[row["mixture"] for row in rows])
+    order: dict[str, Quantity] = {"pearson": sounds.pearson, "spearman": measures.spearman, "pairs": pairs}
+    own = {**order, "coverage_90": measures.coverage, "width_90": sounds.width, "rmse": sounds.rmse}
+    for axis in PERFORMANCE:
+        truth = TruthColumns(iou=reals(row["scores"][axis] for row in rows), cluster=clusters)
+        columns = {BESIDE: JudgeColumns(iou=reals(row[BESIDE] for row in rows))}
+        columns |= {CIRCULAR: JudgeColumns(iou=reals(row[CIRCULAR] for row in rows))}
+        columns |= {"constant": JudgeColumns(iou=np.full(len(truth), constants[axis]))}
+        for judge in rows[0]["said"]:
+            ends = [reals(row["said"][judge][subset][axis][at] for row in rows) for at in range(3)]
+            columns[judge] = JudgeColumns(iou=ends[0], low=ends[1], high=ends[2])
+        for row, given in columns.items():
+            wanted = {"rmse": sounds.rmse} if row == "constant" else order if given.low is None else own
+            for metric, quantity in wanted.items():
+                yield numbers.result(row, f"{metric}.{axis}", quantity(given, truth))
+    for axis in DIFFICULTY_AXES:
+        truth = TruthColumns(iou=reals(row["difficulty"][axis] for row in rows), cluster=clusters)
+        for judge in rows[0]["said"] if subset == ALL else ():
+            found = reals(row["said"][judge][ALL]["difficulty"].get(axis) for row in rows)
+            yield numbers.result(judge, f"pearson.difficulty_{axis}", sounds.pearson(JudgeColumns(iou=found), truth))
+
+
+def _probe_results(rows: Sequence[Row], *, seed: int) -> Iterator[Result]:
+    clusters = [row["cluster"] for row in rows if row["kind"] == PROBES[0]]
+    numbers = _Numbers("probes", clusters, seed=seed)
+    for judge in rows[0]["said"] if rows else ():
+        said = {kind: [row["said"][judge][ALL]["overall"][0] for row in rows if row["kind"] == kind] for kind in PROBES}
+        for kind, values in said.items():
+            yield numbers.result(judge, f"mean_overall.{kind}", measures.mean_of(reals(values), clusters))
+        for better, worse in pairwise(PROBES):
+            higher = (np.sign(reals(said[better]) - reals(said[worse])) + 1) / 2
+            yield numbers.result(judge, f"above.{better}_{worse}", measures.mean_of(higher, clusters))
+
+
+def before(card: Card, rows: Mapping[str, Sequence[Row]]) -> list[str]:
+    """What stands ahead of the results: the probes, where the judge is at chance, and the worst misjudged outputs."""
+    own = [one for one in card.results if one.row == card.judge]
+    means = [one for one in own if one.metric.startswith("mean_overall")]
+    falls = all((better.value or 0) >= (worse.value or 0) for better, worse in pairwise(means))
+    told = ", ".join(f"{one.metric.partition('.')[2].replace('_', ' ')} {cell(one)}" for one in means)
+    chance = [
+        f"- {_red('at chance')}: {one.set}, {one.metric.partition('.')[2].replace('_', ' ')}: {cell(one)}"
+        for one in own
+        if one.metric.startswith("pearson") and one.value is not None and (one.low is None or one.low <= 0)
+    ]
+    order = "They fall, as they must." if falls else f"They are {_red('not in the order')} that any judge must know."
+    return [
+        f"## Sanity probes\n\nMean overall: {told}. {order}",
+        "## Where it is at chance\n\n" + ("\n".join(chance) or "Nowhere: the interval of each Pearson is above 0."),
+        f"## The worst misjudged outputs\n\nEach from seed {card.seed} and its number.\n\n"
+        + _gallery(card.judge, rows),
+    ]
+
+
+def _red(words: str) -> str:
+    return f'<b style="color:#c00">{words}</b>'
+
+
+def _gallery(judge: str, rows: Mapping[str, Sequence[Row]]) -> str:
+    lines = []
+    for name in ("made", "other", "real"):
+        known = [(row, row["said"][judge][ALL]["overall"]) for row in rows[name]]
+        known = [(row, said) for row, said in known if said[0] is not None]
+        known.sort(key=lambda one: -abs(one[1][0] - one[0]["scores"]["overall"]))
+        for row, (value, low, high) in known[:_WORST]:
+            kind = row["kind"] + (f", severity {row['severity']:g}" if row["severity"] else "")
+            true = f"{row['scores']['overall']:.1f}"
+            lines.append([f"`{row['id']}`", row["label"], kind, true, f"{value:.1f} ({low:.1f} to {high:.1f})"])
+    return markdown(["output", "asked for", "how it was made", "true overall", "said"], lines)

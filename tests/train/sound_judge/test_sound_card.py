@@ -1,0 +1,109 @@
+"""The card of a judge of sounds: what is measured of it, and what its page says of a judge that hears nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from auscult.judge.cards import Card, Result, card_of, page
+from auscult.judge.sound.cues import JUDGE
+from auscult.judge.sound.shared import scored
+from auscult.rng import generator
+from auscult.train.sound_judge import card as cards
+from auscult.train.sound_judge.samples import SoundSample, made_samples
+from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Metadata, Samples, SoundCase, SoundEvidence, SoundVerdict
+
+
+class Guess:
+    """A judge that draws its scores."""
+
+    name = "sound.guess.v1"
+    meta = Metadata(summary="draws scores", goal="none", modality="sound", source="a test")
+
+    def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
+        rng = generator(0, case.id, float(separated.sum()))
+        scores = {axis: (float(score), 1.0, 5.0) for axis, score in zip(PERFORMANCE, rng.uniform(1, 5, 4), strict=True)}
+        hard = dict.fromkeys(DIFFICULTY_AXES, 3.0)
+        return scored(case, self.name, scores, difficulty=hard, evidence=SoundEvidence(), rationale="A guess.")
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[SoundSample]:
+    return list(made_samples(None, part="test", numbers=range(3), seed=0))
+
+
+def test_a_row_has_what_is_said_with_each_subset_of_the_prompts(samples: list[SoundSample]) -> None:
+    rows = list(cards.measure([JUDGE], samples, subsets=cards.SUBSETS))
+    assert [row["id"] for row in rows] == [sample.id for sample in samples]
+    said = rows[0]["said"][JUDGE.name]
+    assert {"none", "text", "spans", "text+spans"} <= set(said)
+    assert said["text"] == said["none"]  # it reads no words
+    assert said["spans"] != said["none"]
+    alone = JUDGE(samples[0].case, samples[0].separated)
+    assert said["text+spans"]["overall"] == pytest.approx([alone.overall, alone.overall_low, alone.overall_high])
+
+
+def test_a_case_is_asked_with_what_it_has() -> None:
+    case = SoundCase(id="a", mixture=np.ones((1, 800), np.float32), rate_hz=16_000, text="a dog")
+    assert cards.asked(case, "spans") is None
+    none = cards.asked(case, "none")
+    assert none is not None
+    assert none.text is None
+
+
+def test_probes_come_from_best_to_worst_on_one_mixture() -> None:
+    found = list(cards.probes(None, numbers=range(3), seed=0))
+    assert [sample.kind for sample in found[:5]] == list(cards.PROBES)
+    assert len({id(sample.case) for sample in found[:5]}) == 1
+    assert found[1].separated is found[1].case.mixture
+    assert not found[2].separated.any()
+
+
+def _rows(name: str, count: int, *, right: float) -> Iterator[cards.Row]:
+    """Rows of a judge that is right but for noise, or not at all."""
+    rng = generator(3, name)
+    for number in range(count):
+        truth = rng.uniform(1, 5, 4)
+        said = np.clip(right * truth + (1 - right) * rng.uniform(1, 5, 4), 1, 5)
+        ends = {axis: [float(one), 1.0, 5.0] for axis, one in zip(PERFORMANCE, said, strict=True)}
+        yield {
+            "id": f"s0-{number // 4:05d}-{number % 4}", "kind": "leakage", "severity": 2.0, "label": "dog",
+            "domain": "sound", "seen": True, "cluster": f"c{number // 4}", "family": "", "aligned": True,
+            "scores": dict(zip(PERFORMANCE, truth.tolist(), strict=True)), "mixture": f"s0-{number // 4:05d}",
+            "difficulty": dict.fromkeys(DIFFICULTY_AXES, 3.0), cards.BESIDE: 0.0, cards.CIRCULAR: float(truth[3]),
+            "said": {Guess.name: {cards.ALL: {**ends, "difficulty": dict.fromkeys(DIFFICULTY_AXES, 3.0)}}},
+        }  # fmt: skip
+
+
+def _card(right: float) -> tuple[Card, str]:
+    rows = {name: list(_rows(name, 48, right=right)) for name in ("made", "other", "known")} | {"real": []}
+    rows["probes"] = [{**row, "kind": kind} for row in rows["made"][:10] for kind in cards.PROBES]
+    found = cards.card_of_rows(Guess(), rows, many=["dog"], seed=0)
+    return found, page(found, before=cards.before(found, rows))
+
+
+def _number(card: Card, metric: str, row: str = Guess.name) -> Result:
+    return next(one for one in card.results if (one.set, one.row, one.metric) == ("seen", row, metric))
+
+
+def test_a_judge_at_chance_is_called_so_in_red() -> None:
+    card, text = _card(0.0)
+    found = _number(card, "pearson.overall")
+    assert found.low is not None
+    assert found.low < 0
+    assert '<b style="color:#c00">at chance</b>: seen, overall' in text
+
+
+def test_a_judge_that_hears_is_not_and_stands_beside_what_knows_little() -> None:
+    card, text = _card(0.9)
+    assert (_number(card, "pearson.overall").low or 0) > 0.9
+    assert "Nowhere" in text
+    assert _number(card, "coverage_90.recall").value == 1.0
+    assert (_number(card, "rmse.overall", "constant").value or 0) > (_number(card, "rmse.overall").value or 9) + 0.5
+    assert "near-circular" in _number(card, "pearson.overall", cards.CIRCULAR).row
+    assert card_of(card.as_json()) == card
+    worst = text[text.index("## The worst misjudged") :]
+    assert "`s0-000" in worst
+    assert "leakage, severity 2" in worst
