@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from auscult.errors import AuscultError
 from auscult.jobs.against_sound_truth import collect_sound_truth
+from auscult.jobs.compare import compare_folders, write_comparison
 from auscult.jobs.finish import finish_run, score_record
 from auscult.jobs.report import report_folder
 from auscult.jobs.runner import ResultWriter, Silent
+from auscult.jobs.sound_input import true_scores
 from auscult.jobs.sound_report import draw_worst_sounds
 from auscult.media.rle import encode
 from auscult.media.wav import Sound, wav_bytes
@@ -65,6 +69,7 @@ def record(
     items: Sequence[SoundItem] = (),
     *,
     masks: Sequence[Any] = (),
+    draw: bool = True,
     **row: Any,
 ) -> Summary:
     """A finished record of sounds, and of masks."""
@@ -85,7 +90,7 @@ def record(
         run.append_many("verdicts.jsonl", [verdict_to_json(one, frame="a.png") for one in masks])
         found, heard = read_all_verdicts(folder)
         writer = ResultWriter(run, Silent())
-        draw_worst_sounds(writer, items, sounds=heard, workers=0)
+        draw_worst_sounds(writer, items if draw else (), sounds=heard, workers=0)
         collect_sound_truth(writer, items, sounds=heard, workers=0)
         return finish_run(run, command="audit", verdicts=found, sounds=heard)
 
@@ -168,7 +173,7 @@ def test_a_judge_is_held_against_stems_beside_a_constant_and_si_sdr(tmp_path: Pa
     truth = SoundTruth(stem=tmp_path / "in" / "stem.wav")
     items = items_in(tmp_path / "in", shares, truth)
     verdicts = [verdict(item.id, 5 - 3 * share) for item, share in zip(items, shares, strict=True)]
-    summary = record(tmp_path / "out", verdicts, items, domain_given="sound")
+    summary = record(tmp_path / "out", verdicts, items, draw=False, domain_given="sound")
     metrics = summary.metrics
     assert metrics["sound_spearman_precision"]["value"] > 0.99
     assert metrics["sound_pearson_overall"]["low"] <= metrics["sound_pearson_overall"]["value"]
@@ -188,6 +193,16 @@ def test_a_judge_is_held_against_stems_beside_a_constant_and_si_sdr(tmp_path: Pa
     assert len(tables) == 2
 
 
+def test_a_late_output_and_every_named_stem_count(tmp_path: Path) -> None:
+    [item] = items_in(tmp_path / "in", [0.0])
+    late = np.concatenate([np.zeros(200, np.float32), NOISE[:-200]])
+    for name, samples in (("out0", late), ("rain", NOISE)):
+        (tmp_path / "in" / f"{name}.wav").write_bytes(wav_bytes(Sound(samples=samples[None], rate_hz=RATE_HZ), "int16"))
+    truth = SoundTruth(stem=tmp_path / "in" / "rain.wav", others={"tone": tmp_path / "in" / "stem.wav"})
+    assert true_scores(replace(item, truth=truth))["overall"] > 4.5
+    assert true_scores(replace(item, truth=None)) == {}
+
+
 def test_scores_that_input_gives_are_the_truth_and_no_judge_sees_them(tmp_path: Path) -> None:
     items = items_in(tmp_path / "in", [0.1, 0.4, 0.9], SoundTruth(scores={"overall": 3.0}))
     summary = record(tmp_path / "out", [verdict(item.id, 3.0 + at) for at, item in enumerate(items)], items)
@@ -204,3 +219,31 @@ def test_a_record_of_masks_says_nothing_of_sounds(tmp_path: Path, masks: int) ->
     assert "<audio" not in html
     assert "Separated sounds" not in html
     assert "media-src" not in html
+
+
+def test_judges_are_compared_on_the_same_outputs_and_against_the_same_truth(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    true = 1 + 4 * rng.random(24)
+    items = items_in(tmp_path / "in", [0.5] * 24)
+    items = [replace(one, truth=SoundTruth(scores={"overall": float(at)})) for one, at in zip(items, true, strict=True)]
+    folders = [tmp_path / name for name in ("good", "poor")]
+    for folder, noise in zip(folders, (0.1, 2.0), strict=True):
+        said = np.clip(true + noise * rng.normal(size=24), 1, 5)
+        sounds = [
+            verdict(one.id, float(at), judge=f"sound.{folder.name}.v1") for one, at in zip(items, said, strict=True)
+        ]
+        record(folder, sounds, items, draw=False, input="the same", domain_given="music")
+    found = compare_folders(folders)
+    [table] = found.tables
+    assert [row[2:4] for row in table.rows] == [(name, axis) for name in ("all", "music") for axis in PERFORMANCE]
+    metrics = found.summary.metrics
+    apart = metrics["sound_pearson_difference/overall/music/sound.good.v1/sound.poor.v1"]
+    assert 0 < apart["low"] < apart["value"]
+    assert metrics["sound_pearson_first/overall/all/sound.good.v1/sound.poor.v1"]["value"] > 0.9
+    assert "sound_pearson_first/recall/all/sound.good.v1/sound.poor.v1" not in metrics  # no truth of recall
+    assert (found.summary.n, found.summary.ok) == (24, 24)
+    record(tmp_path / "other", sounds, items, draw=False, input="another")
+    with pytest.raises(AuscultError):
+        compare_folders([folders[0], tmp_path / "other"])
+    write_comparison(folders, tmp_path / "out")
+    assert "Judges on the same sounds" in page_of(tmp_path / "out")

@@ -73,19 +73,22 @@ def _compared(task: _Truth) -> list[Result]:
     return [Result(id=item.id, rows={FILE: [row | {"seen": item.seen}]})] if scores else []
 
 
-def sound_pairs(run: Run) -> list[SoundPair]:
-    """The verdicts of a record and their rows of ``sound_truth.jsonl``, by id; what could not be judged is left out."""
+def sound_pairs(run: Run, *, all_judged: bool = False) -> list[SoundPair]:
+    """The verdicts of a record and their rows of ``sound_truth.jsonl``, by id; those without scores are left out.
+
+    Those without truth are left out too, unless ``all_judged`` are wanted, whose truth is then empty.
+    """
     rows = (from_json(dict[str, Any], row, path=run.path / FILE, hint=DAMAGED) for row in run.lines(FILE))
     truths = {row.get("id"): row for row in rows} if run.sounds else {}
     judged = sorted((pair for pair in run.sounds if pair[0].overall is not None), key=lambda pair: pair[0].id)
-    return [(verdict, row, truths[verdict.id]) for verdict, row in judged if verdict.id in truths]
+    return [(one, row, truths.get(one.id, {})) for one, row in judged if all_judged or one.id in truths]
 
 
 def sound_columns(pairs: Sequence[SoundPair], axis: str) -> tuple[JudgeColumns, TruthColumns]:
     """Scores and truth of one axis as columns; a cluster is that of INPUT, by default the mixture."""
     score, low, high = (reals(getattr(one, f"{axis}{end}") for one, _, _ in pairs) for end in ("", "_low", "_high"))
     clusters = texts([str(row.get("cluster") or row.get("mixture")) for _, row, _ in pairs])
-    true = reals(truth[axis] for _, _, truth in pairs)
+    true = reals(truth.get(axis) for _, _, truth in pairs)
     return JudgeColumns(iou=score, low=low, high=high), TruthColumns(iou=true, cluster=clusters)
 
 
@@ -122,14 +125,19 @@ def against_sound_truth(pairs: Sequence[SoundPair]) -> AgainstTruth:
     return AgainstTruth(tables=tables, metrics=metrics)
 
 
+def in_domain(pair: SoundPair) -> str:
+    """The domain that INPUT gives, else the judge's; may be empty."""
+    return str(pair[1].get("domain_given") or pair[0].domain)
+
+
 def _parts(pair: SoundPair) -> dict[str, str]:
     """What an output is one of; what is not known is left out."""
-    verdict, row, truth = pair
+    _, row, truth = pair
     prompts = [name for name, key in (("text", "text"), ("spans", "spans_s"), ("picture", "video")) if row.get(key)]
     seen = "" if truth.get("seen") is None else "seen" if truth["seen"] else "unseen"
-    found = {"domain": row.get("domain_given") or verdict.domain, "prompt": "+".join(prompts) or "none"}
-    found |= {"class": seen, "family": row.get("family")}
-    return {name: str(value) for name, value in found.items() if value}
+    found = {"domain": in_domain(pair), "prompt": "+".join(prompts) or "none"}
+    found |= {"class": seen, "family": str(row.get("family") or "")}
+    return {name: value for name, value in found.items() if value}
 
 
 def _rows(pairs: Sequence[SoundPair], metrics: Metrics) -> list[tuple[str, ...]]:

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from auscult.errors import RecordError, UsageError
+from auscult.jobs.compare_sounds import compare_sounds
 from auscult.jobs.finish import crops, pictures
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.digest import digest_file
 from auscult.record.folder import MANIFEST, open_run, read_manifest
 from auscult.record.lines import read_lines
 from auscult.record.manifest import build
-from auscult.record.reader import failed_rows, read_run, require_record, require_whole
+from auscult.record.reader import SUMMARY, failed_rows, read_run, read_summary, require_record, require_whole
 from auscult.record.schema import Summary, metric_row
 from auscult.report.facts import ACTION_WORDS, action_key, ends_text, interval, number
 from auscult.report.page import Example, Page, Section, render
@@ -478,7 +479,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
         )
         judges = list(found.disagreements[0].verdicts) if found.disagreements else []
         page = Page(
-            title=f"{len(judges)} judges on the same masks",
+            title=f"{len(judges)} judges on the same masks" if judges else "Judges on the same sounds",
             command="compare",
             facts=(("Judges", ", ".join(judges)), ("Masks that all of them judged", f"{len(found.disagreements):,}")),
             sections=(
@@ -526,8 +527,24 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
     """Compare every two judges of some records; without truth, list where they disagree most.
 
     A judge without verdicts is left out and named, and so is one without truth where two have it; the others are
-    compared.
+    compared. Separated sounds have a table of their own.
     """
+    paths = [path for folder in folders for path in _records_in(folder) if (path / SUMMARY).is_file()]
+    runs = [read_run(path) for path in paths if read_summary(path).get("sound")]
+    tables, metrics = compare_sounds(runs)
+    if not tables:
+        return _compare_masks(folders)
+    if sum(bool(run.verdicts) for run in runs) > 1:
+        found = _compare_masks(folders)
+        summary = replace(found.summary, metrics={**found.summary.metrics, **metrics})
+        return replace(found, summary=summary, tables=(*found.tables, *tables))
+    judged = [{verdict.id for verdict, _ in run.sounds} for run in runs]
+    n, ok = len(set.union(*judged)), len(set.intersection(*judged))
+    summary = Summary(command="compare", n=n, ok=ok, failed=0, undefined=n - ok, metrics=metrics)
+    return Comparison(summary=summary, tables=tables)
+
+
+def _compare_masks(folders: Sequence[Path]) -> Comparison:
     found = [side for folder in folders for side in _sides(folder)]
     every = _named([side for side in found if isinstance(side, JudgeRecord)])
     broken = [error for error in found if isinstance(error, RecordError)]
