@@ -14,59 +14,51 @@ from typing import Final
 
 import numpy as np
 from sound_judge_real import columns
-from sound_judge_rows import Outputs, Row, arguments, cell, data, measured, settled, table, told
+from sound_judge_rows import DATA, Outputs, Row, arguments, cell, measured, settled, table, told
 
 from auscult.judge.sound.vocabulary import read_prompt
 from auscult.score.judges.measures import TruthColumns, auc_of_good
 from auscult.score.judges.sounds import pairs_in_order, pearson
 from auscult.train.sound_judge.samples import SoundSample, made_samples
-from auscult.types import PERFORMANCE
 
 SEED: Final = 31
 GOOD: Final = 3.0
-FEWEST: Final = 12
-"""Outputs that a class needs for a line of its own."""
+FEWEST: Final = 12  # outputs that a class needs for a line of its own
 _SAMPLES: Final[dict[str, SoundSample]] = {}
 
 
 def main() -> None:
-    given = arguments(__doc__, count="how many mixtures (400)")
+    given = arguments(__doc__, "--count")
     loaders = {f"test {number}": partial(_opened, number) for number in range(int(given.count or 400))}
-    rows = list(measured(given.rows, loaders, given.judge, truth=_truth).values())
+    rows = list(measured(given, loaders, _truth).values())
     told({"words": words(), "classes": by_class(rows, given.judge)}, write=given.write)
 
 
 def _opened(number: int) -> Outputs:
     """The outputs of one mixture. No stem is at hand, so the mixture stands in its place, and SI-SDR is of that."""
-    made = {sample.id: sample for sample in made_samples(data(), part="test", numbers=[number], seed=SEED)}
+    made = {sample.id: sample for sample in made_samples(DATA, part="test", numbers=[number], seed=SEED)}
     _SAMPLES.clear()
     _SAMPLES.update(made)
     mixture, rate_hz = next(((one.case.mixture[0], one.case.rate_hz) for one in made.values()), (np.zeros(800), 16_000))
-    return Outputs(
-        mixture=mixture,
-        rate_hz=rate_hz,
-        sounds={one: sample.separated[0] for one, sample in made.items()},
-        texts={one: sample.case.text for one, sample in made.items()},
-        stems=dict.fromkeys(made, mixture),
-    )
+    sounds = {one: sample.separated[0] for one, sample in made.items()}
+    texts = {one: sample.case.text for one, sample in made.items()}
+    return Outputs(mixture=mixture, rate_hz=rate_hz, sounds=sounds, texts=texts, stems=dict.fromkeys(made, mixture))
 
 
 def _truth(one: str, _: Outputs) -> Row:
-    about = {name: getattr(_SAMPLES[one], name) for name in ("label", "seen", "cluster")}
-    return about | {"mixture": _SAMPLES[one].case.id} | {f"true {name}": _SAMPLES[one].scores[name] for name in PERFORMANCE}
+    sample = _SAMPLES[one]
+    known = {"label": sample.label, "seen": sample.seen, "cluster": sample.cluster, "mixture": sample.case.id}
+    return known | {"true overall": sample.scores["overall"]}
 
 
 def words() -> str:
     """Which of the 96 classes of ``sound/recordings`` the vocabulary knows, by their names."""
-    clips = csv.DictReader((data() / "sound" / "recordings" / "clips.csv").open(encoding="utf-8"))
-    names = sorted({clip["cls"] for clip in clips})
-    outside = {name: read_prompt(name) for name in names}
-    lost = [name for name, found in outside.items() if not found.classes.any()]
-    part = [f"{name} ({', '.join(found.unknown)})" for name, found in outside.items() if found.unknown and name not in lost]
-    return (
-        f"{len(names) - len(lost)} of {len(names)} classes are known by their name. Outside: {', '.join(lost) or 'none'}. "
-        f"Known but for a word: {', '.join(part) or 'none'}."
-    )
+    lines = (DATA / "sound" / "recordings" / "clips.csv").read_text(encoding="utf-8").splitlines()
+    names = {name: read_prompt(name) for name in sorted({clip["cls"] for clip in csv.DictReader(lines)})}
+    lost = [name for name, found in names.items() if not found.classes.any()]
+    part = [f"{name} ({' '.join(found.unknown)})" for name, found in names.items() if found.unknown and name not in lost]
+    known = f"{len(names) - len(lost)} of the {len(names)} classes of `sound/recordings` are known by their name."
+    return f"{known} Outside: {', '.join(lost) or 'none'}. Known but for a word: {', '.join(part) or 'none'}."
 
 
 def by_class(rows: Sequence[Row], judges: Sequence[str]) -> str:

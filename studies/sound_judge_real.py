@@ -10,16 +10,17 @@ mixtures, those with a common recording as one. Nothing is fitted here.
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from sound_judge_rows import BESIDE, Outputs, Row, arguments, cell, data, dnsmos, fitted, measured, mono_sound, orders
-from sound_judge_rows import settled, table, told
+from sound_judge_rows import BESIDE, DATA, Outputs, Row, arguments, cell, dnsmos, measured, mono_sound, orders, settled, table, told
 
+from auscult.cases.sounds import read_sounds
 from auscult.outcome import Scored, Undefined
 from auscult.score.judges.measures import JudgeColumns, TruthColumns, auc_of_good, coverage, reals, texts
 from auscult.score.judges.sounds import pairs_in_order, pearson, width
@@ -30,9 +31,9 @@ from auscult.types import PERFORMANCE, SoundItem
 
 BAD_DB: Final = 5.0
 APART_DB: Final = 3.0
-FEWEST: Final = 9
-"""Outputs that a family or a kind of mixture needs for a line of its own."""
+FEWEST: Final = 12  # outputs that a family or a kind of mixture needs for a line of its own
 PARTS: Final = ("test", "calibration", "train")
+REST: Final = " rest"  # the mixture without the true stem, a wrong one that every mixture has
 NO_SEPARATOR: Final = ("true_stem", "wrong_stem", "untouched_mixture")
 KINDS: Final = {
     "enh": "speech in noise, demonstrations", "lq-audiosep": "AudioSep's demonstrations", "spk": "two speakers, Libri2Mix",
@@ -44,7 +45,7 @@ STATISTICS: Final = ("bad outputs", "pairs", "kendall")
 
 def main() -> None:
     given = arguments(__doc__)
-    rows = read_rows(data(), given.rows, given.judge)
+    rows = read_rows(given)
     outputs = [row for row in rows if row["kind"] == "asked"]
     scorers = [*given.judge, *BESIDE, "DNSMOS overall", "constant"]
     test = [row for row in rows if row["part"] == "test"]
@@ -57,40 +58,43 @@ def main() -> None:
     )
 
 
-def read_rows(root: Path, path: Path, judges: Sequence[str]) -> list[Row]:
+def read_rows(given: Namespace) -> list[Row]:
     """Every output with what is known of it and what is said of it."""
-    part_of = {item.id: (part, item) for part in PARTS for item in real_items(root, part=part)}
-    lines = [json.loads(line) for line in (root / SEPARATED / "items.jsonl").read_text(encoding="utf-8").splitlines()]
-    asked, cluster, of_mixture = {line["id"] for line in lines}, groups(root / SEPARATED), defaultdict(list)
-    for number, (_, item) in enumerate(part_of.values()):  # a few at a time, so that a stopped run loses little
+    part_of = {item.id: (part, item) for part in PARTS for item in real_items(DATA, part=part)}
+    asked = {item.id for item in read_sounds(DATA / SEPARATED).items}
+    cluster, of_mixture = groups(DATA / SEPARATED), defaultdict(list)
+    for number, (_, item) in enumerate(part_of.values()):  # few at a time, so that a stopped run loses little
         of_mixture[f"{item.cluster} {number // 6}"].append(item)
     loaders = {name: partial(_opened, mine) for name, mine in of_mixture.items()}
-    said = measured(path, loaders, judges, truth=_truth)
+    said = measured(given, loaders, _truth)
+    kinds = {one: "asked" if one in asked else "other" for one in part_of}
+    kinds |= {one: item.family for one, (_, item) in part_of.items() if item.family in NO_SEPARATOR}
     return [
         {
-            "kind": "asked" if one in asked else item.family if item.family in NO_SEPARATOR else "other",
+            "kind": kinds.get(one, "wrong_stem"),
             "part": part,
             "family": item.family,
             "mixture": item.cluster,
-            "target": str(item.truth.stem) if item.truth else "",
+            "target": item.truth.stem,
             "cluster": cluster[item.cluster],
             **said[one],
         }
-        for one, (part, item) in part_of.items()
+        for one, (part, item) in [*part_of.items(), *((one + REST, found) for one, found in part_of.items())]
+        if one in said
     ]
 
 
 def _opened(items: Sequence[SoundItem]) -> Outputs:
     mixture, rate_hz = mono_sound(items[0].mixture)
-    paths = {path for item in items for path in (item.separated, item.truth.stem)}
-    read = {path: fitted(mono_sound(path)[0], mixture.size) for path in paths}
-    return Outputs(
-        mixture=mixture,
-        rate_hz=rate_hz,
-        sounds={item.id: read[item.separated] for item in items},
-        texts={item.id: item.query.text for item in items},
-        stems={item.id: read[item.truth.stem] for item in items},
+    sounds, stems = (
+        {item.id: mono_sound(path, mixture.size)[0] for item, path in zip(items, paths, strict=True)}
+        for paths in ([item.separated for item in items], [item.truth.stem for item in items])
     )
+    rest = {item.id: mixture - stems[item.id] for item in items if item.family == "true_stem"}
+    sounds |= {one + REST: sound for one, sound in rest.items()}
+    stems |= {one + REST: stems[one] for one in rest}
+    texts = {item.id + end: item.query.text for item in items for end in ("", REST) if item.id + end in sounds}
+    return Outputs(mixture=mixture, rate_hz=rate_hz, sounds=sounds, texts=texts, stems=stems)
 
 
 def _truth(one: str, given: Outputs) -> Row:
@@ -158,14 +162,12 @@ def statistic(rows: Sequence[Row], scorer: str, name: str) -> tuple[Scored[float
 
 def columns(rows: Sequence[Row], scorer: str, true: str) -> tuple[JudgeColumns, TruthColumns]:
     ends = {end: reals(row.get(f"{scorer}_{end}") for row in rows) for end in ("low", "high")}
-    cluster = texts([row["cluster"] for row in rows])
-    return JudgeColumns(iou=reals(row[scorer] for row in rows), **ends), TruthColumns(
-        iou=reals(row[true] for row in rows), cluster=cluster
-    )
+    truth = TruthColumns(iou=reals(row[true] for row in rows), cluster=texts([row["cluster"] for row in rows]))
+    return JudgeColumns(iou=reals(row[scorer] for row in rows), **ends), truth
 
 
 def _targets(rows: Sequence[Row]) -> list[list[Row]]:
-    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    found: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
         found[row["mixture"], row["target"]].append(row)
     return list(found.values())

@@ -13,12 +13,14 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from auscult.act.sound_policy import decide_sound
+from auscult.arrays.resampling import mono
 from auscult.jobs.judges import load_sound_judge
 from auscult.media.sound import read_sound
 from auscult.models.dnsmos import Dnsmos
@@ -30,14 +32,14 @@ from auscult.score.sound.ratios import si_sdr
 from auscult.score.stats.few import SHARE
 from auscult.types import PERFORMANCE, Samples, SoundCase
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 from marked_sections import placed  # noqa: E402
 
-PAGE = ROOT / "docs" / "sound-judge-results.md"
+PAGE: Final = ROOT / "docs" / "sound-judge-results.md"
+DATA: Final = Path(os.environ.get("AUSCULT_DATA", "."))
 PLAIN: Final = "plain"
-BESIDE: Final = ("SI-SDR to the mixture", "tagger on the prompt")
-"""Baselines that need no stem."""
+BESIDE: Final = ("SI-SDR to the mixture", "tagger on the prompt")  # baselines that need no stem
 CLAIMS: Final = {
     "true stem above every output": ("true_stem", "asked", 1),
     "true stem above the mixture": ("true_stem", "untouched_mixture", 1),
@@ -47,8 +49,6 @@ CLAIMS: Final = {
     "output for another source below every output": ("other", "asked", -1),
 }
 """What should hold of the outputs for one target: of which kind each, above or below all of which other."""
-HELPFUL_DB: Final = 3.0
-
 Row = dict[str, Any]
 
 
@@ -63,59 +63,42 @@ class Outputs:
     stems: Mapping[str, Samples]  # what each should be
 
 
-def arguments(description: str | None, **flags: str) -> argparse.Namespace:
+def arguments(description: str | None, *more: str) -> argparse.Namespace:
     """The options of these studies; claims are of the first judge."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--judge", action="append", help="a judge of sound; repeats")
+    parser.add_argument("--judge", nargs="+", default=["sound.compact.v1", "sound.cues.v1"])
     parser.add_argument("--rows", type=Path, required=True, help="file of rows, kept and added to")
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
-    for name, text in flags.items():
-        parser.add_argument(f"--{name}", help=text)
-    given = parser.parse_args()
-    given.judge = given.judge or ["sound.compact.v1", "sound.cues.v1"]
-    return given
-
-
-def data() -> Path:
-    return Path(os.environ["AUSCULT_DATA"])
+    for name in more:
+        parser.add_argument(name)
+    return parser.parse_args()
 
 
 def measured(
-    path: Path,
-    loaders: Mapping[str, Callable[[], Outputs]],
-    judges: Sequence[str],
-    *,
-    truth: Callable[[str, Outputs], Row],
+    given: argparse.Namespace, loaders: Mapping[str, Callable[[], Outputs]], truth: Callable[[str, Outputs], Row]
 ) -> dict[str, Row]:
     """By id what each judge (``NAME``: overall, ``NAME recall_low`` ...) and nobody says; ``truth`` gets an id."""
-    done = dict(map(json.loads, path.read_text(encoding="utf-8").splitlines())) if path.exists() else {}
+    done = dict(map(json.loads, given.rows.read_text(encoding="utf-8").splitlines())) if given.rows.exists() else {}
     opened = lru_cache(maxsize=1)(lambda name: loaders[name]())
     merged: dict[str, Row] = {}
-    with path.open("a", encoding="utf-8") as file:
-        for name in loaders:
-            for scorer in (*judges, PLAIN):
-                key = f"{scorer}|{name}"
-                if key not in done:
-                    outputs = opened(name)
-                    done[key] = (
-                        {one: _beside(outputs, one) | truth(one, outputs) for one in outputs.sounds}
-                        if scorer == PLAIN
-                        else _judged(scorer, outputs)
-                    )
-                    file.write(json.dumps([key, done[key]]) + "\n")
-                    file.flush()
-                for one, row in done[key].items():
-                    merged.setdefault(one, {}).update(row)
+    with given.rows.open("a", encoding="utf-8") as file:
+        for name, scorer in product(loaders, (*given.judge, PLAIN)):
+            key = f"{scorer}|{name}"
+            if key not in done:
+                outputs = opened(name)
+                plain = {one: _beside(outputs, one) | truth(one, outputs) for one in outputs.sounds if scorer == PLAIN}
+                done[key] = plain if scorer == PLAIN else _judged(scorer, outputs)
+                file.write(json.dumps([key, done[key]]) + "\n")
+                file.flush()
+            for one, row in done[key].items():
+                merged.setdefault(one, {}).update(row)
     return merged
 
 
 def _judged(name: str, given: Outputs) -> dict[str, Row]:
     """The verdicts of one judge, prompted by the text alone."""
     judge, mixture = _loaded(name), given.mixture[None]
-    cases = [
-        SoundCase(id=str(number), mixture=mixture, rate_hz=given.rate_hz, text=text)
-        for number, text in enumerate(given.texts.values())
-    ]
+    cases = [SoundCase(id="", mixture=mixture, rate_hz=given.rate_hz, text=text) for text in given.texts.values()]
     outputs = [given.sounds[one][None] for one in given.texts]
     batch = getattr(judge, "batch", None)
     verdicts = batch(cases, outputs) if batch else [judge(*pair) for pair in zip(cases, outputs, strict=True)]
@@ -132,12 +115,13 @@ _loaded = cache(load_sound_judge)
 
 def _beside(given: Outputs, one: str) -> Row:
     """SI-SDR with the stem, and what anybody can compute without one; None where it is undefined."""
-    sound, text = given.sounds[one], given.texts[one]
-    ours, before = (si_sdr_db(output, given.stems[one]) for output in (sound, given.mixture))
+    sound, text, stem = given.sounds[one], given.texts[one], given.stems[one]
+    pairs = ((sound, stem), (given.mixture, stem), (sound, given.mixture))
+    ours, before, close = (getattr(si_sdr(*pair), "value", None) for pair in pairs)
     return {
         "si_sdr": ours,
         "gain": None if ours is None or before is None else ours - before,
-        "SI-SDR to the mixture": si_sdr_db(sound, given.mixture),
+        "SI-SDR to the mixture": close,
         "tagger on the prompt": text_similarity(tagger(), text, sound, rate_hz=given.rate_hz) if text else None,
         "level of the output": float(10 * np.log10(np.mean(sound**2) + 1e-12)),
         "constant": 0.0,
@@ -146,17 +130,15 @@ def _beside(given: Outputs, one: str) -> Row:
 
 @cache
 def tagger() -> Any:
-    return load_tagger(f"mn04@{data() / 'sound' / 'nets'}")
+    return load_tagger(f"mn04@{DATA / 'sound' / 'nets'}")
 
 
-@cache
-def _dnsmos() -> Dnsmos:
-    return Dnsmos(data() / "sound" / "nets")
+_dnsmos = cache(Dnsmos)
 
 
 def dnsmos(sound: Samples, rate_hz: int) -> Row:
     """What DNSMOS says of speech, with half a second of a core; nothing of silence."""
-    heard = _dnsmos().scores(sound, rate_hz) if sound.any() else {}
+    heard = _dnsmos(DATA / "sound" / "nets").scores(sound, rate_hz) if sound.any() else {}
     return {f"DNSMOS {name}": heard.get(name) for name in ("overall", "background")}
 
 
@@ -166,19 +148,11 @@ def instruments(sound: Samples, rate_hz: int) -> float:
     return float(-np.log(tagger().probabilities(sound, rate_hz)[first : last + 1].max() + 1e-6))
 
 
-def mono_sound(path: Path) -> tuple[Samples, int]:
+def mono_sound(path: Path, size: int | None = None) -> tuple[Samples, int]:
+    """A sound of one channel, cut or padded with silence to ``size``, and its rate."""
     sound = read_sound(path)
-    return sound.samples.mean(axis=0).astype(np.float32), sound.rate_hz
-
-
-def fitted(sound: Samples, size: int) -> Samples:
-    """Cut, or padded with silence."""
-    return np.pad(sound[:size], (0, max(0, size - sound.size)))
-
-
-def si_sdr_db(output: Samples, stem: Samples) -> float | None:
-    found = si_sdr(output, stem)
-    return found.value if isinstance(found, Scored) and np.isfinite(found.value) else None
+    samples = mono(sound.samples)[:size]
+    return np.pad(samples, (0, max(0, (size or 0) - samples.size))), sound.rate_hz
 
 
 def settled(found: Measured) -> Scored[float] | Undefined:
@@ -202,7 +176,7 @@ def marks(targets: Iterable[Sequence[Row]], scorer: str, claim: str) -> tuple[li
         known = [row for row in target if row[scorer] is not None]
         below = [row[scorer] for row in known if row["kind"] == others]
         for row in known if below else ():
-            if row["kind"] == kind or (kind == "helpful" and row["kind"] == "asked" and (row["gain"] or 0) >= HELPFUL_DB):
+            if row["kind"] == kind or (kind, row["kind"]) == ("helpful", "asked") and (row["gain"] or 0) >= 3:
                 found.append(0.5 + 0.5 * float(np.sign(min(sign * (row[scorer] - other) for other in below))))
                 clusters.append(row["cluster"])
     return found, clusters
@@ -228,9 +202,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def told(sections: Mapping[str, str], *, write: bool) -> None:
     """Print the sections, and put them into the page."""
-    page = PAGE.read_text(encoding="utf-8") if write else ""
     for name, text in sections.items():
         print(f"\n## {name}\n\n{text}")
-        page = placed(page, name, text) if write else page
-    if write:
-        PAGE.write_text(page, encoding="utf-8")
+        if write:
+            PAGE.write_text(placed(PAGE.read_text(encoding="utf-8"), name, text), encoding="utf-8")

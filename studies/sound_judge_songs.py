@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from sound_judge_rows import BESIDE, CLAIMS, Outputs, Row, arguments, data, dnsmos, fitted, instruments, marks, measured
+from sound_judge_rows import BESIDE, CLAIMS, DATA, Outputs, Row, arguments, dnsmos, instruments, marks, measured
 from sound_judge_rows import mono_sound, orders, table, told
 from sound_people import ASKED, _cell, _stems, halves, within
 
@@ -38,35 +38,31 @@ QUESTIONS: Final = {name: ASKED[name] for name in ("freedom from interference", 
     "similarity": ("sisec2018_similarity", "similarity_mean", None)  # reserved: only where that part lies
 }
 HEARD: Final = ("no instrument heard", "DNSMOS overall", "DNSMOS background", "level of the output")
+RATINGS: Final = DATA / "sound" / "ratings"
+RATE_HZ: Final = 16_000  # of all ratings
 Parts = dict[str, Samples]
 
 
 def main() -> None:
-    given = arguments(__doc__, page="folder for an INPUT of windows")
-    judge, ratings = given.judge[0], data() / "sound" / "ratings"
-    clips = [clip for clip in csv.DictReader((ratings / "clips.csv").open()) if clip["set"] != "sisec2008"]
+    given = arguments(__doc__, "--page")
+    judge, scorers = given.judge[0], [*given.judge, *BESIDE, "no instrument heard", "constant"]
+    lines = (RATINGS / "clips.csv").read_text(encoding="utf-8").splitlines()
+    clips = [clip for clip in csv.DictReader(lines) if clip["set"] != "sisec2008"]
     loaders = {name: partial(_outputs, name, parts, rate_hz) for name, parts, rate_hz in windows(clips)}
-    said = measured(given.rows, loaders, given.judge, truth=_truth)
+    said = measured(given, loaders, _truth)
     rows: dict[str, list[Row]] = defaultdict(list)
     for one, row in said.items():
         window, part = one.split("/")
-        song = window.rpartition(", ")[0]
         if "|" not in part:
-            rows[window].append({"song": song, "part": part, "kind": KINDS.get(part, "asked"), "cluster": song, **row})
-    scorers = [*given.judge, *BESIDE, "no instrument heard", "constant"]
+            song = window.rpartition(", ")[0]
+            rows[window].append({"part": part, "kind": KINDS.get(part, "asked"), "cluster": song, **row})
     broken = {
         window: [claim for claim in CLAIMS if min(marks([mine], judge, claim)[0], default=1) < 1]
         for window, mine in rows.items()
     }
     named = {"songs, means over windows": _means(rows, scorers), "windows": list(rows.values())}
-    told(
-        {
-            "people": people(said, clips, given.judge, ratings),
-            "songs": orders(named, scorers),
-            "windows": by_window(rows, judge, broken),
-        },
-        write=given.write,
-    )
+    tables = {"people": people(said, clips, given.judge), "songs": orders(named, scorers)}
+    told(tables | {"windows": by_window(rows, judge, broken)}, write=given.write)
     if given.page:
         write_page(Path(given.page), {one: loaders[one]() for one in rows if broken[one] or one.startswith(TWO)})
 
@@ -83,19 +79,17 @@ def windows(clips: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Parts, in
 
 
 def _songs(clips: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Parts, int]]:
-    for song in sorted((data() / "audio" / "separation" / "wave_u_net_nc").iterdir()):
+    for song in sorted((DATA / "audio" / "separation" / "wave_u_net_nc").iterdir()):
         read = {part: mono_sound(song / f"{name}.mp3") for name, part in FILES.items()}
         yield song.name, {part: sound for part, (sound, _) in read.items()}, read["mixture"][1]
-    ratings = data() / "sound" / "ratings"
     for page, group in groupby(clips, key=_page):
         rated = list(group)
-        stem, *others = _stems(ratings, rated[0]["reference"], rated)
+        stem, *others = _stems(RATINGS, rated[0]["reference"], rated)
         rest = np.sum(others, axis=0)
-        read = {one["sound"]: mono_sound(ratings / one["audio"]) for one in rated if one["kind"] == "separator"}
-        parts = {name: fitted(sound, stem.size) for name, (sound, _) in read.items()}
+        separated = {one["sound"]: RATINGS / one["audio"] for one in rated if one["kind"] == "separator"}
+        parts = {name: mono_sound(path, stem.size)[0] for name, path in separated.items()}
         again = {f"{name}|{text}": sound for text in PROMPTS[1:] for name, sound in parts.items()}
-        known = {"mixture": stem + rest, "true stem": stem, "wrong stem": rest}
-        yield page, known | parts | again, next(iter(read.values()))[1]
+        yield page, {"mixture": stem + rest, "true stem": stem, "wrong stem": rest} | parts | again, RATE_HZ
 
 
 def _page(clip: Mapping[str, str]) -> str:
@@ -104,13 +98,9 @@ def _page(clip: Mapping[str, str]) -> str:
 
 def _outputs(window: str, parts: Parts, rate_hz: int) -> Outputs:
     sounds = {f"{window}/{part}": np.asarray(sound, np.float32) for part, sound in parts.items()}
-    return Outputs(
-        mixture=sounds[f"{window}/mixture"],
-        rate_hz=rate_hz,
-        sounds=sounds,
-        texts={one: (one.partition("|")[2] or None) if "|" in one else PROMPTS[0] for one in sounds},
-        stems=dict.fromkeys(sounds, sounds[f"{window}/true stem"]),
-    )
+    mixture, stems = sounds[f"{window}/mixture"], dict.fromkeys(sounds, sounds[f"{window}/true stem"])
+    texts = {one: (one.partition("|")[2] or None) if "|" in one else PROMPTS[0] for one in sounds}
+    return Outputs(mixture=mixture, rate_hz=rate_hz, sounds=sounds, texts=texts, stems=stems)
 
 
 def _truth(one: str, given: Outputs) -> Row:
@@ -121,20 +111,20 @@ def _truth(one: str, given: Outputs) -> Row:
     return {"no instrument heard": instruments(given.sounds[one], given.rate_hz)} | heard
 
 
-def people(said: Mapping[str, Row], clips: Sequence[Row], judges: Sequence[str], ratings: Path) -> str:
+def people(said: Mapping[str, Row], clips: Sequence[Row], judges: Sequence[str]) -> str:
     """For each score and question the mean Spearman within songs and its interval over songs."""
-    rows, ours = [], [f"{judge} {axis}" for judge in judges for axis in PERFORMANCE]
+    ours = [f"{judge} {axis}" for judge in judges for axis in PERFORMANCE]
+    more = {f"{key}, *{text or 'no prompt'}*": (text, key) for text in PROMPTS[1:] for key in ours}
+    rows, lines = [], []
     for clip in clips:
         if clip["kind"] == "separator":
             one = f"{_page(clip)}, 1/{clip['sound']}"
-            other = {f"{key}, *{text or 'no prompt'}*": said[f"{one}|{text}"][key] for text in PROMPTS[1:] for key in ours}
+            other = {name: said[f"{one}|{text}"][key] for name, (text, key) in more.items()}
             rows.append({**clip, "scores": said[one] | other})
-    more = [f"{key}, *{text or 'no prompt'}*" for text in PROMPTS[1:] for key in ours]
-    lines = []
     for name in (*ours, *more, *BESIDE, *HEARD):
         songs = {asked: within(rows, name, question) for asked, question in QUESTIONS.items()}
         lines.append([name, *(_cell(mine, seed=asked) if mine else "–" for asked, mine in songs.items())])
-    lines.append(["half of the listeners", *(halves(ratings, one) if one in ASKED else "–" for one in QUESTIONS)])
+    lines.append(["half of the listeners", *(halves(RATINGS, one) if one in ASKED else "–" for one in QUESTIONS)])
     return table(["score", *QUESTIONS], lines)
 
 
@@ -142,7 +132,7 @@ def _means(rows: Mapping[str, Sequence[Row]], scorers: Sequence[str]) -> list[li
     """Each part of each song with the mean over its windows of what is said of it."""
     found: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in (row for mine in rows.values() for row in mine):
-        found[row["song"]][row["part"]].append(row)
+        found[row["cluster"]][row["part"]].append(row)
     return [[mine[0] | {key: _mean(mine, key) for key in (*scorers, "gain")} for mine in by.values()] for by in found.values()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from auscult.cases.sounds import read_sounds
 from auscult.media.wav import encode_wav
 from auscult.rng import generator
 from auscult.score.sound.ratios import si_sdr
@@ -20,16 +22,17 @@ RATE_HZ = 16_000
 
 
 class Knows:
-    """Scores an output by SI-SDR with the stem that its prompt names, which no judge could."""
+    """Scores an output by SI-SDR with the stem that is in its mixture, which no judge could."""
 
     name, meta = "sound.knows.v1", None
 
-    def __init__(self, stems: dict[str, Samples]) -> None:
+    def __init__(self, stems: list[Samples]) -> None:
         self.stems, self.asked = stems, 0
 
     def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
         self.asked += 1
-        found = si_sdr(separated[0], self.stems[case.text or "singing"])
+        stem = max(self.stems, key=lambda stem: np.vdot(stem, case.mixture[0]))
+        found = si_sdr(separated[0], stem)
         score = float(np.clip(3 + getattr(found, "value", 40) / 20, 1, 5))
         ends = {f"{axis}{end}": np.clip(score + by, 1, 5) for axis in PERFORMANCE for end, by in _ENDS.items()}
         return SoundVerdict(
@@ -51,9 +54,9 @@ def studies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return rows
 
 
-def _separated(folder: Path) -> dict[str, Samples]:
+def _separated(folder: Path) -> list[Samples]:
     """Two mixtures that share a recording, and one that does not: outputs from bad to good, true and wrong stems."""
-    stems, lines, again, mixtures = {}, [], [], []
+    stems, lines, again, mixtures = [], [], [], []
     for number, sources in enumerate((["rain@1s", "dog"], ["rain@4s", "car"], ["bell", "cat"])):
         name, text = f"lq-{number}", f"thing {number}"
         stem, rest = generator(number, "test").normal(size=(2, RATE_HZ)) * 0.1
@@ -69,7 +72,7 @@ def _separated(folder: Path) -> dict[str, Samples]:
             row |= {"target": f"audio/{name}/true_stem.wav", "separated": f"audio/{name}/{part}.wav", "text": text}
             (again if part in known else lines).append(row | {"family": family, "system": family, "split": "train"})
         mixtures.append({"mixture_id": name, "sources": sources, "kind": "events"})
-        stems[text] = np.asarray(stem, np.float32)
+        stems.append(np.asarray(stem, np.float32))
     for file, found in (("items", lines), ("items_reuse", again), ("mixtures", mixtures)):
         (folder / f"{file}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
     return stems
@@ -86,7 +89,7 @@ def test_a_judge_that_is_right_is_said_to_be_and_is_asked_once(
     real.main()
     told = capsys.readouterr().out
     lines = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in told.split("## kendall")[0].splitlines()}
-    assert judge.asked == 21
+    assert judge.asked == 24
     assert lines["**families kept back**"][1:4] == [
         "12",
         "2",
@@ -94,9 +97,60 @@ def test_a_judge_that_is_right_is_said_to_be_and_is_asked_once(
     ]  # outputs, clusters (two mixtures share a recording), pairs
     assert lines["**families kept back**"][4].startswith("1.00")
     assert lines["**families kept back**"][-1] == "0.50 |"
-    claims = [line.split(" | ") for line in told.split("## orders")[1].splitlines() if "true stem above" in line]
+    claims = [line.split(" | ") for line in told.split("## orders")[1].splitlines() if " stem " in line]
     assert claims
     assert all(line[4].startswith("1.00") and line[-1] == "0.50 |" for line in claims)
     real.main()
-    assert judge.asked == 21
+    assert judge.asked == 24
     assert capsys.readouterr().out == told
+
+
+def test_songs_are_in_order_and_follow_people_where_the_judge_does(
+    studies: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import sound_judge_songs as songs
+
+    ratings = tmp_path / "sound" / "ratings"
+    stems, rows = [], []
+    for number in range(2):
+        stem, rest = generator(number, "songs").normal(size=(2, 2 * RATE_HZ)) * 0.1
+        parts = {f"system {at}": stem + by * rest for at, by in enumerate((2.0, 0.5, 0.1))}
+        folder = ratings / f"page {number}"
+        folder.mkdir(parents=True)
+        for sound, samples in {"ref": stem, "Interferer": stem + rest, **parts}.items():
+            (folder / f"{sound}.wav").write_bytes(encode_wav(np.asarray(samples, np.float32), RATE_HZ))
+            kind = {"ref": "reference", "Interferer": "anchor"}.get(sound, "separator")
+            known = {
+                "set": "icassp2018",
+                "page": f"page {number}",
+                "song": f"song {number}",
+                "sound": sound,
+                "kind": kind,
+            }
+            said = {f"{asked}_mean": str(ord(sound[-1])) for asked in ("freedom_from_interference", "sound_quality")}
+            rows.append(known | said | {"audio": f"page {number}/{sound}.wav", "reference": f"page {number}/ref.wav"})
+        stems.append(np.asarray(stem, np.float32))
+    with (ratings / "clips.csv").open("w", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    (tmp_path / "audio" / "separation" / "wave_u_net_nc").mkdir(parents=True)
+    monkeypatch.setattr(songs, "RATINGS", ratings)
+    monkeypatch.setattr(songs, "DATA", tmp_path)
+    monkeypatch.setattr(songs, "TWO", ("icassp2018 page 0",))
+    monkeypatch.setattr(songs, "instruments", lambda *_: 0.0)
+    monkeypatch.setattr(songs, "dnsmos", lambda *_: {"DNSMOS overall": 1.0, "DNSMOS background": 1.0})
+    monkeypatch.setattr(songs, "halves", lambda *_: "-")
+    monkeypatch.setattr(studies, "_loaded", lambda _: Knows(stems))
+    page = tmp_path / "page"
+    monkeypatch.setattr(
+        sys, "argv", ["songs", "--judge", "knows", "--rows", str(tmp_path / "rows"), "--page", str(page)]
+    )
+    songs.main()
+    told = capsys.readouterr().out
+    lines = [line.split(" | ") for line in told.splitlines()]
+    assert all(one.startswith("1.00") for one in next(line for line in lines if line[0] == "| knows precision")[1:3])
+    claims = [line for line in lines if line[0].startswith("| songs, means")]
+    assert len(claims) == 5
+    assert all(line[4].startswith("1.00") for line in claims), told
+    assert len(read_sounds(page).items) == 6
