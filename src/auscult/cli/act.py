@@ -7,7 +7,7 @@ import typer
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
 from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions, RepairOptions
-from auscult.jobs.sound_options import RerankOptions
+from auscult.jobs.sound_options import PseudoLabelOptions, RerankOptions
 
 app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True, cls=Commands)
 
@@ -114,5 +114,21 @@ def rerank_sounds(options: RerankOptions, shown: Shown) -> None:
         show.as_json(made.as_json())
     else:
         show.tables(made.tables)
+    show.say(f"written to {made.out}")
+    show.failures(options.folder)
+
+
+@app.command("pseudo-label")
+@command(PseudoLabelOptions, shown=("json",))
+def pseudo_label_sounds(options: PseudoLabelOptions, shown: Shown) -> None:
+    """Write separated sounds that pass as labelled stems with a confidence, for `make mixtures --assets`."""
+    from auscult.jobs.pseudo_label import pseudo_label
+
+    with show.busy("labelling"):
+        made = pseudo_label(options)
+    if shown.json:
+        show.as_json(made.as_json())
+    else:
+        show.tables([made.table])
     show.say(f"written to {made.out}")
     show.failures(options.folder)
