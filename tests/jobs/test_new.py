@@ -53,13 +53,14 @@ def test_a_skeleton_installs_is_found_and_keeps_the_contract(kind: str, tmp_path
 
 PLUGINS = (
     *(("stressor", f"{room}.wobble_{room}") for room in ROOMS),
+    ("judge", "sound.wobble_judge"),
     ("model", "wobble_model"),
     ("stressor", "vision.frame"),
     ("stressor", "sound.true"),
     ("stressor", "sentences.edit"),
     ("model", "query"),
 )
-"""One of each room of stressors, a model, and names that Python or the skeleton has a use for."""
+"""One of each room of stressors, a judge of sounds, a model, and names that Python or the skeleton has a use for."""
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +91,12 @@ def test_a_plug_in_of_each_room_is_listed_and_keeps_its_contract(plugged: Path) 
     named = [name if "." in name else f"models.{name}" for _, name in PLUGINS]
     code = (
         "from auscult import registry\n"
-        "for kind in ('stressor', 'model'):\n    for entry in registry.entries(kind):\n"
+        "for kind in ('stressor', 'judge', 'model'):\n    for entry in registry.entries(kind):\n"
         "        if entry.package != 'auscult':\n            print(entry.name, entry.load().name)"
     )
     listed = _run(sys.executable, "-c", code, site=site, cwd=plugged)
     assert {*listed.stdout.splitlines()} == {f"{name}.v1 {name}.v1" for name in named}
+    _run(sys.executable, str(plugged / "wobble_judge" / "measure.py"), site=site, cwd=plugged)
     quick = ("-q", "-p", "no:cacheprovider", "-n", "0", "--import-mode=importlib", "-W", "error")
     tests = [str(plugged / name.rpartition(".")[2] / "tests") for _, name in PLUGINS]
     own = _run(sys.executable, "-m", "pytest", *quick, *tests, site=site, cwd=plugged)

@@ -27,11 +27,13 @@ ROOMS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """The rooms of stressors, each with the folder of its skeleton; a name without its room is one of masks."""
+JUDGE_ROOMS: Final[Mapping[str, str]] = MappingProxyType({"masks": "judge", "sound": "judge_sound"})
+"""The same of judges."""
 _NAME = re.compile(r"(?!v[0-9]+$)[a-z][a-z0-9_]{1,40}")
 
 
 def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
-    """Write a plug-in package and give its files; a stressor's name may begin with its room, ``vision.dust``."""
+    """Write a plug-in package and give its files; the name of a stressor or judge may begin with its room, ``vision.dust``."""
     if kind not in SKELETONS:
         raise UsageError(f"there is no skeleton for {kind!r}", expected=f"one of: {', '.join(SKELETONS)}")
     source, name = _source_of(kind, name)
@@ -52,15 +54,16 @@ def _source_of(kind: str, name: str) -> tuple[Traversable, str]:
     """The folder of the skeleton, and the name without its room."""
     skeletons = resources.files("auscult.jobs") / "skeletons"
     room, dot, bare = name.rpartition(".")
-    if kind != "stressor" or not dot:
+    rooms = {"stressor": ROOMS, "judge": JUDGE_ROOMS}.get(kind)
+    if rooms is None or not dot:
         return skeletons / kind, name
-    if room not in ROOMS:
+    if room not in rooms:
         raise UsageError(
-            f"there is no room {room!r:.60} of stressors",
-            expected=f"one of: {', '.join(ROOMS)}",
-            hint="write it before the name, as in `auscult new stressor vision.dust`; the version is added",
+            f"there is no room {room!r:.60} of {kind}s",
+            expected=f"one of: {', '.join(rooms)}",
+            hint=f"write it before the name, as in `auscult new {kind} sound.dust`; the version is added",
         )
-    return skeletons / ROOMS[room], bare
+    return skeletons / rooms[room], bare
 
 
 def _check_name(kind: str, name: str) -> None:
