@@ -538,8 +538,8 @@ class BatchOptions(RecordOptions):
     Attributes:
         number: 1: by a composite of clap, clap_residual, complexity and complexity_residual. 2: by a judge's recall,
             precision, faithfulness and overall. 3: by its overall, where those rated leave gaps.
-        source: Candidates: a CSV with id and these columns; for 2 and 3 also JSON lines, such as a judge's
-            verdicts.jsonl; for 1 also an INPUT of sounds, of which the complexities are measured.
+        source: Candidates: for 2 and 3 a record of `auscult audit` with separated sounds; for 1 an INPUT of sounds, of
+            which the complexities are measured; for all a CSV, or JSON lines, with id and these columns.
         count: How many to draw.
         enrich: Draw nothing yet: of an INPUT of sounds, write outputs with parts masked and equalised, for the judge.
         rated: Scores of earlier batches, the scores.jsonl of `auscult ratings import`; what they hold is not drawn.
@@ -563,7 +563,8 @@ def draw_batch(options: BatchOptions) -> Done:
     if options.number == 1 and options.source.suffix.lower() != ".csv":
         candidates = [row for _, row in _of_each(options.source, problems, _complexities)]
     else:
-        candidates = scored_rows(options.source, columns, problems)
+        verdicts = options.source / "verdicts.jsonl"  # of a record, where masks have none of the columns
+        candidates = scored_rows(verdicts if options.source.is_dir() else options.source, columns, problems)
     known = {row["id"] for row in rated}
     candidates = [*{row["id"]: row for row in candidates if row["id"] not in known}.values()]
     axes, names = (("composite",), PARTS) if options.number == 1 else (columns, tuple("12345"))
