@@ -103,8 +103,8 @@ class Audit(FrameVerb[Summary]):
 
     @property
     def _sounds_root(self) -> Path:
-        """The folder that names of sounds on record are relative to: INPUT's."""
-        source = self.options.source.absolute()
+        """The folder that names of sounds on record are relative to: --root, else INPUT's."""
+        source = (self.options.listing.root or self.options.source).absolute()
         return source if source.is_dir() else source.parent
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[Any], float | None]]:
@@ -186,9 +186,9 @@ class Audit(FrameVerb[Summary]):
         """Makes the function of one frame, or of the outputs of one mixture, in a worker process."""
         options = self.options
         if self._hears:
-            from auscult.jobs.sound_judging import make_sound_auditor
+            from auscult.jobs.sound_judging import SoundAuditor
 
-            return partial(make_sound_auditor, options.sound_judge, self._sound_policy, self._sounds_root)
+            return partial(SoundAuditor, options.sound_judge, self._sound_policy, self._sounds_root)
         limit_s = options.cascade_seconds  # each worker has its share; threads have it together
         return partial(
             make_auditor,
@@ -223,7 +223,8 @@ class Audit(FrameVerb[Summary]):
             return False
         if any(item.truth for item in found.items) or any(item.truth for item in found.sounds):
             return False
-        made = [run.path / name for name in (SUMMARY, f"tables/{PRINTED[0]}.json", TABLE, *HANDOVERS, REPORT)]
+        printed = PRINTED[0 if found.items else 1]
+        made = [run.path / name for name in (SUMMARY, f"tables/{printed}.json", TABLE, *HANDOVERS, REPORT)]
         if not all(path.is_file() for path in made):
             return False
         newest = max(path.stat().st_mtime_ns for path in run.path.glob("*.jsonl"))

@@ -19,14 +19,8 @@ from auscult.jobs.judges import SOUND, load_sound_judge
 from auscult.jobs.judges import load_judge as load_mask_judge
 from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, load_identity, make_auditor
 from auscult.jobs.runner import CHUNK, Result, V, Workers, frame_groups
-from auscult.jobs.sound_blocks import given_spans, over_blocks, seconds_of
-from auscult.jobs.sound_judging import (
-    SOUNDS_TOGETHER,
-    Output,
-    SoundListener,
-    make_sound_auditor,
-    sound_groups,
-)
+from auscult.jobs.sound_blocks import over_blocks, seconds_of
+from auscult.jobs.sound_judging import SOUNDS_TOGETHER, Output, SoundAuditor, SoundListener, sound_groups
 from auscult.judge import DEFAULT_JUDGE, DEFAULT_SOUND_JUDGE
 from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.frames import encode_jpeg
@@ -225,7 +219,7 @@ def judge_sound(
     *,
     rate_hz: int,
     text: str | None = None,
-    spans_s: Iterable[Span | tuple[str, float, float]] | None = None,
+    spans_s: Iterable[tuple[str, float, float]] | None = None,
     frames: object = None,
     judge: SoundJudge | str = DEFAULT_SOUND_JUDGE,
     policy: SoundPolicy | str = "default",
@@ -258,7 +252,11 @@ def judge_sound(
     if text is not None and not isinstance(text, str):
         raise InputError(f"text is of type {type(text).__name__}", expected="what was wanted as a str, or None")
     rules = _sound_rules(policy)
-    query = SoundQuery(text=text if text and text.strip() else None, spans=given_spans(spans_s or ()))
+    try:
+        spans = tuple(Span(sign, float(start), float(end)) for sign, start, end in spans_s or ())  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise InputError("spans_s holds what is no span", expected="('+' or '-', start, end) in seconds") from error
+    query = SoundQuery(text=text if text and text.strip() else None, spans=spans)
     shown = None if frames is None else given_frames(frames)
     heard = Output("sound", query, lambda: output, frames=shown)
     listener = SoundListener(load_sound_judge(judge) if isinstance(judge, str) else judge)
@@ -326,7 +324,7 @@ def audit(
         made = partial(make_auditor, judge, rules, Path(), identity=identity)
         yield from _verdicts(Workers(make=made, count=workers, stage="judge"), frame_groups(masks))
     if sounds:
-        hears = partial(make_sound_auditor, sound_judge, heard_rules, Path())
+        hears = partial(SoundAuditor, sound_judge, heard_rules)
         groups = sound_groups(sounds, joined=SOUNDS_TOGETHER)
         yield from _verdicts(Workers(make=hears, count=workers, stage="judge"), groups)
 

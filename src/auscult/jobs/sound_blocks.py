@@ -11,18 +11,19 @@ of intervals too, which makes them wider than need be. A silent block counts for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil, gcd
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from auscult.arrays.resampling import resampled
 from auscult.cases.ids import counted
 from auscult.errors import InputError
-from auscult.score.sound import Signal
+from auscult.media.sound import SoundReader
+from auscult.media.wav import Sound
 from auscult.types import PERFORMANCE, Samples, SoundCurves, SoundEvidence, SoundVerdict, Span
 
 BLOCK_S: Final = 60.0
@@ -34,11 +35,8 @@ MOST_CURVE: Final = 2000
 _EDGE_S: Final = 0.1  # read on both sides of a block that is resampled
 
 
-class RatedSignal(Signal, Protocol):
-    """Samples that are read when they are asked for, ``signal[..., a:b]`` is (channels, samples), with their rate."""
-
-    @property
-    def rate_hz(self) -> int: ...  # noqa: D102
+RatedSignal: TypeAlias = SoundReader | Sound
+"""Of both, ``signal[..., a:b]`` is float32 (channels, samples)."""
 
 
 def seconds_of(signal: RatedSignal) -> float:
@@ -72,9 +70,8 @@ class Fitted:
 
     def __init__(self, output: RatedSignal, mixture: RatedSignal) -> None:
         self._output, self._rate_hz = output, mixture.rate_hz
-        self.notes: list[str] = []
         channels, wanted = output.shape[0], mixture.shape[0]
-        late_s = seconds_of(output) - mixture.shape[1] / mixture.rate_hz
+        late_s = seconds_of(output) - seconds_of(mixture)
         if abs(late_s) > MOST_SLACK_S:
             raise InputError(
                 f"the output is {seconds_of(output):.3f} s long, its mixture {seconds_of(mixture):.3f} s",
@@ -82,22 +79,17 @@ class Fitted:
                 hint="export the output as long as its mixture, or name the mixture that it was separated from",
             )
         if channels != wanted and 1 not in {channels, wanted}:
-            raise InputError(
-                f"the output has {counted(channels, 'channel')}, its mixture {wanted}",
-                expected="equal numbers, or one of them mono",
-                hint="mix both to one number of channels",
-            )
-        self.averages_mixture = channels == 1 < wanted
-        if output.rate_hz != mixture.rate_hz:
-            self.notes.append(f"resampled from {output.rate_hz} to {mixture.rate_hz} Hz")
-        if abs(late_s) * mixture.rate_hz >= 1:
-            done = "cut" if late_s > 0 else "filled with silence"
-            self.notes.append(f"{1000 * abs(late_s):.1f} ms {'longer' if late_s > 0 else 'shorter'}, {done}")
-        if channels > wanted:
-            self.notes.append("channels averaged, since the mixture is mono")
-        elif self.averages_mixture:
-            self.notes.append("compared with the mean of the mixture's channels")
-        self._average = channels > wanted
+            message = f"the output has {counted(channels, 'channel')}, its mixture {wanted}"
+            raise InputError(message, expected="equal numbers, or one of them mono", hint="mix one of them to mono")
+        self._average, self.averages_mixture = channels > wanted, channels < wanted
+        how = "longer, cut" if late_s > 0 else "shorter, filled with silence"
+        done = {
+            f"resampled from {output.rate_hz} to {mixture.rate_hz} Hz": output.rate_hz != mixture.rate_hz,
+            f"{1000 * abs(late_s):.1f} ms {how}": abs(late_s) * mixture.rate_hz >= 1,
+            "channels averaged, since the mixture is mono": self._average,
+            "compared with the mean of the mixture's channels": self.averages_mixture,
+        }
+        self.notes = tuple(note for note, true in done.items() if true)
 
     def block(self, start: int, stop: int) -> Samples:
         """The samples of the mixture from the first to before the last, as the output has them."""
@@ -117,19 +109,6 @@ class Fitted:
         return resampled(levelled(piece), rate_hz=own, wanted_hz=wanted)[:, start - offset : stop - offset]
 
 
-def given_spans(given: Iterable[Any]) -> tuple[Span, ...]:
-    """Spans as a Python caller gives them: ``Span``s, or sign, start and end."""
-    found, signs = list[Span](), {"+": "+", "-": "-"}
-    for one in given:
-        try:
-            sign, start_s, end_s = (one.sign, one.start_s, one.end_s) if isinstance(one, Span) else one
-            found.append(Span(signs[sign], float(start_s), float(end_s)))  # type: ignore[arg-type]
-        except (TypeError, ValueError, KeyError) as error:
-            expected = "('+', start, end) or ('-', start, end), in seconds"
-            raise InputError(f"a span is {str(one)[:80]!r}", expected=expected) from error
-    return tuple(found)
-
-
 def spans_within(spans: Sequence[Span], start_s: float, stop_s: float) -> tuple[Span, ...]:
     """The spans of a block, in seconds from its beginning."""
     cut = [(one.sign, max(one.start_s, start_s) - start_s, min(one.end_s, stop_s) - start_s) for one in spans]
@@ -139,12 +118,11 @@ def spans_within(spans: Sequence[Span], start_s: float, stop_s: float) -> tuple[
 def check_spans(spans: Sequence[Span], seconds: float) -> None:
     """Refuse spans of which nothing lies in the sound."""
     for one in spans:
-        if not 0 <= one.start_s < min(one.end_s, seconds):
-            raise InputError(
-                f"a span goes from {one.start_s:g} to {one.end_s:g} s, the mixture is {seconds:.3f} s long",
-                expected="spans in the mixture, each with an end after its start",
-                hint="correct 'spans_s'",
+        if one.sign not in "+-" or not 0 <= one.start_s < min(one.end_s, seconds):
+            message = (
+                f"a span {one.sign!r} goes from {one.start_s:g} to {one.end_s:g} s, the mixture is {seconds:.3f} s long"
             )
+            raise InputError(message, expected="spans in the mixture, each with an end after its start")
 
 
 class Part(NamedTuple):
@@ -192,20 +170,19 @@ def over_blocks(parts: Sequence[Part], seconds: float) -> SoundVerdict:
 
 
 def _joined(parts: Sequence[Part], seconds: float) -> SoundCurves | None:
-    """The curves of the blocks as one, nothing where a block has none."""
+    """The curves of the blocks as one; nothing where a block has none."""
     known = next((part.verdict.curves for part in parts if part.verdict.curves), None)
     if known is None:
         return None
-    count = max(1, round(seconds / known.hop_s))
-    joined = -(-count // MOST_CURVE)
-    made = np.zeros((2, -(-count // joined) * joined))
-    starts = np.array([part.start_s for part in parts])
-    times = np.arange(count) * known.hop_s
-    owner = np.maximum(0, np.searchsorted(starts, times, side="right") - 1)
-    for number, part in enumerate(parts):
-        curves, at = part.verdict.curves, np.flatnonzero(owner == number)
-        if curves is not None and len(curves.missing):
+    joined = -(-round(seconds / known.hop_s) // MOST_CURVE)
+    times = np.arange(max(1, round(seconds / known.hop_s / joined)) * joined) * known.hop_s
+    made = np.zeros((2, len(times)))
+    for part in parts:
+        curves, at = part.verdict.curves, np.flatnonzero(times >= part.start_s)
+        if curves is not None:  # of later blocks too, which write over it
             index = np.minimum(((times[at] - part.start_s) / curves.hop_s).astype(int), len(curves.missing) - 1)
             made[:, at] = np.array([curves.missing, curves.left_over])[:, index]
-    made = made.reshape(2, -1, joined).max(axis=2)
-    return SoundCurves(hop_s=known.hop_s * joined, missing=tuple(made[0].tolist()), left_over=tuple(made[1].tolist()))
+        else:
+            made[:, at] = 0
+    missing, left_over = made.reshape(2, -1, joined).max(axis=2).tolist()
+    return SoundCurves(hop_s=known.hop_s * joined, missing=tuple(missing), left_over=tuple(left_over))

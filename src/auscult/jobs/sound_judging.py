@@ -6,32 +6,21 @@ A judge gets frames of a picture prompt unless its attribute ``uses_frames`` is 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from auscult.act.sound_policy import SoundPolicy, decide_sound
+from auscult.cases.sounds import sound_line
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch
+from auscult.jobs import sound_blocks as blocks
 from auscult.jobs.judges import load_sound_judge
 from auscult.jobs.picture_prompts import prompt_frames
 from auscult.jobs.runner import CHUNK, HINT, INPUTS, Last, Result, failed_row, require_unchanged
-from auscult.jobs.sound_blocks import (
-    Fitted,
-    Part,
-    RatedSignal,
-    blocks_of,
-    check_spans,
-    levelled,
-    loudness,
-    over_blocks,
-    seconds_of,
-    spans_within,
-)
 from auscult.media.limits import Limits
 from auscult.media.sound import SoundReader
 from auscult.record.digest import digest_file, digest_json, is_settled, stamp_file
@@ -39,9 +28,9 @@ from auscult.record.schema import error_to_json, sound_verdict_from_json, sound_
 from auscult.types import Frames, Samples, SoundCase, SoundItem, SoundJudge, SoundQuery, SoundVerdict
 
 LIMITS: Final = Limits(max_bytes=4 << 30, max_samples=1 << 30)  # an hour in blocks
-
 SOUNDS_TOGETHER: Final = 8
 """Outputs of several mixtures that a worker gets at once."""
+
 _VERDICTS: Final = "verdicts.jsonl"
 _MOST_BYTES: Final = 1 << 26  # of samples that wait for one batch
 
@@ -88,11 +77,10 @@ def sound_groups(items: Iterable[SoundItem], *, joined: int) -> Iterator[SoundGr
         yield SoundGroup(tuple(held))
 
 
-def sound_files(item: SoundItem) -> tuple[Path, ...]:
+def sound_files(item: SoundItem) -> list[Path]:
     """The files of an item, of a folder of frames each."""
-    found = [item.mixture, item.separated, item.query.picture]
-    paths = [path for path in found if path is not None]
-    return tuple(one for path in paths for one in (sorted(path.iterdir()) if path.is_dir() else (path,)))
+    paths = [path for path in (item.mixture, item.separated, item.query.picture) if path is not None]
+    return [one for path in paths for one in (sorted(path.iterdir()) if path.is_dir() else (path,))]
 
 
 def sound_digest(item: SoundItem, of_file: Callable[[Path], str] = digest_file) -> str:
@@ -121,17 +109,16 @@ class Output:
 
     id: str
     query: SoundQuery
-    opened: Callable[[], RatedSignal]
+    opened: Callable[[], blocks.RatedSignal]
     frames: Frames | None = None  # of its picture prompt; None to read the query's
     seconds: float = 0.0  # that the judge took
-    parts: list[Part] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    parts: list[blocks.Part] = field(default_factory=list)
+    notes: Sequence[str] = ()
     error: AuscultError | None = None
     stage: str = "read"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Piece:
+class _Piece(NamedTuple):
     """A block of an output, ready to be judged."""
 
     output: Output
@@ -144,12 +131,12 @@ class _Piece:
 class SoundListener:
     """Judges outputs, several in a batch."""
 
-    def __init__(self, judge: SoundJudge, frames: Callable[[Path], Frames] = prompt_frames) -> None:
+    def __init__(self, judge: SoundJudge) -> None:
         self._judge = judge
-        self._frames = Last(frames) if getattr(judge, "uses_frames", True) else None
+        self._frames = Last(prompt_frames) if getattr(judge, "uses_frames", True) else None
 
     def judged(self, pieces: Iterable[_Piece]) -> None:
-        """Judge pieces as they come."""
+        """Judge pieces as they come; verdicts and errors are noted in their outputs."""
         held, size = list[_Piece](), 0
         for piece in pieces:
             held.append(piece)
@@ -160,48 +147,43 @@ class SoundListener:
         self._judge_all(held)
 
     def _judge_all(self, held: Sequence[_Piece]) -> None:
-        batch = getattr(self._judge, "batch", None)
         begun = time.perf_counter()
-        if batch is not None and len(held) > 1:
-            try:
-                found = batch([piece.case for piece in held], [piece.separated for piece in held])
-            except AuscultError:  # caused by one of them: judged one by one, only that one fails
-                found = None
-            if found is not None:
-                for piece, verdict in zip(held, found, strict=True):
-                    self._keep(piece, verdict, (time.perf_counter() - begun) / len(held))
+        try:
+            found = self._together(held)
+        except AuscultError as error:
+            if len(held) == 1:
+                held[0].output.error, held[0].output.stage = error, "judge"
                 return
-        for piece in held:
-            begun = time.perf_counter()
-            try:
-                self._keep(piece, self._judge(piece.case, piece.separated), time.perf_counter() - begun)
-            except AuscultError as error:
-                piece.output.error, piece.output.stage = error, "judge"
+            for piece in held:  # one of them caused it: only that one fails
+                self._judge_all([piece])
+            return
+        for piece, verdict in zip(held, found, strict=True):
+            piece.output.parts.append(blocks.Part(piece.start_s, piece.weight, verdict))
+            piece.output.seconds += (time.perf_counter() - begun) / len(held)
 
-    @staticmethod
-    def _keep(piece: _Piece, verdict: SoundVerdict, seconds: float) -> None:
-        piece.output.parts.append(Part(piece.start_s, piece.weight, verdict))
-        piece.output.seconds += seconds
+    def _together(self, held: Sequence[_Piece]) -> Sequence[SoundVerdict]:
+        batch = getattr(self._judge, "batch", None)
+        if batch is None or len(held) < 2:
+            return [self._judge(piece.case, piece.separated) for piece in held]
+        found: Sequence[SoundVerdict] = batch([piece.case for piece in held], [piece.separated for piece in held])
+        return found
 
-    def pieces(self, mixture: RatedSignal, outputs: Sequence[Output]) -> Iterator[_Piece]:
+    def pieces(self, mixture: blocks.RatedSignal, outputs: Sequence[Output]) -> Iterator[_Piece]:
         """The blocks of the outputs of a mixture; what cannot be used is noted in its ``Output``."""
-        seconds = seconds_of(mixture)
         fitted = []
         for output in outputs:
             try:
-                check_spans(output.query.spans, seconds)
-                made = Fitted(output.opened(), mixture)
-                output.notes += made.notes
+                blocks.check_spans(output.query.spans, blocks.seconds_of(mixture))
+                made = blocks.Fitted(output.opened(), mixture)
+                output.notes = made.notes
                 fitted.append((output, made, self._shown(output)))
             except AuscultError as error:
                 output.error = error
-        for start, stop in blocks_of(mixture) if fitted else ():
-            whole = levelled(mixture[..., start:stop])
+        for start, stop in blocks.blocks_of(mixture) if fitted else ():
+            whole = blocks.levelled(mixture[..., start:stop])
             mean = whole.mean(axis=0, keepdims=True)
-            start_s, weight = start / mixture.rate_hz, loudness(whole)
+            start_s, stop_s = start / mixture.rate_hz, stop / mixture.rate_hz
             for output, made, frames in fitted:
-                if output.error is not None:
-                    continue
                 try:
                     separated = made.block(start, stop)
                 except AuscultError as error:
@@ -212,10 +194,10 @@ class SoundListener:
                     mixture=mean if made.averages_mixture else whole,
                     rate_hz=mixture.rate_hz,
                     text=output.query.text,
-                    spans=spans_within(output.query.spans, start_s, stop / mixture.rate_hz),
+                    spans=blocks.spans_within(output.query.spans, start_s, stop_s),
                     frames=frames,
                 )
-                yield _Piece(output, case, separated, start_s, weight)
+                yield _Piece(output, case, separated, start_s, blocks.loudness(whole))
 
     def _shown(self, output: Output) -> Frames | None:
         if self._frames is None or output.query.picture is None:
@@ -224,24 +206,22 @@ class SoundListener:
 
 
 class SoundAuditor:
-    """Judges a group of items; made once in each worker process."""
+    """Judges groups of items; made once in each worker process. Names on record are relative to ``root``."""
 
-    def __init__(self, judge: SoundJudge, policy: SoundPolicy, root: Path) -> None:
-        self._listener, self._policy, self._root = SoundListener(judge), policy, root
+    def __init__(self, judge: str, policy: SoundPolicy, root: Path | None = None) -> None:
+        self._listener, self._policy, self._root = SoundListener(load_sound_judge(judge)), policy, root
         self._digest = lru_cache(CHUNK)(digest_file)
 
     def __call__(self, group: SoundGroup) -> list[Result]:
         """The verdict or the error of each item."""
         stamps = {item.id: _settled_stamp(item) for item in group.items}
+        lengths: dict[Path, float] = {}
+        mixtures: dict[Path, list[Output]] = {}
         with ExitStack() as files:
             outputs = {item.id: Output(item.id, item.query, partial(_opened, item, files)) for item in group.items}
-            mixtures: dict[Path, list[Output]] = {}
             for item in group.items:
                 mixtures.setdefault(item.mixture, []).append(outputs[item.id])
-            lengths: dict[Path, float] = {}
-            self._listener.judged(
-                piece for path, found in mixtures.items() for piece in self._pieces(path, found, lengths)
-            )
+            self._listener.judged(piece for path in mixtures for piece in self._pieces(path, mixtures[path], lengths))
         return [
             self._result(item, outputs[item.id], seconds=lengths.get(item.mixture, 0.0), stamp=stamps[item.id])
             for item in group.items
@@ -260,34 +240,19 @@ class SoundAuditor:
         try:
             if output.error is not None:
                 raise output.error
-            verdict = replace(over_blocks(output.parts, seconds), id=item.id, seconds=output.seconds)
-            more = {**self._origin(item), "duration_s": round(seconds, 6), "notes": output.notes or None}
-            digest = sound_digest(item, self._digest)
+            verdict = replace(blocks.over_blocks(output.parts, seconds), id=item.id, seconds=output.seconds)
+            more: dict[str, Any] = {"duration_s": round(seconds, 6), "notes": list(output.notes) or None}
+            more |= {"input": sound_digest(item, self._digest), "extra": dict(item.extra) or None}
+            if self._root is not None:
+                line = sound_line(replace(item, truth=None, extra={}), home=self._root)
+                more |= {"domain_given": line.pop("domain", None), **line}
             output.stage = "judge"
-            row = sound_verdict_to_json(decide_sound(verdict, self._policy), **more, input=digest)
+            row = sound_verdict_to_json(decide_sound(verdict, self._policy), **more)
             sound_verdict_from_json(row)  # what a judge gave that no record can hold costs its item
         except AuscultError as error:
             return Result(id=item.id, errors=[{**failed_row(item, error, output.stage), "sound": True}])
-        inputs = [] if stamp is None else [{"id": item.id, "input": digest, "stamp": stamp}]
+        inputs = [] if stamp is None else [{"id": item.id, "input": row["input"], "stamp": stamp}]
         return Result(id=item.id, rows={INPUTS: inputs, _VERDICTS: [row]})
-
-    def _origin(self, item: SoundItem) -> dict[str, Any]:
-        """What the row says of the item besides its verdict; paths are relative to INPUT."""
-
-        def named(path: Path | None) -> str | None:
-            return None if path is None else Path(os.path.relpath(path, self._root)).as_posix()
-
-        return {
-            "mixture": named(item.mixture),
-            "separated": named(item.separated),
-            "text": item.query.text,
-            "spans_s": [[one.sign, one.start_s, one.end_s] for one in item.query.spans] or None,
-            "video": named(item.query.picture),
-            "domain_given": item.domain or None,
-            **{key: getattr(item, key) or None for key in ("setting", "cluster", "family", "system")},
-            "seen": item.seen,
-            "extra": dict(item.extra) or None,
-        }
 
 
 def _settled_stamp(item: SoundItem) -> str | None:
@@ -300,8 +265,3 @@ def _opened(item: SoundItem, files: ExitStack) -> SoundReader:
     if item.separated is None:
         raise InputError("nothing was separated", expected="'separated' beside 'mixture'", hint="run a separator first")
     return files.enter_context(SoundReader(item.separated, limits=LIMITS))
-
-
-def make_sound_auditor(judge: str, policy: SoundPolicy, root: Path) -> SoundAuditor:
-    """Load the judge and make the worker's function; at module level, so that it can be pickled."""
-    return SoundAuditor(load_sound_judge(judge), policy, root)
