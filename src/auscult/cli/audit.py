@@ -71,11 +71,14 @@ def _content(path: Path) -> dict[str, Any]:
 
 def _say_unlike(run: Run) -> None:
     from auscult.report.facts import percent, unlike_of
+    from auscult.report.sounds import sound_notes
 
     found = unlike_of(run.summary or {})
     if found is not None and found.many:
         share = percent(found.share)
         show.say(f"note: {share} of your items are out of distribution for this judge; the report says what to do")
+    for note in sound_notes(run.summary or {}):
+        show.say(f"note: {note}")
 
 
 def _say_remarks(run: Run) -> None:

@@ -36,6 +36,7 @@ from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
 from auscult.report.page import LARGE, PICTURED, render
+from auscult.report.sounds import sound_counts
 from auscult.report.tables import Table, console_tables
 from auscult.types import DECISIONS, DEFECTS, Item, Verdict
 from auscult.work.pool import Task, run_tasks
@@ -203,7 +204,9 @@ def finish_run(
     tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables, **heard.tables}.items()}
     if joint := [verdict.joint for verdict, _ in read.verdicts if verdict.joint is not None]:
         tables["joint"] = asdict(joint_table(joint))
-    printed = console_tables(replace(read, summary=summary.as_json()))
+    printed = {PRINTED[1]: sound_counts(read.sounds)} if read.sounds else {}
+    if read.verdicts or not read.sounds:
+        printed |= console_tables(replace(read, summary=summary.as_json()))
     for name in PRINTED:
         run.remove(f"tables/{name}.json")
     for name, table in (tables | {name: asdict(table) for name, table in printed.items()}).items():

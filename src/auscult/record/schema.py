@@ -34,7 +34,7 @@ DECIMALS = 6
 
 
 TABLE, REPORT = "verdicts.csv", "report.html"
-PRINTED = ("printed_actions", "printed_estimates", "printed_worst")
+PRINTED = ("printed_actions", "printed_sounds", "printed_estimates", "printed_worst")
 """Tables of an audit, in ``tables/``, that the command prints at its end."""
 HANDOVERS: Mapping[str, tuple[str, ...]] = {
     "accepted.coco.json": ("accept",),

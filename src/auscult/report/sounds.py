@@ -70,7 +70,7 @@ def sound_sections(
     """
     worst, truth = worst_sounds(judged), [read_table(name, tables[name]) for name in sorted(tables) if _is_truth(name)]
     examples = tuple(_example(one, row, shown[one.id]) for one, row in worst if one.id in shown)[:SOUNDS_SHOWN]
-    counts, chart = _counts(judged), _chart([verdict for verdict, _ in worst])
+    counts, chart = (sound_counts(judged),), _chart([verdict for verdict, _ in worst])
     sections = [
         Section(
             name="sounds",
@@ -105,13 +105,16 @@ def _chart(verdicts: Sequence[SoundVerdict]) -> tuple[Figure, ...]:
     return (Figure(caption=title, drawing=drawing, kind="bars"),) if verdicts else ()
 
 
-def _counts(judged: SoundVerdicts) -> tuple[Table]:
+def sound_counts(judged: SoundVerdicts) -> Table:
+    """How many outputs there are by action; what could not be judged apart."""
     counts = Counter(action_key(verdict.action) for verdict, row in judged if verdict.overall is not None)
     total, apart = counts.total(), len(judged) - counts.total()
     rows = [(ACTION_WORDS[name], f"{n:,}", percent(n / total)) for name in ACTION_WORDS if (n := counts[name])]
     rows += [("all judged", f"{total:,}", ""), *([("unjudged", f"{apart:,}", "")] if apart else [])]
     title, header = "Separated sounds by action", ("action", "n", "of the judged")
-    return (Table(title=title, header=header, rows=tuple(rows), note="What is unjudged is in no chart."),)
+    return Table(
+        title=title, header=header, rows=tuple(rows), note="What is unjudged has no scores and is in no chart."
+    )
 
 
 def _scored(verdict: SoundVerdict, axis: str) -> str:

@@ -48,12 +48,12 @@ class Table:
 
 
 def console_tables(run: Run) -> dict[str, Table]:
-    """What `auscult audit` prints, by name: actions by defects, what the estimates come to, the worst items.
+    """What `auscult audit` prints of masks, by name: actions by defects, what the estimates come to, the worst items.
 
     Names are of ``PRINTED``, in its order; a table that would be empty is left out.
     """
     verdicts = [verdict for verdict, _ in run.verdicts]
-    actions, sums, items = PRINTED
+    actions, _, sums, items = PRINTED
     tables = {actions: _cross_table(counts_of(run), verdicts)}
     estimates = estimates_of(run.summary or {})
     if estimates:
