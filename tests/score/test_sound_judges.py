@@ -29,6 +29,7 @@ def test_pearson_is_that_of_numpy_and_leaves_out_what_has_no_score() -> None:
     whole = with_interval(found.outcome, draws.values(found), clusters=3, within=found.within)
     assert whole.low <= whole.value <= whole.high
     assert isinstance(sounds.pearson(*columns([3.0] * 6)).outcome, Undefined)
+    assert isinstance(sounds.pearson(*columns([3.0 + 1e-9 * at for at in range(6)])).outcome, Undefined)
 
 
 def test_only_pairs_of_one_mixture_that_are_apart_are_counted() -> None:

@@ -31,8 +31,9 @@ def pearson(predicted: JudgeColumns, truth: TruthColumns) -> Measured:
     x, y = ((one[both] - one[both].mean()) if both.any() else one[both] for one in (predicted.iou, truth.iou))
     rows = np.column_stack([np.ones(x.size), x, y, x * x, y * y, x * y])
     outcome: Scored[float] | Undefined = Undefined("fewer than two outputs, or all scores are equal")
-    if x.size > 1 and np.ptp(x) and np.ptp(y):
-        outcome = Scored(float(pearson_of_sums(rows.sum(axis=0)[None])[0]), Signature.of(metric="pearson"))
+    found = float(pearson_of_sums(rows.sum(axis=0)[None])[0]) if x.size > 1 else np.nan
+    if np.isfinite(found):
+        outcome = Scored(found, Signature.of(metric="pearson"))
     return Measured(
         outcome=outcome,
         rows=rows,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,7 +43,7 @@ from auscult.score.judges import (
 )
 from auscult.score.sound.ratios import si_sdr
 from auscult.train.sound_judge.samples import Recipe, SoundSample, made_samples, open_material, real_samples
-from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, SoundCase, SoundJudge, SoundVerdict
+from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Samples, SoundCase, SoundJudge, SoundVerdict
 
 SAMPLES: Final = 3000
 SUBSETS: Final = (
@@ -69,9 +69,13 @@ _SECOND: Final = Recipe(
 )
 _STEM: Final = Recipe(outputs=1, whole=1.0)
 _WRONG: Final = Recipe(whole=0.0, by_separators=0.0, wrong=1.0)
+_NO_SEPARATOR: Final = frozenset({"true_stem", "wrong_stem", "untouched_mixture"})
 _MIXTURES: Final = 25  # of one file
 _PROMPTED: Final = 4  # files whose outputs are judged with every subset of prompts
 _PROBED, _LEAST, _WORST, _REPLICATES = 60, 15, 10, 300
+_KEPT: Final = (
+    "id", "kind", "severity", "label", "domain", "seen", "cluster", "family", "aligned", "scores", "difficulty",
+)  # fmt: skip
 
 Row = dict[str, Any]
 Makes = Callable[[], Iterable[SoundSample]]
@@ -85,18 +89,14 @@ def measure(judges: Sequence[SoundJudge], samples: Iterable[SoundSample], *, sub
     """
     for _, group in groupby(samples, key=lambda sample: sample.case.id):
         some = list(group)
-        said: list[dict[str, Row]] = [{judge.name: {} for judge in judges} for _ in some]
-        for subset in subsets:
-            case = asked(some[0].case, subset) or (some[0].case if subset == ALL else None)
-            for judge in judges if case is not None else ():
-                verdicts = _judged(judge, [case] * len(some), [sample.separated for sample in some])  # type: ignore[list-item]
-                for words, verdict in zip(said, verdicts, strict=True):
-                    ends = {
-                        axis: [getattr(verdict, axis + end) for end in ("", "_low", "_high")] for axis in PERFORMANCE
-                    }
-                    words[judge.name][subset] = {**ends, "difficulty": dict(verdict.difficulty)}
-        for sample, words in zip(some, said, strict=True):
-            yield {**_about(sample), "said": words}
+        rows = [_about(sample) | {"said": {judge.name: {} for judge in judges}} for sample in some]
+        for judge, subset in product(judges, subsets):
+            case = some[0].case if subset == ALL else asked(some[0].case, subset)
+            outputs = [] if case is None else [sample.separated for sample in some]
+            for row, verdict in zip(rows, _judged(judge, case, outputs), strict=False):
+                ends = {axis: [getattr(verdict, axis + end) for end in ("", "_low", "_high")] for axis in PERFORMANCE}
+                row["said"][judge.name][subset] = ends | {"difficulty": dict(verdict.difficulty)}
+        yield from rows
 
 
 def asked(case: SoundCase, subset: str) -> SoundCase | None:
@@ -109,31 +109,18 @@ def asked(case: SoundCase, subset: str) -> SoundCase | None:
     return replace(case, text=text, spans=case.spans if "spans" in wanted else (), frames=frames)
 
 
-def _judged(judge: SoundJudge, cases: Sequence[SoundCase], outputs: Sequence[Any]) -> list[SoundVerdict]:
+def _judged(judge: SoundJudge, case: SoundCase | None, outputs: Sequence[Samples]) -> list[SoundVerdict]:
     batch: Callable[..., list[SoundVerdict]] | None = getattr(judge, "batch", None)
-    return (
-        batch(cases, outputs) if batch else [judge(case, output) for case, output in zip(cases, outputs, strict=True)]
-    )
+    if case is None or batch is None:
+        return [judge(case, output) for output in outputs if case is not None]
+    return batch([case] * len(outputs), outputs)
 
 
 def _about(sample: SoundSample) -> Row:
-    names = (
-        "id",
-        "kind",
-        "severity",
-        "label",
-        "domain",
-        "seen",
-        "cluster",
-        "family",
-        "aligned",
-        "scores",
-        "difficulty",
-    )
     mixture, output = mono(sample.case.mixture), mono(sample.separated)
     output = moved(output, delay_of(mixture, output, rate_hz=sample.case.rate_hz))
     beside = si_sdr(output, mixture)
-    return {name: getattr(sample, name) for name in names} | {
+    return {name: getattr(sample, name) for name in _KEPT} | {
         "mixture": sample.case.id,
         BESIDE: beside.value if isinstance(beside, Scored) else None,
         CIRCULAR: sample.si_sdr_db,
@@ -186,41 +173,40 @@ def sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         "known": rows("known", known, subsets=()),
     }
     labels = Counter(label for label, _ in {(clip.label, clip.recording) for clip in open_material(options.data).clips})
-    card = card_of_rows(
-        judge, found, many={label for label, count in labels.items() if count >= MANY}, seed=options.seed
-    )
+    many = [label for label, count in labels.items() if count >= MANY]
+    card = card_of_rows(judge, found, many=many, seed=options.seed)
     text = page(card, made_by=f"auscult train sound-card --model {judge.name}", before=before(card, found))
-    for name, content in (
-        (f"{judge.name}.json", dump(card.as_json(), indent=1) + b"\n"),
-        (f"{judge.name}.md", text.encode()),
-    ):
-        write_bytes(options.out / name, content)
-        yield options.out / name
+    for ending, content in (("json", dump(card.as_json(), indent=1) + b"\n"), ("md", text.encode())):
+        path = options.out / f"{judge.name}.{ending}"
+        write_bytes(path, content)
+        yield path
 
 
-def _sets(rows: Mapping[str, Sequence[Row]], many: Iterable[str]) -> Iterator[tuple[str, list[Row], str]]:
+def _sets(rows: Mapping[str, Sequence[Row]], many: Collection[str]) -> Iterator[tuple[str, list[Row], str]]:
     """Sets by name, with their rows and the prompts given."""
-    made, other, real, covered = rows["made"], rows["other"], rows["real"], set(many)
-    for name, part in (("", made), ("second_maker_", other)):
-        seen = [row for row in part if row["seen"]]
-        unseen = [row for row in part if not row["seen"]]
-        yield f"{name}seen", seen, ALL
-        yield f"{name}seen_many", [row for row in seen if row["label"] in covered], ALL
-        yield f"{name}seen_few", [row for row in seen if row["label"] not in covered], ALL
-        yield f"{name}unseen", unseen, ALL
-        yield f"{name}unseen_right_source", [row for row in unseen if row["aligned"]], ALL
-    for one in DOMAINS:
-        yield f"domain_{one}", [row for row in made if row["seen"] and row["domain"] == one], ALL
+    kept: dict[str, Callable[[Row], bool]] = {
+        "seen": lambda row: row["seen"],
+        "seen_many": lambda row: row["seen"] and row["label"] in many,
+        "seen_few": lambda row: row["seen"] and row["label"] not in many,
+        "unseen": lambda row: not row["seen"],
+        "unseen_right_source": lambda row: not row["seen"] and row["aligned"],
+    }
+    for collection, name in product(("made", "other"), kept):
+        maker = "" if collection == "made" else "second_maker_"
+        yield maker + name, list(filter(kept[name], rows[collection])), ALL
+    for domain in DOMAINS:
+        yield f"domain_{domain}", [row for row in rows["made"] if row["seen"] and row["domain"] == domain], ALL
     for subset in SUBSETS:
         key = "picture" if subset == ALL else subset  # where there is a picture, there are the others
-        yield f"prompts_{subset}", [row for row in made if any(key in said for said in row["said"].values())], subset
-    yield "real", list(real), ALL
-    for one, count in Counter(row["family"] for row in real).most_common():
-        if count >= _LEAST:
-            yield f"real_{one}", [row for row in real if row["family"] == one], ALL
+        some = [row for row in rows["made"] if any(key in said for said in row["said"].values())]
+        yield f"prompts_{subset}", some, subset
+    yield "real", list(rows["real"]), ALL
+    outputs = [row["family"] for row in rows["real"] if row["family"] not in _NO_SEPARATOR]
+    for family, count in Counter(outputs).most_common():
+        yield f"real_{family}", [row for row in rows["real"] if row["family"] == family and count >= _LEAST], ALL
 
 
-def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: Iterable[str], seed: int) -> Card:
+def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: Collection[str], seed: int) -> Card:
     """The card of a judge from its rows by collection; ``many`` are the well-covered classes."""
     said = json.loads(Path(__file__).with_name("card_texts.json").read_text(encoding="utf-8"))
     constants = {axis: round(float(np.mean([row["scores"][axis] for row in rows["known"]])), 4) for axis in PERFORMANCE}
@@ -244,91 +230,86 @@ def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: 
     )
 
 
-class _Numbers:
-    """Results of one set, their intervals by whole clusters."""
-
-    def __init__(self, name: str, clusters: Sequence[str], *, seed: int) -> None:
-        self._name = name
-        self._draws = ClusterDraws.of(clusters, rng=partial(generator, seed, "card", name), replicates=_REPLICATES)
-
-    def result(self, row: str, metric: str, measured: measures.Measured) -> Result:
-        count = measured.drawn_from
-        drawn = self._draws.values(measured)
-        outcome = with_interval(measured.outcome, drawn, clusters=count, within=measured.within)
-        return result_of((self._name, row, metric), outcome, n=measured.n, clusters=count)
-
-
 def _results(
     name: str, rows: Sequence[Row], *, subset: str, constants: Mapping[str, float], seed: int
 ) -> Iterator[Result]:
     clusters = texts([row["cluster"] for row in rows])
-    numbers = _Numbers(name, clusters.tolist(), seed=seed)
+    result = _numbers(name, clusters.tolist(), seed=seed)
     pairs = partial(sounds.pairs_in_order, mixtures=[row["mixture"] for row in rows])
     order: dict[str, Quantity] = {"pearson": sounds.pearson, "spearman": measures.spearman, "pairs": pairs}
     own = {**order, "coverage_90": measures.coverage, "width_90": sounds.width, "rmse": sounds.rmse}
     for axis in PERFORMANCE:
         truth = TruthColumns(iou=reals(row["scores"][axis] for row in rows), cluster=clusters)
-        columns = {BESIDE: JudgeColumns(iou=reals(row[BESIDE] for row in rows))}
-        columns |= {CIRCULAR: JudgeColumns(iou=reals(row[CIRCULAR] for row in rows))}
-        columns |= {"constant": JudgeColumns(iou=np.full(len(truth), constants[axis]))}
+        columns = {one: JudgeColumns(iou=reals(row[one] for row in rows)) for one in (BESIDE, CIRCULAR)}
+        columns["constant"] = JudgeColumns(iou=np.full(len(truth), constants[axis]))
         for judge in rows[0]["said"]:
             ends = [reals(row["said"][judge][subset][axis][at] for row in rows) for at in range(3)]
             columns[judge] = JudgeColumns(iou=ends[0], low=ends[1], high=ends[2])
         for row, given in columns.items():
             wanted = {"rmse": sounds.rmse} if row == "constant" else order if given.low is None else own
             for metric, quantity in wanted.items():
-                yield numbers.result(row, f"{metric}.{axis}", quantity(given, truth))
-    for axis in DIFFICULTY_AXES:
+                yield result(row, f"{metric}.{axis}", quantity(given, truth))
+    for axis, judge in product(DIFFICULTY_AXES if subset == ALL else (), rows[0]["said"]):
         truth = TruthColumns(iou=reals(row["difficulty"][axis] for row in rows), cluster=clusters)
-        for judge in rows[0]["said"] if subset == ALL else ():
-            found = reals(row["said"][judge][ALL]["difficulty"].get(axis) for row in rows)
-            yield numbers.result(judge, f"pearson.difficulty_{axis}", sounds.pearson(JudgeColumns(iou=found), truth))
+        found = JudgeColumns(iou=reals(row["said"][judge][ALL]["difficulty"].get(axis) for row in rows))
+        yield result(judge, f"pearson.difficulty_{axis}", sounds.pearson(found, truth))
+
+
+def _numbers(name: str, clusters: Sequence[str], *, seed: int) -> Callable[[str, str, measures.Measured], Result]:
+    """Makes results of a set, with intervals by the same draws of whole clusters."""
+    draws = ClusterDraws.of(clusters, rng=partial(generator, seed, "card", name), replicates=_REPLICATES)
+
+    def result(row: str, metric: str, found: measures.Measured) -> Result:
+        count, drawn = found.drawn_from, draws.values(found)
+        outcome = with_interval(found.outcome, drawn, clusters=count, within=found.within)
+        return result_of((name, row, metric), outcome, n=found.n, clusters=count)
+
+    return result
 
 
 def _probe_results(rows: Sequence[Row], *, seed: int) -> Iterator[Result]:
     clusters = [row["cluster"] for row in rows if row["kind"] == PROBES[0]]
-    numbers = _Numbers("probes", clusters, seed=seed)
+    result = _numbers("probes", clusters, seed=seed)
     for judge in rows[0]["said"] if rows else ():
-        said = {kind: [row["said"][judge][ALL]["overall"][0] for row in rows if row["kind"] == kind] for kind in PROBES}
-        for kind, values in said.items():
-            yield numbers.result(judge, f"mean_overall.{kind}", measures.mean_of(reals(values), clusters))
-        for better, worse in pairwise(PROBES):
-            higher = (np.sign(reals(said[better]) - reals(said[worse])) + 1) / 2
-            yield numbers.result(judge, f"above.{better}_{worse}", measures.mean_of(higher, clusters))
+        said = [reals(row["said"][judge][ALL]["overall"][0] for row in rows if row["kind"] == kind) for kind in PROBES]
+        for kind, values in zip(PROBES, said, strict=True):
+            yield result(judge, f"mean_overall.{kind}", measures.mean_of(values, clusters))
+        for at, (better, worse) in enumerate(pairwise(PROBES)):
+            higher = (np.sign(said[at] - said[at + 1]) + 1) / 2
+            yield result(judge, f"above.{better}_{worse}", measures.mean_of(higher, clusters))
 
 
 def before(card: Card, rows: Mapping[str, Sequence[Row]]) -> list[str]:
     """What stands ahead of the results: the probes, where the judge is at chance, and the worst misjudged outputs."""
-    own = [one for one in card.results if one.row == card.judge]
-    means = [one for one in own if one.metric.startswith("mean_overall")]
-    falls = all((better.value or 0) >= (worse.value or 0) for better, worse in pairwise(means))
-    told = ", ".join(f"{one.metric.partition('.')[2].replace('_', ' ')} {cell(one)}" for one in means)
+    own = [(one, one.metric.partition(".")[2].replace("_", " ")) for one in card.results if one.row == card.judge]
+    means = [(one.value or 0.0, f"{name} {cell(one)}") for one, name in own if one.metric.startswith("mean_overall")]
+    falls = all(better >= worse for (better, _), (worse, _) in pairwise(means))
     chance = [
-        f"- {_red('at chance')}: {one.set}, {one.metric.partition('.')[2].replace('_', ' ')}: {cell(one)}"
-        for one in own
+        f"- {_RED.format('at chance')}: {one.set}, {name}: {cell(one)}"
+        for one, name in own
         if one.metric.startswith("pearson") and one.value is not None and (one.low is None or one.low <= 0)
     ]
-    order = "They fall, as they must." if falls else f"They are {_red('not in the order')} that any judge must know."
+    order = (
+        "They fall, as they must." if falls else f"They are {_RED.format('not in the order')} that any judge must know."
+    )
     return [
-        f"## Sanity probes\n\nMean overall: {told}. {order}",
+        f"## Sanity probes\n\nMean overall: {', '.join(told for _, told in means)}. {order}",
         "## Where it is at chance\n\n" + ("\n".join(chance) or "Nowhere: the interval of each Pearson is above 0."),
-        f"## The worst misjudged outputs\n\nEach from seed {card.seed} and its number.\n\n"
-        + _gallery(card.judge, rows),
+        f"## The worst misjudged outputs\n\nOf seed {card.seed}, by number.\n\n" + _gallery(card.judge, rows),
     ]
 
 
-def _red(words: str) -> str:
-    return f'<b style="color:#c00">{words}</b>'
+_RED: Final = '<b style="color:#c00">{}</b>'
 
 
 def _gallery(judge: str, rows: Mapping[str, Sequence[Row]]) -> str:
     lines = []
     for name in ("made", "other", "real"):
-        known = [(row, row["said"][judge][ALL]["overall"]) for row in rows[name]]
-        known = [(row, said) for row, said in known if said[0] is not None]
-        known.sort(key=lambda one: -abs(one[1][0] - one[0]["scores"]["overall"]))
-        for row, (value, low, high) in known[:_WORST]:
+        known = [(row["scores"]["overall"], row["said"][judge][ALL]["overall"], row) for row in rows[name]]
+        known = sorted((one for one in known if one[1][0] is not None), key=lambda one: -abs(one[1][0] - one[0]))
+        for true, (value, low, high), row in known[:_WORST]:
             kind = row["kind"] + (f", severity {row['severity']:g}" if row["severity"] else "")
-            true = f"{row['scores']['overall']:.1f}"
-            lines.append([f"`{row['id']}`", row["label"], kind, true, f"{value:.1f} ({low:.1f} to {high:.1f})"])
+            lines.append(
+                [f"`{row['id']}`", row["label"], kind, f"{true:.1f}", f"{value:.1f} ({low:.1f} to {high:.1f})"]
+            )
     return markdown(["output", "asked for", "how it was made", "true overall", "said"], lines)

@@ -2,8 +2,7 @@
 
     auscult train cues-sound --data DIR --out DIR --samples 2000 --seed 0
 
-Fitted on the part ``train``, calibrated on the part ``calibration`` with a quarter of the samples. Features are kept in
-the output folder: the same command again goes on.
+Fitted on the part ``train``, calibrated on the part ``calibration`` with a quarter of the samples.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +31,6 @@ from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Doubles
 SAMPLES: Final = 2000
 KNOTS: Final = (0.2, 0.5, 0.8)
 PENALTY: Final = 100.0
-_MIXTURES: Final = 25  # of one file
 _TAIL: Final = 0.95  # of a 90 % interval
 _SHRINK: Final = 0.1
 _HARD: Final = len(HARD_FEATURES)
@@ -42,33 +41,23 @@ _PARTS: Final = np.cumsum([len(FEATURES), len(SPAN_FEATURES), 4, _HARD, 5, _HARD
 def cues_sound(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     """Fit, calibrate, and write ``coefficients.json``; without data on generated sounds."""
     count = options.samples or SAMPLES
-    train, held = (
-        _rows(options, "train", count, progress=progress),
-        _rows(options, "calibration", count // 4, progress=progress),
-    )
+    parts: tuple[tuple[Part, int], ...] = (("train", count), ("calibration", count // 4))
+    train, held = (_rows(options, part, size, progress=progress) for part, size in parts)
     models = {name: model_json(fitted(train, held, spans=name == "spans")) for name in ("plain", "spans")}
     write_bytes(options.out / "coefficients.json", dump(models) + b"\n")
     yield options.out / "coefficients.json"
 
 
 def _rows(options: TrainOptions, part: Part, count: int, *, progress: Progress) -> Doubles:
-    """Features of made samples, 100 a file, and of all real ones, whose mixtures have no spans."""
-    files, found = -(-count // (4 * _MIXTURES)), []
-    progress.stage(f"features: {part}", files + 1)
-    for number in range(files + 1):
-        path = options.out / f"features-{part}-{number}.npy"
-        if not path.exists():
-            numbers = range((number - 1) * _MIXTURES, number * _MIXTURES)
-            samples: Iterable[SoundSample] = made_samples(options.data, part=part, numbers=numbers, seed=options.seed)
-            if not number:
-                samples = () if options.data is None else real_samples(options.data, part=part)
-            rows = np.array([row for sample in samples if (row := _row(sample)) is not None])
-            path.parent.mkdir(parents=True, exist_ok=True)
-            np.save(path.with_suffix(".part.npy"), rows.reshape(-1, _PARTS[-1] + 5))
-            path.with_suffix(".part.npy").replace(path)
-        found.append(np.load(path, allow_pickle=False))
+    """Features of made samples, four a mixture, and of all real ones, whose mixtures have no spans."""
+    progress.stage(f"features: {part}", count)
+    made = made_samples(options.data, part=part, numbers=range(-(-count // 4)), seed=options.seed)
+    real: Iterable[SoundSample] = () if options.data is None else real_samples(options.data, part=part)
+    rows = []
+    for sample in chain(made, real):
+        rows.append(_row(sample))
         progress.step()
-    return np.concatenate(found)
+    return np.array([row for row in rows if row is not None])
 
 
 def _row(sample: SoundSample) -> Doubles | None:
