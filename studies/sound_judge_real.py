@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from sound_judge_rows import BESIDE, DATA, Outputs, Row, arguments, cell, dnsmos, measured, mono_sound, orders, settled, table, told
+from sound_judge_rows import BESIDE, DATA, Outputs, Row, arguments, cell, dnsmos, measured, mono_sound, orders
+from sound_judge_rows import settled, table, told
 
 from auscult.cases.sounds import read_sounds
 from auscult.outcome import Scored, Undefined
-from auscult.score.judges.measures import JudgeColumns, TruthColumns, auc_of_good, coverage, reals, texts
-from auscult.score.judges.sounds import pairs_in_order, pearson, width
-from auscult.score.sound.perceptual import perceptual
+from auscult.score.judges.measures import JudgeColumns, TruthColumns, auc_of_good, reals, texts
+from auscult.score.judges.sounds import pairs_in_order
 from auscult.score.stats import associations
 from auscult.train.sound_judge.samples import KEPT_BACK, NOT_FREE, SEPARATED, real_items
-from auscult.types import PERFORMANCE, SoundItem
+from auscult.types import SoundItem
 
 BAD_DB: Final = 5.0
 APART_DB: Final = 3.0
@@ -52,8 +52,7 @@ def main() -> None:
     named = {"never met": test, "songs": [row for row in test if row["mixture"].startswith("sv-")], "all": rows}
     told(
         {name: by_set(outputs, scorers, name) for name in STATISTICS}
-        | {"orders": orders({name: _targets(mine) for name, mine in named.items()}, scorers)}
-        | {"truth by formula": against_formula(outputs, given.judge)},
+        | {"orders": orders({name: _targets(mine) for name, mine in named.items()}, scorers)},
         write=given.write,
     )
 
@@ -98,13 +97,8 @@ def _opened(items: Sequence[SoundItem]) -> Outputs:
 
 
 def _truth(one: str, given: Outputs) -> Row:
-    output, stem = given.sounds[one], given.stems[one]
-    ours = perceptual(output, [stem, given.mixture - stem], rate_hz=given.rate_hz)
     speech = "spe" in (given.texts[one] or "").casefold()
-    return {
-        **(dnsmos(output, given.rate_hz) if speech else {"DNSMOS overall": None}),  # it knows nothing else
-        **{f"true {name}": getattr(ours, name, None) for name in PERFORMANCE},
-    }
+    return dnsmos(given.sounds[one], given.rate_hz) if speech else {"DNSMOS overall": None}  # it knows nothing else
 
 
 def groups(folder: Path) -> dict[str, str]:
@@ -161,9 +155,8 @@ def statistic(rows: Sequence[Row], scorer: str, name: str) -> tuple[Scored[float
 
 
 def columns(rows: Sequence[Row], scorer: str, true: str) -> tuple[JudgeColumns, TruthColumns]:
-    ends = {end: reals(row.get(f"{scorer}_{end}") for row in rows) for end in ("low", "high")}
     truth = TruthColumns(iou=reals(row[true] for row in rows), cluster=texts([row["cluster"] for row in rows]))
-    return JudgeColumns(iou=reals(row[scorer] for row in rows), **ends), truth
+    return JudgeColumns(iou=reals(row[scorer] for row in rows)), truth
 
 
 def _targets(rows: Sequence[Row]) -> list[list[Row]]:
@@ -171,23 +164,6 @@ def _targets(rows: Sequence[Row]) -> list[list[Row]]:
     for row in rows:
         found[row["mixture"], row["target"]].append(row)
     return list(found.values())
-
-
-def against_formula(rows: Sequence[Row], judges: Sequence[str]) -> str:
-    """Share of the truths by formula inside the intervals, their width, and Pearson, an axis a column."""
-    lines = []
-    for words, mine in sets(rows):
-        for judge in judges:
-            kept = [row for row in mine if row[judge] is not None and row["true overall"] is not None]
-            if len(kept) >= FEWEST:
-                cells = []
-                for axis in PERFORMANCE:
-                    both = columns(kept, f"{judge} {axis}", f"true {axis}")
-                    inside, wide, r = (settled(one(*both)) for one in (coverage, width, pearson))
-                    cells.append(f"{cell(inside)}, width {wide.value:.2f}, r {cell(r)}")
-                understood = f"{np.mean([row[f'{judge} understood'] for row in kept]):.0%}"
-                lines.append([words, judge, len(kept), len(mine) - len(kept), understood, *cells])
-    return table(["outputs of", "judge", "n", "unjudged", "prompts understood", *PERFORMANCE], lines)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ import numpy as np
 
 from auscult.act.sound_policy import decide_sound
 from auscult.arrays.resampling import mono
+from auscult.jobs.against_truth import cell
 from auscult.jobs.judges import load_sound_judge
+from auscult.judge.cards import markdown
 from auscult.media.sound import read_sound
 from auscult.models.dnsmos import Dnsmos
 from auscult.models.sound_taggers import load_tagger, text_similarity
@@ -50,6 +52,8 @@ CLAIMS: Final = {
 }
 """What should hold of the outputs for one target: of which kind each, above or below all of which other."""
 Row = dict[str, Any]
+NETS: Final = DATA / "sound" / "nets"
+_loaded, _dnsmos, tagger = cache(load_sound_judge), cache(Dnsmos), cache(lambda: load_tagger(f"mn04@{NETS}"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +81,7 @@ def arguments(description: str | None, *more: str) -> argparse.Namespace:
 def measured(
     given: argparse.Namespace, loaders: Mapping[str, Callable[[], Outputs]], truth: Callable[[str, Outputs], Row]
 ) -> dict[str, Row]:
-    """By id what each judge (``NAME``: overall, ``NAME recall_low`` ...) and nobody says; ``truth`` gets an id."""
+    """By id what each judge (``NAME``: overall, ``NAME recall`` ...) and nobody says; ``truth`` gets an id."""
     done = dict(map(json.loads, given.rows.read_text(encoding="utf-8").splitlines())) if given.rows.exists() else {}
     opened = lru_cache(maxsize=1)(lambda name: loaders[name]())
     merged: dict[str, Row] = {}
@@ -102,15 +106,11 @@ def _judged(name: str, given: Outputs) -> dict[str, Row]:
     outputs = [given.sounds[one][None] for one in given.texts]
     batch = getattr(judge, "batch", None)
     verdicts = batch(cases, outputs) if batch else [judge(*pair) for pair in zip(cases, outputs, strict=True)]
-    ends = [f"{axis}{end}" for axis in PERFORMANCE for end in ("", "_low", "_high")]
     return {
-        one: {f"{name} {key}": getattr(said, key) for key in ends}
-        | {name: said.overall, f"{name} action": decide_sound(said).action, f"{name} understood": said.evidence.text}
+        one: {name: said.overall, f"{name} action": decide_sound(said).action}
+        | {f"{name} {axis}": getattr(said, axis) for axis in PERFORMANCE}
         for one, said in zip(given.texts, verdicts, strict=True)
     }
-
-
-_loaded = cache(load_sound_judge)
 
 
 def _beside(given: Outputs, one: str) -> Row:
@@ -128,17 +128,9 @@ def _beside(given: Outputs, one: str) -> Row:
     }
 
 
-@cache
-def tagger() -> Any:
-    return load_tagger(f"mn04@{DATA / 'sound' / 'nets'}")
-
-
-_dnsmos = cache(Dnsmos)
-
-
 def dnsmos(sound: Samples, rate_hz: int) -> Row:
     """What DNSMOS says of speech, with half a second of a core; nothing of silence."""
-    heard = _dnsmos(DATA / "sound" / "nets").scores(sound, rate_hz) if sound.any() else {}
+    heard = _dnsmos(NETS).scores(sound, rate_hz) if sound.any() else {}
     return {f"DNSMOS {name}": heard.get(name) for name in ("overall", "background")}
 
 
@@ -159,13 +151,6 @@ def settled(found: Measured) -> Scored[float] | Undefined:
     """A number with its interval, whole clusters drawn."""
     draws = ClusterDraws.of(found.clusters, rng=lambda: generator(0, "sound judge"), replicates=1000)
     return with_interval(found.outcome, draws.values(found), clusters=found.drawn_from, within=found.within)
-
-
-def cell(found: Scored[float] | Undefined) -> str:
-    if not isinstance(found, Scored):
-        return "–"
-    ends = (getattr(found, "low", None), getattr(found, "high", None))
-    return f"{found.value:.2f}" + (" ({:.2f} to {:.2f})".format(*ends) if None not in ends else "")
 
 
 def marks(targets: Iterable[Sequence[Row]], scorer: str, claim: str) -> tuple[list[float], list[Hashable]]:
@@ -190,14 +175,15 @@ def orders(named: Mapping[str, Sequence[Sequence[Row]]], scorers: Sequence[str])
             found = {scorer: marks(targets, scorer, claim) for scorer in scorers}
             values, clusters = found[scorers[0]]
             if values:
-                cells = [cell(settled(replace(mean_of(np.array(one), of), within=SHARE))) for one, of in found.values()]
+                shares = [settled(replace(mean_of(np.array(one), of), within=SHARE)) for one, of in found.values()]
+                more = ["" if len(one) == len(values) else f", n {len(one)}" for one, _ in found.values()]
+                cells = [cell(share) + n for share, n in zip(shares, more, strict=True)]
                 lines.append([name, claim, len(values), len(set(clusters)), *cells])
     return table(["of", "claim", "n", "clusters", *scorers], lines)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(str(one).replace("|", "\\|") for one in row) + " |" for row in lines)
+    return markdown(heads, [[str(one) for one in row] for row in rows])
 
 
 def told(sections: Mapping[str, str], *, write: bool) -> None:

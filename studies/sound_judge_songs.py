@@ -133,7 +133,8 @@ def _means(rows: Mapping[str, Sequence[Row]], scorers: Sequence[str]) -> list[li
     found: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in (row for mine in rows.values() for row in mine):
         found[row["cluster"]][row["part"]].append(row)
-    return [[mine[0] | {key: _mean(mine, key) for key in (*scorers, "gain")} for mine in by.values()] for by in found.values()]
+    keys = (*scorers, "gain")
+    return [[mine[0] | {key: _mean(mine, key) for key in keys} for mine in by.values()] for by in found.values()]
 
 
 def _mean(rows: Sequence[Row], key: str) -> float | None:
@@ -145,12 +146,9 @@ def by_window(rows: Mapping[str, Sequence[Row]], judge: str, broken: Mapping[str
     """What the judge says of each part of each window, and what the policy that ships decides on it."""
     lines = []
     for window, mine in rows.items():
-        cells = [
-            "; ".join(f"{row['part']} {row[judge] or np.nan:.2f} {row[f'{judge} action']}" for row in mine if row["kind"] == kind)
-            for kind in (*KINDS.values(), "asked")
-        ]
-        lines.append([window, *cells, "; ".join(broken[window])])
-    return table(["window", *KINDS, "estimates", "what does not hold"], lines)
+        said = [f"{row['part']} {row[judge] or np.nan:.2f} {row[f'{judge} action']}" for row in mine]
+        lines.append([window, "; ".join(said), "; ".join(broken[window])])
+    return table(["window", "overall and decision", "what does not hold"], lines)
 
 
 def write_page(folder: Path, shown: Mapping[str, Outputs]) -> None:

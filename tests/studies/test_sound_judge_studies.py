@@ -96,10 +96,10 @@ def test_a_judge_that_is_right_is_said_to_be_and_is_asked_once(
         "18",
     ]  # outputs, clusters (two mixtures share a recording), pairs
     assert lines["**families kept back**"][4].startswith("1.00")
-    assert lines["**families kept back**"][-1] == "0.50 |"
+    assert lines["**families kept back**"][-1] == "0.500 |"
     claims = [line.split(" | ") for line in told.split("## orders")[1].splitlines() if " stem " in line]
     assert claims
-    assert all(line[4].startswith("1.00") and line[-1] == "0.50 |" for line in claims)
+    assert all(line[4].startswith("1.00") and line[-1] == "0.500 |" for line in claims)
     real.main()
     assert judge.asked == 24
     assert capsys.readouterr().out == told
