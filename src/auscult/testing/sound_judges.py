@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from auscult import registry
-from auscult.judge.cards import Card, Result, require_card
+from auscult.judge.cards import Card, Result
 from auscult.rng import generator
 from auscult.testing import require
+from auscult.testing.judges import describes_itself
 from auscult.types import (
     DIFFICULTY_AXES,
     PERFORMANCE,
-    Metadata,
     Samples,
     SoundCase,
     SoundJudge,
@@ -65,17 +65,6 @@ EXAMPLES: Mapping[str, tuple[SoundCase, Samples]] = {
     "48 kHz": _example(2.0, 48_000),
     ".05 s": _example(0.05, 16_000, text="dog"),
 }
-
-
-def describes_itself(name: str, case: SoundCase, separated: Samples) -> None:
-    """It has its registry name, complete metadata, and a card that was measured."""
-    del case, separated
-    judge = registry.load("judge", name)
-    require(isinstance(judge, SoundJudge), "has name, meta and is callable")
-    require(judge.name == name, f"its name is {judge.name!r}, the registry's {name!r}")
-    require(isinstance(judge.meta, Metadata) and judge.meta.modality == "sound", "meta is a Metadata, of `sound`")
-    require(judge.meta.summary and judge.meta.goal and judge.meta.source, "summary, goal and source are not empty")
-    require(require_card(judge).judge == name, "the card is its own")
 
 
 def gives_a_verdict(name: str, case: SoundCase, separated: Samples) -> None:
@@ -140,7 +129,7 @@ def judges_a_batch_as_one_by_one(name: str, case: SoundCase, separated: Samples)
         _require_close(_judged(name, one, output), verdict, within=SAME)
 
 
-CHECKS: tuple[Callable[[str, SoundCase, Samples], None], ...] = (
+CHECKS: tuple[Callable[[str, Any, Any], None], ...] = (
     describes_itself,
     gives_a_verdict,
     is_honest_about_evidence,

@@ -52,7 +52,7 @@ def test_what_the_mixture_has_not_counts_as_damage() -> None:
     clean, damaged = _judged(HUM), _judged(HUM + strange)
     assert (damaged.faithfulness or 5) < (clean.faithfulness or 1) - 0.5
     unexplained = list(FEATURES).index("unexplained")
-    heard = Heard.of(MIXTURE, rate_hz=RATE_HZ)
+    heard = Heard(MIXTURE, rate_hz=RATE_HZ)
     values = [heard.features(output, rate_hz=RATE_HZ, spans=())[0][unexplained] for output in (HUM, HUM + strange)]
     assert values[1] > values[0] + 0.1
 

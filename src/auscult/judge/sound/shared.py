@@ -33,7 +33,6 @@ class Cells(NamedTuple):
     mixture: Doubles  # power
     output: Doubles
     explained: Doubles  # power of the output that one complex factor on the mixture explains, chance taken off
-    hz: Doubles  # edges of the bands, (bands + 1,)
 
 
 def is_silent(mixture: Samples, separated: Samples | None = None) -> bool:
@@ -97,7 +96,7 @@ def spectra(sound: Samples, *, rate_hz: int) -> NDArray[np.complex64]:
 
 def cells_of(mixture: NDArray[np.complex64], separated: NDArray[np.complex64], *, rate_hz: int) -> Cells:
     """The cells of the spectra of a mixture and of an output that lies in time."""
-    edges, hz = band_edges(mixture.shape[1], rate_hz)
+    edges = band_edges(mixture.shape[1], rate_hz)
 
     def summed(values: NDArray[Any]) -> NDArray[Any]:
         bands = np.stack([values[:, low:high].sum(axis=1, dtype=np.complex128) for low, high in pairwise(edges)])
@@ -107,18 +106,18 @@ def cells_of(mixture: NDArray[np.complex64], separated: NDArray[np.complex64], *
     shared = np.abs(summed(separated * mixture.conj())) ** 2 / powers[0]
     free = 0.5 * STEPS * np.diff(edges)[:, None]  # overlapping windows repeat half of what they say
     chance = np.maximum(powers[1] - shared, 0.0) / np.maximum(free - 1.0, 1.0)
-    return Cells(powers[0], powers[1], np.clip(shared - 3.0 * chance, 0.0, powers[1]), hz)
+    return Cells(powers[0], powers[1], np.clip(shared - 3.0 * chance, 0.0, powers[1]))
 
 
-def band_edges(bins: int, rate_hz: int) -> tuple[list[int], Doubles]:
-    """First bins of the bands, which are equally wide in ERB and three bins at least, and their frequencies."""
+def band_edges(bins: int, rate_hz: int) -> list[int]:
+    """First bins of the bands, which are equally wide in ERB and three bins at least; the last is where they end."""
     top = min(_HIGHEST_HZ, rate_hz / 2)
     scale = np.linspace(log1p(0.00437 * _LOWEST_HZ), log1p(0.00437 * top), _BANDS + 1)
     edges = [max(1, round(_LOWEST_HZ * 2 * STEP_S))]
     for edge in np.round(np.expm1(scale[1:]) / 0.00437 * 2 * STEP_S).astype(int):
         if edge - edges[-1] >= 3:
             edges.append(min(int(edge), bins))
-    return edges, np.array(edges) / (2 * STEP_S)
+    return edges
 
 
 def gain_of(cells: Cells) -> float:

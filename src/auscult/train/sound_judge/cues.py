@@ -65,7 +65,7 @@ def _row(sample: SoundSample) -> Doubles | None:
     case, output = sample.case, mono(sample.separated)
     if is_silent(mono(case.mixture)) or is_silent(mono(case.mixture), output):
         return None
-    heard, values = Heard.of(case.mixture, rate_hz=case.rate_hz), np.full(_PARTS[1], np.nan)
+    heard, values = Heard(case.mixture, rate_hz=case.rate_hz), np.full(_PARTS[1], np.nan)
     found, _ = heard.features(output, rate_hz=case.rate_hz, spans=case.spans)
     values[: found.size] = found
     parts: list[Any] = [values, [sample.scores[axis] for axis in PERFORMANCE]]

@@ -58,7 +58,7 @@ class SoundCuesJudge:
                 found.append(unjudged(case, self.name))
                 continue
             if last is None or last[0] is not case.mixture:
-                last = case.mixture, Heard.of(mixture, rate_hz=case.rate_hz)
+                last = case.mixture, Heard(mixture, rate_hz=case.rate_hz)
             found.append(self._verdict(case, mono(output), last[1], silent=is_silent(mixture, mono(output))))
         return found
 

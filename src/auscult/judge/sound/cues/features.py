@@ -7,10 +7,8 @@ truth by formula.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,23 +49,13 @@ def _loudness(power: Doubles, masker: Doubles | float = 0.0) -> Doubles:
     return np.asarray((power + floor) ** _EXPONENT - floor**_EXPONENT)
 
 
-@dataclass(frozen=True)
 class Heard:
-    """A mixture, opened once for all its outputs."""
+    """A mixture, float32 (samples,) or (channels, samples), opened once for all its outputs."""
 
-    samples: Samples  # 16 kHz
-    spectra: NDArray[np.complex64]
-
-    @classmethod
-    def of(cls, mixture: Samples, *, rate_hz: int) -> Heard:
-        """Open a mixture, float32 (samples,) or (channels, samples)."""
-        samples = mono_at(mixture, rate_hz=rate_hz, wanted_hz=RATE_HZ)
-        return cls(samples, spectra(samples, rate_hz=RATE_HZ))
-
-    @cached_property
-    def looks(self) -> _Looks:
-        """What its spectrum looks like."""
-        return _Looks.of(self.spectra)
+    def __init__(self, mixture: Samples, *, rate_hz: int) -> None:
+        self.samples = mono_at(mixture, rate_hz=rate_hz, wanted_hz=RATE_HZ)
+        self.spectra = spectra(self.samples, rate_hz=RATE_HZ)
+        self.looks = _looks(self.spectra)
 
     def told(self, spans: Sequence[Span]) -> bool:
         """Whether spans tell where the target is heard from where it is not."""
@@ -112,7 +100,7 @@ class Heard:
         loud, ours, left = (_loudness(part) for part in (mixture, kept, rest))
         odd, total = _loudness(strange, kept), max(loud.sum(), 1e-12)
         share, weights = np.sqrt(kept / np.maximum(mixture, 1e-12)), loud / total
-        middle, looks = float((weights * share).sum()), _Looks.of(found)
+        middle, looks = float((weights * share).sum()), _looks(found)
         over_time = loud.sum(axis=0)
         silent = (ours + odd).sum(axis=0) < 0.05 * over_time
         values = [
@@ -138,8 +126,7 @@ class Heard:
         return np.array(values, np.float64), np.stack([part.sum(axis=0) for part in (ours, left, odd)])
 
 
-@dataclass(frozen=True)
-class _Looks:
+class _Looks(NamedTuple):
     """What a spectrum looks like, whatever its level."""
 
     bands: Doubles  # power, (bands, frames)
@@ -148,26 +135,26 @@ class _Looks:
     flatness: float  # mean log of geometric over arithmetic mean of neighbouring bins, 0 of noise, lower of tones
     modulation: float  # deviation of the loudness over time, relative to its mean
 
-    @classmethod
-    def of(cls, found: NDArray[np.complex64]) -> _Looks:
-        power = (found.real**2 + found.imag**2).astype(np.float64)
-        edges, _ = band_edges(power.shape[1], RATE_HZ)
-        bands = np.stack([power[:, low:high].sum(axis=1) for low, high in pairwise(edges)])
-        top = max(float(bands.max()), 1e-20)
-        level_db = np.maximum(10 * np.log10(bands / top + 1e-12), _HEARD_DB - 10)
-        heard = level_db[:, 1:] > _HEARD_DB
-        loud = _loudness(bands / top)
-        over_time = loud.sum(axis=0)
-        logs = np.log(power[:, edges[0] : edges[-1]] / top + 1e-9)
-        strong = logs.max(axis=1) > np.log(1e-4)
-        flat = logs.mean(axis=1) - np.log(np.exp(logs).mean(axis=1))
-        return cls(
-            bands,
-            float((np.abs(np.diff(level_db, axis=1)) * heard).sum() / max(heard.sum(), 1)),
-            float((loud.sum(axis=1) * np.arange(len(loud))).sum() / max(loud.sum(), 1e-12)),
-            float(flat[strong].mean()) if strong.any() else 0.0,
-            float(over_time.std() / max(over_time.mean(), 1e-12)),
-        )
+
+def _looks(found: NDArray[np.complex64]) -> _Looks:
+    power = (found.real**2 + found.imag**2).astype(np.float64)
+    edges = band_edges(power.shape[1], RATE_HZ)
+    bands = np.stack([power[:, low:high].sum(axis=1) for low, high in pairwise(edges)])
+    top = max(float(bands.max()), 1e-20)
+    level_db = np.maximum(10 * np.log10(bands / top + 1e-12), _HEARD_DB - 10)
+    heard = level_db[:, 1:] > _HEARD_DB
+    loud = _loudness(bands / top)
+    over_time = loud.sum(axis=0)
+    logs = np.log(power[:, edges[0] : edges[-1]] / top + 1e-9)
+    strong = logs.max(axis=1) > np.log(1e-4)
+    flat = logs.mean(axis=1) - np.log(np.exp(logs).mean(axis=1))
+    return _Looks(
+        bands,
+        float((np.abs(np.diff(level_db, axis=1)) * heard).sum() / max(heard.sum(), 1)),
+        float((loud.sum(axis=1) * np.arange(len(loud))).sum() / max(loud.sum(), 1e-12)),
+        float(flat[strong].mean()) if strong.any() else 0.0,
+        float(over_time.std() / max(over_time.mean(), 1e-12)),
+    )
 
 
 def open_frames(spans: Sequence[Span], frames: int, *, hop_s: float = STEP_S) -> NDArray[np.bool_] | None:
