@@ -18,7 +18,7 @@ import numpy as np
 from auscult.arrays.log_mel import RATE_HZ, log_mel
 from auscult.arrays.resampling import mono_at
 from auscult.errors import InputError, UsageError
-from auscult.language.stems import stems
+from auscult.language.stems import stem
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.nets.clap import Clap
@@ -73,7 +73,7 @@ def _named(labels: tuple[str, ...], text: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stems(re.findall(r"[a-z]+", text.lower()))) - _NO_SOUND
+    return frozenset(map(stem, re.findall(r"[a-z]+", text.lower()))) - _NO_SOUND
 
 
 def heard_prompts(tagger: SoundTagger, samples: Samples, *, rate_hz: int, least: float = 0.3) -> dict[str, float]:

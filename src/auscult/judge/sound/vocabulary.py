@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from auscult.language.stems import stems
+from auscult.language.stems import stem
 from auscult.types import DOMAINS, Doubles, Floats
 
 SentenceEncoder: TypeAlias = Callable[[Sequence[str]], Doubles]
@@ -31,8 +31,8 @@ NEARBY: Final = 0.5
 _WIDE: Final = 10  # a parent of more classes than these, "Animal" say, tells nothing of what was named
 _MOST_LETTERS: Final = 40  # of a word
 _MOST_UNKNOWN: Final = 20
-_BREAKS: Final = frozenset(",;.!?:&+")
-_ENDS: Final = _BREAKS | {"only", "just", "while", "with", "but", "whereas"}  # what a "without" reaches no further than
+# What a "without" reaches no further than; and where what is said together ends.
+_ENDS: Final = frozenset((*",;.!?:&+", "only", "just", "while", "with", "but", "whereas"))
 _JOINS: Final = _ENDS | {"and", "or", "as", "behind", "over", "during", "when", "plus"}
 _DENYING: Final = frozenset({"without", "no", "not", "except", "excluding", "minus", "ignoring", "removing"})
 _DENYING_PAIRS: Final = frozenset(
@@ -86,7 +86,7 @@ class _Table:
     domains: tuple[str, ...]
     parents: tuple[tuple[int, ...], ...]
     below: tuple[frozenset[int], ...]  # all that a class holds
-    phrases: dict[str, list[_Phrase]]  # by each of their stems
+    phrases: dict[str, list[_Phrase]]  # by the first of their stems in alphabetical order
 
 
 def class_names() -> tuple[str, ...]:
@@ -103,21 +103,13 @@ def read_prompt(text: str, *, sentences: SentenceEncoder | None = None) -> Promp
     found = _read(text[: MOST_WORDS * _MOST_LETTERS])
     if sentences is None or not found.unknown:
         return found
-    near = dict(zip(found.unknown, _nearest(sentences, found.unknown), strict=True))
-    unknown = tuple(word for word, (_, cosine) in near.items() if cosine < LEAST_COSINE)
-    if len(unknown) == len(near) > 1 and not found.classes.any():  # words that say something only together
-        near = {"": _nearest(sentences, [" ".join(unknown)])[0]}
-        unknown = unknown if near[""][1] < LEAST_COSINE else ()
-    classes, reached = found.classes.copy(), dict(pair for pair in near.values() if pair[1] >= LEAST_COSINE)
+    cosines = sentences(found.unknown) @ _class_vectors(sentences).T
+    unknown = tuple(word for word, row in zip(found.unknown, cosines, strict=True) if row.max() < LEAST_COSINE)
+    reached = {int(row.argmax()): min(1.0, float(row.max())) for row in cosines if row.max() >= LEAST_COSINE}
+    classes = found.classes.copy()
     for at, cosine in reached.items():
         classes[at] = max(float(classes[at]), cosine)
     return PromptWords(classes=_kept(classes), unknown=unknown, domain=found.domain or _domain(reached))
-
-
-def _nearest(sentences: SentenceEncoder, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """The class whose name is nearest to each text, and its cosine."""
-    cosines = sentences(texts) @ _class_vectors(sentences).T
-    return [(int(row.argmax()), min(1.0, float(row.max()))) for row in cosines]
 
 
 @lru_cache(maxsize=2)
@@ -127,12 +119,12 @@ def _class_vectors(sentences: SentenceEncoder) -> Doubles:
 
 @lru_cache(maxsize=1024)
 def _read(text: str) -> PromptWords:
-    clauses = [list(zip(stems(clause), clause, strict=True)) for clause in _wanted(text)]
-    said = {stem: word for clause in clauses for stem, word in clause}
-    found = [phrase for stem in said for phrase in _table().phrases.get(stem, ()) if phrase.stems <= said.keys()]
-    known = {stem for phrase in found for stem in phrase.stems} | _grammar() | _no_source()
-    named = _named(found, [frozenset(stem for stem, _ in clause) for clause in clauses])
-    unknown = tuple(word[:_MOST_LETTERS] for stem, word in said.items() if stem not in known)[:_MOST_UNKNOWN]
+    clauses = [[(stem(word), word) for word in clause] for clause in _wanted(text)]
+    said = {stemmed: word for clause in clauses for stemmed, word in clause}
+    found = [one for first in said for one in _table().phrases.get(first, ()) if one.stems <= said.keys()]
+    known = _grammar().union(_no_source(), *(phrase.stems for phrase in found))
+    named = _named(found, [frozenset(stemmed for stemmed, _ in clause) for clause in clauses])
+    unknown = tuple(word[:_MOST_LETTERS] for stemmed, word in said.items() if stemmed not in known)[:_MOST_UNKNOWN]
     return PromptWords(classes=_weights(named), unknown=unknown, domain=_domain(named))
 
 
@@ -201,12 +193,12 @@ def _kept(classes: Floats) -> Floats:
 
 @cache
 def _grammar() -> frozenset[str]:
-    return frozenset(stems(_GRAMMAR.split()))
+    return frozenset(map(stem, _GRAMMAR.split()))
 
 
 @cache
 def _no_source() -> frozenset[str]:
-    return frozenset(stems(_NO_SOURCE.split()))
+    return frozenset(map(stem, _NO_SOURCE.split()))
 
 
 @cache
@@ -236,5 +228,5 @@ def _above(number: int, parents: Sequence[Iterable[int]]) -> Iterator[int]:
 def _phrases(row: dict[str, str], number: int) -> Iterator[_Phrase]:
     for column, weight in (("words", 1.0), ("wider_than", NEARBY)):
         for words in filter(None, row[column].split(";")):
-            own = frozenset(stems(words.removeprefix("?").replace("-", " ").replace("'", " ").split()))
+            own = frozenset(map(stem, words.removeprefix("?").replace("-", " ").replace("'", " ").split()))
             yield _Phrase(own - _grammar() or own, number, weight, words.startswith("?"))

@@ -13,13 +13,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from auscult.errors import InputError
+from auscult.language.stems import stem
 from auscult.outcome import Signature, Undefined
 from auscult.score.answers import AnswerScore, Chosen, Unparsed, chosen, plain_mean, score_of_rows
 from auscult.score.text.fense import (
@@ -161,7 +162,7 @@ def _aligned(given: _Words, true: _Words, synonyms: Synonyms | None) -> list[tup
     mine, theirs = list(range(len(given))), list(range(len(true)))
     stages: list[tuple[Callable[[str], str], Callable[[str], Collection[str]]]] = [
         (str, lambda word: (word,)),
-        (_stem, lambda word: (word,)),
+        (stem, lambda word: (word,)),
     ]
     if synonyms is not None:
         stages.append((str, synonyms))
@@ -174,18 +175,6 @@ def _aligned(given: _Words, true: _Words, synonyms: Synonyms | None) -> list[tup
                 theirs.remove(at)
                 pairs.append((place, at, stage))
     return pairs
-
-
-@lru_cache(maxsize=65_536)
-def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
-
-
-@cache
-def _stemmer() -> Any:
-    import snowballstemmer
-
-    return snowballstemmer.stemmer("english")
 
 
 # --- ROUGE-L ---

@@ -4,17 +4,15 @@
 
 Photographs of COCO by their objects and stamps by their names teach it; what the committed splits keep for calibration
 or measuring does not. Figures of generated scenes are taught as nothing known, since their sounds are drawn at random.
-Everything but the last layer stays as it was, so features are computed once. The threshold is chosen on the calibration
-part, and accuracy is measured on the rest, by source.
+All but the last layer stays as it was, so features are computed once. The threshold is chosen on the calibration part.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -38,24 +36,24 @@ from auscult.train.tflite import copy_kernels, read_kernels
 from auscult.types import Floats, Frame, Mask
 
 WEIGHTS: Final = "weights/tf2_mobilenet_v2_1.0_224_ptq.tflite"
-_NEW_ROWS: Final = 4  # of the last layer, for each thing that ImageNet has no label of
+_FIRST_ROWS: Final = 1001  # of the file's last layer; the first is of nothing
+_NEW_ROWS: Final = 4  # for each thing that ImageNet has no label of
 _LAST_STRIDE: Final = 160  # channels of the stage that a backbone dilates where a classifier has a stride
 _FIGURES: Final = 8  # of each kind, half of them to measure
 _LEAST_PX: Final = 1500
 _AT_ONCE: Final = 8
+_MOST: Final = {True: 100, False: 15}  # objects of one name, known or not: persons and chairs would outweigh the rest
 _EPOCHS, _BATCH, _RATE, _TIE = 20, 256, 5e-4, 2e-4  # _TIE: how strongly weights are held where they started
-_MOST: Final = {"known": 100, "other": 15}  # objects of one name, so that persons and chairs do not outweigh the rest
 _RIGHT: Final = 0.9  # share of right answers that the threshold is chosen for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shown:
+class Shown(NamedTuple):
     """Pictures of one thing, as the network sees them."""
 
     thing: int  # row of the table from 1 on; 0 for anything else
     source: str
     part: str
-    views: tuple[NDArray[np.uint8], ...]
+    views: Sequence[NDArray[np.uint8]]
 
 
 class PictureNet(nn.Module):
@@ -85,110 +83,87 @@ class PictureNet(nn.Module):
 
 def sound_pictures(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     """Train, export, choose the threshold and measure; yields ``pictures.onnx`` and ``pictures.json``."""
-    torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
-    data = options.material()
-    net = first_net(data / WEIGHTS)
-    shown = list(material(data, seed=options.seed))
-    progress.stage("looking at pictures", len(shown))
+    net = first_net(options.material() / WEIGHTS)
+    shown = list(material(options.material(), seed=options.seed))
     features = _features(net, shown, progress)
-    taught = [at for at, one in enumerate(shown) if one.part == "train"]
     before = _answers(net, features)
-    fit(net, torch.cat([features[at] for at in taught]), _labels([shown[at] for at in taught]), seed=options.seed)
-    path = options.out / "pictures.onnx"
-    export(net, path)
-    yield path
-    found = _answers(net, features)
-    least = threshold([(one, p) for one, p in zip(shown, found, strict=True) if one.part == "calibration"])
-    told = {
-        "least_probability": least,
-        "train": len(taught),
-        "before_training": accuracy(shown, before, least),
-        "measured": accuracy(shown, found, least),
-    }
+    taught = [at for at, one in enumerate(shown) if one.part == "train"]
+    labels = torch.tensor([shown[at].thing for at in taught for _ in shown[at].views])
+    fit(net, torch.cat([features[at] for at in taught]), labels, seed=options.seed)
+    export(net, options.out / "pictures.onnx")
+    yield options.out / "pictures.onnx"
+    answers = _answers(net, features)
+    least = threshold(shown, answers)
+    told = {"least_probability": least, "train": len(taught), "before_training": accuracy(shown, before, least=least)}
+    told["measured"] = accuracy(shown, answers, least=least)
     write_bytes(options.out / "pictures.json", dump(told, indent=1) + b"\n")
     yield options.out / "pictures.json"
 
 
 def first_net(weights: Path) -> PictureNet:
     """The network with ImageNet's weights; things without a label of ImageNet have rows of zeros."""
-    rows = table()
-    own = [list(imagenet_labels(row)) for row in rows]
-    new = [thing for thing, labels in enumerate(own, 1) for _ in range(0 if labels else _NEW_ROWS)]
-    groups = torch.zeros(1001 + len(new), 1 + len(rows))
-    groups[:1001, 0] = 1
-    for thing, labels in enumerate(own, 1):
-        for label in labels:  # the file's first row is of no class
-            groups[1 + label, 0], groups[1 + label, thing] = 0, 1
-    for at, thing in enumerate(new):
-        groups[1001 + at, thing] = 1
-    net = PictureNet(groups)
+    labels = [list(imagenet_labels(row)) for row in table()]
+    meant = np.zeros(_FIRST_ROWS, np.int64)
+    for thing, own in enumerate(labels, 1):
+        meant[[1 + label for label in own]] = thing
+    new = [thing for thing, own in enumerate(labels, 1) if not own]
+    net = PictureNet(torch.eye(1 + len(labels))[np.concatenate([meant, np.repeat(new, _NEW_ROWS)])])
     net.eval()
-    kernels = read_kernels(weights)
-    copy_kernels(kernels[:-1], [layer for layer in net.body.modules() if isinstance(layer, Conv)], weights)
+    *kernels, (last, bias) = read_kernels(weights)
+    copy_kernels(kernels, [layer for layer in net.body.modules() if isinstance(layer, Conv)], weights)
     with torch.no_grad():
-        for own_weights, first in ((net.rows.weight, kernels[-1][0][:, :, 0, 0]), (net.rows.bias, kernels[-1][1])):
-            own_weights.zero_()
-            own_weights[:1001] = torch.from_numpy(first)
+        for own_weights, first in ((net.rows.weight, last[:, :, 0, 0]), (net.rows.bias, bias)):
+            own_weights.zero_()[:_FIRST_ROWS] = torch.from_numpy(first)
     return net
 
 
 def material(data: Path, *, seed: int) -> Iterator[Shown]:
     """All pictures: objects of photographs, stamps, photographs of animals, and figures of generated scenes."""
     known = {word: thing for thing, row in enumerate(table(), 1) for word in (row["name"], *row["labels"].split(";"))}
+    yield from _objects(data, known, seed=seed)
+    stamps, split = data / "images/stamps_gpl2", committed_split()
+    named = [(stamps / row["png"], category(row["name_en"])) for row in read(stamps / "stamps.csv")]
+    animals = sorted((data / "av/image_sound_pairs/gcompris_farm_animals").glob("*.webp"))
+    for path, word in [*named, *((path, path.stem) for path in animals)]:
+        label, recording, _ = split.files.get(content_key(path), (word, "", ""))
+        frame = read_frame(path)
+        views = [as_seen(frame), as_seen(np.ascontiguousarray(frame[:, ::-1]))]
+        source = "photographs of animals" if path in animals else "stamps"
+        yield Shown(known.get(label, 0), source, split.recordings[recording] if recording else "train", views)
+    for name, instances in GENERATED.instances().items():
+        for at, instance in enumerate(instances[:_FIGURES]):
+            look = GENERATED.look(generator(seed, "pictures", instance), name, instance=instance)
+            sprite = GENERATED.sprite(look, height_px=SIDE)
+            view = as_seen(np.where(sprite.alpha[..., None] >= 128, sprite.rgb, 0).astype(np.uint8))
+            yield Shown(0, "figures", "train" if at < _FIGURES // 2 else "test", [view])
+
+
+def _objects(data: Path, known: dict[str, int], *, seed: int) -> Iterator[Shown]:
     count = Counter[tuple[str, str]]()
     for picture in [one for one in read_material(data, families=()).pictures if one.part != "dev"]:
-        frame: Frame | None = None
         for at, (name, mask) in enumerate(zip(picture.categories, picture.masks(), strict=False)):
             word = name.partition("_(")[0].replace("_", " ")
-            count[word, picture.part] += mask.sum() >= _LEAST_PX
-            if mask.sum() < _LEAST_PX or count[word, picture.part] > _MOST["known" if word in known else "other"]:
-                continue
-            frame = picture.frame() if frame is None else frame
-            views = _views(frame, mask, generator(seed, "pictures", picture.path.name, at))
-            shown = views if picture.part == "train" else views[at % 2 :][:1]
-            yield Shown(thing=known.get(word, 0), source=picture.source, part=picture.part, views=shown)
-    split = committed_split()
-    for row in read(data / "images/stamps_gpl2/stamps.csv"):
-        path = data / "images/stamps_gpl2" / row["png"]
-        label, recording, _ = split.files.get(content_key(path), ("", "", ""))
-        word = label or category(row["name_en"])
-        part = split.recordings[recording] if recording else "train"
-        yield _whole(path, known.get(word, 0), source="stamps", part=part)
-    for path in sorted((data / "av/image_sound_pairs/gcompris_farm_animals").glob("*.webp")):
-        yield _whole(path, known[path.stem], source="photographs of animals", part="test")
-    yield from _figures(seed)
+            count[word, picture.part] += bool(mask.sum() >= _LEAST_PX)
+            if mask.sum() >= _LEAST_PX and count[word, picture.part] <= _MOST[word in known]:
+                views = _views(picture.frame(), mask, generator(seed, "pictures", picture.path.name, at))
+                views = views if picture.part == "train" else views[at % 2 :][:1]
+                yield Shown(known.get(word, 0), picture.source, picture.part, views)
 
 
-def _whole(path: Path, thing: int, *, source: str, part: str) -> Shown:
-    frame = read_frame(path)
-    views = (as_seen(frame), as_seen(np.ascontiguousarray(frame[:, ::-1])))
-    return Shown(thing=thing, source=source, part=part, views=views if part == "train" else views[:1])
-
-
-def _views(frame: Frame, mask: Mask, rng: np.random.Generator) -> tuple[NDArray[np.uint8], ...]:
+def _views(frame: Frame, mask: Mask, rng: np.random.Generator) -> list[NDArray[np.uint8]]:
     """An object with some of what is about it, and the frame with all else blanked, as a picture prompt may be."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     margin = float(rng.uniform(0, 0.4)) * max(np.ptp(rows), np.ptp(columns))
     top, left = (max(0, int(edge[0] - margin)) for edge in (rows, columns))
     cut = frame[top : int(rows[-1] + margin) + 1, left : int(columns[-1] + margin) + 1]
     turn = slice(None, None, -1 if rng.random() < 0.5 else 1)  # mirrored
-    return as_seen(np.ascontiguousarray(cut[:, turn])), as_seen(
-        np.ascontiguousarray((frame * mask[..., None])[:, turn])
-    )
-
-
-def _figures(seed: int) -> Iterator[Shown]:
-    for name, instances in GENERATED.instances().items():
-        for at, instance in enumerate(instances[:_FIGURES]):
-            look = GENERATED.look(generator(seed, "pictures", instance), name, instance=instance)
-            sprite = GENERATED.sprite(look, height_px=SIDE)
-            view = as_seen(np.where(sprite.alpha[..., None] >= 128, sprite.rgb, 0).astype(np.uint8))
-            yield Shown(thing=0, source="figures", part="train" if at < _FIGURES // 2 else "test", views=(view,))
+    return [as_seen(np.ascontiguousarray(one[:, turn])) for one in (cut, frame * mask[..., None])]
 
 
 def _features(net: PictureNet, shown: Sequence[Shown], progress: Progress) -> list[Tensor]:
     """Of each picture the features of its views, float32 (views, 1280)."""
+    progress.stage("looking at pictures", len(shown))
     found: list[Tensor] = []
     for start in range(0, len(shown), _AT_ONCE):
         some = shown[start : start + _AT_ONCE]
@@ -196,20 +171,14 @@ def _features(net: PictureNet, shown: Sequence[Shown], progress: Progress) -> li
         with torch.inference_mode():
             every = net.body(torch.from_numpy(scaled(pictures)))
         found += every.clone().split([len(one.views) for one in some])
-        for _ in some:
-            progress.step()
+        progress.step(len(some))
     return found
-
-
-def _labels(shown: Sequence[Shown]) -> Tensor:
-    return torch.tensor([one.thing for one in shown for _ in one.views])
 
 
 def fit(net: PictureNet, features: Tensor, labels: Tensor, *, seed: int) -> None:
     """Train the last layer, in place; what is rare counts for more, by the square root of how rare."""
-    features = features.clone()
-    first = net.rows.weight.detach().clone()
-    weights = torch.bincount(labels, minlength=net.get_buffer("groups").shape[1]).clamp(min=1).float() ** -0.5
+    features, first = features.clone(), net.rows.weight.detach().clone()
+    weights = torch.bincount(labels, minlength=1 + len(table())).clamp(min=1).float() ** -0.5
     optimizer = torch.optim.Adam(net.rows.parameters(), lr=_RATE)
     for epoch in range(_EPOCHS):
         order = generator(seed, "pictures", "epoch", epoch).permutation(len(labels))
@@ -223,49 +192,40 @@ def fit(net: PictureNet, features: Tensor, labels: Tensor, *, seed: int) -> None
             optimizer.step()
 
 
-def _answers(net: PictureNet, features: Sequence[Tensor]) -> list[Floats]:
-    """Of each picture the probabilities of its first view."""
+def _answers(net: PictureNet, features: Sequence[Tensor]) -> Floats:
+    """Probabilities (pictures, 1 + things) of each picture's first view."""
     with torch.inference_mode():
-        return list(net.things(torch.cat([one[:1] for one in features])).numpy())
+        return np.asarray(net.things(torch.cat([one[:1] for one in features])).numpy())
 
 
-def threshold(measured: Sequence[tuple[Shown, Floats]]) -> float:
-    """The least probability from which on at least 90 % of what is said of the pictures is right."""
-    said = sorted(((float(p[1:].max()), int(p[1:].argmax()) + 1 == one.thing) for one, p in measured), reverse=True)
+def threshold(shown: Sequence[Shown], answers: Floats) -> float:
+    """The least probability at which 90 % of what is said of the calibration part's pictures is right."""
+    own = [at for at, one in enumerate(shown) if one.part == "calibration"]
+    said = sorted(((float(answers[at, 1:].max()), _best(answers[at]) == shown[at].thing) for at in own), reverse=True)
     right = np.cumsum([ok for _, ok in said]) / np.arange(1, len(said) + 1)
     held = np.flatnonzero(right >= _RIGHT)
     return round(said[int(held[-1])][0], 3) if held.size else 1.0
 
 
-def accuracy(shown: Sequence[Shown], found: Sequence[Floats], least: float) -> dict[str, dict[str, Any]]:
-    """By source, of what training and calibration never saw.
+def _best(answer: Floats) -> int:
+    return 1 + int(answer[1:].argmax())
 
-    Of n pictures of things that are known, the share ``recognised``, and the share that would be without a threshold
-    (``best``); of what is said of these and of ``n_other`` more, the share that is ``right``.
+
+def accuracy(shown: Sequence[Shown], answers: Floats, *, least: float) -> dict[str, dict[str, Any]]:
+    """By source, counts of what neither training nor calibration saw: ``n`` pictures of known things and ``others``.
+
+    Of the n those named right without a threshold (``best``) and with it (``recognised``); of all those of which
+    something is ``said``, and of these what is ``right``.
     """
     told: dict[str, dict[str, Any]] = {}
-    for source in sorted({one.source for one in shown}):
-        own = [
-            (one.thing, int(p[1:].argmax()) + 1, float(p[1:].max()) >= least)
-            for one, p in zip(shown, found, strict=True)
-            if one.source == source and one.part in {"test", "unseen"}
-        ]
-        known = [row for row in own if row[0]]
-        said = [row for row in own if row[2]]
-        told[source] = {
-            "n": len(known),
-            "best": _share(thing == best for thing, best, _ in known),
-            "recognised": _share(thing == best and sure for thing, best, sure in known),
-            "said": len(said),
-            "right": _share(thing == best for thing, best, _ in said),
-            "n_other": len(own) - len(known),
-        }
+    for (thing, source, part, _), answer in zip(shown, answers, strict=True):
+        if part in {"test", "unseen"}:
+            own = told.setdefault(source, dict.fromkeys(("n", "best", "recognised", "others", "said", "right"), 0))
+            ok, sure = thing == _best(answer), bool(answer[1:].max() >= least)
+            for name, counts in (("n", thing), ("best", ok), ("recognised", ok and sure), ("others", not thing)):
+                own[name] += bool(counts)
+            own["said"], own["right"] = own["said"] + sure, own["right"] + (ok and sure)
     return told
-
-
-def _share(values: Iterable[bool]) -> float | None:
-    every = list(values)
-    return round(sum(every) / len(every), 3) if every else None
 
 
 def export(net: PictureNet, path: Path) -> None:
@@ -273,15 +233,13 @@ def export(net: PictureNet, path: Path) -> None:
     import onnx
     from onnx import helper, numpy_helper
 
-    names = ("pictures",), ("things",)
-    example = (torch.zeros(2, 3, SIDE, SIDE),)
-    write_onnx(net, example, path, inputs=names[0], outputs=names[1], axes={"pictures": {0: "n"}, "things": {0: "n"}})
+    axes = {"pictures": {0: "n"}, "things": {0: "n"}}
+    write_onnx(net, (torch.zeros(2, 3, SIDE, SIDE),), path, inputs=("pictures",), outputs=("things",), axes=axes)
     model = onnx.load(str(path))
     for tensor in [one for one in model.graph.initializer if len(one.dims) > 1]:
-        values = numpy_helper.to_array(tensor)
+        name, values = tensor.name, numpy_helper.to_array(tensor)
         scales = np.abs(values).reshape(len(values), -1).max(axis=1).clip(1e-12) / np.float32(127)
         whole = np.rint(values / scales.reshape(-1, *[1] * (values.ndim - 1))).astype(np.int8)
-        name = tensor.name
         tensor.CopyFrom(numpy_helper.from_array(whole, f"{name}.whole"))
         model.graph.initializer.append(numpy_helper.from_array(scales.astype(np.float32), f"{name}.scale"))
         inputs = [f"{name}.whole", f"{name}.scale"]
