@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from auscult.judge.cards import Card, Result, card_of, page
+from auscult.judge.cards import Card, Result, card_of, load_card, page
 from auscult.judge.sound.cues import JUDGE
 from auscult.judge.sound.shared import scored
 from auscult.rng import generator
 from auscult.train.sound_judge import card as cards
-from auscult.train.sound_judge.samples import SoundSample, made_samples
+from auscult.train.sound_judge.samples import SoundSample, made_samples, real_samples
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Metadata, Samples, SoundCase, SoundEvidence, SoundVerdict
 
 
@@ -107,3 +108,21 @@ def test_a_judge_that_hears_is_not_and_stands_beside_what_knows_little() -> None
     worst = text[text.index("## The worst misjudged") :]
     assert "`s0-000" in worst
     assert "leakage, severity 2" in worst
+
+
+@pytest.mark.slow
+@pytest.mark.extra_sound
+@pytest.mark.timeout(600)
+def test_measuring_real_outputs_again_reproduces_the_card(data: Path) -> None:
+    card = load_card(JUDGE.name)
+    known = [{"scores": next(iter(card.constants.values()))}]
+    rows = list(cards.measure([JUDGE], real_samples(data, part="test"), subsets=(cards.ALL,)))
+    collections = {"real": rows, "known": known, "made": [], "other": [], "probes": []}
+    again = {
+        (one.set, one.row, one.metric): one for one in cards.card_of_rows(JUDGE, collections, many=(), seed=0).results
+    }
+    shipped = {(one.set, one.row, one.metric): one for one in card.results if one.set.startswith("real")}
+    assert again.keys() == shipped.keys()
+    for key, one in shipped.items():
+        assert again[key].n == one.n, key
+        assert again[key].value == pytest.approx(one.value, abs=0.01), key
