@@ -180,17 +180,17 @@ def test_a_judge_is_held_against_stems_beside_a_constant_and_si_sdr(tmp_path: Pa
     assert metrics["sound_pairs_precision"]["value"] == 1.0
     assert metrics["sound_si_sdr_pairs_precision"]["value"] == 0.0  # nearer to the mixture is worse here
     html = page_of(tmp_path / "out")
-    assert "sound.any.v1 against truth, by part" in html
+    assert "sound.any.v1 against truth" in html
     assert "of 0 as the input says, of 24 by formula from the stems" in html
     rows = [json.loads(line) for line in (tmp_path / "out" / "sound_truth.jsonl").read_text().splitlines()]
     assert {row["source"] for row in rows} == {"stems"}
     spread = np.std([row["overall"] for row in rows])
     assert metrics["sound_constant_rmse_overall"]["value"] == pytest.approx(spread, abs=1e-5)
-    parts = json.loads((tmp_path / "out" / "tables" / "sound_truth_2.json").read_text())["rows"]
-    assert {(row[0], row[2]) for row in parts} == {("domain sound", "24"), ("prompt text", "24")}
+    parts = json.loads((tmp_path / "out" / "tables" / "sound_truth.json").read_text())["rows"]
+    assert {(row[0], row[2]) for row in parts} == {("all", "24"), ("domain sound", "24"), ("prompt text", "24")}
     scored, tables = score_record(tmp_path / "out")
     assert scored.metrics["sound_pearson_overall"] == metrics["sound_pearson_overall"]
-    assert len(tables) == 2
+    assert len(tables) == 1
 
 
 def test_a_late_output_and_every_named_stem_count(tmp_path: Path) -> None:

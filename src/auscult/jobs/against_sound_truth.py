@@ -7,10 +7,12 @@ Truth is what INPUT says (``recall precision faithfulness overall``), else it fo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 
 from auscult.errors import AuscultError
 from auscult.jobs.against_truth import REPLICATES, AgainstTruth, Metrics, bootstrapped, cell, keep
@@ -32,10 +34,27 @@ LONGEST_S: Final = 600.0
 """Longer sounds are not compared with their stems, which are held whole for that."""
 _MOST_DB: Final = 60.0
 _HEADER: Final = (
-    *("axis", "n", "Pearson", "Spearman", "pairs in order", "RMSE", "coverage", "width"),
+    *("of", "axis", "n", "Pearson", "Spearman", "pairs in order", "RMSE", "coverage", "width"),
     *("constant: RMSE", "SI-SDR to the mixture: Pearson", "its pairs in order"),
 )
-SoundPair: TypeAlias = tuple[SoundVerdict, Mapping[str, Any], Mapping[str, Any]]
+_Score: TypeAlias = Annotated[float, Meta(ge=1.0, le=5.0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrueScores:
+    """A line of ``sound_truth.jsonl``: what an output deserves, as far as it is known."""
+
+    id: str
+    recall: _Score | None = None
+    precision: _Score | None = None
+    faithfulness: _Score | None = None
+    overall: _Score | None = None
+    source: str = ""  # ``input`` or ``stems``
+    si_sdr_mixture_db: Annotated[float, Meta(ge=-_MOST_DB, le=_MOST_DB)] = 0.0  # of the output to its mixture
+    seen: bool | None = None
+
+
+SoundPair: TypeAlias = tuple[SoundVerdict, Mapping[str, Any], TrueScores]
 """A verdict with scores, its row, and what is true."""
 
 
@@ -73,56 +92,44 @@ def _compared(task: _Truth) -> list[Result]:
     return [Result(id=item.id, rows={FILE: [row | {"seen": item.seen}]})] if scores else []
 
 
-def sound_pairs(run: Run, *, all_judged: bool = False) -> list[SoundPair]:
-    """The verdicts of a record and their rows of ``sound_truth.jsonl``, by id; those without scores are left out.
-
-    Those without truth are left out too, unless ``all_judged`` are wanted, whose truth is then empty.
-    """
-    rows = (from_json(dict[str, Any], row, path=run.path / FILE, hint=DAMAGED) for row in run.lines(FILE))
-    truths = {row.get("id"): row for row in rows} if run.sounds else {}
+def sound_pairs(run: Run) -> list[SoundPair]:
+    """The verdicts with scores of a record, by id, with what is true of them; a truth that is not known is empty."""
+    lines = run.lines(FILE) if run.sounds else ()
+    truths = {one.id: one for one in (from_json(TrueScores, row, path=run.path / FILE, hint=DAMAGED) for row in lines)}
     judged = sorted((pair for pair in run.sounds if pair[0].overall is not None), key=lambda pair: pair[0].id)
-    return [(one, row, truths.get(one.id, {})) for one, row in judged if all_judged or one.id in truths]
+    return [(one, row, truths.get(one.id, TrueScores(id=one.id))) for one, row in judged]
 
 
 def sound_columns(pairs: Sequence[SoundPair], axis: str) -> tuple[JudgeColumns, TruthColumns]:
     """Scores and truth of one axis as columns; a cluster is that of INPUT, by default the mixture."""
     score, low, high = (reals(getattr(one, f"{axis}{end}") for one, _, _ in pairs) for end in ("", "_low", "_high"))
     clusters = texts([str(row.get("cluster") or row.get("mixture")) for _, row, _ in pairs])
-    true = reals(truth.get(axis) for _, _, truth in pairs)
+    true = reals(getattr(truth, axis) for _, _, truth in pairs)
     return JudgeColumns(iou=score, low=low, high=high), TruthColumns(iou=true, cluster=clusters)
 
 
 def against_sound_truth(pairs: Sequence[SoundPair]) -> AgainstTruth:
     """Compare verdicts on sounds with the truth, axis by axis, of all and of parts; intervals draw whole clusters."""
-    tables: dict[str, Table] = {}
+    known = [pair for pair in pairs if pair[2].source]
+    groups: dict[str, list[SoundPair]] = {}
+    for pair in known:
+        for part in _parts(pair):
+            groups.setdefault(part, []).append(pair)
     metrics: Metrics = {}
-    rows, given = _rows(pairs, metrics), sum(truth.get("source") == "input" for _, _, truth in pairs)
+    rows = _rows("all", known, metrics)
     counts = ", ".join(f"{axis} {metrics.get(f'sound_pairs_{axis}', {}).get('n', 0)}" for axis in PERFORMANCE)
+    rows += [row for part in sorted(groups) if len(groups[part]) >= LEAST for row in _rows(part, groups[part], {})]
+    given = sum(truth.source == "input" for _, _, truth in known)
     note = (
-        f"Truth: of {given} as the input says, of {len(pairs) - given} by formula from the stems, which is nobody's "
+        f"Truth: of {given} as the input says, of {len(known) - given} by formula from the stems, which is nobody's "
         f"opinion. Pairs: two outputs of one mixture whose truths are {quantities.APART:g} apart ({counts}). RMSE and "
         "width are in points of 1 to 5; coverage and width are of the judge's own 90 % interval. The constant knows "
-        "the mean of this very truth. In brackets: 95 % intervals over clusters, by default mixtures"
+        "the mean of this very truth. In brackets: 95 % intervals over clusters, by default mixtures. Parts of fewer "
+        f"than {LEAST} are left out"
     )
-    title = f"{', '.join(sorted({one.judge for one, _, _ in pairs}))} against truth"
-    if rows:
-        tables[f"{SOUND_TRUTH}_1"] = Table(title=title, header=_HEADER, rows=tuple(rows), note=note)
-    parts: dict[tuple[str, str], list[SoundPair]] = {}
-    for pair in pairs:
-        for part in _parts(pair).items():
-            parts.setdefault(part, []).append(pair)
-    rows = [
-        (" ".join(part), *row)
-        for part, group in sorted(parts.items())
-        if len(group) >= LEAST
-        for row in _rows(group, {})
-    ]
-    if rows:
-        note = f"As above. Parts of fewer than {LEAST} are left out"
-        tables[f"{SOUND_TRUTH}_2"] = Table(
-            title=f"{title}, by part", header=("part", *_HEADER), rows=tuple(rows), note=note
-        )
-    return AgainstTruth(tables=tables, metrics=metrics)
+    title = f"{', '.join(sorted({one.judge for one, _, _ in known}))} against truth"
+    table = Table(title=title, header=_HEADER, rows=tuple(rows), note=note)
+    return AgainstTruth(tables={SOUND_TRUTH: table} if rows else {}, metrics=metrics)
 
 
 def in_domain(pair: SoundPair) -> str:
@@ -130,25 +137,24 @@ def in_domain(pair: SoundPair) -> str:
     return str(pair[1].get("domain_given") or pair[0].domain)
 
 
-def _parts(pair: SoundPair) -> dict[str, str]:
+def _parts(pair: SoundPair) -> list[str]:
     """What an output is one of; what is not known is left out."""
     _, row, truth = pair
     prompts = [name for name, key in (("text", "text"), ("spans", "spans_s"), ("picture", "video")) if row.get(key)]
-    seen = "" if truth.get("seen") is None else "seen" if truth["seen"] else "unseen"
-    found = {"domain": in_domain(pair), "prompt": "+".join(prompts) or "none"}
-    found |= {"class": seen, "family": str(row.get("family") or "")}
-    return {name: value for name, value in found.items() if value}
+    seen = {True: "seen", False: "unseen", None: ""}[truth.seen]
+    known = {"domain": in_domain(pair), "class": seen, "family": row.get("family")}
+    return [f"prompt {'+'.join(prompts) or 'none'}", *(f"{name} {value}" for name, value in known.items() if value)]
 
 
-def _rows(pairs: Sequence[SoundPair], metrics: Metrics) -> list[tuple[str, ...]]:
+def _rows(part: str, pairs: Sequence[SoundPair], metrics: Metrics) -> list[tuple[str, ...]]:
     """A row of each axis that has a truth."""
     rows = []
     for axis in PERFORMANCE:
-        there = [pair for pair in pairs if isinstance(pair[2].get(axis), int | float)]
+        there = [pair for pair in pairs if getattr(pair[2], axis) is not None]
         if not there:
             continue
         predicted, true = sound_columns(there, axis)
-        near = JudgeColumns(iou=reals(truth.get("si_sdr_mixture_db") for _, _, truth in there))
+        near = JudgeColumns(iou=reals(truth.si_sdr_mixture_db for _, _, truth in there))
         in_order = partial(quantities.pairs_in_order, mixtures=[str(row.get("mixture")) for _, row, _ in there])
         found: dict[str, Measured] = {
             "pearson": quantities.pearson(predicted, true),
@@ -165,5 +171,5 @@ def _rows(pairs: Sequence[SoundPair], metrics: Metrics) -> list[tuple[str, ...]]
         outcomes = {name: bootstrapped(one, draws) for name, one in found.items()}
         for name, outcome in outcomes.items():
             keep(metrics, f"sound_{name}_{axis}", outcome, n=found[name].n)
-        rows.append((axis, str(len(there)), *map(cell, outcomes.values())))
+        rows.append((part, axis, str(len(there)), *map(cell, outcomes.values())))
     return rows

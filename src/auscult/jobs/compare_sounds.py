@@ -1,28 +1,27 @@
 """``auscult compare`` of separated sounds: judges on the same outputs, axis by axis, and each against the same truth.
 
-An output is the same where its id and the hash of its input are. What a judge could not judge is left out of its pairs.
+An output is the same where its id, the hash of its input and its truth are. What one judge could not judge is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Final, TypeAlias
+from typing import Final
 
 from auscult.jobs.against_sound_truth import SoundPair, in_domain, sound_columns, sound_pairs
 from auscult.jobs.against_truth import REPLICATES, Metrics, bootstrapped, cell, keep
-from auscult.outcome import Scored, Signature, Undefined
+from auscult.outcome import Scored, Signature
 from auscult.record.reader import Run
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.judges import ClusterDraws, with_interval
 from auscult.score.judges import sounds as quantities
-from auscult.score.judges.measures import Measured, mean_of
+from auscult.score.judges.measures import mean_of
 from auscult.score.stats.few import CORRELATION
 from auscult.types import PERFORMANCE
 
-_Side: TypeAlias = tuple[str, Mapping[str, SoundPair]]
 _HEADER: Final = (
     *("first", "second", "domain", "axis", "n", "means", "difference"),
     *("n with truth", "Pearson first", "Pearson second", "difference of Pearson"),
@@ -34,58 +33,39 @@ _NOTE: Final = (
 
 
 def compare_sounds(runs: Sequence[Run]) -> tuple[tuple[Table, ...], Metrics]:
-    """Tables and metrics of every two records that hold sounds; none where they share no output."""
-    heard = [run for run in runs if run.sounds]
-    judges = [", ".join(sorted({verdict.judge for verdict, _ in run.sounds})) for run in heard]
-    sides: list[_Side] = []
-    for run, judge in zip(heard, judges, strict=True):
-        name = f"{judge} ({run.path.resolve().name})" if judges.count(judge) > 1 else judge
-        sides.append((name, {pair[0].id: pair for pair in sound_pairs(run, all_judged=True)}))
+    """Table and metrics of every two records that hold sounds; none where no two share an output."""
+    judges = [", ".join(sorted({verdict.judge for verdict, _ in run.sounds})) for run in runs]
+    names = [f"{judge} ({run.path.resolve().name})" for judge, run in zip(judges, runs, strict=True)]
+    names = judges if len(set(judges)) == len(judges) else names
+    sides = [(name, {pair[0].id: pair for pair in sound_pairs(run)}) for name, run in zip(names, runs, strict=True)]
     rows, metrics = list[tuple[str, ...]](), Metrics()
-    for first, second in combinations(sides, 2):
-        rows += _rows(first, second, metrics)
+    for (name, first), (other, second) in combinations(sides, 2):
+        shared = [(first[key], second[key]) for key in sorted(first.keys() & second.keys())]
+        same = [(a, b) for a, b in shared if a[1].get("input") == b[1].get("input") and a[2] == b[2]]
+        rows += [(name, other, *row) for row in _rows(same, f"{name}/{other}", metrics)]
     table = Table(title="judges on the same sounds", header=_HEADER, rows=tuple(rows), note=_NOTE)
     return ((table,) if rows else ()), metrics
 
 
-def _rows(first: _Side, second: _Side, metrics: Metrics) -> list[tuple[str, ...]]:
+def _rows(pairs: Sequence[tuple[SoundPair, SoundPair]], key: str, metrics: Metrics) -> Iterator[tuple[str, ...]]:
     """A row for each domain and axis."""
-    names = [name for name in first[1] if name in second[1] and _same(first[1][name], second[1][name])]
-    pairs = [(first[1][name], second[1][name]) for name in sorted(names)]
-    rows = []
-    for domain in ("all", *sorted({in_domain(one) for one, _ in pairs} - {""})):
-        group = [(one, other) for one, other in pairs if domain in ("all", in_domain(one))]
+    for domain in ("all", *sorted({in_domain(first) for first, _ in pairs} - {""})):
+        group = [pair for pair in pairs if domain in ("all", in_domain(pair[0]))]
         for axis in PERFORMANCE if group else ():
-            key = f"{axis}/{domain}/{first[0]}/{second[0]}"
-            rows.append((first[0], second[0], domain, axis, *_cells(group, axis, key, metrics=metrics)))
-    return rows
-
-
-def _same(one: SoundPair, other: SoundPair) -> bool:
-    return one[1].get("input") == other[1].get("input") and all(
-        one[2].get(key) == other[2].get(key) for key in PERFORMANCE
-    )
-
-
-def _cells(group: Sequence[tuple[SoundPair, SoundPair]], axis: str, key: str, *, metrics: Metrics) -> tuple[str, ...]:
-    (mine, true), (other, _) = (sound_columns(side, axis) for side in zip(*group, strict=True))
-    draws = ClusterDraws.of(true.cluster, rng=partial(generator, 0, "compare sounds"), replicates=REPLICATES)
-    far = mean_of(mine.iou - other.iou, true.cluster, metric="mean difference", of=axis)
-    difference = bootstrapped(far, draws)
-    keep(metrics, f"sound_difference/{key}", difference, n=far.n)
-    means = f"{mine.iou.mean():.2f} / {other.iou.mean():.2f}"
-    measured = [quantities.pearson(columns, true) for columns in (mine, other)]
-    outcomes = [bootstrapped(one, draws) for one in measured]
-    apart = _difference(measured, draws)
-    for words, outcome in zip(("first", "second", "difference"), (*outcomes, apart), strict=True):
-        keep(metrics, f"sound_pearson_{words}/{key}", outcome, n=measured[0].n)
-    return str(far.n), means, cell(difference), str(measured[0].n), *map(cell, (*outcomes, apart))
-
-
-def _difference(measured: Sequence[Measured], draws: ClusterDraws) -> Scored[float] | Undefined:
-    one, other = (each.outcome for each in measured)
-    if not isinstance(one, Scored) or not isinstance(other, Scored):
-        return Undefined("no truth")
-    plain = Scored(one.value - other.value, Signature.of(metric="difference of pearson"))
-    values = draws.values(measured[0]) - draws.values(measured[1])
-    return with_interval(plain, values, clusters=measured[0].drawn_from, within=CORRELATION)
+            (first, true), (second, _) = (sound_columns(side, axis) for side in zip(*group, strict=True))
+            draws = ClusterDraws.of(true.cluster, rng=partial(generator, 0, "compare sounds"), replicates=REPLICATES)
+            apart = mean_of(first.iou - second.iou, true.cluster, metric="mean difference")
+            each = [quantities.pearson(columns, true) for columns in (first, second)]
+            ends = [one.outcome.value for one in each if isinstance(one.outcome, Scored)]
+            outcomes = [bootstrapped(one, draws) for one in (apart, *each)]
+            if len(ends) == len(each):
+                plain = Scored(ends[0] - ends[1], Signature.of(metric="difference of pearson"))
+                values, clusters = draws.values(each[0]) - draws.values(each[1]), each[0].drawn_from
+                outcomes.append(with_interval(plain, values, clusters=clusters, within=CORRELATION))
+            named = ("difference", "pearson_first", "pearson_second", "pearson_difference")
+            for name, outcome in zip(named, outcomes, strict=False):
+                n = apart.n if outcome is outcomes[0] else each[0].n
+                keep(metrics, f"sound_{name}/{axis}/{domain}/{key}", outcome, n=n)
+            cells = [*map(cell, outcomes), ""][:4]
+            means = f"{first.iou.mean():.2f} / {second.iou.mean():.2f}"
+            yield domain, axis, str(apart.n), means, cells[0], str(each[0].n), *cells[1:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, TypeAlias
@@ -13,7 +14,6 @@ import numpy as np
 
 from auscult.arrays.resampling import mono_at
 from auscult.jobs.runner import ResultWriter
-from auscult.media.frames import encode_jpeg
 from auscult.media.paths import safe_name
 from auscult.media.sound import SoundReader
 from auscult.outcome import Failed, Scored, Signature
@@ -22,7 +22,7 @@ from auscult.record.schema import metric_row
 from auscult.report.facts import UNLIKE
 from auscult.report.page import ExampleSound
 from auscult.report.sounds import SOUND_UNLIKE_SHARE, SOUNDS_SHOWN, ShownSound, worst_sounds
-from auscult.report.spectrogram import HeardSounds, bytes_a_sound, page_sound, sound_file, spectrograms
+from auscult.report.spectrogram import HeardSounds, bytes_a_sound, page_media, sound_file
 from auscult.types import PERFORMANCE, Doubles, Samples, SoundCurves, SoundItem
 from auscult.work.pool import Task, run_tasks
 
@@ -33,35 +33,31 @@ _Sources: TypeAlias = tuple[Path, Path, SoundCurves | None]
 """Mixture, output and the curves drawn over them."""
 
 
-def _file(kind: str, item_id: str) -> str:
-    return f"{kind}/{safe_name(item_id)}"
+def _picture(item_id: str) -> str:
+    return f"pictures/{safe_name(item_id)}.jpg"
+
+
+def _sound(item_id: str, name: str) -> str:
+    return f"sounds/{safe_name(item_id)}-{name}"
 
 
 def draw_worst_sounds(writer: ResultWriter, items: Sequence[SoundItem], *, sounds: SoundVerdicts, workers: int) -> None:
     """Draw the worst outputs that have no picture yet; one that cannot be drawn is left out, its verdict stays."""
     run, worst = writer.run, {verdict.id for verdict, _ in worst_sounds(sounds)[:SOUNDS_SHOWN]}
-    missing = [
-        item for item in items if item.id in worst and not (run.path / f"{_file('pictures', item.id)}.jpg").exists()
-    ]
-    curves = sound_curves(run.path, {item.id for item in missing}) if missing else {}
+    missing = {item.id: item for item in items if item.id in worst and not (run.path / _picture(item.id)).exists()}
+    curves = sound_curves(run.path, missing) if missing else {}
     tasks = [
-        Task(item.id, (item.mixture, item.separated, curves.get(item.id)))
-        for item in missing
-        if item.separated is not None
+        Task(name, (one.mixture, one.separated, curves.get(name))) for name, one in missing.items() if one.separated
     ]
     writer.progress.stage("drawing the worst", len(tasks))
-    for result in run_tasks(
-        partial(partial, _drawn), tasks, workers=min(workers, len(tasks)), timeout_s=60.0, stage="draw"
-    ):
+    make = partial(partial, _drawn)
+    for result in run_tasks(make, tasks, workers=min(workers, len(tasks)), timeout_s=60.0, stage="draw"):
         writer.progress.step()
         if isinstance(result.outcome, Failed):
             continue
-        jpeg, heard = result.outcome
-        for name, data in heard.items():
-            run.write_bytes(sound_file(f"{_file('sounds', result.key)}-{name}", data), data, durable=False)
-        run.write_bytes(
-            f"{_file('pictures', result.key)}.jpg", jpeg, durable=False
-        )  # last: it marks the output as drawn
+        for name, data in result.outcome[1].items():
+            run.write_bytes(sound_file(_sound(result.key, name), data), data, durable=False)
+        run.write_bytes(_picture(result.key), result.outcome[0], durable=False)  # last: it says that this one is drawn
 
 
 def _drawn(sources: _Sources) -> tuple[bytes, dict[str, bytes]]:
@@ -71,15 +67,12 @@ def _drawn(sources: _Sources) -> tuple[bytes, dict[str, bytes]]:
         rate_hz = readers[0].rate_hz
         start_s = next((at for one in reversed(readers) if (at := _loudest(one)) is not None), 0.0)
         mixture, output = (_part(reader, start_s, rate_hz=rate_hz) for reader in readers)
-    size, curves = len(mixture), sources[2]
-    output = np.pad(output, (0, max(0, size - len(output))))[:size]
-    faults = {} if curves is None else _faults(curves, start_s, size / rate_hz)
-    sounds = HeardSounds(
-        mixture=mixture, output=output, target=None, rate_hz=rate_hz, faults=faults, start_s=start_s
+    output = np.pad(output, (0, max(0, len(mixture) - len(output))))[: len(mixture)]
+    faults = {} if sources[2] is None else _faults(sources[2], start_s, len(mixture) / rate_hz)
+    heard = HeardSounds(
+        output=output, mixture=mixture, target=None, rate_hz=rate_hz, faults=faults, start_s=start_s
     )  # fmt: skip
-    most_bytes, played = bytes_a_sound(len(PLAYED) * SOUNDS_SHOWN), zip(PLAYED, (mixture, output), strict=True)
-    heard = {name: page_sound(one, rate_hz=rate_hz, most_bytes=most_bytes) for name, one in played}
-    return encode_jpeg(spectrograms(sounds), quality=70), heard
+    return page_media(heard, most_bytes=bytes_a_sound(len(PLAYED) * SOUNDS_SHOWN))
 
 
 def _loudest(reader: SoundReader) -> float | None:
@@ -108,14 +101,13 @@ def shown_sounds(folder: Path, sounds: SoundVerdicts) -> dict[str, ShownSound]:
     """The pictures and sounds that a record holds of its worst outputs, by item id."""
     found: dict[str, ShownSound] = {}
     for verdict, _ in worst_sounds(sounds)[:SOUNDS_SHOWN]:
-        if jpeg := kept_file(folder / f"{_file('pictures', verdict.id)}.jpg"):
-            names = [
-                (name, f"{_file('sounds', verdict.id)}-{name}{end}") for name in PLAYED for end in (".flac", ".wav")
-            ]
-            heard = ((name, file, kept_file(folder / file)) for name, file in names)
+        jpeg, names = kept_file(folder / _picture(verdict.id)), product(PLAYED, ("flac", "wav"))
+        files = ((name, f"{_sound(verdict.id, name)}.{end}") for name, end in names)
+        heard = [(name, file, data) for name, file in files if (data := kept_file(folder / file))]
+        if jpeg:
             found[verdict.id] = (
                 jpeg,
-                tuple(ExampleSound(data=data, file=file, label=name) for name, file, data in heard if data),
+                tuple(ExampleSound(data=data, file=file, label=name) for name, file, data in heard),
             )
     return found
 
@@ -135,11 +127,8 @@ def sound_metrics(sounds: SoundVerdicts) -> dict[str, Mapping[str, Any]]:
     values = {f"sound_{axis}": [getattr(one, axis) for one in judged] for axis in PERFORMANCE if judged}
     if any(one.novelty > 0 for one in judged):
         values[SOUND_UNLIKE_SHARE] = [one.novelty >= UNLIKE for one in judged]
-    metric = {SOUND_UNLIKE_SHARE: f"share of novelty >={UNLIKE:g}"}
-    judges = ",".join(sorted({one.judge for one in judged}))
+    signed = {"metric": "mean over judged sounds", "judge": ",".join(sorted({one.judge for one in judged}))}
     return {
-        name: metric_row(
-            Scored(fmean(found), Signature.of(metric=metric.get(name, "mean estimate"), judge=judges)), n=len(found)
-        )
+        name: metric_row(Scored(fmean(found), Signature.of(of=name, **signed)), n=len(found))
         for name, found in values.items()
     }

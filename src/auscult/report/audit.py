@@ -195,6 +195,7 @@ DISAGREEMENTS = f"{MODEL_SCORE}_2_disagreements"
 """Table of the masks that judge and model's score rank most differently: id, estimate, rank, score, rank."""
 
 _FOOTER = "IoU is 0 to 1, higher is better. All verdicts: `verdicts.jsonl` and `verdicts.csv` beside this file."
+_SOUND_FOOTER = "All verdicts: `verdicts.jsonl` and `verdicts.csv` beside this file."
 _MIXED = "Counts and charts above the tabs are of the {:,} masks; {:,} separated sounds have tabs of their own."
 _WIDEN = (
     "Decide by the lower end of an interval, not by the estimate, and look at the most novel masks yourself: sort by "
@@ -241,6 +242,8 @@ def page_of_audit(
     listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
     truth = _truth(run, listed, tables)
     unlike = unlike_of(run.summary or {})
+    of_masks = bool(verdicts) or not heard
+    taken = sum(len(jpeg) + sum(len(one.data) for one in heard) for jpeg, heard in (sounds or {}).values())
     sections = (
         truth,
         _score(run, tables, thumbnails),
@@ -248,46 +251,23 @@ def page_of_audit(
         *heard,
         _tables(run, tables),
         _failed(run),
-        _items(run, verdicts, listed, pictures=(thumbnails, crops), taken=_bytes_of(sounds or {})),
+        _items(run, verdicts, listed, pictures=(thumbnails, crops), taken=taken) if of_masks else None,
     )
-    if heard and not verdicts:
-        return _page_of_sounds(run, heard + [one for one in (_tables(run, tables), _failed(run)) if one], alarms=alarms)
-    notes = [*_notes(verdicts, unlike, with_truth=truth is not None), *sound_notes(run.summary or {})]
-    notes += [_MIXED.format(len(verdicts), len(run.sounds))] if heard else []
-    judges = ", ".join(_judges(run))
+    judges = ", ".join(sorted({one.judge for one in verdicts} | {one.judge for one, _ in run.sounds}))
+    policies = [*([policy_of(run)] if of_masks else []), *([policy_of(run, "sound_policy")] if heard else [])]
+    notes = [*_notes(verdicts, unlike, with_truth=truth is not None)] if of_masks else []
+    notes += [_MIXED.format(len(verdicts), len(run.sounds))] if heard and of_masks else []
     return Page(
         title=title_of(run),
         command=str(run.manifest.get("command", "")),
-        facts=(("Judge", judges or "–"), ("Policy", policy_of(run) or "–"), *facts_of(run.manifest)),
+        facts=(("Judge", judges or "–"), ("Policy", ", ".join(policies) or "–"), *facts_of(run.manifest)),
         alarms=alarms,
-        notes=tuple(notes),
+        notes=(*notes, *sound_notes(run.summary or {})),
         advice=_advice(unlike) if unlike is not None and unlike.many else None,
-        overview=_overview(run, verdicts),
+        overview=_overview(run, verdicts) if of_masks else None,
         sections=tuple(section for section in sections if section is not None),
-        footer=_FOOTER,
+        footer=_FOOTER if of_masks else _SOUND_FOOTER,
     )
-
-
-def _page_of_sounds(run: Run, sections: Sequence[Section], *, alarms: tuple[str, ...]) -> Page:
-    """The page of a record without masks."""
-    policy = policy_of(run, "sound_policy")
-    return Page(
-        title=title_of(run),
-        command=str(run.manifest.get("command", "")),
-        facts=(("Judge", ", ".join(_judges(run))), ("Policy", policy or "–"), *facts_of(run.manifest)),
-        alarms=alarms,
-        notes=sound_notes(run.summary or {}),
-        sections=tuple(sections),
-        footer="All verdicts: `verdicts.jsonl` and `verdicts.csv` beside this file.",
-    )
-
-
-def _judges(run: Run) -> list[str]:
-    return sorted({one.judge for one, _ in run.verdicts} | {one.judge for one, _ in run.sounds})
-
-
-def _bytes_of(sounds: Mapping[str, ShownSound]) -> int:
-    return sum(len(jpeg) + sum(len(sound.data) for sound in heard) for jpeg, heard in sounds.values())
 
 
 def _notes(verdicts: Sequence[Verdict], unlike: Unlike | None, *, with_truth: bool) -> Iterator[str]:

@@ -41,6 +41,7 @@ _HEARD: Final = (
     "loudness that is likely missing (blue line), and the share of what is heard in the output that is likely left "
     "over of something else (yellow dashes). Shown and played are the loudest 10 s, coarser than the files."
 )
+_AFTER: Final = "Written after judging: the judge heard none of this."
 _UNLIKE: Final = (
     "{} of the judged sounds ({:,} of {:,}) look unlike training: their novelty is {} or more, and a score may be "
     "further off than its interval says. Decide by the lower ends of the intervals, and play the most novel yourself."
@@ -68,33 +69,20 @@ def sound_sections(
 
     ``shown`` is by item id; of ``tables`` of the record, as JSON, those that begin with ``SOUND_TRUTH`` are shown.
     """
-    worst, truth = worst_sounds(judged), [read_table(name, tables[name]) for name in sorted(tables) if _is_truth(name)]
+    worst = worst_sounds(judged)
+    truth = tuple(read_table(name, tables[name]) for name in sorted(tables) if name.startswith(SOUND_TRUTH))
     examples = tuple(_example(one, row, shown[one.id]) for one, row in worst if one.id in shown)[:SOUNDS_SHOWN]
     counts, chart = (sound_counts(judged),), _chart([verdict for verdict, _ in worst])
     sections = [
         Section(
-            name="sounds",
-            title="Separated sounds",
-            count=len(judged),
-            lead=_LEAD,
-            figures=chart,
-            tables=counts,
-            beside=True,
+            name="sounds", title="Separated sounds", count=len(judged), lead=_LEAD,
+            figures=chart, tables=counts, beside=True,
         ),
         Section(name="worst-sounds", title="Worst sounds", lead=_HEARD, examples=examples),
         Section(name="sound-scores", title="Scores of sounds", tables=_listed(worst, judged)),
-        Section(
-            name="sound-truth",
-            title="Sounds: judge against truth",
-            lead="Written after judging: the judge heard none of this.",
-            tables=tuple(truth),
-        ),
-    ]
+        Section(name="sound-truth", title="Sounds: judge against truth", lead=_AFTER, tables=truth),
+    ]  # fmt: skip
     return [one for one in sections if one.tables or one.examples] if judged else []
-
-
-def _is_truth(name: str) -> bool:
-    return name.startswith(SOUND_TRUTH)
 
 
 def _chart(verdicts: Sequence[SoundVerdict]) -> tuple[Figure, ...]:
@@ -111,10 +99,8 @@ def sound_counts(judged: SoundVerdicts) -> Table:
     total, apart = counts.total(), len(judged) - counts.total()
     rows = [(ACTION_WORDS[name], f"{n:,}", percent(n / total)) for name in ACTION_WORDS if (n := counts[name])]
     rows += [("all judged", f"{total:,}", ""), *([("unjudged", f"{apart:,}", "")] if apart else [])]
-    title, header = "Separated sounds by action", ("action", "n", "of the judged")
-    return Table(
-        title=title, header=header, rows=tuple(rows), note="What is unjudged has no scores and is in no chart."
-    )
+    title, note = "Separated sounds by action", "What is unjudged has no scores and is in no chart."
+    return Table(title=title, header=("action", "n", "of the judged"), rows=tuple(rows), note=note)
 
 
 def _scored(verdict: SoundVerdict, axis: str) -> str:
@@ -138,7 +124,10 @@ def _listed(worst: SoundVerdicts | Sequence[Any], judged: SoundVerdicts) -> tupl
 
 
 def _example(verdict: SoundVerdict, row: Mapping[str, Any], shown: ShownSound) -> Example:
-    hard = ", ".join(f"{axis} {number(value, 1)}" for axis, value in verdict.difficulty.items())
+    hard, notes = (
+        ", ".join(f"{axis} {number(value, 1)}" for axis, value in verdict.difficulty.items()),
+        row.get("notes"),
+    )
     facts = {
         "why": verdict.rationale,
         "scores": "; ".join(f"{axis} {_scored(verdict, axis)}" for axis in PERFORMANCE if axis != "overall"),
@@ -146,10 +135,10 @@ def _example(verdict: SoundVerdict, row: Mapping[str, Any], shown: ShownSound) -
         "difficulty": f"{hard} (1 to 5, higher is harder)" if hard else "",
         "novelty": number(verdict.novelty) + (": unlike training" if verdict.novelty >= UNLIKE else ""),
         "domain": verdict.domain,
-        "system": " ".join(dict.fromkeys(str(row[key]) for key in ("family", "system") if row.get(key))),
+        "system": str(row.get("system") or row.get("family") or ""),
         "output": str(row.get("separated") or ""),
         "mixture": str(row.get("mixture") or ""),
-        "notes": "; ".join(map(str, row.get("notes") or ())),
+        "notes": "; ".join(map(str, notes)) if isinstance(notes, list) else "",
     }
     return Example(
         title=f"{ACTION_WORDS[action_key(verdict.action)]}: overall {_scored(verdict, 'overall')}",

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import UsageError
+from auscult.media.frames import encode_jpeg
 from auscult.media.sound import flac_bytes
 from auscult.media.wav import encode_wav
 from auscult.report.drawing import Drawing, DrawnShape, Line, Polyline, Rect, Text, to_picture
@@ -172,6 +173,17 @@ def loudest_part(samples: Samples, *, rate_hz: int, seconds: float) -> slice:
 def bytes_a_sound(sounds: int) -> int:
     """How large each of so many sounds may be, so that a page of 100 outputs has less than 12 MB."""
     return min(150_000, 5_000_000 // max(1, sounds))
+
+
+def page_media(heard: HeardSounds, *, most_bytes: int) -> tuple[bytes, dict[str, bytes]]:
+    """A JPEG of the spectrograms, and by name the sounds to play, each of at most ``most_bytes``."""
+    played = {"mixture": heard.mixture, "target": heard.target, "output": heard.output}
+    sounds = {
+        name: page_sound(samples, rate_hz=heard.rate_hz, most_bytes=most_bytes)
+        for name, samples in played.items()
+        if samples is not None
+    }
+    return encode_jpeg(spectrograms(heard), quality=60), sounds
 
 
 def sound_file(name: str, data: bytes) -> str:

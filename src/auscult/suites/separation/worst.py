@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from auscult.jobs.predict import FILE, Reader
-from auscult.media.frames import encode_jpeg
 from auscult.media.paths import inside
 from auscult.media.sound import read_sound
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
 from auscult.report.facts import number, shortened
 from auscult.report.page import Example, ExampleSound, Section
-from auscult.report.spectrogram import HeardSounds, bytes_a_sound, loudest_part, page_sound, sound_file, spectrograms
+from auscult.report.spectrogram import HeardSounds, bytes_a_sound, loudest_part, page_media, sound_file
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.suites.core.conditions import CLEAN, NOTHING
 from auscult.suites.core.grid import Grid
@@ -53,10 +52,8 @@ class _Order:
     most_bytes: int  # of each of its sounds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
-    jpeg: bytes
-    sounds: Mapping[str, bytes]
+_Shown: TypeAlias = tuple[bytes, Mapping[str, bytes]]
+"""Its picture and its sounds by name."""
 
 
 def worst_sections(runner: SuiteRunner[SeparationCase, Prepared], done: Finished) -> list[Section]:
@@ -110,8 +107,8 @@ def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Orde
         if isinstance(result.outcome, Failed):
             continue
         found[result.key] = result.outcome
-        runner.run.write_bytes(f"{result.key}.jpg", result.outcome.jpeg, durable=False)
-        for name, data in result.outcome.sounds.items():
+        runner.run.write_bytes(f"{result.key}.jpg", result.outcome[0], durable=False)
+        for name, data in result.outcome[1].items():
             runner.run.write_bytes(sound_file(f"{result.key}-{name}", data), data, durable=False)
     return found
 
@@ -126,7 +123,7 @@ def _example(order: _Order, shown: _Shown, grid: Grid) -> Example:
     about = {"system": system.strip(), "domain": item.domain, "prompt": order.case.prompt}
     return Example(
         title=f"overall {number(scores[SCALES[0]])}",
-        jpeg=shown.jpeg,
+        jpeg=shown[0],
         text=shortened(item.query.text or "", _MOST_CHARACTERS),
         id=order.case.id,
         facts=(("scores", ", ".join(texts) or "none: no stem"), *((key, text) for key, text in about.items() if text)),
@@ -135,7 +132,7 @@ def _example(order: _Order, shown: _Shown, grid: Grid) -> Example:
         file=f"{order.file}.jpg",
         sounds=tuple(
             ExampleSound(data=data, file=sound_file(f"{order.file}-{name}", data), label=name)
-            for name, data in shown.sounds.items()
+            for name, data in shown[1].items()
         ),
     )
 
@@ -160,15 +157,7 @@ class _Drawer:
             rate_hz=sounds.rate_hz,
             curves=_curves(output, sounds, part),
         )
-        played: dict[str, Samples | None] = {"mixture": heard.mixture, "target": heard.target, "output": heard.output}
-        return _Shown(
-            jpeg=encode_jpeg(spectrograms(heard), quality=60),
-            sounds={
-                name: page_sound(samples, rate_hz=sounds.rate_hz, most_bytes=order.most_bytes)
-                for name, samples in played.items()
-                if samples is not None
-            },
-        )
+        return page_media(heard, most_bytes=order.most_bytes)
 
 
 def _curves(output: Samples, sounds: CaseSounds, part: slice) -> dict[str, Any]:
