@@ -134,9 +134,9 @@ def dnsmos(sound: Samples, rate_hz: int) -> Row:
     return {f"DNSMOS {name}": heard.get(name) for name in ("overall", "background")}
 
 
-def instruments(sound: Samples, rate_hz: int) -> float:
-    """Minus the log of the largest probability of AudioSet's instruments: separated singing should have none."""
-    first, last = (tagger().labels.index(name) for name in ("Musical instrument", "Scratching (performance technique)"))
+def no_music(sound: Samples, rate_hz: int) -> float:
+    """Minus the log of the largest probability of AudioSet's Music and its instruments, of which singing should have none."""
+    first, last = (tagger().labels.index(name) for name in ("Music", "Scratching (performance technique)"))
     return float(-np.log(tagger().probabilities(sound, rate_hz)[first : last + 1].max() + 1e-6))
 
 

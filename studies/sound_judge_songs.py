@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from sound_judge_rows import BESIDE, CLAIMS, DATA, Outputs, Row, arguments, dnsmos, instruments, marks, measured
+from sound_judge_rows import BESIDE, CLAIMS, DATA, Outputs, Row, arguments, dnsmos, no_music, marks, measured
 from sound_judge_rows import mono_sound, orders, table, told
 from sound_people import ASKED, _cell, _stems, halves, within
 
@@ -37,7 +37,7 @@ TWO: Final = ("Cristina_Vane_-_So_Easy", "The_Mountaineering_Club_-_Mallory")
 QUESTIONS: Final = {name: ASKED[name] for name in ("freedom from interference", "sound quality", "choice")} | {
     "similarity": ("sisec2018_similarity", "similarity_mean", None)  # reserved: only where that part lies
 }
-HEARD: Final = ("no instrument heard", "DNSMOS overall", "DNSMOS background", "level of the output")
+HEARD: Final = ("no music heard", "DNSMOS overall", "DNSMOS background", "level of the output")
 RATINGS: Final = DATA / "sound" / "ratings"
 RATE_HZ: Final = 16_000  # of all ratings
 Parts = dict[str, Samples]
@@ -45,7 +45,7 @@ Parts = dict[str, Samples]
 
 def main() -> None:
     given = arguments(__doc__, "--page")
-    judge, scorers = given.judge[0], [*given.judge, *BESIDE, "no instrument heard", "constant"]
+    judge, scorers = given.judge[0], [*given.judge, *BESIDE, "no music heard", "constant"]
     lines = (RATINGS / "clips.csv").read_text(encoding="utf-8").splitlines()
     clips = [clip for clip in csv.DictReader(lines) if clip["set"] != "sisec2008"]
     loaders = {name: partial(_outputs, name, parts, rate_hz) for name, parts, rate_hz in windows(clips)}
@@ -108,7 +108,7 @@ def _truth(one: str, given: Outputs) -> Row:
         return {}
     rated = one.startswith(tuple(question[0] for question in QUESTIONS.values()))
     heard = dnsmos(given.sounds[one], given.rate_hz) if rated and one.rpartition("/")[2] not in KINDS else {}
-    return {"no instrument heard": instruments(given.sounds[one], given.rate_hz)} | heard
+    return {"no music heard": no_music(given.sounds[one], given.rate_hz)} | heard
 
 
 def people(said: Mapping[str, Row], clips: Sequence[Row], judges: Sequence[str]) -> str:

@@ -138,7 +138,7 @@ def test_songs_are_in_order_and_follow_people_where_the_judge_does(
     monkeypatch.setattr(songs, "RATINGS", ratings)
     monkeypatch.setattr(songs, "DATA", tmp_path)
     monkeypatch.setattr(songs, "TWO", ("icassp2018 page 0",))
-    monkeypatch.setattr(songs, "instruments", lambda *_: 0.0)
+    monkeypatch.setattr(songs, "no_music", lambda *_: 0.0)
     monkeypatch.setattr(songs, "dnsmos", lambda *_: {"DNSMOS overall": 1.0, "DNSMOS background": 1.0})
     monkeypatch.setattr(songs, "halves", lambda *_: "-")
     monkeypatch.setattr(studies, "_loaded", lambda _: Knows(stems))
