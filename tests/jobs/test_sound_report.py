@@ -23,8 +23,11 @@ from auscult.jobs.sound_report import draw_worst_sounds
 from auscult.media.rle import encode
 from auscult.media.wav import Sound, wav_bytes
 from auscult.record.folder import open_run
-from auscult.record.reader import read_all_verdicts
+from auscult.record.reader import read_all_verdicts, read_run
 from auscult.record.schema import Summary, sound_verdict_to_json, verdict_to_json
+from auscult.report.audit import page_of_audit
+from auscult.report.page import PICTURED, ExampleSound, render
+from auscult.report.sounds import SOUNDS_SHOWN
 from auscult.types import PERFORMANCE, SoundCurves, SoundEvidence, SoundItem, SoundQuery, SoundTruth, SoundVerdict
 from small_inputs import LEFT
 from small_records import verdict as mask_verdict
@@ -157,6 +160,19 @@ def test_masks_and_sounds_share_a_page_that_stays_small(tmp_path: Path) -> None:
     assert 'data-view="worst-sounds"' in html
     assert 'id="i1"' in html
     assert len(html.encode()) <= 12_000_000
+
+
+def test_a_page_full_of_pictures_and_sounds_stays_small(tmp_path: Path) -> None:
+    masks = [mask_verdict(f"m{at:04}") for at in range(PICTURED)]
+    sounds = [verdict(f"s{at}", 2.0) for at in range(2 * SOUNDS_SHOWN)]
+    record(tmp_path / "out", sounds, masks=masks)
+    run, jpeg = read_run(tmp_path / "out"), bytes(8_000)
+    players = tuple(ExampleSound(data=bytes(104_000), file=name) for name in ("a.flac", "b.flac"))
+    shown = {one.id: (bytes(60_000), players) for one in sounds}
+    pictures = {one.id: jpeg for one in masks}
+    html = render(page_of_audit(run, thumbnails=pictures, crops=dict.fromkeys(pictures, jpeg), tables={}, sounds=shown))
+    assert len(html.encode()) <= 12_000_000
+    assert html.count("<audio ") == 2 * SOUNDS_SHOWN
 
 
 def test_what_cannot_be_drawn_costs_its_picture_alone(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def _plain(metric: Mapping[str, Any]) -> str:
 
 def title_of(run: Run) -> str:
     """What was judged, as a heading: how many masks and sounds of which input."""
-    counts = [(len(run.sounds), "separated sound")] if run.sounds else []
+    counts = [(len(run.sounds), "separated sound")] if run.sounds or (run.summary or {}).get("sound") else []
     if run.verdicts or not counts:
         counts.insert(0, (len(run.verdicts), "mask"))
     said = " and ".join(f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in counts)
