@@ -124,8 +124,8 @@ def against_sound_truth(pairs: Sequence[SoundPair]) -> AgainstTruth:
         f"Truth: of {given} as the input says, of {len(known) - given} by formula from the stems, which is nobody's "
         f"opinion. Pairs: two outputs of one mixture whose truths are {quantities.APART:g} apart ({counts}). RMSE and "
         "width are in points of 1 to 5; coverage and width are of the judge's own 90 % interval. The constant knows "
-        "the mean of this very truth. In brackets: 95 % intervals over clusters, by default mixtures. Left out: parts of "
-        f"fewer than {LEAST}, sounds of more than {LONGEST_S:g} s"
+        "the mean of this very truth. In brackets: 95 % intervals over clusters, by default mixtures. Left out: parts "
+        f"of fewer than {LEAST}, sounds of more than {LONGEST_S:g} s"
     )
     title = f"{', '.join(sorted({one.judge for one, _, _ in known}))} against truth"
     table = Table(title=title, header=_HEADER, rows=tuple(rows), note=note)
