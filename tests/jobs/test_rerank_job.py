@@ -6,6 +6,7 @@ import json
 import shutil
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,12 +58,12 @@ def test_the_best_of_each_mixture_is_an_input_and_the_record_stays(record: Path,
     assert {row["id"]: row["margin"] for row in ranking}["b/1"] == -3.0
     assert next(row for row in ranking if row["id"] == "c/1")["rank"] == 3  # unjudged ones stand last
     again = rerank_record(RerankOptions(folder=record, out=tmp_path / "out"))
-    assert again.as_json() == made.as_json()
+    assert again.said == made.said
 
 
 def test_what_the_best_of_k_is_worth_is_that_of_all_draws(record: Path, tmp_path: Path) -> None:
     made = rerank_record(RerankOptions(folder=record, ks=(1, 2, 3), out=tmp_path / "out"))
-    worth = {(row["k"], row["way"]): row for row in made.best_of}
+    worth = {(row["k"], row["way"]): row for row in made.said["best_of"]}
     by_hand = np.mean([np.mean([4.0, 3.0, 3.0]), 5.0, 3.0])  # a/2 beats a/1; c/1 is not judged
     assert worth[2, JUDGE]["quality"] == pytest.approx(by_hand)
     assert worth[2, RANDOM]["quality"] == pytest.approx(np.mean([3.0, 3.0, 2.25]))
@@ -92,10 +93,11 @@ def test_the_exact_expectation_is_the_mean_over_all_subsets() -> None:
 
 
 def test_other_prompts_of_a_mixture_are_chosen_apart_and_by_another_axis() -> None:
-    made = [
-        {"id": "1", "mixture": "m", "text": "dog", "overall": 2.0, "recall": 5.0},
-        {"id": "2", "mixture": "m", "text": "dog", "overall": 3.0, "recall": 4.0},
-        {"id": "3", "mixture": "m", "text": "rain", "overall": 1.0, "recall": 1.0},
+    rest = {"mixture": "m", "precision": 3.0, "faithfulness": 3.0}
+    made: list[dict[str, Any]] = [
+        {"id": "1", **rest, "text": "dog", "overall": 2.0, "recall": 5.0},
+        {"id": "2", **rest, "text": "dog", "overall": 3.0, "recall": 4.0},
+        {"id": "3", **rest, "text": "rain", "overall": 1.0, "recall": 1.0},
     ]
     assert [[row["id"] for row in group] for group in grouped(made)] == [["1", "2"], ["3"]]
     assert ranked(made[:2], "overall")[0]["id"] == "2"

@@ -10,18 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from math import comb
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
 from auscult.act.export.masks import JsonRow
 from auscult.types import PERFORMANCE, Doubles
 
-Standing: TypeAlias = tuple[float, float] | None
-"""What a candidate is chosen by, and what ties are broken by; None where nothing is known of it."""
-
 _ASKED: Final = ("mixture", "text", "spans_s", "video")
-_WORST: Final = (-np.inf, -np.inf)
 
 
 def grouped(rows: Iterable[JsonRow]) -> list[list[JsonRow]]:
@@ -32,10 +28,9 @@ def grouped(rows: Iterable[JsonRow]) -> list[list[JsonRow]]:
     return list(found.values())
 
 
-def standing(row: JsonRow, by: str) -> Standing:
-    """The score ``by`` of a row and its weakest axis; None where it was not judged."""
-    scores = [row.get(axis) for axis in PERFORMANCE[:3]]
-    return None if row.get(by) is None else (row[by], min((one for one in scores if one is not None), default=0.0))
+def standing(row: JsonRow, by: str) -> tuple[float, float] | None:
+    """The score ``by`` of a row and its weakest axis, which breaks ties; None where it was not judged."""
+    return None if row.get(by) is None else (row[by], min(row[axis] for axis in PERFORMANCE[:3]))
 
 
 def ranked(rows: Sequence[JsonRow], by: str) -> list[dict[str, Any]]:
@@ -43,31 +38,32 @@ def ranked(rows: Sequence[JsonRow], by: str) -> list[dict[str, Any]]:
 
     The margin is the score minus the best of the others'; None where there is no other score. Unjudged ones stand last.
     """
-    order = sorted(rows, key=lambda row: standing(row, by) or _WORST, reverse=True)
+    order = sorted(rows, key=lambda row: standing(row, by) or (0.0, 0.0), reverse=True)
     scores = [row.get(by) for row in order]
     made = []
     for at, (row, score) in enumerate(zip(order, scores, strict=True)):
-        other = next((one for place, one in enumerate(scores) if place != at and one is not None), None)
+        other = next((one for place, one in enumerate(scores) if place != at), None)
         margin = None if score is None or other is None else round(score - other, 6)
         named = {key: row.get(key) for key in ("id", "mixture", "text")}
         made.append({**named, "rank": at + 1, "score": score, "margin": margin})
     return made
 
 
-def best_of(standings: Sequence[Standing], truths: Doubles, k: int) -> float:
-    """Expected truth of the candidate that stands highest among k of n drawn at random; unknown ones stand lowest.
+def best_of(standings: Sequence[Any], truths: Doubles, k: int) -> float:
+    """Expected truth of the candidate that stands highest among k of n drawn at random.
 
     Args:
-        standings: Of each candidate, (n,).
+        standings: What each candidate is chosen by, (n,); None, where nothing is known of it, is lowest.
         truths: What each is truly worth, (n,).
         k: How many are drawn, 1 to n; for 1 it is the mean.
     """
-    n, known = len(standings), [one or _WORST for one in standings]
+    levels = sorted({one for one in standings if one is not None})
+    places = [-1 if one is None else levels.index(one) for one in standings]
     chances = []
-    for own in known:
-        beaten, equal = sum(other > own for other in known), known.count(own)
-        chances.append((comb(n - beaten, k) - comb(n - beaten - equal, k)) / comb(n, k) / equal)
-    return float(np.dot(chances, truths))
+    for own in places:
+        beaten, equal = sum(other > own for other in places), places.count(own)
+        chances.append((comb(len(places) - beaten, k) - comb(len(places) - beaten - equal, k)) / equal)
+    return float(np.dot(chances, truths)) / comb(len(places), k)
 
 
 def kept_quality(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import typer
 
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
 from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions, RepairOptions
 from auscult.jobs.sound_options import PseudoLabelOptions, RerankOptions
+
+if TYPE_CHECKING:
+    from auscult.jobs.sound_input import Chosen
 
 app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True, cls=Commands)
 
@@ -105,17 +111,12 @@ def repair_masks(options: RepairOptions, shown: Shown) -> None:
 @app.command("rerank")
 @command(RerankOptions, shown=("json",))
 def rerank_sounds(options: RerankOptions, shown: Shown) -> None:
-    """Choose the best output of each mixture, from the record, and write the chosen ones as an INPUT."""
+    """Write the best output of each mixture as an INPUT, from the record."""
     from auscult.jobs.rerank import rerank_record
 
     with show.busy("choosing"):
-        made = rerank_record(options)
-    if shown.json:
-        show.as_json(made.as_json())
-    else:
-        show.tables(made.tables)
-    show.say(f"written to {made.out}")
-    show.failures(options.folder)
+        chosen = rerank_record(options)
+    _show_chosen(chosen, options.folder, shown)
 
 
 @app.command("pseudo-label")
@@ -125,10 +126,14 @@ def pseudo_label_sounds(options: PseudoLabelOptions, shown: Shown) -> None:
     from auscult.jobs.pseudo_label import pseudo_label
 
     with show.busy("labelling"):
-        made = pseudo_label(options)
+        chosen = pseudo_label(options)
+    _show_chosen(chosen, options.folder, shown)
+
+
+def _show_chosen(chosen: Chosen, folder: Path, shown: Shown) -> None:
     if shown.json:
-        show.as_json(made.as_json())
+        show.as_json(chosen.said)
     else:
-        show.tables([made.table])
-    show.say(f"written to {made.out}")
-    show.failures(options.folder)
+        show.tables(chosen.tables)
+    show.say(f"written to {chosen.out}")
+    show.failures(folder)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Final
 
 from auscult.act.export.masks import JsonRow
@@ -18,7 +17,7 @@ from auscult.act.rerank import grouped, ranked
 from auscult.act.sound_policy import load_sound_policy
 from auscult.cases.sounds import sound_line
 from auscult.jobs.act import beside, require_ours, write_files
-from auscult.jobs.sound_input import SoundRecord, json_lines, place
+from auscult.jobs.sound_input import Chosen, SoundRecord, json_lines, place
 from auscult.jobs.sound_options import PseudoLabelOptions
 from auscult.jobs.stress_separation import copied_item
 from auscult.media.paths import safe_name
@@ -30,33 +29,7 @@ FAILS, NO_WORDS, SEVERAL = "it does not pass", "its prompt has no words", "its p
 _LONGEST: Final = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
-    """What was labelled."""
-
-    lines: tuple[dict[str, Any], ...]  # of ``items.jsonl``
-    left: dict[str, int]  # mixtures and prompts without a stem, by why
-    out: Path
-
-    @property
-    def table(self) -> Table:
-        """Stems and their mean confidence by label."""
-        labels = dict[str, list[float]]()
-        for line in self.lines:
-            labels.setdefault(line["label"], []).append(line["confidence"])
-        rows = tuple((name, str(len(found)), f"{fmean(found):.2f}") for name, found in sorted(labels.items()))
-        left = "; ".join(f"{count} left out: {why}" for why, count in self.left.items())
-        return Table(title="labelled stems", header=("label", "stems", "mean confidence"), rows=rows, note=left)
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields as plain JSON values."""
-        counts = dict(Counter(line["label"] for line in self.lines))
-        ids = [line["id"] for line in self.lines]
-        said = {"n": len(ids) + sum(self.left.values()), "kept": len(ids), "labels": counts, "left_out": self.left}
-        return {"command": "act pseudo-label", **said, "ids": ids, "out": str(self.out)}
-
-
-def pseudo_label(options: PseudoLabelOptions) -> Labelled:
+def pseudo_label(options: PseudoLabelOptions) -> Chosen:
     """Write the best output of each mixture and prompt, where it passes, as a stem of a class."""
     record = SoundRecord.read(options.folder)
     out = options.out or beside(options.folder, "labelled")
@@ -66,17 +39,25 @@ def pseudo_label(options: PseudoLabelOptions) -> Labelled:
     for group in grouped(redecide(record.rows, None, sound=policy)):
         best = ranked(group, "overall")[0]["id"]
         row = next(one for one in group if one["id"] == best)
-        label = label_of(row.get("text") or "")
-        if not _passes(row, options.min_overall_low) or label in {NO_WORDS, SEVERAL}:
-            left[label if _passes(row, options.min_overall_low) else FAILS] += 1
+        label = label_of(row.get("text") or "") if _passes(row, options.min_overall_low) else FAILS
+        if label in {FAILS, NO_WORDS, SEVERAL}:
+            left[label] += 1
             continue
         # files of one name but for the number are one recording to `make mixtures`
         name = f"sounds/{label.replace(' ', '_')}/{safe_name(str(row.get('cluster') or best))}_{len(lines)}"
         line = _placed(record.items[best], name, source=record.source, out=out)
-        scores = {"overall": row["overall"], "overall_low": row["overall_low"]}
-        lines.append({**line, "label": label, "confidence": round((row["overall_low"] - 1) / 4, 4), **scores})
+        confidence = round((row["overall_low"] - 1) / 4, 4)
+        lines.append({**line, "label": label, "confidence": confidence, "overall": row["overall"]})
     write_files(out, {"items.jsonl": json_lines(lines)})
-    return Labelled(lines=tuple(lines), left=dict(left), out=out)
+    counts = Counter(line["label"] for line in lines)
+    said = {"n": len(lines) + left.total(), "kept": len(lines), "labels": dict(counts), "left_out": dict(left)}
+    table = Table(
+        title="labelled stems",
+        header=("label", "stems"),
+        rows=tuple((name, str(count)) for name, count in sorted(counts.items())),
+        note="; ".join(f"{count} left out: {why}" for why, count in left.items()),
+    )
+    return Chosen(said={"command": "act pseudo-label", **said, "out": str(out)}, tables=[table], out=out)
 
 
 def _passes(row: JsonRow, least: float | None) -> bool:

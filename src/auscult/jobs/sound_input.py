@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from auscult.media.wav import Sound
 from auscult.outcome import Undefined
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_audit, require_whole
+from auscult.report.tables import Table
 from auscult.score.sound.delay import Delay, find_delay, moved
 from auscult.score.sound.perceptual import perceptual
 from auscult.types import PERFORMANCE, SoundItem
@@ -28,6 +29,15 @@ from auscult.types import PERFORMANCE, SoundItem
 FOLDERS: Final = ("mixtures", "separated", "stems", "pictures")
 """What ``input_of`` puts beside an ``items.jsonl``."""
 SOUND_TRUTH: Final = "sound_truth.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What a verb of `act` chose of a record: as JSON, as tables, and where it is written."""
+
+    said: Mapping[str, Any]
+    tables: Sequence[Table]
+    out: Path
 
 
 @dataclass(frozen=True, kw_only=True)
