@@ -749,7 +749,7 @@ class NewOptions:
 
     Attributes:
         kind: stressor, judge, identity or model.
-        name: Its name, for example `shear`; of a stressor with its room, `vision.dust`.
+        name: Its name, for example `shear`; of a stressor or judge with its room, `vision.dust`.
         out: Folder to create; auscult-NAME by default.
     """
 
@@ -763,15 +763,19 @@ class TrainOptions:
     """What to train and how; a recipe leaves aside what it has no use for.
 
     Attributes:
-        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris, mq-auditor.
+        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris, mq-auditor, saj, cues-sound;
+            sound-card measures the judge of sounds that --model names.
         out: Output folder; the same command again continues in it.
         data: Folder of real material; for prompted-mask also an INPUT with truth; for rris an INPUT with expressions;
-            for mq-auditor MQ-RAVSBench, or what `auscult stress masks --suite mqa` wrote.
+            for mq-auditor MQ-RAVSBench, or what `auscult stress masks --suite mqa` wrote; for saj an INPUT of separated
+            sounds with scores and stems, none for generated ones.
         images: For rris: folder of the pictures, of data that does not say where they are.
         model: For rris: refsegformer, lavt, lavt+, existence, each also @FOLDER to go on from; or clipseg@FOLDER.
-            For mq-auditor: mq-auditor@FOLDER with language, vision and sound in it, or of an earlier stage.
+            For mq-auditor: mq-auditor@FOLDER with language, vision and sound in it, or of an earlier stage. For saj:
+            saj@FOLDER of an earlier stage.
         config: For rris: paper, release, small, mobile, or a YAML file of settings. For mq-auditor: paper, release,
-            projectors, small, or a file; each also +ROW of an ablation, paper+table4.mask.
+            projectors, small, or a file; each also +ROW of an ablation, paper+table4.mask. For saj: paper, small, tiny,
+            each also with -alignment or -scores for one stage, or a file.
         seed: The same seed makes the same material.
         samples: Samples to train on in all.
         minutes: Stop after this long; the same command goes on.
