@@ -73,7 +73,8 @@ def _rows(name: str, count: int, *, right: float) -> Iterator[cards.Row]:
             "id": f"s0-{number // 4:05d}-{number % 4}", "kind": "leakage", "severity": 2.0, "label": "dog",
             "domain": "sound", "seen": True, "cluster": f"c{number // 4}", "family": "", "aligned": True,
             "scores": dict(zip(PERFORMANCE, truth.tolist(), strict=True)), "mixture": f"s0-{number // 4:05d}",
-            "difficulty": dict.fromkeys(DIFFICULTY_AXES, 3.0), cards.BESIDE: 0.0, cards.CIRCULAR: float(truth[3]),
+            "difficulty": dict.fromkeys(DIFFICULTY_AXES, 3.0),
+            cards.BESIDE: float(rng.normal()), cards.CIRCULAR: float(truth[3]),
             "said": {Guess.name: {cards.ALL: {**ends, "difficulty": dict.fromkeys(DIFFICULTY_AXES, 3.0)}}},
         }  # fmt: skip
 
@@ -103,6 +104,10 @@ def test_a_judge_that_hears_is_not_and_stands_beside_what_knows_little() -> None
     assert "Nowhere" in text
     assert _number(card, "coverage_90.recall").value == 1.0
     assert (_number(card, "rmse.overall", "constant").value or 0) > (_number(card, "rmse.overall").value or 9) + 0.5
+    ahead = _number(card, "behind.overall", cards.BESIDE)
+    assert (ahead.low or 0) > 0.5
+    both = [_number(card, "pearson.overall", row).value or 0.0 for row in (Guess.name, cards.BESIDE)]
+    assert ahead.value == pytest.approx(both[0] - both[1], abs=2e-4)
     assert "near-circular" in _number(card, "pearson.overall", cards.CIRCULAR).row
     assert card_of(card.as_json()) == card
     worst = text[text.index("## The worst misjudged") :]

@@ -9,6 +9,7 @@ where all are there. It writes the card and its page; nothing is trained.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,35 +28,18 @@ from auscult.judge.cards import Card, Result, cell, markdown, page, result_of
 from auscult.judge.sound.cues import JUDGE as CUES
 from auscult.judge.sound.shared import delay_of, moved
 from auscult.media.paths import write_bytes
-from auscult.outcome import Scored
+from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.codec import dump
 from auscult.rng import generator
-from auscult.score.judges import (
-    ClusterDraws,
-    JudgeColumns,
-    Quantity,
-    TruthColumns,
-    measures,
-    reals,
-    sounds,
-    texts,
-    with_interval,
-)
+from auscult.score.judges import ClusterDraws, JudgeColumns, TruthColumns, measures, reals, sounds, texts, with_interval
 from auscult.score.sound.ratios import si_sdr
 from auscult.train.sound_judge.samples import Recipe, SoundSample, made_samples, open_material, real_samples
 from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Samples, SoundCase, SoundJudge, SoundVerdict
 
 SAMPLES: Final = 3000
 SUBSETS: Final = (
-    "none",
-    "text",
-    "spans",
-    "picture",
-    "text+spans",
-    "text+picture",
-    "spans+picture",
-    "text+spans+picture",
-)
+    "none", "text", "spans", "picture", "text+spans", "text+picture", "spans+picture", "text+spans+picture",
+)  # fmt: skip
 """Which prompts a judge is given; the last are all."""
 PROBES: Final = ("stem", "mixture", "silence", "other_source", "noise")
 """From best to worst."""
@@ -73,6 +57,7 @@ _NO_SEPARATOR: Final = frozenset({"true_stem", "wrong_stem", "untouched_mixture"
 _MIXTURES: Final = 25  # of one file
 _PROMPTED: Final = 4  # files whose outputs are judged with every subset of prompts
 _PROBED, _LEAST, _WORST, _REPLICATES = 60, 15, 10, 300
+_MOST_DB: Final = 30.0
 _KEPT: Final = (
     "id", "kind", "severity", "label", "domain", "seen", "cluster", "family", "aligned", "scores", "difficulty",
 )  # fmt: skip
@@ -119,12 +104,17 @@ def _judged(judge: SoundJudge, case: SoundCase | None, outputs: Sequence[Samples
 def _about(sample: SoundSample) -> Row:
     mixture, output = mono(sample.case.mixture), mono(sample.separated)
     output = moved(output, delay_of(mixture, output, rate_hz=sample.case.rate_hz))
-    beside = si_sdr(output, mixture)
+    found = si_sdr(output, mixture)
+    beside = found.value if isinstance(found, Scored) else None
     return {name: getattr(sample, name) for name in _KEPT} | {
-        "mixture": sample.case.id,
-        BESIDE: beside.value if isinstance(beside, Scored) else None,
-        CIRCULAR: sample.si_sdr_db,
+        "mixture": f"{sample.cluster} {sample.label}" if sample.family else sample.case.id,
+        **{name: _limited(db, output) for name, db in ((BESIDE, beside), (CIRCULAR, sample.si_sdr_db))},
     }
+
+
+def _limited(db: float | None, output: Samples) -> float:
+    """A ratio within ``_MOST_DB`` either way; without one the output is silent, or has no error."""
+    return float(np.clip((math.inf if output.any() else -math.inf) if db is None else db, -_MOST_DB, _MOST_DB))
 
 
 def probes(root: Path | None, *, numbers: Sequence[int], seed: int) -> Iterator[SoundSample]:
@@ -149,7 +139,7 @@ def sound_card(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     progress.stage(f"judging: {judge.name}", files + 3)
 
     def rows(name: str, samples: Makes, *, subsets: Sequence[str] = (ALL,)) -> list[Row]:
-        path = options.out / f"rows-{name}.jsonl"
+        path = options.out / judge.name / f"rows-{name}.jsonl"
         if not path.exists():
             found = measure(judges if subsets else (), samples(), subsets=subsets)
             write_bytes(path, "".join(json.dumps(row) + "\n" for row in found).encode())
@@ -236,7 +226,7 @@ def _results(
     clusters = texts([row["cluster"] for row in rows])
     result = _numbers(name, clusters.tolist(), seed=seed)
     pairs = partial(sounds.pairs_in_order, mixtures=[row["mixture"] for row in rows])
-    order: dict[str, Quantity] = {"pearson": sounds.pearson, "spearman": measures.spearman, "pairs": pairs}
+    order: dict[str, measures.Quantity] = {"pearson": sounds.pearson, "spearman": measures.spearman, "pairs": pairs}
     own = {**order, "coverage_90": measures.coverage, "width_90": sounds.width, "rmse": sounds.rmse}
     for axis in PERFORMANCE:
         truth = TruthColumns(iou=reals(row["scores"][axis] for row in rows), cluster=clusters)
@@ -249,10 +239,29 @@ def _results(
             wanted = {"rmse": sounds.rmse} if row == "constant" else order if given.low is None else own
             for metric, quantity in wanted.items():
                 yield result(row, f"{metric}.{axis}", quantity(given, truth))
+        judge, *others = [sounds.pearson(columns.pop(one), truth) for one in (*rows[0]["said"], BESIDE, CIRCULAR)]
+        for row, other in zip((*rows[0]["said"], BESIDE, CIRCULAR)[1:], others, strict=True):
+            yield result(row, f"behind.{axis}", _difference(judge, other))
     for axis, judge in product(DIFFICULTY_AXES if subset == ALL else (), rows[0]["said"]):
         truth = TruthColumns(iou=reals(row["difficulty"][axis] for row in rows), cluster=clusters)
         found = JudgeColumns(iou=reals(row["said"][judge][ALL]["difficulty"].get(axis) for row in rows))
         yield result(judge, f"pearson.difficulty_{axis}", sounds.pearson(found, truth))
+
+
+def _difference(one: measures.Measured, other: measures.Measured) -> measures.Measured:
+    """Of two correlations on the same outputs."""
+    found = [part.outcome for part in (one, other)]
+    known = [part.value for part in found if isinstance(part, Scored)]
+    if len(known) < 2 or one.n != other.n:
+        return replace(one, outcome=Undefined("one of the two is undefined, or does not judge all outputs"))
+    half = one.rows.shape[1]
+    return replace(
+        one,
+        outcome=Scored(known[0] - known[1], Signature.of(metric="difference of Pearson's correlations")),
+        rows=np.hstack([one.rows, other.rows]),
+        from_sums=lambda sums: one.from_sums(sums[:, :half]) - other.from_sums(sums[:, half:]),
+        within=None,
+    )
 
 
 def _numbers(name: str, clusters: Sequence[str], *, seed: int) -> Callable[[str, str, measures.Measured], Result]:
