@@ -93,10 +93,10 @@ def _rationale(overall: float, values: Doubles, model: CuesModel) -> str:
     most = int(np.abs(effects).argmax())
     name = [*FEATURES.values(), *SPAN_FEATURES.values()][most]
     way = "raises" if effects[most] > 0 else "lowers"
-    checked = "by spans alone" if len(values) > len(FEATURES) else "by nothing"
+    checked = "told from spans alone" if len(values) > len(FEATURES) else "not checked"
     return (
         f"Overall {overall:.1f} of 5; most is said by {name} ({values[most]:.2f}), which {way} it by "
-        f"{abs(effects[most]):.1f}. Which source it is was checked {checked}."
+        f"{abs(effects[most]):.1f}. Which source it is was {checked}."
     )
 
 
