@@ -105,7 +105,7 @@ def test_a_judge_without_its_folder_is_told_what_it_needs(tmp_path: Path) -> Non
         load_sound_judge("sound.saj.v1")
     with pytest.raises(UsageError, match="no SAJ"):
         load_sound_judge(f"saj@{tmp_path}")
-    with pytest.raises(UsageError, match="sam_audio, not installed"):
+    with pytest.raises(UsageError, match="needs sam_audio, not installed"):
         load_sound_judge(f"sam_audio@{tmp_path}")
     (tmp_path / "card.json").write_text("{}")
     (tmp_path / "design.json").write_text("{}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
@@ -23,8 +24,7 @@ from auscult.record.codec import read_file
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Metadata, Samples, SoundCase, SoundEvidence, SoundVerdict
 
 if TYPE_CHECKING:
-    from auscult.nets.saj.inputs import Reader
-    from auscult.nets.saj.network import Saj
+    from auscult.nets.saj.asking import Asker
 
 CARD: Final = "card.json"
 CALIBRATION: Final = "calibration.json"
@@ -56,8 +56,13 @@ class FolderSoundJudge(ABC):
     name: str
     meta: Metadata
     prompts: tuple[str, ...] = ("text",)
+    uses_frames = False
+    packages: tuple[str, ...] = ("torch", "transformers", "safetensors")
+    install = "pip install 'auscult[train]'"
 
     def __init__(self, folder: Path) -> None:
+        if lacking := [name for name in self.packages if find_spec(name) is None]:
+            raise UsageError(f"{self.name} needs {', '.join(lacking)}, not installed", hint=self.install)
         self.folder = folder
         self._off: Mapping[str, tuple[float, float]] = {}
         if (folder / CALIBRATION).exists():
@@ -109,8 +114,7 @@ class FolderSoundJudge(ABC):
             why = f"It was not said what is wanted in a way that this judge takes: {', '.join(self.prompts)}."
             return scored(case, self.name, {}, difficulty={}, evidence=SoundEvidence(), rationale=why)
         bounded = {axis: min(max(score, 1.0), 5.0) for axis, score in said.items()}
-        known = [axis for axis in DIFFICULTY_AXES if f"difficulty_{axis}" in bounded]
-        difficulty = {axis: bounded[f"difficulty_{axis}"] for axis in known}
+        difficulty = {axis: bounded[name] for axis in DIFFICULTY_AXES if (name := f"difficulty_{axis}") in bounded}
         if is_silent(case.mixture, output):
             return silent_output(case, self.name, difficulty=difficulty, evidence=evidence)
         scores = {axis: self._interval(axis, bounded[axis]) for axis in PERFORMANCE}
@@ -144,32 +148,18 @@ class SajJudge(FolderSoundJudge):
         if lacking := set(PERFORMANCE) - set(design.axes):
             raise UsageError(f"the network has no head for {', '.join(sorted(lacking))}", path=folder,
                              expected=f"a network with the axes {', '.join(PERFORMANCE)}")  # fmt: skip
-        self.prompts = design.prompts
-        self._loaded: tuple[Saj, Reader] | None = None
+        self.prompts, self.uses_frames = design.prompts, "picture" in design.prompts
+        self._asker: Asker | None = None
 
     def estimates(self, shown: Sequence[tuple[SoundCase, Samples]]) -> list[Mapping[str, float]]:
         """As the network gives them, of outputs in time and at level with their mixtures."""
-        import torch
+        from auscult.nets.saj.asking import Asker
 
-        from auscult.nets.saj.weights import load
-
-        self._loaded = self._loaded or load(self.folder)
-        net, reader = self._loaded
-        given = [(case, _in_place(case, output)) for case, output in shown]
-        with torch.inference_mode():
-            found = net(reader.batch(given).to(next(net.parameters()).device))
-        return [{axis: float(found[axis][at]) for axis in net.design.axes} for at in range(len(shown))]
+        self._asker = self._asker or Asker(self.folder)
+        return self._asker.scores([(case, _in_place(case, output)) for case, output in shown])
 
 
 def _in_place(case: SoundCase, output: Samples) -> Samples:
     if is_silent(case.mixture, output):  # judged by rule; what is asked is the difficulty
         return output
     return aligned(mono(case.mixture), mono(output), rate_hz=case.rate_hz)[0]
-
-
-def needs_packages(names: Sequence[str], *, hint: str) -> None:
-    """Raise a UsageError where a package is not installed."""
-    from importlib.util import find_spec
-
-    if lacking := [name for name in names if find_spec(name) is None]:
-        raise UsageError(f"this judge needs {', '.join(lacking)}, not installed", expected="the packages", hint=hint)

@@ -8,16 +8,18 @@ the adapter is tested on a stand-in of the interface. It takes text alone, 48 kH
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from auscult.arrays.resampling import mono_at
 from auscult.errors import UsageError
-from auscult.judge.sound.saj import FolderSoundJudge, needs_packages
-from auscult.types import PERFORMANCE, Metadata, Samples, SoundCase
+from auscult.judge.sound.saj import FolderSoundJudge
+from auscult.types import Metadata, Samples, SoundCase
+
+if TYPE_CHECKING:
+    from auscult.nets.saj.asking import PublishedAsker
 
 RATE_HZ: Final = 48_000
 BLOCK: Final = 1920
@@ -36,49 +38,30 @@ class SamAudioJudge(FolderSoundJudge):
         truth="none is read",
     )
 
+    packages = ("torch", "sam_audio")
+    install = "install facebookresearch/sam-audio, under Meta's own licence"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        needs_packages(["sam_audio", "torch"], hint="install facebookresearch/sam-audio; its licence is Meta's own")
         if not (folder / "config.json").is_file():
             raise UsageError("there are no weights of the judge here", path=folder,
                              expected="a snapshot of facebook/sam-audio-judge, with config.json")  # fmt: skip
-        self._loaded: tuple[Any, Any] | None = None
+        self._asker: PublishedAsker | None = None
 
     def estimates(self, shown: Sequence[tuple[SoundCase, Samples]]) -> list[Mapping[str, float]]:
         """As the network gives them; of one length at a time, since its padding moves scores by up to .1."""
-        import torch
+        from auscult.nets.saj.asking import PublishedAsker
 
-        model, processor = self._open()
+        self._asker = self._asker or PublishedAsker(self.folder)
         found: list[Mapping[str, float]] = [{}] * len(shown)
-        sounds = [[_prepared(sound, case.rate_hz) for sound in (case.mixture, output)] for case, output in shown]
+        sounds = [(_prepared(case.mixture, case.rate_hz), _prepared(output, case.rate_hz)) for case, output in shown]
         for length in sorted({pair[0].size for pair in sounds}):
             places = [at for at, pair in enumerate(sounds) if pair[0].size == length]
-            mixtures, outputs = ([torch.from_numpy(sounds[at][which])[None] for at in places] for which in (0, 1))
-            given = processor(
-                text=[(shown[at][0].text or "").strip().lower() for at in places],
-                input_audio=mixtures,
-                separated_audio=outputs,
-                sampling_rate=RATE_HZ,
-            )
-            with torch.inference_mode():
-                said = model(**given.to(next(model.parameters()).device))
-            for row, at in enumerate(places):
-                found[at] = {axis: float(getattr(said, axis).reshape(-1)[row]) for axis in PERFORMANCE}
+            texts = [(shown[at][0].text or "").strip().lower() for at in places]
+            said = self._asker.scores(texts, [sounds[at] for at in places], rate_hz=RATE_HZ)
+            for at, scores in zip(places, said, strict=True):
+                found[at] = scores
         return found
-
-    def _open(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            import torch
-
-            package: Any = import_module("sam_audio")
-            try:
-                model = package.SAMAudioJudgeModel.from_pretrained(str(self.folder))
-                processor = package.SAMAudioJudgeProcessor.from_pretrained(str(self.folder))
-            except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-                said = " ".join(str(error).split())[:160]
-                raise UsageError(f"the published judge cannot be loaded: {said}", path=self.folder) from error
-            self._loaded = model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), processor
-        return self._loaded
 
 
 def _prepared(sound: Samples, rate_hz: int) -> Samples:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
@@ -17,27 +16,13 @@ AXES: Final = (*PERFORMANCE, *DIFFICULTY)
 RELEASED_ORDER: Final = ("overall", "recall", "precision", "faithfulness")
 PROMPTS: Final = ("text", "spans", "picture")
 
-PE_AUDIO_LARGE: Final[Mapping[str, Any]] = MappingProxyType({"kind": "pe_audio", "num_hidden_layers": 28})
-MODERNBERT_LARGE: Final[Mapping[str, Any]] = MappingProxyType(
-    {
-        "model_type": "modernbert",
-        "hidden_size": 1024,
-        "intermediate_size": 2624,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 16,
-    }
-)
-VIT_LARGE: Final[Mapping[str, Any]] = MappingProxyType(
-    {
-        "model_type": "vit",
-        "hidden_size": 1024,
-        "intermediate_size": 4096,
-        "num_hidden_layers": 24,
-        "num_attention_heads": 16,
-        "image_size": 224,
-        "patch_size": 14,
-    }
-)
+PE_AUDIO_LARGE: Final = {"kind": "pe_audio", "num_hidden_layers": 28}
+_LARGE: Final = {"hidden_size": 1024, "num_attention_heads": 16}
+MODERNBERT_LARGE: Final = {"model_type": "modernbert", **_LARGE, "intermediate_size": 2624, "num_hidden_layers": 28}
+VIT_LARGE: Final = {
+    "model_type": "vit", **_LARGE, "intermediate_size": 4096, "num_hidden_layers": 24, "image_size": 224,
+    "patch_size": 14,
+}  # fmt: skip
 _Size = Annotated[int, Meta(ge=1, le=4096)]
 
 
@@ -99,14 +84,5 @@ class Design:
 
 def released_design() -> Design:
     """The sizes of the published judge: encoders of 28 layers, fusion of 6 layers at 192."""
-    return Design(
-        form="sam_audio",
-        vision=None,
-        spans=False,
-        width=192,
-        heads=3,
-        layers=6,
-        axes=RELEASED_ORDER,
-        alignment=False,
-        words=512,
-    )
+    return Design(form="sam_audio", vision=None, spans=False, width=192, heads=3, layers=6, axes=RELEASED_ORDER,
+                  alignment=False, words=512)  # fmt: skip

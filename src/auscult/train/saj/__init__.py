@@ -1,0 +1,1 @@
+"""Training of SAJ, the full judge of separated sounds (SAM Audio Judge, Sec. III-B)."""

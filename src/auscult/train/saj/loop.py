@@ -1,0 +1,189 @@
+"""Training SAJ: first whether outputs follow their prompts, then what they deserve (Sec. III-B)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from auscult.errors import InputError, UsageError
+from auscult.jobs.options import TrainOptions
+from auscult.jobs.runner import Progress
+from auscult.media.paths import write_bytes
+from auscult.nets.saj.inputs import Reader
+from auscult.nets.saj.network import ALIGNMENT, Saj
+from auscult.nets.saj.weights import begin, load, save
+from auscult.record.codec import dump, to_json
+from auscult.rng import generator
+from auscult.train import trainer
+from auscult.train.saj.plan import Plan, read_plans
+from auscult.train.saj.samples import OUTPUTS, Feed, Lesson, lesson, made_input, read_items, truth_of
+from auscult.train.trainer import STATE, ends_at, trained
+from auscult.types import PERFORMANCE, SoundItem
+
+MODEL: Final = "model"
+CALIBRATION: Final = "calibration.json"
+_MADE: Final = 4000
+_CALIBRATED_ON: Final = 0.1  # of the clusters, which are not learned from
+_CALIBRATED_MOST: Final = 400
+_LEAST: Final = 20
+
+
+class Trainer(trainer.Trainer):
+    """SAJ in training; a batch is a list of lessons."""
+
+    recipe: ClassVar = "saj"
+    keeps_resting: ClassVar = False
+    plan: Plan
+    feed: Feed
+
+    def __init__(self, net: Saj, feed: Feed, plan: Plan, *, seed: int, device: str = "cpu") -> None:
+        from accelerate import PartialState
+
+        for name, one in net.named_parameters():
+            one.requires_grad_(not name.startswith(plan.frozen or ("\0",)))
+        processes = PartialState(cpu=device == "cpu").num_processes
+        if plan.parts % processes:
+            raise UsageError(f"{plan.parts} parts are not shared out evenly among {processes} processes")
+        self.std = dict(zip(net.design.axes, net.std.tolist(), strict=True))
+        super().__init__(
+            net, feed, plan, seed=seed, steps=plan.updates, device=device, accumulation=plan.parts // processes
+        )
+
+    def parts(self, batch: Sequence[Lesson]) -> Sequence[Lesson]:
+        """The lessons of a batch."""
+        return batch
+
+    def losses(self, batch: Lesson) -> dict[str, Tensor]:
+        """Of alignment the cross-entropy; of scores the mean over axes of squared errors by the axis' variance.
+
+        The paper names no loss. An axis whose truth is not known counts nothing.
+        """
+        device = self.accelerator.device
+        found = self.net(batch.batch.to(device))
+        if self.plan.stage == "alignment":
+            said, follows = found[ALIGNMENT].float(), batch.follows.to(device)
+            loss = functional.binary_cross_entropy_with_logits(said, follows)
+            return {"loss": loss + self._unused(), "right": ((said > 0) == (follows > 0.5)).float().mean()}
+        losses = {}
+        for axis, std in self.std.items():
+            truth = batch.truth[axis].to(device)
+            there = ~truth.isnan()
+            off = (found[axis].float() - truth.nan_to_num()).square() * there
+            losses[axis] = off.sum() / there.sum().clamp(min=1) / std**2
+        return {"loss": torch.stack(list(losses.values())).mean() + self._unused(), **losses}
+
+    def _unused(self) -> Tensor:
+        """Nothing, with a gradient for all that learns, which several processes want of heads and encoders not used."""
+        if self.accelerator.num_processes == 1:
+            return torch.zeros((), device=self.accelerator.device)
+        return 0.0 * torch.stack([one.sum() for one in self.net.parameters() if one.requires_grad]).sum()
+
+
+def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    """Train SAJ on an INPUT with truth, or on generated sounds without ``--data``; yields what it wrote.
+
+    The folder gets one for each stage, with ``plan.json``, ``losses.jsonl``, a line a step, and ``state.pt``, from
+    which the same command goes on; and at the end ``model/``, which ``--judge sound.saj@DIR/model`` loads, with the
+    intervals of its scores from clusters that were not learned from.
+    """
+    torch.set_num_threads(options.threads)
+    plans, until = read_plans(options.config), ends_at(options)
+    source = options.data or made_input(
+        options.out / "made", mixtures=max(1, (options.samples or _MADE) // (2 * OUTPUTS)), seed=options.seed
+    )
+    net, reader = None, None
+    for plan in plans:
+        items, held = split(read_items(source, plan), seed=options.seed)
+        if net is None or reader is None:
+            torch.manual_seed(int(generator(options.seed, Trainer.recipe, "weights").integers(1 << 62)))
+            net, reader = start(options.model, plan, items)
+        if plan.stage == "scores":
+            scale(net, items)
+        training = Trainer(net, Feed(items, plan, reader, seed=options.seed), plan, seed=options.seed,
+                           device=options.device)  # fmt: skip
+        out = options.out / plan.stage
+        if (out / STATE).exists():
+            training.load(out / STATE)
+        if training.accelerator.is_main_process:
+            yield _described(training, items, options=options, path=out / "plan.json")
+        if not trained(training, replace(options, out=out), progress, until=until, stage=plan.stage):
+            return
+        net = training.accelerator.unwrap_model(training.net)
+    if net is None or reader is None or not training.accelerator.is_main_process:
+        return
+    yield from save(net, reader, options.out / MODEL)
+    if plans[-1].stage == "scores":
+        yield from calibrated(net, training.feed, held, path=options.out / MODEL / CALIBRATION)
+
+
+def start(model: str, plan: Plan, items: Sequence[SoundItem]) -> tuple[Saj, Reader]:
+    """A new network, or with ``saj@FOLDER`` what an earlier stage of training wrote, and what makes its batches."""
+    _, at, folder = model.partition("@")
+    if not at:
+        texts = sorted({item.query.text for item in items if item.query.text})
+        return begin(plan.design, audio=plan.audio, text=plan.text, vision=plan.vision, texts=texts)
+    net, reader = load(Path(folder))
+    if plan.stage == "alignment" and not net.design.alignment:
+        raise UsageError("the network has no head for alignment", path=Path(folder))
+    return net, reader
+
+
+def split(items: Sequence[SoundItem], *, seed: int) -> tuple[list[SoundItem], list[SoundItem]]:
+    """Items to learn from, and those of a tenth of the clusters for the intervals."""
+    clusters = sorted({item.cluster for item in items})
+    order = generator(seed, Trainer.recipe, "held out").permutation(len(clusters))
+    held = {clusters[at] for at in order[: int(_CALIBRATED_ON * len(clusters))]}
+    return [one for one in items if one.cluster not in held], [one for one in items if one.cluster in held]
+
+
+def scale(net: Saj, items: Sequence[SoundItem]) -> None:
+    """Set mean and deviation of each axis to those of the items that are learned from."""
+    truths = [truth_of(item) for item in items]
+    for at, axis in enumerate(net.design.axes):
+        values = [truth[axis] for truth in truths if axis in truth]
+        if values:
+            net.mean[at], net.std[at] = float(np.mean(values)), max(float(np.std(values)), 0.1)
+
+
+def _described(training: Trainer, items: Sequence[SoundItem], *, options: TrainOptions, path: Path) -> Path:
+    net = training.accelerator.unwrap_model(training.net)
+    value = {
+        "model": options.model,
+        "seed": options.seed,
+        "parameters": sum(one.numel() for one in net.parameters()),
+        "learned": sum(one.numel() for one in net.parameters() if one.requires_grad),
+        "items": len(items),
+        "plan": to_json(asdict(training.plan)),
+    }
+    write_bytes(path, dump(value, indent=1) + b"\n")
+    return path
+
+
+def calibrated(net: Saj, feed: Feed, held: Sequence[SoundItem], *, path: Path) -> Iterator[Path]:
+    """Write the 5 and 95 % quantiles of true minus stated scores on items that were not learned from."""
+    rng = generator(feed.seed, Trainer.recipe, "calibrated")
+    off: dict[str, list[float]] = {axis: [] for axis in PERFORMANCE if axis in net.design.axes}
+    net.eval()
+    for at in rng.permutation(len(held))[:_CALIBRATED_MOST]:
+        try:
+            part = lesson([feed.read(held[at], rng)], feed.reader)
+        except InputError:
+            continue
+        with torch.inference_mode():
+            found: dict[str, Any] = net(part.batch.to(next(net.parameters()).device))
+        for axis, values in off.items():
+            values.append(float(part.truth[axis][0]) - min(max(float(found[axis][0]), 1.0), 5.0))
+    known = {axis: values for axis, values in off.items() if len(values) >= _LEAST and not np.isnan(values).any()}
+    if known:
+        quantiles = {axis: np.quantile(values, (0.05, 0.95)).tolist() for axis, values in known.items()}
+        n = min(map(len, known.values()))
+        value = {"schema": 1, "split": "held out of train", "n": n, "off": quantiles}
+        write_bytes(path, dump(value, indent=1) + b"\n")
+        yield path

@@ -1,0 +1,208 @@
+"""SAJ in training, on its smallest configuration."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the extra `train` is not installed")
+pytest.importorskip("accelerate", reason="the extra `train` is not installed")
+pytest.importorskip("transformers", reason="the extra `clip` is not installed")
+pytest.importorskip("peft", reason="the extra `train` is not installed")
+
+import torch
+import yaml
+
+from auscult.errors import InputError, UsageError
+from auscult.jobs.judges import load_sound_judge
+from auscult.jobs.options import TrainOptions
+from auscult.media.wav import encode_wav
+from auscult.nets.saj.settings import Design
+from auscult.nets.saj.weights import begin
+from auscult.rng import generator
+from auscult.train import recipes
+from auscult.train.saj.loop import Trainer
+from auscult.train.saj.plan import Plan, read_plans
+from auscult.train.saj.samples import Feed, read_items
+from auscult.train.trainer import LOSSES
+from auscult.types import SoundCase
+
+pytestmark = pytest.mark.extra_train
+RATE_HZ = 16_000
+_TEXT = {"model_type": "modernbert", "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+         "intermediate_size": 16}  # fmt: skip
+_DESIGN = {"audio": {"kind": "mel", "width": 16, "halvings": 3, "layers": 1, "heads": 2}, "text": _TEXT,
+           "text_layer": -1, "vision": None, "width": 16, "heads": 2, "layers": 1}  # fmt: skip
+_PLAN = {"design": _DESIGN, "prompts": ["text", "spans"], "tokens": 80, "parts": 2, "updates": 4, "warmup": 2,
+         "rate": 1e-3, "precision": "no"}  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Mixtures of a hum and of noise, of several domains, with stems and outputs of known worth."""
+    root, lines = tmp_path_factory.mktemp("saj"), []
+    for number in range(30):
+        rng = generator(0, "saj training", number)
+        times = np.arange(round(RATE_HZ * (0.4 + 0.2 * (number % 3)))) / RATE_HZ
+        hum = (0.2 * np.sin(times * (600 + 40 * number))).astype(np.float32)
+        noise = (0.1 * rng.standard_normal(times.size)).astype(np.float32)
+        sounds = {"mixture": hum + noise, "hum": hum, "noise": noise, "output": hum + (number % 5) * 0.2 * noise}
+        for name, sound in sounds.items():
+            (root / f"{name}{number}.wav").write_bytes(encode_wav(sound, RATE_HZ))
+        overall = 5.0 - number % 5
+        scores = {"recall": 5.0, "precision": overall, "faithfulness": 4.0, "overall": overall}
+        stems = {"stem": f"hum{number}.wav", "others": {"noise": f"noise{number}.wav"}}
+        lines.append({
+            "id": str(number), "mixture": f"mixture{number}.wav", "separated": f"output{number}.wav", "text": "humming",
+            "spans_s": [["+", 0.0, 0.2]], "domain": ["speech", "music", "sound"][number % 3], "split": "train",
+            "truth": {**stems, **scores, "difficulty": {"counting": 1.0}},
+        })  # fmt: skip
+    lines.append({**lines[0], "id": "test", "split": "test"})
+    lines.append({**lines[0], "id": "bare", "text": "", "spans_s": None})
+    (root / "items.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return root
+
+
+def written(folder: Path, **more: object) -> Path:
+    path = folder / "plan.yaml"
+    path.write_text(yaml.safe_dump({**_PLAN, "stage": "scores", **more}))
+    return path
+
+
+def losses(folder: Path) -> list[float]:
+    return [json.loads(line)["loss"] for line in (folder / LOSSES).read_text().splitlines()]
+
+
+def feed(source: Path, **more: object) -> Feed:
+    plan = Plan(**{**_PLAN, "stage": "scores", **more, "design": Design(**_DESIGN)})  # type: ignore[arg-type]
+    return Feed(read_items(source, plan), plan, begin(plan.design, texts=["humming"])[1], seed=0)
+
+
+def test_batches_are_as_large_as_said_and_balanced(source: Path) -> None:
+    made = feed(source, tokens=400, parts=2)
+    drawn: Counter[tuple[str, float]] = Counter()
+    for number in range(8):
+        parts = made.batch(number)
+        sizes = [int(2 * (-(-one.batch.samples // made.reader.steps)).sum()) for one in parts]
+        assert len(parts) == 2
+        assert all(150 < size <= 200 for size in sizes)
+        other = [made.batch(number, process=at, processes=2) for at in range(2)]
+        assert [int(part[0].batch.samples.sum()) for part in other] == [int(one.batch.samples.sum()) for one in parts]
+        drawn.update(float(score) for one in parts for score in one.truth["overall"])  # type: ignore[arg-type]
+    assert set(drawn) == {1.0, 2.0, 3.0, 4.0, 5.0}
+    assert max(drawn.values()) < 2 * min(drawn.values())
+    assert {item.id for item in read_items(source, made.plan)} == set(map(str, range(30)))
+
+
+def test_domains_are_drawn_as_they_weigh(source: Path) -> None:
+    made = feed(source, domains={"speech": 0.0, "music": 1.0, "sound": 4.0})
+    rng = generator(0, "domains")
+    drawn = Counter(made._drawn(rng).item.domain for _ in range(60))
+    assert drawn["speech"] == 0
+    assert drawn["sound"] > 2 * drawn["music"] > 0
+
+
+def test_alignment_shows_the_target_or_another_source_of_its_mixture(source: Path) -> None:
+    made, rng = feed(source, stage="alignment"), generator(0, "alignment")
+    found = [made.read(made._drawn(rng).item, rng) for _ in range(16)]
+    for one in found:
+        spectrum = np.abs(np.fft.rfft(one.output[0])) ** 2
+        assert (spectrum.max() / spectrum.sum() > 0.2) == one.follows  # a hum has a line, and noise has none
+    assert 3 < sum(one.follows for one in found) < 13
+
+
+def test_an_axis_that_is_switched_off_has_no_loss(source: Path) -> None:
+    kept = ("recall", "difficulty_counting", "difficulty_loudness")
+    made = feed(source)
+    design = Design(**{**_DESIGN, "axes": kept})  # type: ignore[arg-type]
+    net, _ = begin(design, texts=["humming"])
+    losses_of = Trainer(net, made, made.plan, seed=0).losses(made.part(0, 0))
+    found = {name: loss.item() for name, loss in losses_of.items()}
+    assert set(found) == {"loss", *kept}
+    assert found["difficulty_loudness"] == 0.0  # its truth is not known
+    assert found["loss"] == pytest.approx(sum(found[axis] for axis in kept) / 3)
+
+
+def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    plans = {stage: tmp_path / f"{stage}.yaml" for stage in ("alignment", "scores")}
+    for stage, path in plans.items():
+        path.write_text(yaml.safe_dump({**_PLAN, "stage": stage, "updates": 4 if stage == "alignment" else 6}))
+    monkeypatch.setattr("auscult.train.saj.loop.read_plans", lambda _: [read_plans(str(path))[0] for path in
+                                                                        plans.values()])  # fmt: skip
+    options = TrainOptions(name="saj", out=first, data=source, threads=1, workers=0)
+    done = list(recipes.run(options))
+    assert [len(losses(first / stage)) for stage in plans] == [4, 6]
+    assert losses(first / "scores")[-1] < losses(first / "scores")[0]
+    learn = Trainer.learn
+
+    def killed(trainer: Trainer, batch: object) -> dict[str, float]:
+        if trainer.plan.stage == "scores" and trainer.step == 3:
+            raise KeyboardInterrupt
+        return learn(trainer, batch)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("auscult.train.trainer.SAVED_EVERY_S", 0.0)
+    monkeypatch.setattr(Trainer, "learn", killed)
+    with pytest.raises(KeyboardInterrupt):
+        list(recipes.run(replace(options, out=second)))
+    monkeypatch.setattr(Trainer, "learn", learn)
+    list(recipes.run(replace(options, out=second)))
+    assert [losses(second / stage) for stage in plans] == [losses(first / stage) for stage in plans]
+    name = "model/model.safetensors"
+    assert (second / name).read_bytes() == (first / name).read_bytes()
+    assert {path.name for path in done} >= {"plan.json", "design.json", "model.safetensors"}
+    with pytest.raises(InputError, match="other settings: seed"):
+        list(recipes.run(replace(options, seed=5)))
+    judge = load_sound_judge(f"saj@{first / 'model'}")
+    case = SoundCase(id="a", mixture=np.ones((1, 9000), np.float32), rate_hz=RATE_HZ, text="humming")
+    assert judge(case, case.mixture).overall is not None
+
+
+def test_committed_settings_are_those_of_the_paper_and_sizes_are_two_stages() -> None:
+    for size in ("paper", "small", "tiny"):
+        assert [plan.stage for plan in read_plans(size)] == ["alignment", "scores"]
+        assert [read_plans(f"{size}-{stage}")[0].stage for stage in ("alignment", "scores")] == ["alignment", "scores"]
+    for plan in read_plans("paper"):
+        assert (plan.tokens, plan.updates, plan.warmup, plan.decay, plan.precision) == (
+            8192,
+            200_000,
+            5000,
+            0.1,
+            "bf16",
+        )
+        assert plan.domains == {"speech": 1, "music": 2, "sound": 4}
+        assert plan.balanced
+        rates = [plan.rate_at(step, 200_000) / plan.rate for step in (0, 2499, 4999, 199_999)]
+        assert rates == pytest.approx([0.0002, 0.5, 1.0, 1.0])
+
+
+def test_wrong_settings_are_named(source: Path, tmp_path: Path) -> None:
+    options = TrainOptions(name="saj", out=tmp_path / "out", data=source, threads=1, workers=0)
+    for change, said in (
+        ({"design": {**_DESIGN, "axes": []}}, "no head"),
+        ({"prompts": ["picture"]}, "prompts"),
+        ({"domains": {"birds": 1.0}}, "birds"),
+        ({"tokenz": 1}, "tokenz"),
+        ({"parts": 0}, "parts"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            list(recipes.run(replace(options, config=str(written(tmp_path, **change)))))
+    (tmp_path / "items.jsonl").write_text(json.dumps({"id": "a", "mixture": "a.wav", "text": "dog"}))
+    with pytest.raises(UsageError, match="nothing to learn scores"):
+        list(recipes.run(replace(options, data=tmp_path, config=str(written(tmp_path)))))
