@@ -431,5 +431,5 @@ def test_markup_is_made_in_one_place() -> None:
     assert [name for name, text in sources.items() if "import Environment" in text] == ["report/page.py"]
     assert [name for name, text in sources.items() if "<svg" in text] == ["report/drawing.py"]
     marked = [name for name, text in sources.items() if re.search("<(html|body|table|div)", text)]
-    assert marked == ["types.py"]  # a verdict in a notebook, which test_python_given feeds hostile words
+    assert marked == ["notebook.py"]  # a verdict in a notebook, which test_python_given feeds hostile words
     assert ["<!doctype html>" in path.read_text() for path in (room / "templates").glob("*.html")].count(True) == 1

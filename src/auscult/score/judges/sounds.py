@@ -54,11 +54,13 @@ def pairs_in_order(
     members, rows, clusters = members_of(mixtures), list[tuple[float, float]](), list[Hashable]()
     order = np.argsort(members, kind="stable")
     for part in np.split(order, np.flatnonzero(np.diff(members[order])) + 1):
-        true = truth.iou[part][:, None] - truth.iou[part][None]
-        said = predicted.iou[part][:, None] - predicted.iou[part][None]
-        right = ((np.sign(said) + 1) / 2)[(true >= apart) & ~np.isnan(said)]
-        if right.size:
-            rows.append((float(right.sum()), float(right.size)))
+        true, said, found = truth.iou[part], predicted.iou[part], np.zeros(2)
+        for at in range(part.size):  # row by row: a mixture may have thousands of outputs
+            ahead = (said[at] - said)[true[at] - true >= apart]
+            known = ahead[~np.isnan(ahead)]
+            found += ((np.sign(known) + 1) / 2).sum(), known.size
+        if found[1]:
+            rows.append((float(found[0]), float(found[1])))
             clusters.append(truth.cluster[part[0]])
     sums = np.array(rows, dtype=np.float64).reshape(-1, 2)
     total = sums.sum(axis=0)
