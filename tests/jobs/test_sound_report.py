@@ -188,8 +188,10 @@ def test_a_judge_is_held_against_stems_beside_a_constant_and_si_sdr(tmp_path: Pa
     shares = np.linspace(0.02, 1.0, 24).tolist()
     truth = SoundTruth(stem=tmp_path / "in" / "stem.wav")
     items = items_in(tmp_path / "in", shares, truth)
-    verdicts = [verdict(item.id, 5 - 3 * share) for item, share in zip(items, shares, strict=True)]
-    summary = record(tmp_path / "out", verdicts, items, draw=False, domain_given="sound")
+    domains = ["sound"] * 20 + ["music"] * 4
+    found = zip(items, shares, domains, strict=True)
+    verdicts = [verdict(item.id, 5 - 3 * share, domain=domain) for item, share, domain in found]
+    summary = record(tmp_path / "out", verdicts, items, draw=False)
     metrics = summary.metrics
     assert metrics["sound_spearman_precision"]["value"] > 0.99
     assert metrics["sound_pearson_overall"]["low"] <= metrics["sound_pearson_overall"]["value"]
@@ -203,7 +205,7 @@ def test_a_judge_is_held_against_stems_beside_a_constant_and_si_sdr(tmp_path: Pa
     spread = np.std([row["overall"] for row in rows])
     assert metrics["sound_constant_rmse_overall"]["value"] == pytest.approx(spread, abs=1e-5)
     parts = json.loads((tmp_path / "out" / "tables" / "sound_truth.json").read_text())["rows"]
-    assert {(row[0], row[2]) for row in parts} == {("all", "24"), ("domain sound", "24"), ("prompt text", "24")}
+    assert {(row[0], row[2]) for row in parts} == {("all", "24"), ("domain sound", "20")}
     scored, tables = score_record(tmp_path / "out")
     assert scored.metrics["sound_pearson_overall"] == metrics["sound_pearson_overall"]
     assert len(tables) == 1

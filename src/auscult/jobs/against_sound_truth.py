@@ -118,7 +118,8 @@ def against_sound_truth(pairs: Sequence[SoundPair]) -> AgainstTruth:
     metrics: Metrics = {}
     rows = _rows("all", known, metrics)
     counts = ", ".join(f"{axis} {metrics.get(f'sound_pairs_{axis}', {}).get('n', 0)}" for axis in PERFORMANCE)
-    rows += [row for part in sorted(groups) if len(groups[part]) >= LEAST for row in _rows(part, groups[part], {})]
+    parts = [part for part in sorted(groups) if LEAST <= len(groups[part]) < len(known)]
+    rows += [row for part in parts for row in _rows(part, groups[part], {})]
     given = sum(truth.source == "input" for _, _, truth in known)
     note = (
         f"Truth: of {given} as the input says, of {len(known) - given} by formula from the stems, which is nobody's "
