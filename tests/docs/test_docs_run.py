@@ -28,7 +28,7 @@ NUMBERS = ("iou", "iou_low", "iou_high", "prob_iou_80", "defect_probs")
 LONG = frozenset({
     "avi.md", "formats.md", "gate.md", "input.md", "mqa-results.md", "mqa.md", "plugins.md", "r2.md",
     "ratings.md", "rris.md", "scenes.md", "scores.md", "separation-task.md", "stress-masks.md", "stress.md",
-    "verdicts.md", "your-model.md",
+    "use-sound-verdicts.md", "verdicts.md", "your-model.md",
 })  # fmt: skip
 """Pages whose commands take more than a few seconds together."""
 

@@ -117,7 +117,7 @@ def _curve(record: SoundRecord) -> list[dict[str, Any]]:
         {
             "kept": share,
             **{name: round(float(quality[at]), 4) for name, quality in found.items()},
-            **dict(zip(("low", "high"), percentile_interval(again[:, at]) or (None, None), strict=True)),
+            **dict(zip(("low", "high"), percentile_interval(np.clip(again[:, at], 1, 5)) or (None, None), strict=True)),
             "n": len(rows),
             "clusters": draws.shape[1],
         }
