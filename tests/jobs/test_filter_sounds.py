@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from auscult.cases.sounds import read_sounds
-from auscult.errors import UsageError
+from auscult.errors import RecordError, UsageError
 from auscult.jobs.act import SHARES, filter_record
 from auscult.jobs.options import FilterOptions
 from small_inputs import auscult, rows
@@ -52,6 +52,8 @@ def test_a_least_score_and_another_policy_pick_otherwise(record: Path, tmp_path:
     )
     assert len(lenient.ids) == sum(score >= 1.5 for both in TRUTHS.values() for score in both)
     assert filter_record(FilterOptions(folder=record, min_iou=0.1, out=tmp_path / "none")).ids == ()
+    with pytest.raises(RecordError, match="other files"):  # an INPUT of one's own
+        filter_record(FilterOptions(folder=record, out=record.parent / "in"))
     with pytest.raises(UsageError):
         filter_record(FilterOptions(folder=record, min_overall=0.5, out=tmp_path / "wrong"))
 

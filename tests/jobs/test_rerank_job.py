@@ -112,6 +112,8 @@ def test_the_command_prints_both_tables_and_refuses_what_it_cannot_do(record: Pa
     assert "a/2" in printed
     with pytest.raises(UsageError):
         rerank_record(RerankOptions(folder=record, by="loudness", out=tmp_path / "none"))
+    with pytest.raises(RecordError, match="other files"):  # an INPUT of one's own
+        rerank_record(RerankOptions(folder=record, out=record.parent / "in"))
     gone = sound_record(tmp_path / "gone", sound_input(tmp_path / "in", {"a": [2.0]}), {"a/0": 2.0})
     shutil.rmtree(tmp_path / "in")
     with pytest.raises(RecordError, match="INPUT"):

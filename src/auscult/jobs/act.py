@@ -29,7 +29,7 @@ from auscult.record.reader import Run, read_run, require_audit, require_whole
 from auscult.record.schema import is_sound
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import to_svg
-from auscult.report.facts import ends_text, policy_of
+from auscult.report.facts import interval, policy_of
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.stats.few import widened
@@ -78,10 +78,7 @@ def filter_record(options: FilterOptions) -> Filtered:
     kept = select(rows, actions=options.actions, defects=options.defects, **least)
     out = options.out or beside(options.folder, f"filter-{'-'.join(options.actions)}")
     known = ("ids.txt", "verdicts.csv", "coco.json", "items.jsonl", "curve.svg", *FOLDERS)
-    try:
-        require_ours(out.resolve() if out.is_symlink() else out, names=known, made_by="filter")
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
+    require_ours(out.resolve() if out.is_symlink() else out, names=known, made_by="filter", mark="ids.txt")
     curve = _curve(SoundRecord.read(options.folder)) if options.curve else []
     files = list_files(kept, run, out=out)
     if curve:
@@ -112,12 +109,13 @@ def _curve(record: SoundRecord) -> list[dict[str, Any]]:
     ways = {"judge": said, "oracle": true, "random": np.zeros_like(true)}
     found = {name: kept_quality(scores, true, SHARES) for name, scores in ways.items()}
     again = np.array([kept_quality(said, true, SHARES, weights=draw[members]) for draw in draws])
-    again = widened(again, found["judge"], sizes=np.bincount(members))
+    again = np.clip(widened(again, found["judge"], sizes=np.bincount(members)), 1, 5)
+    ends = [percentile_interval(one) if draws.shape[1] > 1 else None for one in again.T]
     return [
         {
             "kept": share,
             **{name: round(float(quality[at]), 4) for name, quality in found.items()},
-            **dict(zip(("low", "high"), percentile_interval(np.clip(again[:, at], 1, 5)) or (None, None), strict=True)),
+            **dict(zip(("low", "high"), ends[at] or (None, None), strict=True)),
             "n": len(rows),
             "clusters": draws.shape[1],
         }
@@ -130,7 +128,7 @@ def curve_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     cells = [
         (
             f"{row['kept']:.0%}",
-            f"{row['judge']:.2f} [{ends_text(row['low'], row['high'])}]",
+            f"{row['judge']:.2f} {interval(row['low'], row['high'])}".strip(),
             *(f"{row[name]:.2f}" for name in ("oracle", "random")),
         )
         for row in rows
@@ -188,13 +186,15 @@ def ids_text(ids: Iterable[str]) -> str:
     return "".join(f"{disarmed(name)}\n" for name in ids)
 
 
-def require_ours(folder: Path, *, names: Collection[str], made_by: str) -> None:
-    """Insist that a folder is new, empty, or of an earlier run of the same command."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise RecordError("this is no folder", expected="a new or empty folder", hint=ANOTHER_OUT, path=folder)
-    if not folder.exists():
-        return
-    others = sorted({path.name for path in folder.iterdir() if not path.name.startswith(".")} - set(names))
+def require_ours(folder: Path, *, names: Collection[str], made_by: str, mark: str = "") -> None:
+    """Insist that a folder is new, empty, or of an earlier run of the same command, which always leaves ``mark``."""
+    try:
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise RecordError("this is no folder", expected="a new or empty folder", hint=ANOTHER_OUT, path=folder)
+        there = {path.name for path in folder.iterdir() if path.name[:1] != "."} if folder.exists() else set[str]()
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=folder, hint=ANOTHER_OUT) from error
+    others = sorted(there - (set(names) if mark in {"", *there} else set()))
     if others:
         raise RecordError(
             f"the folder holds other files ({', '.join(others[:3])})",

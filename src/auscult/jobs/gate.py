@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from auscult.act.gate import SOUND_SCORES, Bound, Clusters, GateStep, Search, score_of, search
 from auscult.cases.ids import natural_key
-from auscult.errors import Mismatch, OutputError, RecordError, UsageError
+from auscult.errors import Mismatch, RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, ids_text, judged_rows, list_files, require_ours, write_files
 from auscult.jobs.finish import in_order
 from auscult.jobs.gate_calibration import GateCalibration, read_calibration, settings_of, version_of
@@ -50,11 +50,8 @@ def require_free_folder(out: Path, records: Sequence[Path]) -> None:
     for record in records:
         if out.resolve().is_relative_to(record.resolve()):
             raise RecordError("the folder lies in a record, which is not changed", hint=ANOTHER_OUT, path=out)
-    try:
-        for folder, names in _FOLDERS.items():
-            require_ours(out / folder, names=names, made_by="gate")
-    except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
+    for folder, names in _FOLDERS.items():
+        require_ours(out / folder, names=names, made_by="gate")
 
 
 def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -46,7 +46,7 @@ def rerank_record(options: RerankOptions) -> Chosen:
     if options.by not in PERFORMANCE:
         raise UsageError(f"there is no --by {options.by[:80]!r}", expected=f"one of: {', '.join(PERFORMANCE)}")
     record, out = SoundRecord.read(options.folder), options.out or beside(options.folder, "rerank")
-    require_ours(out, names=("items.jsonl", "ranking.jsonl", *FOLDERS), made_by="rerank")
+    require_ours(out, names=("items.jsonl", "ranking.jsonl", *FOLDERS), made_by="rerank", mark="ranking.jsonl")
     ranking = [one for group in grouped(record.rows) for one in ranked(group, options.by)]
     best = [one for one in ranking if one["rank"] == 1 and one["score"] is not None]
     worth = best_of_rows(_choices(record, options), ks=options.ks)
