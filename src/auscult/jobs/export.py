@@ -19,13 +19,14 @@ from auscult.cases.walk import is_folder
 from auscult.errors import AuscultError, OutputError, RecordError, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.finish import exported
-from auscult.jobs.options import EXPORT_FORMATS, ExportOptions
+from auscult.jobs.options import ExportOptions
 from auscult.jobs.runner import Progress, Silent
 from auscult.media.paths import inside, read_bytes, write_bytes
 from auscult.record.codec import dump
 from auscult.record.manifest import section
 from auscult.record.reader import DAMAGED, Run
 
+EXPORT_FORMATS: Final = ("yolo", "labelme", "voc", "cvat", "label-studio", "hf-datasets")
 SUMMARY: Final = "auscult-export.json"
 """The summary, beside what was written."""
 

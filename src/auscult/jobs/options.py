@@ -290,8 +290,7 @@ class AuditOptions(InputOptions, ChatJudgeOptions):
     """What to audit and how.
 
     Attributes:
-        source: A folder with frames/ and masks/, or mixtures/ and separated/; an items.jsonl, a COCO json; a video, or
-            nothing beside --video.
+        source: A folder with frames/ and masks/, or mixtures/ and separated/; an items.jsonl, COCO json, or video.
         video: A video whose masks are in --masks, one a frame, by number or in order (extra `video`).
         judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`; chat:NAME for a chat
             model, chat:A+B for several, chat:hf:FOLDER for one that runs here; replies:PATH or command:PROGRAM for
@@ -614,9 +613,6 @@ class FilterOptions:
     sound_policy: str | None = None
     curve: bool = False
     out: Path | None = None
-
-
-EXPORT_FORMATS: Final = ("yolo", "labelme", "voc", "cvat", "label-studio", "hf-datasets")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
