@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auscult.judge.cards import Card, Result, card_of, load_card, page
+from auscult.judge.cards import Card, Result, card_of, load_card, page, table
 from auscult.judge.sound.cues import JUDGE
 from auscult.judge.sound.shared import scored
 from auscult.rng import generator
@@ -24,7 +24,7 @@ class Guess:
     meta = Metadata(summary="draws scores", goal="none", modality="sound", source="a test")
 
     def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
-        rng = generator(0, case.id, float(separated.sum()))
+        rng = generator(0, case.id, str(separated.sum()))
         scores = {axis: (float(score), 1.0, 5.0) for axis, score in zip(PERFORMANCE, rng.uniform(1, 5, 4), strict=True)}
         hard = dict.fromkeys(DIFFICULTY_AXES, 3.0)
         return scored(case, self.name, scores, difficulty=hard, evidence=SoundEvidence(), rationale="A guess.")
@@ -95,7 +95,8 @@ def test_a_judge_at_chance_is_called_so_in_red() -> None:
     found = _number(card, "pearson.overall")
     assert found.low is not None
     assert found.low < 0
-    assert '<b style="color:#c00">at chance</b>: seen, overall' in text
+    red = next(line for line in text.splitlines() if '<b style="color:#c00">at chance</b>: seen:' in line)
+    assert "overall" in red
 
 
 def test_a_judge_that_hears_is_not_and_stands_beside_what_knows_little() -> None:
@@ -131,3 +132,11 @@ def test_measuring_real_outputs_again_reproduces_the_card(data: Path) -> None:
     for key, one in shipped.items():
         assert again[key].n == one.n, key
         assert again[key].value == pytest.approx(one.value, abs=0.01), key
+
+
+def test_the_page_of_sound_cues_is_its_card() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "cards" / f"{JUDGE.name}.md").read_text(encoding="utf-8")
+    card = load_card(JUDGE.name)
+    for name in card.sets:
+        assert table([one for one in card.results if one.set == name]) in text, name
+    assert "## Sanity probes" in text

@@ -45,6 +45,8 @@ PROBES: Final = ("stem", "mixture", "silence", "other_source", "noise")
 """From best to worst."""
 MANY: Final = 20
 """Recordings of a class that is well covered."""
+LEAST_CLUSTERS: Final = 5
+"""Fewer give no interval."""
 ALL: Final = SUBSETS[-1]
 CIRCULAR, BESIDE = "SI-SDR with the stem (near-circular)", "SI-SDR to the mixture"
 # The second maker's kinds, which no training hears.
@@ -269,8 +271,9 @@ def _numbers(name: str, clusters: Sequence[str], *, seed: int) -> Callable[[str,
     draws = ClusterDraws.of(clusters, rng=partial(generator, seed, "card", name), replicates=_REPLICATES)
 
     def result(row: str, metric: str, found: measures.Measured) -> Result:
-        count, drawn = found.drawn_from, draws.values(found)
-        outcome = with_interval(found.outcome, drawn, clusters=count, within=found.within)
+        count, outcome = found.drawn_from, found.outcome
+        if count >= LEAST_CLUSTERS:
+            outcome = with_interval(outcome, draws.values(found), clusters=count, within=found.within)
         return result_of((name, row, metric), outcome, n=found.n, clusters=count)
 
     return result
@@ -293,17 +296,17 @@ def before(card: Card, rows: Mapping[str, Sequence[Row]]) -> list[str]:
     own = [(one, one.metric.partition(".")[2].replace("_", " ")) for one in card.results if one.row == card.judge]
     means = [(one.value or 0.0, f"{name} {cell(one)}") for one, name in own if one.metric.startswith("mean_overall")]
     falls = all(better >= worse for (better, _), (worse, _) in pairwise(means))
-    chance = [
-        f"- {_RED.format('at chance')}: {one.set}, {name}: {cell(one)}"
-        for one, name in own
-        if one.metric.startswith("pearson") and one.value is not None and (one.low is None or one.low <= 0)
-    ]
+    chance: dict[str, list[str]] = {}
+    for one, name in own:
+        if one.metric.startswith("pearson") and one.low is not None and one.low <= 0:
+            chance.setdefault(one.set, []).append(name)
+    lines = [f"- {_RED.format('at chance')}: {name}: {', '.join(axes)}" for name, axes in chance.items()]
     order = (
         "They fall, as they must." if falls else f"They are {_RED.format('not in the order')} that any judge must know."
     )
     return [
         f"## Sanity probes\n\nMean overall: {', '.join(told for _, told in means)}. {order}",
-        "## Where it is at chance\n\n" + ("\n".join(chance) or "Nowhere: the interval of each Pearson is above 0."),
+        "## Where it is at chance\n\nBy the interval of Pearson.\n\n" + ("\n".join(lines) or "Nowhere."),
         f"## The worst misjudged outputs\n\nOf seed {card.seed}, by number.\n\n" + _gallery(card.judge, rows),
     ]
 
@@ -318,7 +321,7 @@ def _gallery(judge: str, rows: Mapping[str, Sequence[Row]]) -> str:
         known = sorted((one for one in known if one[1][0] is not None), key=lambda one: -abs(one[1][0] - one[0]))
         for true, (value, low, high), row in known[:_WORST]:
             kind = row["kind"] + (f", severity {row['severity']:g}" if row["severity"] else "")
-            lines.append(
-                [f"`{row['id']}`", row["label"], kind, f"{true:.1f}", f"{value:.1f} ({low:.1f} to {high:.1f})"]
-            )
+            label = "in its own words" if row["family"] else row["label"]  # others' captions are not ours to print
+            said = f"{value:.1f} ({low:.1f} to {high:.1f})"
+            lines.append([f"{name} `{row['id']}`", label, kind, f"{true:.1f}", said])
     return markdown(["output", "asked for", "how it was made", "true overall", "said"], lines)
