@@ -715,7 +715,7 @@ class SoundJudge(Protocol):
     """Judges separated sounds without the true stem.
 
     One that is faster with several at once has ``batch(cases, separated) -> list[SoundVerdict]``; what cases of one
-    ``mixture`` array share is then computed once.
+    ``mixture`` array share is then computed once. One that looks at no picture says ``uses_frames = False``.
     """
 
     name: str

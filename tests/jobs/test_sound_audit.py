@@ -90,7 +90,7 @@ def test_a_folder_of_mixtures_needs_no_list(tmp_path: Path, plugged: Any) -> Non
     assert (summary.ok, summary.failed) == (3, 1)
     assert {row["text"] for row in plugged()} == {"a tone"}
     (source / "separated").rename(source / "elsewhere")
-    with pytest.raises(NothingToDo, match="nothing that was separated"):
+    with pytest.raises(NothingToDo, match="nothing separated"):
         audit(source, out="other")
 
 

@@ -26,7 +26,7 @@ from msgspec import Meta
 
 from auscult.act.policy import DECIMALS, read_policy
 from auscult.errors import InputError
-from auscult.record.codec import from_json
+from auscult.record.codec import Word, from_json
 from auscult.types import ACTIONS, PERFORMANCE, Decision, SoundVerdict
 
 Score: TypeAlias = Annotated[float, Meta(ge=1.0, le=5.0)]
@@ -59,16 +59,11 @@ class ScoreBounds:
 class SoundPolicy:
     """What to do about which separated sound; an action without bounds is never taken."""
 
-    name: str
+    name: Word
     accept: ScoreBounds | None = None
     minor_revision: ScoreBounds | None = None
     major_revision: ScoreBounds | None = None
     summary: str = field(default="", compare=False)
-
-    def __post_init__(self) -> None:
-        """Refuse a policy that no table or page could name."""
-        if not self.name.strip():
-            raise ValueError("the name is empty")
 
 
 def load_sound_policy(source: str | Path) -> SoundPolicy:

@@ -22,7 +22,7 @@ _MOST_TABLE_BYTES: Final = 1 << 20
 
 @command(AuditOptions)
 def audit(options: AuditOptions, shown: Shown) -> None:
-    """Judge every candidate mask of INPUT without ground truth, decide what to do with it, and report."""
+    """Judge every mask and separated sound of INPUT without ground truth, decide what to do with it, and report."""
     from auscult.jobs.audit import audit_folder
 
     if options.video is None and "source" not in options.given:

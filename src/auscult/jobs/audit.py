@@ -71,12 +71,9 @@ class Audit(FrameVerb[Summary]):
         if sounds:
             self._sound_policy = load_sound_policy(options.sound_policy)
         if sounds and not self.listing.items and all(item.separated is None for item in sounds):
-            raise NothingToDo(
-                "the input holds mixtures and nothing that was separated from them",
-                path=self.options.source,
-                expected="'separated' beside 'mixture', or a folder separated/ beside mixtures/",
-                hint="`auscult run separation --data INPUT --model NAME` separates",
-            )
+            message, hint = "the input holds mixtures and nothing separated", "`auscult run separation` separates"
+            expected = "'separated' beside 'mixture', or a folder separated/ beside mixtures/"
+            raise NothingToDo(message, path=self.options.source, expected=expected, hint=hint)
 
     def listed(self) -> Listing:
         """What INPUT holds, or the masks of a video."""

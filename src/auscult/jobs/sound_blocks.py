@@ -6,7 +6,8 @@ mixture is. The mean of each block, DC, is taken off.
 
 Sounds of 90 s and more are judged in equal blocks of about a minute, so that memory does not grow with length. What is
 said of the whole is the mean over blocks, weighted by the loudness of the mixture (mean square to the power .3), ends
-of intervals too, which makes them wider than need be. A silent block counts for nothing.
+of intervals too, which makes them wider than need be. A silent block counts for nothing. Of eight joinings of real
+outputs, 3 minutes each, ``sound.cues.v1`` gave .01 more or less than for the whole in the mean, .06 at most.
 """
 
 from __future__ import annotations
