@@ -18,8 +18,9 @@ from auscult.errors import AuscultError
 from auscult.jobs.against_truth import REPLICATES, AgainstTruth, Metrics, bootstrapped, cell, keep
 from auscult.jobs.runner import Indivisible, Result, ResultWriter, Workers, failed_row
 from auscult.outcome import Scored
-from auscult.record.codec import from_json
+from auscult.record.codec import from_json, to_json
 from auscult.record.reader import DAMAGED, Run, SoundVerdicts
+from auscult.record.schema import DECIMALS
 from auscult.report.sounds import SOUND_TRUTH
 from auscult.report.tables import Table
 from auscult.rng import generator
@@ -89,7 +90,7 @@ def _compared(task: _Truth) -> list[Result]:
     equal = _MOST_DB if output.samples.any() else -_MOST_DB  # without a number: no difference, or no output
     row = {"id": item.id, **scores, "source": "input" if truth is not None and truth.scores else "stems"}
     row["si_sdr_mixture_db"] = float(np.clip(near.value, -_MOST_DB, _MOST_DB)) if isinstance(near, Scored) else equal
-    return [Result(id=item.id, rows={FILE: [row | {"seen": item.seen}]})] if scores else []
+    return [Result(id=item.id, rows={FILE: [to_json(row | {"seen": item.seen}, decimals=DECIMALS)]})] if scores else []
 
 
 def sound_pairs(run: Run) -> list[SoundPair]:
