@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from auscult.rng import generator
 from auscult.train import recipes
 from auscult.train.saj.loop import Trainer
 from auscult.train.saj.plan import Plan, read_plans
-from auscult.train.saj.samples import Feed, read_items
+from auscult.train.saj.samples import Feed, Listed, Made, Source, read_items
 from auscult.train.trainer import LOSSES
 from auscult.types import SoundCase
 
@@ -87,13 +88,21 @@ def losses(folder: Path) -> list[float]:
     return [json.loads(line)["loss"] for line in (folder / LOSSES).read_text().splitlines()]
 
 
-def feed(source: Path, **more: object) -> Feed:
-    plan = Plan(**{**_PLAN, "stage": "scores", **more, "design": Design(**_DESIGN)})  # type: ignore[arg-type]
-    return Feed(read_items(source, plan), plan, begin(plan.design, texts=["humming"])[1], seed=0)
+def plan_of(**more: object) -> Plan:
+    return Plan(**{**_PLAN, "stage": "scores", **more, "design": Design(**_DESIGN)})  # type: ignore[arg-type]
+
+
+def listed(path: Path, plan: Plan) -> Listed:
+    return Listed(read_items(path, plan), plan)
+
+
+def feed(plan: Plan, source: Source) -> Feed:
+    return Feed(source, plan, begin(plan.design, texts=["humming"])[1], seed=0)
 
 
 def test_batches_are_as_large_as_said_and_balanced(source: Path) -> None:
-    made = feed(source, tokens=400, parts=2)
+    plan = plan_of(tokens=400, parts=2)
+    made = feed(plan, listed(source, plan))
     drawn: Counter[tuple[str, float]] = Counter()
     for number in range(8):
         parts = made.batch(number)
@@ -105,32 +114,47 @@ def test_batches_are_as_large_as_said_and_balanced(source: Path) -> None:
         drawn.update(float(score) for one in parts for score in one.truth["overall"])  # type: ignore[arg-type]
     assert set(drawn) == {1.0, 2.0, 3.0, 4.0, 5.0}
     assert max(drawn.values()) < 2 * min(drawn.values())
-    assert {item.id for item in read_items(source, made.plan)} == set(map(str, range(30)))
+    assert {item.id for item in read_items(source, plan)} == set(map(str, range(30)))
 
 
 def test_domains_are_drawn_as_they_weigh(source: Path) -> None:
-    made = feed(source, domains={"speech": 0.0, "music": 1.0, "sound": 4.0})
-    rng = generator(0, "domains")
-    drawn = Counter(made._drawn(rng).item.domain for _ in range(60))
+    plan = plan_of(domains={"speech": 0.0, "music": 1.0, "sound": 4.0})
+    drawn = Counter(
+        ["speech", "music", "sound"][int(one.case.id) % 3]
+        for one in islice(listed(source, plan).examples(generator(0, "domains")), 60)
+    )
     assert drawn["speech"] == 0
     assert drawn["sound"] > 2 * drawn["music"] > 0
 
 
 def test_alignment_shows_the_target_or_another_source_of_its_mixture(source: Path) -> None:
-    made, rng = feed(source, stage="alignment"), generator(0, "alignment")
-    found = [made.read(made._drawn(rng).item, rng) for _ in range(16)]
+    plan = plan_of(stage="alignment")
+    found = list(islice(listed(source, plan).examples(generator(0, "alignment")), 16))
     for one in found:
         spectrum = np.abs(np.fft.rfft(one.output[0])) ** 2
         assert (spectrum.max() / spectrum.sum() > 0.2) == one.follows  # a hum has a line, and noise has none
     assert 3 < sum(one.follows for one in found) < 13
 
 
+@pytest.mark.parametrize("stage", ["alignment", pytest.param("scores", marks=pytest.mark.slow)])
+def test_generated_batches_follow_from_seed_and_number(stage: str) -> None:
+    plan = plan_of(stage=stage, tokens=500, parts=1)
+    one, same, other = (feed(plan, Made(plan)).batch(number)[0] for number in (0, 0, 1))
+    assert torch.equal(one.batch.outputs, same.batch.outputs)
+    assert one.batch.outputs.shape != other.batch.outputs.shape
+    assert len(one.batch.mixtures) < len(one.batch)  # outputs of one mixture share it
+    assert not one.truth["overall"].isnan().any()
+    if stage == "alignment":
+        assert 0 < float(torch.cat([one.follows, other.follows]).mean()) < 1
+
+
 def test_an_axis_that_is_switched_off_has_no_loss(source: Path) -> None:
     kept = ("recall", "difficulty_counting", "difficulty_loudness")
-    made = feed(source)
+    plan = plan_of()
+    made = feed(plan, listed(source, plan))
     design = Design(**{**_DESIGN, "axes": kept})  # type: ignore[arg-type]
     net, _ = begin(design, texts=["humming"])
-    losses_of = Trainer(net, made, made.plan, seed=0).losses(made.part(0, 0))
+    losses_of = Trainer(net, made, plan, seed=0).losses(made.part(0, 0))
     found = {name: loss.item() for name, loss in losses_of.items()}
     assert set(found) == {"loss", *kept}
     assert found["difficulty_loudness"] == 0.0  # its truth is not known
@@ -172,6 +196,19 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     judge = load_sound_judge(f"saj@{first / 'model'}")
     case = SoundCase(id="a", mixture=np.ones((1, 9000), np.float32), rate_hz=RATE_HZ, text="humming")
     assert judge(case, case.mixture).overall is not None
+
+
+@pytest.mark.slow
+def test_without_data_it_learns_from_generated_sounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("auscult.train.saj.loop._CALIBRATED_MOST", 24)
+    monkeypatch.setattr("auscult.train.saj.loop._SCALED_ON", 8)
+    config = written(tmp_path, updates=2, tokens=300)
+    list(recipes.run(TrainOptions(name="saj", out=tmp_path / "out", config=str(config), threads=1, workers=0)))
+    assert len(losses(tmp_path / "out/scores")) == 2
+    calibration = json.loads((tmp_path / "out/model/calibration.json").read_text())
+    assert calibration["n"] == 24
+    assert all(low < high for low, high in calibration["off"].values())
+    load_sound_judge(f"saj@{tmp_path / 'out/model'}")
 
 
 def test_committed_settings_are_those_of_the_paper_and_sizes_are_two_stages() -> None:

@@ -69,10 +69,8 @@ class Saj(nn.Module):
     def _heard(self, batch: SajBatch) -> tuple[Tensor, Tensor]:
         """Features of mixture and output, (n, frames, width) each; a mixture of several rows is encoded once."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and learns(self.audio)):
-            both = self.audio(
-                torch.cat([batch.mixtures, batch.outputs]),
-                torch.cat([batch.mixture_samples, batch.samples]),
-            )
+            sounds = torch.cat([batch.mixtures, batch.outputs])
+            both = self.audio(sounds, torch.cat([batch.mixture_samples, batch.samples]))
         mixtures, outputs = both.split([len(batch.mixtures), len(batch.outputs)])
         return mixtures[batch.mixture_of], outputs
 
@@ -84,8 +82,7 @@ class Saj(nn.Module):
         known[:, 0] = True  # rows without a text are left out later, and no row may be all padding
         with torch.set_grad_enabled(torch.is_grad_enabled() and learns(self.text)):
             out = self.text(input_ids=batch.words, attention_mask=known.long(), output_hidden_states=True)
-        layer = min(self.design.text_layer, len(out.hidden_states) - 1)
-        return out.hidden_states[layer]
+        return out.hidden_states[min(self.design.text_layer, len(out.hidden_states) - 1)]
 
     def _seen(self, batch: SajBatch) -> Tensor | None:
         """Features of the pictures, (n, k, width); None where no row has one."""
@@ -123,15 +120,9 @@ class Fusion(nn.Module):
         self.last = Transformer(width, design.layers, design.heads)
 
     def forward(
-        self,
-        mixture: Tensor,
-        output: Tensor | None,
-        batch: SajBatch,
-        *,
-        known: Tensor,
-        text: Tensor | None,
+        self, mixture: Tensor, output: Tensor | None, batch: SajBatch, *, known: Tensor, text: Tensor | None,
         seen: Tensor | None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """What is known of rows, (n, width); without the output where that is None."""
         frames = mixture.shape[1]
         here = known.new_ones(len(mixture))
@@ -183,14 +174,7 @@ class ReleasedFusion(nn.Module):
         self.transformer = Transformer(design.width, design.layers, design.heads, begun=True)
 
     def forward(
-        self,
-        mixture: Tensor,
-        output: Tensor,
-        batch: SajBatch,  # noqa: ARG002 - as the paper's form
-        *,
-        known: Tensor,
-        text: Tensor | None,
-        seen: Tensor | None,  # noqa: ARG002
+        self, mixture: Tensor, output: Tensor, _: SajBatch, *, known: Tensor, text: Tensor | None, **__: Tensor | None
     ) -> Tensor:
         """Features of frames, (n, frames, width)."""
         heard = self.sounds(torch.cat([output, mixture], dim=2))

@@ -15,19 +15,8 @@ import torch
 
 from auscult.errors import InputError, OutputError, UsageError
 from auscult.media.paths import write_bytes
-from auscult.nets.hf_folder import (
-    CONFIG,
-    WEIGHTS,
-    Family,
-    Loaded,
-    check_beside,
-    check_folder,
-    count_weights,
-    own_settings,
-    quiet,
-    read_table,
-)
-from auscult.nets.hf_folder import load as load_folder
+from auscult.nets import hf_folder as hf
+from auscult.nets.hf_folder import CONFIG, WEIGHTS, quiet, read_table
 from auscult.nets.mq_auditor.prompt import build_tokenizer
 from auscult.nets.mq_auditor.weights import fill_encoder, sound_settings
 from auscult.nets.refsegformer.weights import folder_of
@@ -43,13 +32,9 @@ _VOCABULARY: Final = 600
 
 
 def begin(
-    design: Design,
-    *,
-    audio: str | None = None,
-    text: str | None = None,
-    vision: str | None = None,
+    design: Design, *, audio: str | None = None, text: str | None = None, vision: str | None = None,
     texts: Iterable[str] = (),
-) -> tuple[Saj, Reader]:
+) -> tuple[Saj, Reader]:  # fmt: skip
     """A network to train: encoders with public weights where they are named, all else new.
 
     Args:
@@ -70,7 +55,12 @@ def begin(
         design, tokenizer = replace(design, text={**read.folder.settings}), read.tokens
     elif design.text is not None:
         tokenizer = build_tokenizer(texts, _VOCABULARY)
-        design = replace(design, text={**design.text, **_marks(tokenizer)})
+        first, last = (
+            dict.fromkeys(("bos_token_id", "cls_token_id"), 1),
+            dict.fromkeys(("eos_token_id", "sep_token_id"), 2),
+        )
+        marks = {"vocab_size": len(tokenizer), "pad_token_id": 0, **first, **last}  # as build_tokenizer numbers them
+        design = replace(design, text={**design.text, **marks})
     if vision is not None:
         seen = _released(folder_of(vision), VISION)
         design = replace(design, vision={**seen.folder.settings})
@@ -87,22 +77,13 @@ def reader_of(net: Saj, tokenizer: Any) -> Reader:
     return Reader(design=net.design, rate_hz=net.audio.rate_hz, steps=net.audio.steps, tokenizer=tokenizer)
 
 
-def _released(folder: Path, known: Mapping[str, tuple[str, str]], reader: str = "") -> Loaded:
+def _released(folder: Path, known: Mapping[str, tuple[str, str]], reader: str = "") -> hf.Loaded:
     """The model of a folder, one of several kinds."""
     kind = str(read_table(folder / CONFIG).get("model_type")) if (folder / CONFIG).is_file() else ""
     model = known.get(kind, next(iter(known.values())))[1]
     title = " or ".join(name.removesuffix("Model") for _, name in known.values())
-    family = Family(title=title, model=model, types=tuple(known), reader=reader, extra="train")
-    return load_folder(check_folder(folder, family))
-
-
-def _marks(tokenizer: Any) -> dict[str, int]:
-    """What a new text encoder must know of its tokenizer."""
-    first, last, padding = tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id
-    return {
-        "vocab_size": len(tokenizer), "pad_token_id": padding, "bos_token_id": first, "eos_token_id": last,
-        "cls_token_id": first, "sep_token_id": last,
-    }  # fmt: skip
+    family = hf.Family(title=title, model=model, types=tuple(known), reader=reader, extra="train")
+    return hf.load(hf.check_folder(folder, family))
 
 
 def _tokenizer(folder: Path) -> Any:
@@ -133,9 +114,9 @@ def read_design(folder: Path) -> Design:
         design = msgspec.convert(read_table(folder / DESIGN), Design)
         for table in (design.audio, design.text, design.vision):
             if table is not None:  # values within bounds; which kinds there are is known to the encoders
-                own_settings(table, Family(title="an encoder", model="", types=(str(table.get("model_type")),)))
-        check_beside(folder, _READER if design.text is not None else "")
-        numbers = count_weights(folder / WEIGHTS)
+                hf.own_settings(table, hf.Family(title="an encoder", model="", types=(str(table.get("model_type")),)))
+        hf.check_beside(folder, _READER if design.text is not None else "")
+        numbers = hf.count_weights(folder / WEIGHTS)
         with torch.device("meta"):  # takes no memory, however large the settings are
             described = sum(one.numel() for one in Saj(design).parameters())
     except (InputError, msgspec.ValidationError, TypeError, ValueError, RuntimeError) as error:
@@ -167,6 +148,5 @@ def load(folder: Path) -> tuple[Saj, Reader]:
 
 def _unreadable(error: Exception, folder: Path) -> UsageError:
     said = error.message if isinstance(error, InputError) else " ".join(str(error).split())[:160]
-    return UsageError(
-        f"no SAJ can be read here: {said}", path=getattr(error, "path", None) or folder, expected=_EXPECTED
-    )
+    where = getattr(error, "path", None) or folder
+    return UsageError(f"no SAJ can be read here: {said}", path=where, expected=_EXPECTED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from auscult.errors import InputError, UsageError
+from auscult.errors import UsageError
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.media.paths import write_bytes
@@ -21,18 +22,19 @@ from auscult.nets.saj.network import ALIGNMENT, Saj
 from auscult.nets.saj.weights import begin, load, save
 from auscult.record.codec import dump, to_json
 from auscult.rng import generator
+from auscult.scenes.mixtures.classes import committed_classes
 from auscult.train import trainer
 from auscult.train.saj.plan import Plan, read_plans
-from auscult.train.saj.samples import OUTPUTS, Feed, Lesson, lesson, made_input, read_items, truth_of
+from auscult.train.saj.samples import Example, Feed, Lesson, Listed, Made, Source, lesson, read_items
 from auscult.train.trainer import STATE, ends_at, trained
 from auscult.types import PERFORMANCE, SoundItem
 
 MODEL: Final = "model"
 CALIBRATION: Final = "calibration.json"
-_MADE: Final = 4000
 _CALIBRATED_ON: Final = 0.1  # of the clusters, which are not learned from
-_CALIBRATED_MOST: Final = 400
+_CALIBRATED_MOST: Final = 300
 _LEAST: Final = 20
+_SCALED_ON: Final = 200
 
 
 class Trainer(trainer.Trainer):
@@ -51,7 +53,6 @@ class Trainer(trainer.Trainer):
         processes = PartialState(cpu=device == "cpu").num_processes
         if plan.parts % processes:
             raise UsageError(f"{plan.parts} parts are not shared out evenly among {processes} processes")
-        self.std = dict(zip(net.design.axes, net.std.tolist(), strict=True))
         super().__init__(
             net, feed, plan, seed=seed, steps=plan.updates, device=device, accumulation=plan.parts // processes
         )
@@ -71,8 +72,8 @@ class Trainer(trainer.Trainer):
             said, follows = found[ALIGNMENT].float(), batch.follows.to(device)
             loss = functional.binary_cross_entropy_with_logits(said, follows)
             return {"loss": loss + self._unused(), "right": ((said > 0) == (follows > 0.5)).float().mean()}
-        losses = {}
-        for axis, std in self.std.items():
+        net, losses = self.accelerator.unwrap_model(self.net), {}
+        for axis, std in zip(net.design.axes, net.std, strict=True):
             truth = batch.truth[axis].to(device)
             there = ~truth.isnan()
             off = (found[axis].float() - truth.nan_to_num()).square() * there
@@ -94,19 +95,20 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     intervals of its scores from clusters that were not learned from.
     """
     torch.set_num_threads(options.threads)
-    plans, until = read_plans(options.config), ends_at(options)
-    source = options.data or made_input(
-        options.out / "made", mixtures=max(1, (options.samples or _MADE) // (2 * OUTPUTS)), seed=options.seed
-    )
-    net, reader = None, None
+    plans, until, net, reader = read_plans(options.config), ends_at(options), None, None
     for plan in plans:
-        items, held = split(read_items(source, plan), seed=options.seed)
+        items, held = list[SoundItem](), list[SoundItem]()
+        if options.data is not None:
+            items, held = split(read_items(options.data, plan), seed=options.seed)
         if net is None or reader is None:
             torch.manual_seed(int(generator(options.seed, Trainer.recipe, "weights").integers(1 << 62)))
-            net, reader = start(options.model, plan, items)
-        if plan.stage == "scores":
-            scale(net, items)
-        training = Trainer(net, Feed(items, plan, reader, seed=options.seed), plan, seed=options.seed,
+            texts = sorted({item.query.text for item in items if item.query.text}) or [*committed_classes().classes]
+            net, reader = start(options.model, plan, texts)
+        pictures = net.vision is not None
+        source = Listed(items, plan, pictures=pictures) if items else Made(plan)
+        if plan.stage == "scores" and not (options.out / plan.stage / STATE).exists():
+            scale(net, source, seed=options.seed)
+        training = Trainer(net, Feed(source, plan, reader, seed=options.seed), plan, seed=options.seed,
                            device=options.device)  # fmt: skip
         out = options.out / plan.stage
         if (out / STATE).exists():
@@ -119,15 +121,20 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     if net is None or reader is None or not training.accelerator.is_main_process:
         return
     yield from save(net, reader, options.out / MODEL)
-    if plans[-1].stage == "scores":
-        yield from calibrated(net, training.feed, held, path=options.out / MODEL / CALIBRATION)
+    if plan.stage == "scores":
+        rng = generator(options.seed, Trainer.recipe, "calibrated")
+        others = (
+            Listed(held, plan, pictures=pictures).once(held, rng)
+            if held
+            else Made(plan, part="calibration").examples(rng)
+        )
+        yield from calibrated(net, reader, others, path=options.out / MODEL / CALIBRATION)
 
 
-def start(model: str, plan: Plan, items: Sequence[SoundItem]) -> tuple[Saj, Reader]:
+def start(model: str, plan: Plan, texts: Sequence[str]) -> tuple[Saj, Reader]:
     """A new network, or with ``saj@FOLDER`` what an earlier stage of training wrote, and what makes its batches."""
     _, at, folder = model.partition("@")
     if not at:
-        texts = sorted({item.query.text for item in items if item.query.text})
         return begin(plan.design, audio=plan.audio, text=plan.text, vision=plan.vision, texts=texts)
     net, reader = load(Path(folder))
     if plan.stage == "alignment" and not net.design.alignment:
@@ -143,12 +150,11 @@ def split(items: Sequence[SoundItem], *, seed: int) -> tuple[list[SoundItem], li
     return [one for one in items if one.cluster not in held], [one for one in items if one.cluster in held]
 
 
-def scale(net: Saj, items: Sequence[SoundItem]) -> None:
-    """Set mean and deviation of each axis to those of the items that are learned from."""
-    truths = [truth_of(item) for item in items]
+def scale(net: Saj, source: Source, *, seed: int) -> None:
+    """Set mean and deviation of each axis to those of what will be learned from."""
+    truths = [one.truth for one in islice(source.examples(generator(seed, Trainer.recipe, "scale")), _SCALED_ON)]
     for at, axis in enumerate(net.design.axes):
-        values = [truth[axis] for truth in truths if axis in truth]
-        if values:
+        if values := [truth[axis] for truth in truths if axis in truth]:
             net.mean[at], net.std[at] = float(np.mean(values)), max(float(np.std(values)), 0.1)
 
 
@@ -166,24 +172,19 @@ def _described(training: Trainer, items: Sequence[SoundItem], *, options: TrainO
     return path
 
 
-def calibrated(net: Saj, feed: Feed, held: Sequence[SoundItem], *, path: Path) -> Iterator[Path]:
-    """Write the 5 and 95 % quantiles of true minus stated scores on items that were not learned from."""
-    rng = generator(feed.seed, Trainer.recipe, "calibrated")
-    off: dict[str, list[float]] = {axis: [] for axis in PERFORMANCE if axis in net.design.axes}
+def calibrated(net: Saj, reader: Reader, examples: Iterator[Example], *, path: Path) -> Iterator[Path]:
+    """Write the 5 and 95 % quantiles of true minus stated scores on what was not learned from, if that is enough."""
+    axes, off = [axis for axis in PERFORMANCE if axis in net.design.axes], []
     net.eval()
-    for at in rng.permutation(len(held))[:_CALIBRATED_MOST]:
-        try:
-            part = lesson([feed.read(held[at], rng)], feed.reader)
-        except InputError:
-            continue
+    for example in islice(examples, _CALIBRATED_MOST):
+        part = lesson([example], reader)
         with torch.inference_mode():
             found: dict[str, Any] = net(part.batch.to(next(net.parameters()).device))
-        for axis, values in off.items():
-            values.append(float(part.truth[axis][0]) - min(max(float(found[axis][0]), 1.0), 5.0))
-    known = {axis: values for axis, values in off.items() if len(values) >= _LEAST and not np.isnan(values).any()}
-    if known:
-        quantiles = {axis: np.quantile(values, (0.05, 0.95)).tolist() for axis, values in known.items()}
-        n = min(map(len, known.values()))
-        value = {"schema": 1, "split": "held out of train", "n": n, "off": quantiles}
-        write_bytes(path, dump(value, indent=1) + b"\n")
-        yield path
+        off.append([float(part.truth[axis][0]) - min(max(float(found[axis][0]), 1.0), 5.0) for axis in axes])
+    if len(off) < _LEAST:
+        return
+    known = {axis: np.quantile(row, (0.05, 0.95)).tolist() for axis, row in zip(axes, np.transpose(off), strict=True)
+             if not np.isnan(row).any()}  # fmt: skip
+    value = {"schema": 1, "split": "held out of train", "n": len(off), "off": known}
+    write_bytes(path, dump(value, indent=1) + b"\n")
+    yield path

@@ -1,42 +1,41 @@
-"""What SAJ learns from: outputs of an INPUT with their scores, or stems, and batches as large as their sounds are long.
-
-A batch follows from (seed, number) and the INPUT alone.
-"""
+"""What SAJ learns from, an INPUT or generated sounds, and batches, which follow from (seed, number) and that alone."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from auscult.arrays.resampling import mono_at
-from auscult.cases.sounds import read_sounds, sound_line
+from auscult.cases.sounds import read_sounds
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.judge.sound.shared import aligned, is_silent
-from auscult.media.paths import write_bytes
 from auscult.media.sound import read_sound
-from auscult.media.wav import encode_wav
 from auscult.models.separators.base import picture_frames
 from auscult.nets.saj.inputs import Reader, SajBatch
 from auscult.nets.saj.settings import AXES
 from auscult.rng import generator
+from auscult.scenes.mixtures.catalogue import Part
 from auscult.train.saj.plan import Plan
-from auscult.train.sound_judge.samples import DAMAGES, Recipe, SoundSample, made_samples
-from auscult.types import DOMAINS, PERFORMANCE, Samples, SoundCase, SoundItem, SoundQuery, SoundTruth
+from auscult.train.sound_judge.samples import DAMAGES, Recipe, made_samples
+from auscult.types import DOMAINS, Samples, SoundCase, SoundItem, SoundTruth
 
 T = TypeVar("T")
 TRIES: Final = 50
 """Sounds in a row that cannot be used and so end a training."""
-OUTPUTS: Final = 4
-"""Generated outputs of a mixture with scores, and as many whole sources to tell apart."""
-_TOLD_APART: Final = Recipe(damages=DAMAGES, outputs=OUTPUTS, whole=0.5, by_separators=0.0, wrong=0.5, twice=0.0)
+_PER_MIXTURE: Final = 4
+_MIXTURES: Final = 10_000  # more than any batch takes
+_RECIPES: Final = {
+    "scores": Recipe(outputs=_PER_MIXTURE),
+    "alignment": Recipe(damages=DAMAGES, outputs=_PER_MIXTURE, whole=0.5, by_separators=0.0, wrong=0.5, twice=0.0),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -50,61 +49,125 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Example:
-    """An output, in time and at level with its mixture, and whether it is what was asked for."""
+    """An output, in time and at level with its mixture, what it deserves by axis, and whether it was asked for."""
 
     case: SoundCase
     output: Samples
-    item: SoundItem
-    follows: bool
+    truth: Mapping[str, float]
+    follows: bool = True
+
+    @classmethod
+    def of(cls, case: SoundCase, output: Samples, truth: SoundTruth, *, follows: bool) -> Example:
+        """From an output as it was separated; an InputError where silence leaves nothing to learn."""
+        if is_silent(case.mixture) or is_silent(case.mixture, output):
+            raise InputError("it is silent, and so judged by rule")
+        hard = {f"difficulty_{axis}": value for axis, value in truth.difficulty.items()}
+        found = aligned(case.mixture, output, rate_hz=case.rate_hz)[0]
+        return cls(case=case, output=found, truth={**truth.scores, **hard}, follows=follows)
 
 
-def read_items(source: Path, plan: Plan) -> list[SoundItem]:
-    """The items of an INPUT for training that a plan can learn from.
+class Source(Protocol):
+    """Where examples come from; picklable."""
 
-    For scores they have true ones; for alignment the stem and other stems of their mixture, or a key ``follows``.
-    """
-    wanted = {"text": "text" in plan.prompts, "spans": "spans" in plan.prompts, "picture": "picture" in plan.prompts}
+    def examples(self, rng: np.random.Generator) -> Iterator[Example]:
+        """As many examples as are asked for."""
+        ...
+
+
+def read_items(path: Path, plan: Plan) -> list[SoundItem]:
+    """The items of an INPUT for training that a plan can learn from: with scores, or with stems for alignment."""
     found = []
-    for item in read_sounds(source).items:
+    for item in read_sounds(path).items:
         truth = item.truth or SoundTruth()
-        asked = any(wanted[name] and getattr(item.query, name) for name in wanted)
-        told = (truth.stem is not None and truth.others) or isinstance(item.extra.get("follows"), bool)
-        scored = item.separated is not None and truth.scores and "follows" not in item.extra
-        if item.split in {"", "train"} and asked and (told if plan.stage == "alignment" else scored):
+        told = truth.stem and truth.others if plan.stage == "alignment" else item.separated and truth.scores
+        if told and item.split in {"", "train"} and any(getattr(item.query, name) for name in plan.prompts):
             found.append(item)
     if not found:
         raise UsageError(
             f"there is nothing to learn {plan.stage} from",
-            path=source,
+            path=path,
             expected=f"items for training with {' or '.join(plan.prompts)}, and true scores, or stems for alignment",
             hint="`auscult make mixtures`, then `auscult stress separation` make both",
         )
     return found
 
 
-class Feed:
-    """Makes the batches of a plan, each a list of ``Lesson`` with ``plan.tokens`` audio tokens in all, or a few less.
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Generated sounds of a part of their recordings, new ones for each batch; no scores are drawn evenly."""
 
-    First a domain is drawn, then, where that is balanced, a whole number of the overall score, then an item.
-    """
+    plan: Plan
+    part: Part = "train"
 
-    def __init__(self, items: Sequence[SoundItem], plan: Plan, reader: Reader, *, seed: int) -> None:
-        self.plan, self.reader, self.seed = plan, reader, seed
-        self._items: dict[str, dict[int, list[SoundItem]]] = defaultdict(lambda: defaultdict(list))
+    def examples(self, rng: np.random.Generator) -> Iterator[Example]:
+        """Outputs of one mixture after another; for alignment its whole sources, as often the target as another."""
+        numbers, recipe = rng.integers(1 << 31, size=_MIXTURES).tolist(), _RECIPES[self.plan.stage]
+        for sample in made_samples(None, part=self.part, numbers=numbers, seed=0, recipe=recipe):
+            whole = sample.kind in {"stem", "other_source"}
+            if (self.plan.stage == "scores" or whole) and not is_silent(sample.case.mixture, sample.separated):
+                truth = SoundTruth(scores=sample.scores, difficulty=sample.difficulty)
+                yield Example.of(sample.case, sample.separated, truth, follows=sample.aligned)
+
+
+class Listed:
+    """Items of an INPUT: first a domain is drawn, then, where that is balanced, a whole number of the overall score."""
+
+    def __init__(self, items: Sequence[SoundItem], plan: Plan, *, pictures: bool = False) -> None:
+        self.plan, self._pictures = plan, pictures and "picture" in plan.prompts
+        found: dict[str, dict[int, list[SoundItem]]] = defaultdict(dict)
         for item in items:
-            self._items[item.domain or DOMAINS[-1]][self._bin(item)].append(item)
-        self._items = {domain: dict(bins) for domain, bins in self._items.items()}  # picklable
+            scored = plan.balanced and plan.stage == "scores" and item.truth is not None
+            overall = round(item.truth.scores.get("overall", 3.0)) if scored and item.truth else 0
+            found[item.domain or DOMAINS[-1]].setdefault(overall, []).append(item)
+        self._items = {domain: list(bins.values()) for domain, bins in found.items()}
         weights = np.array([plan.domains.get(domain, 0.0) for domain in self._items])
         if not weights.sum():
             raise UsageError("none of the domains that are there is to be drawn", expected=", ".join(self._items))
         self._weights = weights / weights.sum()
 
-    def _bin(self, item: SoundItem) -> int:
-        if not self.plan.balanced:
-            return 0
+    def examples(self, rng: np.random.Generator) -> Iterator[Example]:
+        """Items as they are drawn; what cannot be used is left out; ``TRIES`` of that in turn are an InputError."""
+        failed = 0
+        while True:
+            bins = list(self._items.values())[int(rng.choice(len(self._weights), p=self._weights))]
+            try:
+                yield self.read(_one_of(_one_of(bins, rng), rng), rng)
+                failed = 0
+            except (AuscultError, OSError) as error:
+                failed += 1
+                if failed == TRIES:
+                    raise InputError(f"{TRIES} sounds in a row cannot be used, the last: {error}") from error
+
+    def once(self, items: Sequence[SoundItem], rng: np.random.Generator) -> Iterator[Example]:
+        """Each of some items that can be used."""
+        for item in items:
+            with suppress(AuscultError, OSError):
+                yield self.read(item, rng)
+
+    def read(self, item: SoundItem, rng: np.random.Generator) -> Example:
+        """An item as a judge hears it; for alignment, its target or another source of its mixture."""
+        truth, path, follows = item.truth or SoundTruth(), item.separated, True
         if self.plan.stage == "alignment":
-            return int(item.extra.get("follows", 0))
-        return round(item.truth.scores.get("overall", 3.0)) if item.truth else 0
+            follows = bool(rng.random() < 0.5)
+            path = truth.stem if follows else _one_of(sorted(truth.others.values()), rng)
+        sound = read_sound(item.mixture)
+        if path is None or sound.samples.shape[1] > self.plan.longest_s * sound.rate_hz:
+            raise InputError(f"it has no output, or is longer than {self.plan.longest_s} s", path=item.mixture)
+        other, rate_hz = read_sound(path), sound.rate_hz
+        output = mono_at(other.samples, rate_hz=other.rate_hz, wanted_hz=rate_hz)[None, : sound.samples.shape[1]]
+        mixture = mono_at(sound.samples, rate_hz=rate_hz, wanted_hz=rate_hz)[None, : output.shape[1]]
+        frames = picture_frames(item.query.picture) if self._pictures else None
+        case = SoundCase(
+            id=item.id, mixture=mixture, rate_hz=rate_hz, text=item.query.text, spans=item.query.spans, frames=frames
+        )
+        return Example.of(case, output, truth, follows=follows)
+
+
+class Feed:
+    """Makes batches, each a list of ``Lesson`` with ``plan.tokens`` audio tokens in all, or a few less."""
+
+    def __init__(self, source: Source, plan: Plan, reader: Reader, *, seed: int) -> None:
+        self.source, self.plan, self.reader, self.seed = source, plan, reader, seed
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[Lesson]:
         """The parts of a batch that one of several processes computes."""
@@ -114,119 +177,30 @@ class Feed:
         """A part of a batch: outputs until the next one would be too many tokens."""
         rng = generator(self.seed, "saj", self.plan.stage, number, part)
         examples, left = list[Example](), self.plan.tokens // self.plan.parts
-        while True:
-            example = self._drawn(rng)
+        for example in self.source.examples(rng):
             seconds = example.case.mixture.shape[1] / example.case.rate_hz
             left -= 2 * int(-(-seconds * self.reader.rate_hz // self.reader.steps))
             if examples and left < 0:
-                return lesson(examples, self.reader, prompts=[self._prompts(one, rng) for one in examples])
+                break
             examples.append(example)
+        return lesson(examples, self.reader, prompts=[self._prompts(one.case, rng) for one in examples])
 
-    def _prompts(self, example: Example, rng: np.random.Generator) -> set[str]:
+    def _prompts(self, case: SoundCase, rng: np.random.Generator) -> set[str]:
         """One of the subsets of the prompts that there are, none of them empty."""
-        case = example.case
         has = {"text": case.text, "spans": case.spans, "picture": case.frames is not None}
         there = [name for name in self.plan.prompts if has[name]]
         number = int(rng.integers(1, 1 << len(there)))
         return {name for at, name in enumerate(there) if number >> at & 1}
 
-    def _drawn(self, rng: np.random.Generator) -> Example:
-        for _ in range(TRIES):
-            bins = list(self._items.values())[int(rng.choice(len(self._weights), p=self._weights))]
-            item = _one_of(_one_of(list(bins.values()), rng), rng)
-            try:
-                return self.read(item, rng)
-            except (AuscultError, OSError) as error:
-                last = error
-        raise InputError(f"{TRIES} sounds in a row cannot be used, the last: {last}", hint="are the files there?")
-
-    def read(self, item: SoundItem, rng: np.random.Generator) -> Example:
-        """An item as a judge hears it; for alignment, its target or another source of its mixture."""
-        follows, path, truth = bool(item.extra.get("follows", True)), item.separated, item.truth
-        if self.plan.stage == "alignment" and "follows" not in item.extra and truth is not None:
-            follows = bool(rng.random() < 0.5)
-            path = truth.stem if follows else _one_of(sorted(truth.others.values()), rng)
-        sound = read_sound(item.mixture)
-        if sound.samples.shape[1] > self.plan.longest_s * sound.rate_hz:
-            raise InputError(f"it is longer than {self.plan.longest_s} s", path=item.mixture)
-        if path is None:
-            raise InputError("nothing was separated", path=item.mixture)
-        other = read_sound(path)
-        mixture = mono_at(sound.samples, rate_hz=sound.rate_hz, wanted_hz=sound.rate_hz)[None]
-        output = mono_at(other.samples, rate_hz=other.rate_hz, wanted_hz=sound.rate_hz)[None, : mixture.shape[1]]
-        mixture = mixture[:, : output.shape[1]]
-        if is_silent(mixture) or is_silent(mixture, output):
-            raise InputError("it is silent, and so judged by rule", path=path)
-        query = item.query
-        wants = "picture" in self.plan.prompts and self.reader.design.vision is not None
-        case = SoundCase(
-            id=item.id,
-            mixture=mixture,
-            rate_hz=sound.rate_hz,
-            text=query.text,
-            spans=query.spans,
-            frames=picture_frames(query.picture) if wants else None,
-        )
-        return Example(case=case, output=aligned(mixture, output, rate_hz=sound.rate_hz)[0], item=item, follows=follows)
-
 
 def lesson(examples: Sequence[Example], reader: Reader, *, prompts: Sequence[set[str]] | None = None) -> Lesson:
     """Examples as the network takes them."""
-    truths = [truth_of(one.item) for one in examples]
     return Lesson(
         batch=reader.batch([(one.case, one.output) for one in examples], prompts=prompts),
-        truth={axis: torch.tensor([truth.get(axis, float("nan")) for truth in truths]) for axis in AXES},
+        truth={axis: torch.tensor([one.truth.get(axis, float("nan")) for one in examples]) for axis in AXES},
         follows=torch.tensor([float(one.follows) for one in examples]),
     )
 
 
-def truth_of(item: SoundItem) -> dict[str, float]:
-    """What is known of an item, by ``AXES``."""
-    truth = item.truth or SoundTruth()
-    return {**truth.scores, **{f"difficulty_{axis}": hard for axis, hard in truth.difficulty.items()}}
-
-
 def _one_of(values: Sequence[T], rng: np.random.Generator) -> T:
     return values[int(rng.integers(len(values)))]
-
-
-def made_input(folder: Path, *, mixtures: int, seed: int) -> Path:
-    """Write generated sounds for training as an INPUT: outputs with scores, and sources to tell apart.
-
-    What is there of an earlier run is kept.
-    """
-    file = folder / "items.jsonl"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    done = 1 + max((json.loads(line)["number"] for line in lines), default=-1)
-    for number in range(done, mixtures):
-        for recipe in (Recipe(outputs=OUTPUTS), _TOLD_APART):
-            found = made_samples(None, part="train", numbers=[number], seed=seed, recipe=recipe)
-            for sample in found:
-                follows = None if recipe is not _TOLD_APART else sample.aligned
-                if follows is None or sample.kind in {"stem", "other_source"}:
-                    lines.append(json.dumps(_written(sample, folder, number=number, follows=follows)))
-        if number % 10 == 9 or number == mixtures - 1:
-            write_bytes(file, ("\n".join(lines) + "\n").encode())
-    return file
-
-
-def _written(sample: SoundSample, folder: Path, *, number: int, follows: bool | None) -> Any:
-    """The line of a sample whose sounds are written, the mixture once."""
-    mixture, name = folder / f"mixtures/{number:06}.wav", f"{sample.id}{'' if follows is None else '-whole'}"
-    if not mixture.exists():
-        write_bytes(mixture, encode_wav(sample.case.mixture, sample.case.rate_hz))
-    separated = folder / f"separated/{name}.wav"
-    write_bytes(separated, encode_wav(sample.separated / max(1.0, float(np.abs(sample.separated).max())),
-                                      sample.case.rate_hz))  # fmt: skip
-    item = SoundItem(
-        id=name,
-        mixture=mixture,
-        query=SoundQuery(text=sample.case.text, spans=sample.case.spans),
-        separated=separated,
-        truth=SoundTruth(scores={axis: sample.scores[axis] for axis in PERFORMANCE}, difficulty=sample.difficulty),
-        domain=sample.domain,
-        split="train",
-        cluster=sample.cluster,
-        extra={"number": number, "kind": sample.kind} | ({} if follows is None else {"follows": follows}),
-    )
-    return sound_line(item, home=folder)
