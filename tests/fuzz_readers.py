@@ -239,8 +239,8 @@ def _make_act(home: Path) -> None:
 
 def _read_act(home: Path) -> None:
     from auscult.jobs.calibrate import calibrate_record
-    from auscult.jobs.export import export_record
-    from auscult.jobs.options import EXPORT_FORMATS, CalibrateOptions, ExportOptions
+    from auscult.jobs.export import EXPORT_FORMATS, export_record
+    from auscult.jobs.options import CalibrateOptions, ExportOptions
 
     one = home / "one"
     if random.random() < 0.5:

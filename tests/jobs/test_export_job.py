@@ -17,8 +17,8 @@ from auscult.act.export.masks import safe_path
 from auscult.arrays.overlap import iou
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import InputError, RecordError, UsageError
-from auscult.jobs.export import SUMMARY, Exported, export_record, record_frames
-from auscult.jobs.options import EXPORT_FORMATS, ExportOptions
+from auscult.jobs.export import EXPORT_FORMATS, SUMMARY, Exported, export_record, record_frames
+from auscult.jobs.options import ExportOptions
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
 from auscult.record.folder import open_run
