@@ -759,8 +759,8 @@ class TrainOptions:
     """What to train and how; a recipe leaves aside what it has no use for.
 
     Attributes:
-        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris, mq-auditor, saj, cues-sound;
-            sound-card measures the judge of sounds that --model names.
+        name: What to train: prompted-mask, cues, scenes-identity, scenes-joint, rris, mq-auditor, saj, cues-sound,
+            sound-pictures; sound-card measures the judge of sounds that --model names.
         out: Output folder; the same command again continues in it.
         data: Folder of real material; for prompted-mask also an INPUT with truth; for rris an INPUT with expressions;
             for mq-auditor MQ-RAVSBench, or what `auscult stress masks --suite mqa` wrote; for saj an INPUT of separated
