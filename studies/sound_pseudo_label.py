@@ -60,28 +60,19 @@ def main() -> None:
 def right(catalogue: Catalogue, judge: SoundJudge, *, seed: int, each: int) -> dict[str, dict[str, float]]:
     """Of each set what share of the clips of each test recording is named rightly."""
     known = [one for one in catalogue.clips if one.label in CLASSES]
-    inputs, stems, said, true = (
-        np.array(column)
-        for column in zip(
-            *(
-                one
-                for label in CLASSES
-                for number in range(each)
-                for one in _outputs(catalogue, judge, known, (label, generator(seed, "pseudo", label, number)))
-            ),
-            strict=True,
-        )
-    )
+    draws = [(label, generator(seed, "pseudo", label, number)) for label in CLASSES for number in range(each)]
+    outputs = [one for drawn in draws for one in _outputs(catalogue, judge, known, drawn)]
+    inputs, stems, said, true = (np.array(column) for column in zip(*outputs, strict=True))
     labels, half = np.repeat(np.arange(len(CLASSES)), each * len(MEANS)), len(inputs) // 2
     order = generator(seed, "pseudo", "half").permutation(len(inputs))
-    picked = [order[:0], order, order[:half], np.argsort(-said, kind="stable")[:half], np.argsort(-true)[:half]]
+    halves = (order[:half], np.argsort(-said, kind="stable")[:half], np.argsort(-true)[:half])
+    sets = [(stems[:: len(MEANS)], labels[:: len(MEANS)]), *((inputs[at], labels[at]) for at in (order, *halves))]
     tests = [clip for clip in known if clip.part == "test"]
     heard = np.array([_features(_clip(catalogue, clip, 0.0)) for clip in tests])
     found: dict[str, dict[str, float]] = {}
-    for name, at in zip(SETS, picked, strict=True):
-        sound, named = (inputs[at], labels[at]) if at.size else (stems[:: len(MEANS)], labels[:: len(MEANS)])
+    for name, (own, named) in zip(SETS, sets, strict=True):
         marks: dict[str, list[bool]] = {}
-        for clip, guess in zip(tests, _softmax(sound, named, heard), strict=True):
+        for clip, guess in zip(tests, _softmax(own, named, heard), strict=True):
             marks.setdefault(clip.recording, []).append(CLASSES[guess] == clip.label)
         found[name] = {recording: float(np.mean(marks[recording])) for recording in marks}
     return found
