@@ -40,6 +40,7 @@ from auscult.types import DECISIONS
 ANOTHER_OUT: Final = "choose another --out"
 SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 """Shares of the items that a curve of ``filter`` keeps."""
+_WAYS: Final = {"judge": "best by the judge", "oracle": "best by truth", "random": "at random"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,56 +101,38 @@ def _curve(record: SoundRecord) -> list[dict[str, Any]]:
     truths = record.truths("overall")
     rows = [row for row in record.rows if row["overall"] is not None and row["id"] in truths]
     if len(rows) < 2:
-        raise UsageError(
-            "the record has no true scores", expected="an audit of an INPUT with truth", path=record.run.path
-        )
+        expected = "an audit of an INPUT with truth"
+        raise UsageError("the record has no true scores", expected=expected, path=record.run.path)
     said, true = np.array([row["overall"] for row in rows]), np.array([truths[row["id"]] for row in rows])
     members = members_of([row.get("cluster") or row["mixture"] for row in rows])
     draws = cluster_draws(int(members.max()) + 1, rng=generator(0, "act", "filter"))
-    ways = {"judge": said, "oracle": true, "random": np.zeros_like(true)}
-    found = {name: kept_quality(scores, true, SHARES) for name, scores in ways.items()}
+    found = {way: kept_quality(by, true, SHARES) for way, by in zip(_WAYS, (said, true, 0 * true), strict=True)}
     again = np.array([kept_quality(said, true, SHARES, weights=draw[members]) for draw in draws])
     again = np.clip(widened(again, found["judge"], sizes=np.bincount(members)), 1, 5)
-    ends = [percentile_interval(one) if draws.shape[1] > 1 else None for one in again.T]
-    return [
-        {
-            "kept": share,
-            **{name: round(float(quality[at]), 4) for name, quality in found.items()},
-            **dict(zip(("low", "high"), ends[at] or (None, None), strict=True)),
-            "n": len(rows),
-            "clusters": draws.shape[1],
-        }
-        for at, share in enumerate(SHARES)
-    ]
+    curve = []
+    for at, share in enumerate(SHARES):
+        low, high = (percentile_interval(again[:, at]) if draws.shape[1] > 1 else None) or (None, None)
+        quality = {way: round(float(values[at]), 4) for way, values in found.items()}
+        curve.append({"kept": share, **quality, "low": low, "high": high, "n": len(rows), "clusters": draws.shape[1]})
+    return curve
 
 
 def curve_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """A curve of ``filter`` as a table."""
     cells = [
-        (
-            f"{row['kept']:.0%}",
-            f"{row['judge']:.2f} {interval(row['low'], row['high'])}".strip(),
-            *(f"{row[name]:.2f}" for name in ("oracle", "random")),
-        )
-        for row in rows
+        (f"{row['kept']:.0%}", *(f"{row[way]:.2f}" for way in _WAYS), interval(row["low"], row["high"])) for row in rows
     ]
-    note = f"{rows[0]['n']} outputs with truth, {rows[0]['clusters']} clusters; intervals of 95 % draw clusters"
-    header = ("kept", "best by the judge", "best by truth", "at random")
+    note = f"{rows[0]['n']} outputs with truth, {rows[0]['clusters']} clusters, which the judge's intervals draw"
+    header = ("kept", *_WAYS.values(), "the judge's, 95 %")
     return Table(title="true overall score of what is kept", header=header, rows=tuple(cells), note=note)
 
 
 def _drawn(rows: Sequence[Mapping[str, Any]]) -> str:
-    ways = {"judge": "best by the judge", "oracle": "best by truth", "random": "at random"}
-    lines = [
-        Series(
-            name=words,
-            points=tuple((row["kept"], row[name], f"{row['kept']:.0%} kept: {row[name]:.2f}") for row in rows),
-            style=at,
-            quiet=name != "judge",
-        )
-        for at, (name, words) in enumerate(ways.items())
-    ]
-    ticks = tuple((share, f"{share:.0%}") for share in SHARES)
+    lines = []
+    for style, (way, words) in enumerate(_WAYS.items()):
+        points = tuple((row["kept"], row[way], f"{row['kept']:.0%} kept: {row[way]:.2f}") for row in rows)
+        lines.append(Series(name=words, points=points, style=style, quiet=way != "judge"))
+    ticks = tuple((share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0))
     axes = Axes(x=(0.0, 1.0), y=(1.0, 5.0), ticks=ticks, across="share kept", up="mean true overall score")
     return to_svg(lines_drawing(lines, axes, title="True score of what is kept, by how much is kept"))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from shutil import copyfile
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from auscult.act.export.masks import JsonRow
 from auscult.arrays.resampling import mono_at
@@ -31,8 +31,7 @@ FOLDERS: Final = ("mixtures", "separated", "stems", "pictures")
 SOUND_TRUTH: Final = "sound_truth.jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class Chosen(NamedTuple):
     """What a verb of `act` chose of a record: as JSON, as tables, and where it is written."""
 
     said: Mapping[str, Any]
