@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
@@ -30,29 +30,10 @@ from auscult.record.codec import Word, from_json
 from auscult.types import ACTIONS, PERFORMANCE, Decision, SoundVerdict
 
 Score: TypeAlias = Annotated[float, Meta(ge=1.0, le=5.0)]
+Bounds: TypeAlias = Annotated[dict[Literal["overall", "overall_low", "weakest"], Score], Meta(min_length=1)]
+"""The least scores that an action needs."""
 
 _SHIPPED: Final = Path(__file__).parent / "policies" / "sound"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreBounds:
-    """The least scores, 1..5, that an action needs; None where a score does not matter."""
-
-    overall: Score | None = None
-    overall_low: Score | None = None
-    weakest: Score | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse to take an action whatever the scores are."""
-        if self.overall is None and self.overall_low is None and self.weakest is None:
-            raise ValueError("it has no bound")
-
-    def reached(self, verdict: SoundVerdict) -> bool:
-        """Whether a verdict has all these scores, to the decimals that a record keeps."""
-        found = (verdict.overall, verdict.overall_low, weakest(verdict))
-        least = (self.overall, self.overall_low, self.weakest)
-        pairs = [(value, bound) for value, bound in zip(found, least, strict=True) if bound is not None]
-        return all(value is not None and round(value, DECIMALS) >= bound for value, bound in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +41,18 @@ class SoundPolicy:
     """What to do about which separated sound; an action without bounds is never taken."""
 
     name: Word
-    accept: ScoreBounds | None = None
-    minor_revision: ScoreBounds | None = None
-    major_revision: ScoreBounds | None = None
+    accept: Bounds | None = None
+    minor_revision: Bounds | None = None
+    major_revision: Bounds | None = None
     summary: str = field(default="", compare=False)
 
 
 def load_sound_policy(source: str | Path) -> SoundPolicy:
     """Load a policy by its name (``default``) or from a .json or .toml file; ``UsageError`` where that cannot be."""
-    return read_policy(source, partial(from_json, SoundPolicy, error=InputError, exact=True), folder=_SHIPPED)
+    hint = "an action has bounds: some of overall, overall_low, weakest"
+    return read_policy(
+        source, partial(from_json, SoundPolicy, error=InputError, exact=True, hint=hint), folder=_SHIPPED
+    )
 
 
 DEFAULT_SOUND: Final = load_sound_policy("default")
@@ -81,9 +65,12 @@ def weakest(verdict: SoundVerdict) -> float | None:
 
 
 def decide_sound(verdict: SoundVerdict, policy: SoundPolicy = DEFAULT_SOUND) -> SoundVerdict:
-    """Set a verdict's action; one that was set before is replaced."""
+    """Set a verdict's action; one that was set before is replaced. Scores have the decimals that a record keeps."""
     if verdict.overall is None:
         return replace(verdict, action="unjudged")
+    found = {"overall": verdict.overall, "overall_low": verdict.overall_low, "weakest": weakest(verdict)}
+    known = {name: -1.0 if value is None else round(value, DECIMALS) for name, value in found.items()}
     bounds = ((action, getattr(policy, action, None)) for action in ACTIONS)
-    action: Decision = next((action for action, bound in bounds if bound and bound.reached(verdict)), "reject")
+    reached = (action for action, bound in bounds if bound and all(known[name] >= bound[name] for name in bound))
+    action: Decision = next(reached, "reject")
     return replace(verdict, action=action)

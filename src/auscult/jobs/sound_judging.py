@@ -14,13 +14,17 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import cv2
+import numpy as np
+
 from auscult.act.sound_policy import SoundPolicy, decide_sound
+from auscult.cases.ids import natural_key
 from auscult.cases.sounds import sound_line
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch
 from auscult.jobs import sound_blocks as blocks
 from auscult.jobs.judges import load_sound_judge
-from auscult.jobs.picture_prompts import prompt_frames
 from auscult.jobs.runner import CHUNK, HINT, INPUTS, Last, Result, failed_row, require_unchanged
+from auscult.media.frames import FRAME_SUFFIXES, read_frame
 from auscult.media.limits import Limits
 from auscult.media.sound import SoundReader
 from auscult.record.digest import digest_file, digest_json, is_settled, stamp_file
@@ -30,6 +34,9 @@ from auscult.types import Frames, Samples, SoundCase, SoundItem, SoundJudge, Sou
 LIMITS: Final = Limits(max_bytes=4 << 30, max_samples=1 << 30)  # an hour in blocks
 SOUNDS_TOGETHER: Final = 8
 """Outputs of several mixtures that a worker gets at once."""
+MOST_FRAMES: Final = 8
+"""Frames of a picture prompt."""
+LONGEST_PX: Final = 512
 
 _VERDICTS: Final = "verdicts.jsonl"
 _MOST_BYTES: Final = 1 << 26  # of samples that wait for one batch
@@ -265,3 +272,36 @@ def _opened(item: SoundItem, files: ExitStack) -> SoundReader:
     if item.separated is None:
         raise InputError("nothing was separated", expected="'separated' beside 'mixture'", hint="run a separator first")
     return files.enter_context(SoundReader(item.separated, limits=LIMITS))
+
+
+def prompt_frames(path: Path) -> Frames:
+    """Up to ``MOST_FRAMES`` frames spread evenly, uint8 RGB (T, H, W, 3), shrunk to ``LONGEST_PX``.
+
+    Frames of another size than the first are scaled to its. Links in a folder are left out.
+
+    Raises:
+        InputError: There is no frame, or one cannot be read.
+    """
+    from auscult.media.video import VIDEO_SUFFIXES, count_frames, frames_numbered
+
+    if path.is_dir():
+        files = [one for one in path.iterdir() if one.suffix.lower() in FRAME_SUFFIXES and not one.is_symlink()]
+        files.sort(key=lambda one: natural_key(one.name))
+        found = [read_frame(files[number]) for number in _spread(len(files))]
+    elif path.suffix.lower() in VIDEO_SUFFIXES:
+        numbers = _spread(count_frames(path))
+        found = [timed.frame for _, timed in frames_numbered(path, numbers)]
+    else:
+        found = [read_frame(path)]
+    if not found:
+        hint = "name a picture, a folder of pictures, or a video with frames; or take 'video' out"
+        raise InputError("the picture prompt has no frame", expected="one frame at least", hint=hint, path=path)
+    height, width = found[0].shape[:2]
+    scale = min(1.0, LONGEST_PX / max(height, width))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    return np.stack([cv2.resize(frame, size, interpolation=cv2.INTER_AREA) for frame in found]).astype(np.uint8)
+
+
+def _spread(count: int) -> list[int]:
+    """Numbers of ``MOST_FRAMES`` of so many frames, in the middle of equal parts."""
+    return sorted({int((part + 0.5) * count / MOST_FRAMES) for part in range(MOST_FRAMES)}) if count else []
