@@ -79,8 +79,8 @@ def _training() -> list[tuple[str, str]]:
     kept: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:
-        if tensor.untyped_storage()._cdata not in own:
-            kept[tensor.untyped_storage()._cdata] = tensor.untyped_storage().nbytes()
+        if (key := tensor.untyped_storage()._cdata) not in own:
+            kept[key] = tensor.untyped_storage().nbytes()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), \
@@ -89,18 +89,16 @@ def _training() -> list[tuple[str, str]]:
         inner = sum(kept.values())
         loss.backward()
     step = float(counter.get_total_flops()) * plan.parts
-    whole = sum(one.numel() for one in net.parameters())
     learned = sum(one.numel() for one in net.parameters() if one.requires_grad)
-    states = 4 * whole + 12 * learned + 2 * whole
-    found = [
+    states = 6 * sum(one.numel() for one in net.parameters()) + 12 * learned
+    hours = {(count, card): step * UPDATES / peak / count / 3600 for card, peak in CARDS for count in (1, 8)}
+    return [
         ("training: learned", f"{learned / 1e9:.2f} billion"),
         ("training: weights in fp32 and bf16, gradients, AdamW's moments", f"{states / 1e9:.1f} GB"),
         (f"training: kept for the way back, {rows} outputs of {SECONDS} s at once", f"{inner / 1e9:.1f} GB"),
         (f"training: operations of a step of {plan.tokens} audio tokens, {together} outputs", f"{step / 1e12:.0f} T"),
-    ]
-    return found + [
-        (f"training: least time of {UPDATES} updates, {count} x {card}", f"{step * UPDATES / peak / count / 3600:.0f} h")
-        for card, peak in CARDS for count in (1, 8)
+        *((f"training: least time of {UPDATES} updates, {count} x {card}", f"{spent:.0f} h")
+          for (count, card), spent in hours.items()),
     ]  # fmt: skip
 
 
