@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,10 @@ from auscult.train.sound_judge.trainer import judge
 from auscult.types import Doubles, Floats
 
 COVERED: Final = 0.9
-_LEAST: Final = 100  # samples of a group that has factors of its own
+_LEAST: Final = 300  # samples of a group that has factors of its own
+_POWERS: Final = (0.3, 0.5, 0.75, 1.0)
+_OFFSETS: Final = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
+_ROUNDING: Final = 1e-6
 _AXES: Final = 24
 _AT_ONCE: Final = 32
 _FAR: Final = 2.0  # times the distance that 99 of 100 calibration samples are within
@@ -60,25 +64,31 @@ def said(net: SoundJudgeNet, samples: Sequence[StoredSample], *, subset: str) ->
 def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: str) -> SoundCalibration:
     """Fit the calibration of a network, whose files have a hash, on samples that it has not learned from."""
     found = {subset: said(net, samples, subset=subset) for subset in SUBSETS}
-    scores = np.concatenate([one.scores for one in found.values()]).astype(np.float64)
-    truth = np.concatenate([one.truth for one in found.values()]).astype(np.float64)
-    lines = [np.polyfit(scores[:, axis], truth[:, axis], 1) for axis in range(scores.shape[1])]
-    slope, offset = np.array(lines).T
-    domains = np.array([sample.about["domain"] for sample in samples])
-    ratios: dict[str, list[Doubles]] = defaultdict(list)
-    for subset, one in found.items():
-        moved = np.clip(one.scores * slope + offset, 1.0, 5.0)
-        ratio = (one.truth - moved) / error_of(one.spread)
-        ratios["all"].append(ratio)
-        for domain in sorted(set(domains)):
-            prompts = {"all": "text+spans+picture"}.get(subset, subset)
-            ratios[f"{domain}/{prompts}"].append(ratio[domains == domain])
-    whole = {group: np.concatenate(values) for group, values in ratios.items()}
+    scores, truth, spread = (
+        np.concatenate([getattr(one, name) for one in found.values()]).astype(np.float64)
+        for name in ("scores", "truth", "spread")
+    )
+    lines = np.array([np.polyfit(scores[:, axis], truth[:, axis], 1) for axis in range(scores.shape[1])]).round(6)
+    moved = np.clip(scores * lines[:, 0] + lines[:, 1], 1.0, 5.0)
+    errors = [_error(moved[:, axis], truth[:, axis], spread[:, axis]) for axis in range(moved.shape[1])]
+    domains = np.tile([sample.about["domain"] for sample in samples], len(found))
+    prompts = np.repeat([{"all": "text+spans+picture"}.get(subset, subset) for subset in found], len(samples))
+    groups = {"all": np.ones(len(moved), bool)}
+    for domain, kinds in product(sorted(set(domains)), sorted(set(prompts))):
+        mine = (domains == domain) & (prompts == kinds)
+        if np.count_nonzero(mine) >= _LEAST:
+            groups[f"{domain}/{kinds}"] = mine
+    error = error_of(spread.astype(np.float32), errors)
+    factors = {
+        group: tuple(_ends(moved[mine, axis], truth[mine, axis], error[mine, axis])[:2] for axis in range(len(errors)))
+        for group, mine in groups.items()
+    }
     centre, axes, near, far = _novelty(found["all"].pooled)
     return SoundCalibration(
         network=digest,
-        lines=tuple((round(float(one), 6), round(float(two), 6)) for one, two in lines),
-        factors={group: _factors(values) for group, values in whole.items() if len(values) >= _LEAST},
+        lines=tuple((float(one), float(two)) for one, two in lines),
+        errors=tuple(errors),
+        factors=factors,
         centre=centre,
         axes=axes,
         near=near,
@@ -86,12 +96,33 @@ def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: st
     )
 
 
-def _factors(ratios: Doubles) -> tuple[tuple[float, float], ...]:
-    """How many expected errors the ends are away, for each score: one of twenty is beyond each of them."""
-    level = min(1.0, (1 - (1 - COVERED) / 2) * (1 + 1 / len(ratios)))
-    low, high = (np.quantile(sign * ratios, level, axis=0) for sign in (-1, 1))
-    ends = np.maximum(np.stack([low, high], axis=1), 0.0).round(4)
-    return tuple((float(one), float(two)) for one, two in ends)
+def _error(scores: Doubles, truth: Doubles, spread: Doubles) -> tuple[float, float]:
+    """Power and offset of a score's expected error with which its intervals are narrowest."""
+
+    def width(one: tuple[float, float]) -> float:
+        error = error_of(spread[:, None].astype(np.float32), [one])[:, 0]
+        return _ends(scores, truth, error)[2]
+
+    return min(product(_POWERS, _OFFSETS), key=width)
+
+
+def _ends(scores: Doubles, truth: Doubles, error: Doubles) -> tuple[float, float, float]:
+    """How many expected errors the lower and the upper end are away, and the mean width.
+
+    Of all pairs with which the interval, which ends at 1 and 5, covers nine of ten, the one that is narrowest.
+    """
+    wanted = min(1.0, COVERED * (1 + 1 / len(truth)))
+    best = (np.inf, np.inf, np.inf)
+    for level in np.linspace(wanted, 0.999, 25):
+        low = max(0.0, float(np.quantile((scores - truth) / error, level)))
+        above = truth >= np.maximum(scores - low * error, 1.0) - _ROUNDING
+        need = np.where(truth >= 5.0 - _ROUNDING, (5.0 - scores) / error, (truth - scores) / error)
+        need = np.where(above, np.maximum(need, 0.0), np.inf)
+        high = float(np.sort(need)[min(int(np.ceil(wanted * len(need))), len(need)) - 1])
+        width = float((np.minimum(scores + high * error, 5.0) - np.maximum(scores - low * error, 1.0)).mean())
+        if np.isfinite(high) and width < best[2]:
+            best = (round(low, 4), round(high, 4), width)
+    return best
 
 
 def _novelty(pooled: Floats) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...], float, float]:

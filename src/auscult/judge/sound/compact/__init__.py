@@ -41,9 +41,11 @@ class CompactSoundJudge:
             self._listener = load_listener(self._folder, self._sentences)
         return self._listener
 
-    def using(self, sentences: Path) -> CompactSoundJudge:
-        """The same with a sentence encoder of a folder, for words that the vocabulary does not know."""
-        return CompactSoundJudge(self._folder, sentences)
+    def fitted(self, folder: Path) -> CompactSoundJudge:
+        """The same with a network of a folder, or with its sentence encoder for words outside the vocabulary."""
+        if (folder / "trunk.onnx").is_file():
+            return CompactSoundJudge(folder, self._sentences)
+        return CompactSoundJudge(self._folder, folder)
 
     def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
         """Judge one output, float32 of the mixture's shape, of any level and up to 100 ms late."""

@@ -7,7 +7,7 @@ where the sound is unlike what calibration heard.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,6 @@ from auscult.types import Doubles, Floats
 
 FILE: Final = "calibration.json"
 _MOST_BYTES: Final = 2_000_000
-_LEAST_SPREAD: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +31,8 @@ class SoundCalibration:
     Attributes:
         network: Hash of the network that they were fitted to.
         lines: Slope and offset of each score, by ``PERFORMANCE``.
+        errors: Power and offset of each score's expected error, since a network that has learned its samples is too
+            sure of others.
         factors: By group, ``domain/prompts`` or ``all``, for each score what its expected error is multiplied by, for
             the lower and the upper end.
         centre: Of what calibration sounded like to the network, (width,).
@@ -42,6 +43,7 @@ class SoundCalibration:
 
     network: str
     lines: tuple[tuple[float, float], ...]
+    errors: tuple[tuple[float, float], ...]
     factors: Mapping[str, tuple[tuple[float, float], ...]]
     centre: tuple[float, ...]
     axes: tuple[tuple[float, ...], ...]
@@ -62,15 +64,16 @@ class SoundCalibration:
         """Scores with the ends of their intervals, (n, 4, 3), within 1..5; of samples of one group."""
         slope, offset = np.asarray(self.lines).T
         moved = np.clip(scores * slope + offset, 1.0, 5.0)
-        error = error_of(spread) * (1 + novelty[:, None])
+        error = error_of(spread, self.errors) * (1 + novelty[:, None])
         low, high = np.asarray(self.factors.get(group, self.factors["all"])).T
         ends = np.stack([moved, moved - low * error, moved + high * error], axis=-1)
         return np.asarray(np.clip(ends, 1.0, 5.0), dtype=np.float64)
 
 
-def error_of(spread: Floats) -> Doubles:
-    """The expected error in points that the network gives the logarithm of."""
-    return np.asarray(np.maximum(np.exp(np.clip(spread.astype(np.float64), -6.0, 2.0)), _LEAST_SPREAD))
+def error_of(spread: Floats, errors: Sequence[tuple[float, float]]) -> Doubles:
+    """The expected errors in points, of the logarithms (n, scores) that the network gives."""
+    power, offset = np.asarray(errors).T
+    return np.asarray(np.exp(np.clip(spread.astype(np.float64), -6.0, 2.0) * power) + offset)
 
 
 @cache
