@@ -22,7 +22,8 @@ import numpy as np
 import torch
 
 from auscult.nets.sound_judge.network import SoundJudgeNet
-from auscult.nets.sound_judge.trunk import Trunk, read_trunk
+from auscult.nets.sound_judge.trunk import Trunk
+from auscult.train.sound_judge.pretrained import read_trunk
 from auscult.record.codec import from_json
 from auscult.rng import generator
 from auscult.score.stats.ranks import pearson_of_sums

@@ -77,9 +77,9 @@ def test_a_stopped_training_goes_on_with_the_same_losses(folder: Path, data: Pat
 
     from auscult.jobs.options import TrainOptions
     from auscult.nets.sound_judge.network import SoundJudgeNet
-    from auscult.nets.sound_judge.trunk import read_trunk
     from auscult.train.sound_judge.compact import NETS, CompactRun
     from auscult.train.sound_judge.plan import read_plan
+    from auscult.train.sound_judge.pretrained import read_trunk
     from auscult.train.sound_judge.store import Store
 
     options = TrainOptions(name="compact-sound", out=folder, data=data, threads=1, workers=0)
@@ -104,8 +104,8 @@ def test_the_trunk_is_the_released_tagger(data: Path) -> None:
     import onnxruntime
     import torch
 
-    from auscult.nets.sound_judge.trunk import read_trunk
     from auscult.train.sound_judge.compact import NETS
+    from auscult.train.sound_judge.pretrained import read_trunk
 
     heard = np.random.default_rng(0).normal(size=(1, 1, 128, 192)).astype(np.float32)
     released = onnxruntime.InferenceSession(str(data / NETS)).run(["logits", "embedding"], {"logmel": heard})

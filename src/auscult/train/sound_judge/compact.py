@@ -16,7 +16,7 @@ from auscult.judge.sound.compact.calibration import FILE as CALIBRATION
 from auscult.judge.sound.compact.network import open_network
 from auscult.media.paths import write_bytes
 from auscult.nets.sound_judge.network import SoundJudgeNet
-from auscult.nets.sound_judge.trunk import Trunk, read_trunk
+from auscult.nets.sound_judge.trunk import Trunk
 from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Part
@@ -25,6 +25,7 @@ from auscult.train.sound_judge.early import with_early
 from auscult.train.sound_judge.export import export
 from auscult.train.sound_judge.feed import Feed
 from auscult.train.sound_judge.plan import Plan, read_plan
+from auscult.train.sound_judge.pretrained import read_trunk
 from auscult.train.sound_judge.samples import Recipe
 from auscult.train.sound_judge.store import Store, StoredSample
 from auscult.train.sound_judge.trainer import SoundTrainer
