@@ -74,8 +74,9 @@ cards: $(VENV)/.demo
 	$(PY) tools/classical_families.py --data "$(AUSCULT_DATA)" --out build/cards/families.json.gz --part test --part unseen
 	$(PY) tools/prompted_results.py --data "$(AUSCULT_DATA)" --families build/cards/families.json.gz --out build/cards --ship
 	AUSCULT_CARDS=whole $(PY) -m pytest -n auto tests/train/test_card_is_true.py
-	$(VENV)/bin/auscult train sound-card --model sound.cues.v1 --data "$(AUSCULT_DATA)" --out build/cards/sound.cues.v1
-	cp build/cards/sound.cues.v1/*.json src/auscult/judge/cards/ && cp build/cards/sound.cues.v1/*.md docs/cards/
+	for judge in sound.cues.v1 sound.compact.v1; do \
+		$(VENV)/bin/auscult train sound-card --model $$judge --data "$(AUSCULT_DATA)" --out build/cards/$$judge && \
+		cp build/cards/$$judge/*.json src/auscult/judge/cards/ && cp build/cards/$$judge/*.md docs/cards/ || exit 1; done
 
 check: $(VENV)/.core
 	$(VENV)/bin/ruff check .
