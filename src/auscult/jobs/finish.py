@@ -22,7 +22,7 @@ from auscult.jobs.estimates import ORDER_FILE, BesideScore, beside_score, expect
 from auscult.jobs.joint import joint_table
 from auscult.jobs.labels import clusters_in, read_labels
 from auscult.jobs.runner import ResultWriter
-from auscult.jobs.sound_report import kept_file, shown_sounds, sound_metrics
+from auscult.jobs.sound_report import shown_sounds, sound_metrics
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import read_mask
@@ -30,7 +30,7 @@ from auscult.media.paths import safe_name
 from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
-from auscult.record.reader import DAMAGED, Run, SoundVerdicts, Verdicts, column, read_run, require_whole
+from auscult.record.reader import DAMAGED, Run, SoundVerdicts, Verdicts, column, kept_file, read_run, require_whole
 from auscult.record.schema import HANDOVERS, PRINTED, REPORT, TABLE, Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
@@ -198,8 +198,10 @@ def finish_run(
     """
     read = read_run(run.path, verdicts=verdicts, sounds=sounds)
     compared, beside = _measured(read, read.truths())
-    heard = against_sound_truth(sound_pairs(read))
-    metrics = {**beside.metrics, **compared.metrics, **sound_metrics(read.sounds), **heard.metrics}
+    heard, means = AgainstTruth(tables={}, metrics={}), dict[str, Mapping[str, Any]]()
+    if read.sounds:
+        heard, means = against_sound_truth(sound_pairs(read)), sound_metrics(read.sounds)
+    metrics = {**beside.metrics, **compared.metrics, **means, **heard.metrics}
     summary = summarise(read, command=command, metrics=metrics)
     tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables, **heard.tables}.items()}
     if joint := [verdict.joint for verdict, _ in read.verdicts if verdict.joint is not None]:
@@ -319,7 +321,7 @@ def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:
     rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in shown)
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
     large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])
-    heard, alarms = shown_sounds(read.path, read.sounds), alarms_of(read.path)
+    heard, alarms = shown_sounds(read.path, read.sounds) if read.sounds else {}, alarms_of(read.path)
     return render(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables, sounds=heard, alarms=alarms))
 
 

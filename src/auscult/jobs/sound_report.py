@@ -17,7 +17,7 @@ from auscult.jobs.runner import ResultWriter
 from auscult.media.paths import safe_name
 from auscult.media.sound import SoundReader
 from auscult.outcome import Failed, Scored, Signature
-from auscult.record.reader import SoundVerdicts, sound_curves
+from auscult.record.reader import SoundVerdicts, kept_file, sound_curves
 from auscult.record.schema import metric_row
 from auscult.report.facts import UNLIKE
 from auscult.report.page import ExampleSound
@@ -28,7 +28,6 @@ from auscult.work.pool import Task, run_tasks
 
 PLAYED: Final = ("mixture", "output")
 _SECONDS: Final = 10.0
-_MOST_BYTES: Final = 1 << 20
 _Sources: TypeAlias = tuple[Path, Path, SoundCurves | None]
 """Mixture, output and the curves drawn over them."""
 
@@ -110,12 +109,6 @@ def shown_sounds(folder: Path, sounds: SoundVerdicts) -> dict[str, ShownSound]:
                 tuple(ExampleSound(data=data, file=file, label=name) for name, file, data in heard),
             )
     return found
-
-
-def kept_file(path: Path, *, most_bytes: int = _MOST_BYTES) -> bytes | None:
-    """A file that the record holds; None where it is gone, a link, or larger than the command writes it."""
-    there = path.is_file() and not path.is_symlink() and path.stat().st_size <= most_bytes
-    return path.read_bytes() if there else None
 
 
 def sound_metrics(sounds: SoundVerdicts) -> dict[str, Mapping[str, Any]]:

@@ -112,6 +112,12 @@ class TruthRow:
     cluster: str | None = None  # the photograph or sequence
 
 
+def kept_file(path: Path, *, most_bytes: int = 1 << 20) -> bytes | None:
+    """A file that a record holds; None where it is gone, a link, or larger than the command writes it."""
+    there = path.is_file() and not path.is_symlink() and path.stat().st_size <= most_bytes
+    return path.read_bytes() if there else None
+
+
 def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:
     """One key of each row, by the row's id; of two rows with one id the later counts."""
     found = {}
