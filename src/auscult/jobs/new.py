@@ -33,7 +33,7 @@ _NAME = re.compile(r"(?!v[0-9]+$)[a-z][a-z0-9_]{1,40}")
 
 
 def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
-    """Write a plug-in package and give its files; a stressor's or judge's name may begin with its room, ``vision.dust``."""
+    """Write a plug-in package, give its files; names of stressors and judges may begin with a room, ``vision.dust``."""
     if kind not in SKELETONS:
         raise UsageError(f"there is no skeleton for {kind!r}", expected=f"one of: {', '.join(SKELETONS)}")
     source, name = _source_of(kind, name)
