@@ -50,6 +50,7 @@ def test_a_least_score_and_another_policy_pick_otherwise(record: Path, tmp_path:
     lenient = filter_record(
         FilterOptions(folder=record, sound_policy=str(tmp_path / "lenient.toml"), out=tmp_path / "lenient")
     )
+    assert lenient.policy == "lenient"
     assert len(lenient.ids) == sum(score >= 1.5 for both in TRUTHS.values() for score in both)
     assert filter_record(FilterOptions(folder=record, min_iou=0.1, out=tmp_path / "none")).ids == ()
     with pytest.raises(RecordError, match="other files"):  # an INPUT of one's own

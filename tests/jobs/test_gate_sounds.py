@@ -56,6 +56,9 @@ def test_what_cannot_gate_sounds_is_refused(records: Path, tmp_path: Path) -> No
         "by": "overall",
         "out": tmp_path / "out",
     }
+    with pytest.raises(RecordError, match="no verdict on a mask") as refused:
+        gate_record(GateOptions(**{**given, "by": "iou"}))
+    assert "gate --by overall" in refused.value.hint
     with pytest.raises(UsageError, match="bad-below"):
         gate_record(GateOptions(**{**given, "bad_below": 0.75}))
     with pytest.raises(UsageError, match="too small: 40 clusters have an output"):

@@ -61,4 +61,6 @@ def test_labels_are_safe_names_of_folders(record: Path, tmp_path: Path) -> None:
     shown = json.loads(auscult("act", "pseudo-label", record, "--json", "--out", tmp_path / "out").out)
     assert shown["labels"] == {"dog": 2, "etc x": 1, "\u72ac": 1}
     assert "labelled stems" in auscult("act", "pseudo-label", record, "--out", tmp_path / "again").out
-    assert auscult("act", "pseudo-label", record, "--out", tmp_path / "out").code == 2  # old stems would stay
+    again = auscult("act", "pseudo-label", record, "--out", tmp_path / "out")
+    assert again.code == 2  # old stems would stay
+    assert "earlier" not in again.err

@@ -50,7 +50,7 @@ class Filtered:
     ids: tuple[str, ...]  # the items, in natural order
     total: int
     by_action: dict[str, int]  # actions of all verdicts, as decided now
-    policy: str
+    policy: str  # that of masks, that of sounds
     out: Path  # where ``ids.txt``, ``verdicts.csv``, ``coco.json`` of masks and ``items.jsonl`` of sounds are
     curve: tuple[dict[str, Any], ...] = ()  # with --curve: the true score of what is kept, for each share
 
@@ -71,10 +71,11 @@ class Filtered:
 def filter_record(options: FilterOptions) -> Filtered:
     """Pick items of a record and write them out; nothing is judged, and of sounds the picked files get other names."""
     run, rows = judged_rows(options.folder, sounds=True)
-    policy = policy_of(run)
     masks = load_policy(options.policy) if options.policy is not None else None
     sound = load_sound_policy(options.sound_policy) if options.sound_policy is not None else None
-    rows, policy = redecide(rows, masks, sound=sound), policy if masks is None else masks.name
+    rows = redecide(rows, masks, sound=sound)
+    policies = [policy_of(run) if masks is None else masks.name] if run.verdicts else []
+    policies += [policy_of(run, "sound_policy") if sound is None else sound.name] if run.sounds else []
     least = {"min_iou": options.min_iou, "min_overall": options.min_overall}
     kept = select(rows, actions=options.actions, defects=options.defects, **least)
     out = options.out or beside(options.folder, f"filter-{'-'.join(options.actions)}")
@@ -90,7 +91,7 @@ def filter_record(options: FilterOptions) -> Filtered:
         ids=tuple(str(row["id"]) for row in kept),
         total=len(rows),
         by_action={name: counts[name] for name in DECISIONS},
-        policy=policy,
+        policy=", ".join(dict.fromkeys(policies)),
         out=out,
         curve=tuple(curve),
     )
@@ -146,6 +147,7 @@ def judged_rows(folder: Path, *, sounds: bool = False) -> tuple[Run, Sequence[Ma
     if not rows:
         what = "verdict on a mask" if run.sounds else "verdict"
         why = f"{len(run.failed)} failed; errors.jsonl in it says why" if run.failed else ""
+        why = "for separated sounds: `act rerank`, `filter`, `pseudo-label`, `gate --by overall`" if run.sounds else why
         raise RecordError(f"the record holds no {what}", path=folder, expected="a record of `auscult audit`", hint=why)
     return run, rows
 
@@ -181,7 +183,7 @@ def require_ours(folder: Path, *, names: Collection[str], made_by: str, mark: st
     if others:
         raise RecordError(
             f"the folder holds other files ({', '.join(others[:3])})",
-            expected=f"a new or empty folder, or one of an earlier {made_by}",
+            expected=f"a new or empty folder{f', or one of an earlier {made_by}' if names else ''}",
             hint=ANOTHER_OUT,
             path=folder,
         )

@@ -532,6 +532,9 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
     paths = [path for folder in folders for path in _records_in(folder) if (path / SUMMARY).is_file()]
     runs = [read_run(path) for path in paths if read_summary(path).get("sound")]
     tables, metrics = compare_sounds(runs)
+    if not tables and len(runs) > 1 and not any(run.verdicts for run in runs):
+        expected, hint = "records of one INPUT", "an output is the same where id, files, prompt and truth are"
+        raise UsageError("the records have no separated sound in common", expected=expected, hint=hint)
     if not tables:
         return _compare_masks(folders)
     if sum(bool(run.verdicts) for run in runs) > 1:

@@ -23,7 +23,7 @@ from auscult.score.stats.few import CORRELATION
 from auscult.types import PERFORMANCE
 
 _HEADER: Final = (
-    *("first", "second", "domain", "axis", "n", "means", "difference"),
+    *("first / second", "domain", "axis", "n", "means", "difference"),
     *("n with truth", "Pearson first", "Pearson second", "difference of Pearson"),
 )
 _NOTE: Final = (
@@ -42,7 +42,7 @@ def compare_sounds(runs: Sequence[Run]) -> tuple[tuple[Table, ...], Metrics]:
     for (name, first), (other, second) in combinations(sides, 2):
         shared = [(first[key], second[key]) for key in sorted(first.keys() & second.keys())]
         same = [(a, b) for a, b in shared if a[1].get("input") == b[1].get("input") and a[2] == b[2]]
-        rows += [(name, other, *row) for row in _rows(same, f"{name}/{other}", metrics)]
+        rows += [(f"{name} / {other}", *row) for row in _rows(same, f"{name}/{other}", metrics)]
     table = Table(title="judges on the same sounds", header=_HEADER, rows=tuple(rows), note=_NOTE)
     return ((table,) if rows else ()), metrics
 
