@@ -21,8 +21,8 @@ def _sources(seconds: float = 2.0) -> tuple[Samples, Samples]:
 
 
 @pytest.mark.parametrize("late_s", [0.0, 0.01, 0.1, -0.05])
-@pytest.mark.parametrize("gain", [1.0, 0.02, 8.0])
-def test_delay_and_level_are_found_and_taken_away(late_s: float, gain: float) -> None:
+@pytest.mark.parametrize("gain", [1.0, 0.02, 8.0, -0.5])
+def test_delay_level_and_polarity_are_found_and_taken_away(late_s: float, gain: float) -> None:
     hum, noise = _sources()
     late = round(late_s * RATE_HZ)
     output = moved(hum + np.float32(0.1) * noise, -late) * np.float32(gain)
@@ -45,6 +45,8 @@ def test_rules_of_silence() -> None:
     assert is_silent(np.zeros_like(hum))
     assert is_silent(hum, hum * np.float32(1e-4))
     assert not is_silent(hum, hum * np.float32(1e-3))
+    assert is_silent(hum, np.full_like(hum, 0.5))  # DC is not heard
+    assert is_silent(np.stack([hum, -hum]))  # nor what channels take from one another
     quiet = silent_output(case, "sound.mine.v1", difficulty={}, evidence=SoundEvidence())
     assert (quiet.recall, quiet.precision, quiet.faithfulness) == (1.0, 5.0, 1.0)
     assert quiet.overall == pytest.approx(1.53, abs=0.005)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from auscult.errors import UsageError
 from auscult.judge.sound.compact import JUDGE
+from auscult.judge.sound.compact import verdict as listening
+from auscult.judge.sound.compact.network import FOLDER
 from auscult.types import Samples, SoundCase, Span
 
 RATE_HZ = 16_000
@@ -53,12 +59,39 @@ def test_words_that_are_not_known_are_named(case: SoundCase) -> None:
     assert "zorgleflux" in verdict.rationale
 
 
-def test_the_curves_of_a_long_sound_cover_it(case: SoundCase) -> None:
-    one, two = _tone(30, seed=1, step=0.2), _tone(30, seed=2, step=1.1)
-    verdict = JUDGE(replace(case, mixture=one + two), one)
-    curves = verdict.curves
-    assert curves is not None
-    assert len(curves.missing) == len(curves.left_over) == pytest.approx(30 / curves.hop_s, abs=4)
+def test_the_curves_of_a_long_sound_lie_at_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "WINDOW_S", 1.0)
+    one, two = _tone(4, seed=1, step=0.2), _tone(4, seed=2, step=1.1)
+    whole, last = (
+        JUDGE(SoundCase(id="a", mixture=(one + two)[:, first:], rate_hz=RATE_HZ), one[:, first:]).curves
+        for first in (0, 3 * RATE_HZ)
+    )
+    assert whole is not None
+    assert last is not None
+    assert len(whole.missing) == len(whole.left_over) == math.ceil(4 / whole.hop_s)
+    first = math.ceil(3 / whole.hop_s)
+    for mine, alone in ((whole.missing, last.missing), (whole.left_over, last.left_over)):
+        assert mine[first:] == pytest.approx(alone[: len(mine) - first], abs=1e-3)
+
+
+def test_polarity_does_not_matter(case: SoundCase) -> None:
+    output = _tone(3, seed=1, step=0.2)
+    one, two = JUDGE(case, output), JUDGE(case, -output)
+    assert [two.recall, two.precision, two.overall] == pytest.approx([one.recall, one.precision, one.overall], abs=1e-3)
+
+
+def test_a_folder_that_lacks_files_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"trunk\.onnx"):
+        JUDGE.fitted(tmp_path)
+    for name in ("trunk.onnx", "evidence.onnx", "head.onnx", "hardness.onnx"):
+        shutil.copy(FOLDER / name, tmp_path)
+    with pytest.raises(UsageError, match=r"calibration\.json"):
+        JUDGE.fitted(tmp_path)
+    shutil.copy(FOLDER / "calibration.json", tmp_path)
+    assert JUDGE.fitted(tmp_path).name == JUDGE.name
+    (tmp_path / "head.onnx").write_bytes((FOLDER / "hardness.onnx").read_bytes())
+    with pytest.raises(UsageError, match="another network"):
+        JUDGE.fitted(shutil.copytree(tmp_path, tmp_path / "other"))
 
 
 def test_what_is_left_over_lowers_precision(case: SoundCase) -> None:

@@ -46,6 +46,7 @@ def named(text: str, *, least: float = 1.0) -> set[str]:
         ("everything but speech", set()),
         ("without music", set()),
         ("don't keep the rain", set()),
+        ("don’t keep the rain", set()),
         ("", set()),
         ("bassoon", set()),  # a wider class alone
     ],

@@ -24,6 +24,7 @@ _HIGHER: Final = 1.1
 _BANDS: Final = 24
 _LOWEST_HZ, _HIGHEST_HZ = 50.0, 16_000.0
 _SILENT_MIXTURE: Final = 1e-7
+_TURNED: Final = -0.5  # mean cosine; what phases are damaged of is near 0
 _WEIGHT: Final = 0.5  # loud cells, of which the mixture is mostly one source, tell the level
 
 
@@ -33,12 +34,13 @@ class Cells(NamedTuple):
     mixture: Doubles  # power
     output: Doubles
     explained: Doubles  # power of the output that one complex factor on the mixture explains, chance taken off
+    cosine: Doubles  # of that factor's angle
 
 
 def is_silent(mixture: Samples, separated: Samples | None = None) -> bool:
-    """Whether there is nothing to hear in a mixture, or in an output beside its mixture."""
-    peak = float(np.abs(mixture).max(initial=0.0))
-    return peak < _SILENT_MIXTURE if separated is None else float(np.abs(separated).max(initial=0.0)) < SILENT * peak
+    """Whether there is nothing to hear in a mixture, or in an output beside it: in the mean of channels, without DC."""
+    peak = float(np.ptp(mono(mixture))) / 2
+    return peak < _SILENT_MIXTURE if separated is None else float(np.ptp(mono(separated))) / 2 < SILENT * peak
 
 
 def aligned(mixture: Samples, separated: Samples, *, rate_hz: int) -> tuple[Samples, float, float]:
@@ -51,8 +53,8 @@ def aligned(mixture: Samples, separated: Samples, *, rate_hz: int) -> tuple[Samp
 
     Returns:
         The output moved by up to ``MOST_DELAY_S`` and scaled, of the same shape, silence in what was not there; by how
-            many seconds it was late; and the gain. What it shares with the mixture is then as loud in both; an output
-            that shares nothing gets the mixture's power.
+            many seconds it was late; and the gain, negative where its polarity was turned. What it shares with the
+            mixture is then the same in both; an output that shares nothing gets the mixture's power.
 
     Reference: Knapp and Carter, "The generalized correlation method for estimation of time delay", 1976 (PHAT).
     """
@@ -103,10 +105,12 @@ def cells_of(mixture: NDArray[np.complex64], separated: NDArray[np.complex64], *
         return np.asarray(bands.reshape(len(bands), -1, STEPS).sum(axis=2))
 
     powers = [np.maximum(summed(np.abs(found) ** 2).real, 1e-20) for found in (mixture, separated)]
-    shared = np.abs(summed(separated * mixture.conj())) ** 2 / powers[0]
+    factors = summed(separated * mixture.conj())
+    cosine = factors.real / np.maximum(np.abs(factors), 1e-20)
+    shared = np.abs(factors) ** 2 / powers[0]
     free = 0.5 * STEPS * np.diff(edges)[:, None]  # overlapping windows repeat half of what they say
     chance = np.maximum(powers[1] - shared, 0.0) / np.maximum(free - 1.0, 1.0)
-    return Cells(powers[0], powers[1], np.clip(shared - 3.0 * chance, 0.0, powers[1]))
+    return Cells(powers[0], powers[1], np.clip(shared - 3.0 * chance, 0.0, powers[1]), cosine)
 
 
 def band_edges(bins: int, rate_hz: int) -> list[int]:
@@ -121,14 +125,15 @@ def band_edges(bins: int, rate_hz: int) -> list[int]:
 
 
 def gain_of(cells: Cells) -> float:
-    """What to multiply an output by so that what it shares with its mixture is as loud in both."""
+    """What to multiply an output by so that what it shares with its mixture is as loud in both, and of one polarity."""
     factors = np.sqrt(cells.explained / cells.mixture).ravel()
     weights = np.where(cells.mixture > 1e-6 * cells.mixture.max(), cells.explained, 0.0).ravel() ** _WEIGHT
     order = np.argsort(factors)
     summed = np.cumsum(weights[order])
     if summed[-1] <= 0.0:
         return float(np.sqrt(cells.mixture.sum() / cells.output.sum()))
-    return 1.0 / float(factors[order][np.searchsorted(summed, summed[-1] / 2)])
+    sign = -1.0 if weights @ cells.cosine.ravel() < _TURNED * summed[-1] else 1.0
+    return sign / float(factors[order][np.searchsorted(summed, summed[-1] / 2)])
 
 
 def scored(

@@ -132,7 +132,7 @@ def _wanted(text: str) -> list[list[str]]:
     """The words of each clause, in small letters, without what is said not to be wanted."""
     clauses: list[list[str]] = [[]]
     denied, last = False, ""
-    plain = re.sub(r"[\"'`’“”()\[\]/_-]", " ", text.casefold().replace("n't", " not"))
+    plain = re.sub(r"[\"'`“”()\[\]/_-]", " ", text.casefold().replace("’", "'").replace("n't", " not"))
     for word in re.findall(r"[,;.!?:&+]|[^\s,;.!?:&+]+", plain)[:MOST_WORDS]:
         if word in _DENYING or (last, word) in _DENYING_PAIRS:
             denied = True

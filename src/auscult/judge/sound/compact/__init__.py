@@ -42,10 +42,15 @@ class CompactSoundJudge:
         return self._listener
 
     def fitted(self, folder: Path) -> CompactSoundJudge:
-        """The same with a network of a folder, or with its sentence encoder for words outside the vocabulary."""
-        if (folder / "trunk.onnx").is_file():
-            return CompactSoundJudge(folder, self._sentences)
-        return CompactSoundJudge(self._folder, folder)
+        """The same with the network of a folder, or with its sentence encoder for words outside the vocabulary.
+
+        Raises:
+            UsageError: What the folder lacks, or what is wrong with it.
+        """
+        encodes = (folder / "config.json").is_file()
+        found = CompactSoundJudge(self._folder, folder) if encodes else CompactSoundJudge(folder, self._sentences)
+        found.batch([], [])  # opens the files now, not at the first sound
+        return found
 
     def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
         """Judge one output, float32 of the mixture's shape, of any level and up to 100 ms late."""

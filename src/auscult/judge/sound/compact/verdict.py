@@ -46,6 +46,7 @@ _LOUDNESS: Final = 0.3  # exponent of power, by which windows count
 _SURE: Final = 0.6
 _FINE: Final = 4.3  # from here on nothing is said to be wrong
 _HEARD: Final = 0.3  # of a curve
+_ROUNDING: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,7 +96,7 @@ class CompactListener:
         """Judge outputs; neighbours of one mixture array share what is heard in it."""
         verdicts: list[SoundVerdict] = []
         pairs = list(zip(cases, separated, strict=True))
-        for _, group in groupby(pairs, key=lambda pair: id(pair[0].mixture)):
+        for _, group in groupby(pairs, key=lambda pair: (id(pair[0].mixture), pair[0].rate_hz)):
             mine = list(group)
             for start in range(0, len(mine), _AT_ONCE):
                 verdicts += self._of_mixture(name, mine[start : start + _AT_ONCE])
@@ -116,7 +117,9 @@ class CompactListener:
             if at not in loud:
                 verdicts.append(silent_output(case, name, difficulty=hard, evidence=prompt.evidence))
                 continue
-            said = self._verdict(case, name, parts[loud.index(at)], prompt=replace(prompt, domain=domain))
+            said = self._verdict(
+                case, name, parts[loud.index(at)], windows=plain, prompt=replace(prompt, domain=domain)
+            )
             verdicts.append(said if said.overall is None else replace(said, difficulty=hard))
         return verdicts
 
@@ -208,7 +211,9 @@ class CompactListener:
         domain = prompt.domain or (DOMAINS[int(chances.argmax())] if chances.max() >= _SURE else "")
         return {name: float(axes[at]) for at, name in enumerate(DIFFICULTY_AXES)}, domain
 
-    def _verdict(self, case: SoundCase, name: str, parts: Sequence[_Part], *, prompt: _Prompt) -> SoundVerdict:
+    def _verdict(
+        self, case: SoundCase, name: str, parts: Sequence[_Part], *, windows: Sequence[_Window], prompt: _Prompt
+    ) -> SoundVerdict:
         weights = np.array([part.power for part in parts])
         share = weights / max(weights.sum(), 1e-30)
 
@@ -228,7 +233,7 @@ class CompactListener:
         ends = self.calibration.intervals(
             mean("scores")[None], mean("spread")[None], group=f"{prompt.domain}/{prompt.kinds}", novelty=novelty
         )[0]
-        curves = np.concatenate([one.curves for one in parts], axis=1)
+        curves = _joined(parts, windows, rate_hz=case.rate_hz)
         return scored(
             case,
             name,
@@ -244,6 +249,16 @@ class CompactListener:
                 left_over=tuple(round(float(value), 4) for value in curves[1]),
             ),
         )
+
+
+def _joined(parts: Sequence[_Part], windows: Sequence[_Window], *, rate_hz: int) -> Floats:
+    """The curves of windows, whose last steps may reach beyond them, at steps of the whole sound, (2, steps)."""
+    begins = np.array([window.first / rate_hz for window in windows])
+    until = begins[-1] + windows[-1].samples / rate_hz
+    times = np.arange(max(1, np.ceil(until / STEP_S - _ROUNDING))) * STEP_S
+    places = np.searchsorted(begins, times + _ROUNDING, "right") - 1
+    steps = ((times - begins[places]) / STEP_S + _ROUNDING).astype(int)
+    return np.stack([parts[of].curves[:, at] for of, at in zip(places, steps, strict=True)], axis=1)
 
 
 def _sentence(ends: Doubles, curves: Floats, evidence: SoundEvidence) -> str:
