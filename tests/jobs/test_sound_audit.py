@@ -324,6 +324,7 @@ def test_judge_sound_gives_a_decided_verdict(plugged: Any) -> None:
         ({"frames": np.zeros((4, 4))}, "the frame has shape (4, 4)"),
         ({"text": 3}, "text is of type int"),
         ({"separated": tone() * np.nan}, "not finite"),
+        ({"separated": tone() * 1e20}, "above 1e+09"),
     ],
 )  # fmt: skip
 def test_judge_sound_says_what_is_wrong(plugged: Any, changes: dict[str, Any], says: str) -> None:

@@ -32,6 +32,7 @@ SHORTEST_S: Final = 0.05
 MOST_SLACK_S: Final = 0.05
 MOST_CURVE: Final = 2000
 """Values of a curve of a long sound; further ones are joined to their highest."""
+_LARGEST: Final = 1e9  # far louder, powers leave the range of float32
 
 _EDGE_S: Final = 0.1  # read on both sides of a block that is resampled
 
@@ -56,9 +57,11 @@ def blocks_of(signal: RatedSignal) -> Iterator[tuple[int, int]]:
 
 
 def levelled(block: Samples) -> Samples:
-    """A block without DC; ``InputError`` where a sample is no number."""
-    if not np.isfinite(block).all():
-        raise InputError("the sound holds values that are not finite", expected="samples from -1 to 1")
+    """A block without DC; ``InputError`` where a sample is no number, or none that arithmetic can hold."""
+    if not np.abs(block).max(initial=0.0) <= _LARGEST:
+        raise InputError(
+            f"the sound holds values that are not finite, or above {_LARGEST:g}", expected="samples from -1 to 1"
+        )
     return np.asarray(block - block.mean(axis=1, keepdims=True, dtype=np.float64), dtype=np.float32)
 
 
