@@ -194,8 +194,17 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     with pytest.raises(InputError, match="other settings: seed"):
         list(recipes.run(replace(options, seed=5)))
     judge = load_sound_judge(f"saj@{first / 'model'}")
-    case = SoundCase(id="a", mixture=np.ones((1, 9000), np.float32), rate_hz=RATE_HZ, text="humming")
+    mixture = generator(0, "mixture").normal(size=(1, 9000)).astype(np.float32)
+    case = SoundCase(id="a", mixture=mixture, rate_hz=RATE_HZ, text="humming")
     assert judge(case, case.mixture).overall is not None
+
+
+def test_intervals_are_not_told_of_other_sounds_where_too_few_are_left(source: Path, tmp_path: Path) -> None:
+    options = TrainOptions(name="saj", out=tmp_path / "out", data=source, config=str(written(tmp_path, updates=1)),
+                           threads=1, workers=0)  # fmt: skip
+    list(recipes.run(options))
+    assert (tmp_path / "out/model/design.json").exists()
+    assert not (tmp_path / "out/model/calibration.json").exists()  # three clusters
 
 
 @pytest.mark.slow
@@ -206,7 +215,7 @@ def test_without_data_it_learns_from_generated_sounds(tmp_path: Path, monkeypatc
     list(recipes.run(TrainOptions(name="saj", out=tmp_path / "out", config=str(config), threads=1, workers=0)))
     assert len(losses(tmp_path / "out/scores")) == 2
     calibration = json.loads((tmp_path / "out/model/calibration.json").read_text())
-    assert calibration["n"] == 24
+    assert (calibration["n"], calibration["split"]) == (24, "calibration, generated sounds")
     assert all(low < high for low, high in calibration["off"].values())
     load_sound_judge(f"saj@{tmp_path / 'out/model'}")
 

@@ -91,8 +91,8 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     """Train SAJ on an INPUT with truth, or on generated sounds without ``--data``; yields what it wrote.
 
     The folder gets one for each stage, with ``plan.json``, ``losses.jsonl``, a line a step, and ``state.pt``, from
-    which the same command goes on; and at the end ``model/``, which ``--judge sound.saj@DIR/model`` loads, with the
-    intervals of its scores from clusters that were not learned from.
+    which the same command goes on; and at the end ``model/``, which ``--sound-judge saj@DIR/model`` loads, with the
+    intervals of its scores from clusters that were not learned from, if there are enough.
     """
     torch.set_num_threads(options.threads)
     plans, until, net, reader = read_plans(options.config), ends_at(options), None, None
@@ -104,8 +104,7 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
             torch.manual_seed(int(generator(options.seed, Trainer.recipe, "weights").integers(1 << 62)))
             texts = sorted({item.query.text for item in items if item.query.text}) or [*committed_classes().classes]
             net, reader = start(options.model, plan, texts)
-        pictures = net.vision is not None
-        source = Listed(items, plan, pictures=pictures) if items else Made(plan)
+        source = Listed(items, plan, pictures=net.vision is not None) if items else Made(plan)
         if plan.stage == "scores" and not (options.out / plan.stage / STATE).exists():
             scale(net, source, seed=options.seed)
         training = Trainer(net, Feed(source, plan, reader, seed=options.seed), plan, seed=options.seed,
@@ -123,12 +122,9 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     yield from save(net, reader, options.out / MODEL)
     if plan.stage == "scores":
         rng = generator(options.seed, Trainer.recipe, "calibrated")
-        others = (
-            Listed(held, plan, pictures=pictures).once(held, rng)
-            if held
-            else Made(plan, part="calibration").examples(rng)
-        )
-        yield from calibrated(net, reader, others, path=options.out / MODEL / CALIBRATION)
+        made = source.once(held, rng) if isinstance(source, Listed) else Made(plan, part="calibration").examples(rng)
+        name = "held out of train" if items else "calibration, generated sounds"
+        yield from calibrated(net, reader, made, split=name, path=options.out / MODEL / CALIBRATION)
 
 
 def start(model: str, plan: Plan, texts: Sequence[str]) -> tuple[Saj, Reader]:
@@ -172,7 +168,7 @@ def _described(training: Trainer, items: Sequence[SoundItem], *, options: TrainO
     return path
 
 
-def calibrated(net: Saj, reader: Reader, examples: Iterator[Example], *, path: Path) -> Iterator[Path]:
+def calibrated(net: Saj, reader: Reader, examples: Iterator[Example], *, split: str, path: Path) -> Iterator[Path]:
     """Write the 5 and 95 % quantiles of true minus stated scores on what was not learned from, if that is enough."""
     axes, off = [axis for axis in PERFORMANCE if axis in net.design.axes], []
     net.eval()
@@ -185,6 +181,6 @@ def calibrated(net: Saj, reader: Reader, examples: Iterator[Example], *, path: P
         return
     known = {axis: np.quantile(row, (0.05, 0.95)).tolist() for axis, row in zip(axes, np.transpose(off), strict=True)
              if not np.isnan(row).any()}  # fmt: skip
-    value = {"schema": 1, "split": "held out of train", "n": len(off), "off": known}
+    value = {"schema": 1, "split": split, "n": len(off), "off": known}
     write_bytes(path, dump(value, indent=1) + b"\n")
     yield path
