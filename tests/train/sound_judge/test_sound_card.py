@@ -12,8 +12,18 @@ from auscult.judge.cards import Card, Result, card_of, load_card, page, table
 from auscult.judge.sound.cues import JUDGE
 from auscult.judge.sound.shared import scored
 from auscult.rng import generator
+from auscult.scenes.mixtures.plan import Planner
+from auscult.scenes.options import MixtureOptions
 from auscult.train.sound_judge import card as cards
-from auscult.train.sound_judge.samples import SoundSample, made_samples, real_samples
+from auscult.train.sound_judge.samples import (
+    KEPT_BACK,
+    NOT_FREE,
+    SoundSample,
+    made_samples,
+    open_material,
+    real_items,
+    real_samples,
+)
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Metadata, Samples, SoundCase, SoundEvidence, SoundVerdict
 
 
@@ -114,6 +124,23 @@ def test_a_judge_that_hears_is_not_and_stands_beside_what_knows_little() -> None
     worst = text[text.index("## The worst misjudged") :]
     assert "`s0-000" in worst
     assert "leakage, severity 2" in worst
+
+
+def test_neither_training_nor_calibration_hears_what_is_measured(data: Path) -> None:
+    train, held, test = (real_items(data, part=part) for part in ("train", "calibration", "test"))
+    assert min(map(len, (train, held, test))) > 20
+    for item in (*train, *held):
+        assert item.family not in KEPT_BACK
+        assert not item.mixture.parent.name.startswith(NOT_FREE)
+    clusters = [{item.cluster for item in part} for part in (train, held)]
+    clusters.append({item.cluster for item in test if item.family not in KEPT_BACK})
+    assert len(set().union(*clusters)) == sum(map(len, clusters))
+    catalogue = open_material(data)
+    for part in ("train", "calibration", "test"):
+        planner = Planner(catalogue, MixtureOptions(split=part))
+        for plan in (planner.plan(0, number) for number in range(25)):
+            assert {catalogue.clip(name).part for source in plan.sources for name in source.clips} == {part}
+            assert plan.seen or part == "test"
 
 
 @pytest.mark.slow
