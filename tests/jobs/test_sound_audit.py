@@ -322,6 +322,7 @@ def test_judge_sound_gives_a_decided_verdict(plugged: Any) -> None:
         ({"spans_s": [("*", 0.1, 0.5)]}, "a span '*' goes"),
         ({"spans_s": [("+", float("nan"), 1.0)]}, "goes from nan"),
         ({"frames": np.zeros((4, 4))}, "the frame has shape (4, 4)"),
+        ({"frames": np.zeros((0, 4, 4, 3), np.uint8)}, "holds no frame"),
         ({"text": 3}, "text is of type int"),
         ({"separated": tone() * np.nan}, "not finite"),
         ({"separated": tone() * 1e20}, "above 1e+09"),

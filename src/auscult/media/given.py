@@ -73,6 +73,8 @@ def given_frames(given: object) -> Frames:
     array = None if isinstance(given, str | Path) else _array(given)
     if array is None or array.ndim != 4:
         return given_frame(given)[None]
+    if not len(array):
+        raise InputError("frames holds no frame", expected="one at least, or None for no picture prompt")
     return np.stack([given_frame(frame) for frame in array])
 
 
