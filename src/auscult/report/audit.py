@@ -237,7 +237,7 @@ def page_of_audit(
     named ``TRUE_IOU``, those that begin with ``MODEL_SCORE`` the section on the model's own score. ``sounds`` are what
     is shown of separated sounds, which have sections of their own. ``alarms`` stand in red above all.
     """
-    heard = sound_sections(run.sounds, shown=sounds or {}, tables=tables)
+    heard = sound_sections(run.sounds, shown=sounds or {}, tables=tables) if run.sounds else []
     verdicts = worst_first(verdict for verdict, _ in run.verdicts)
     listed = [verdict for verdict in verdicts if verdict.defect != "empty"]
     truth = _truth(run, listed, tables)
