@@ -262,7 +262,7 @@ def page_of_audit(
         command=str(run.manifest.get("command", "")),
         facts=(("Judge", judges or "–"), ("Policy", ", ".join(policies) or "–"), *facts_of(run.manifest)),
         alarms=alarms,
-        notes=(*notes, *sound_notes(run.summary or {})),
+        notes=(*notes, *(sound_notes(run.summary or {}) if run.sounds else ())),
         advice=_advice(unlike) if unlike is not None and unlike.many else None,
         overview=_overview(run, verdicts) if of_masks else None,
         sections=tuple(section for section in sections if section is not None),
