@@ -5,9 +5,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from studies import r2_paper_tables as tool
 
 from auscult.score.stats import apc
+from studies import r2_paper_tables as tool
 
 PAPER = Path(__file__).with_name("r2_paper_tables.csv")
 # Further than half a unit of the last printed digit: printed, and what the printed scores give.

@@ -1,6 +1,7 @@
 """The R-RIS paper: what its text says of its tables, recomputed; and the page that tells it."""
 
 import pytest
+
 from studies import rris_paper_tables as tool
 
 CELLS = tool.read()
