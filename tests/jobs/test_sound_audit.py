@@ -94,6 +94,22 @@ def test_a_folder_of_mixtures_needs_no_list(tmp_path: Path, plugged: Any) -> Non
         audit(source, out="other")
 
 
+def test_a_coded_file_without_the_extra_is_named(tmp_path: Path, plugged: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not its mixture, by which a folder lists it."""
+    monkeypatch.setitem(sys.modules, "soundfile", None)
+    source = tmp_path / "in"
+    for name in ("mixtures/a.wav", "separated/a/one.wav"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        save_sound(source / name, tone())
+    (source / "separated" / "a" / "two.wav").write_bytes(b"RIFF, or so it says")
+    (source / "separated" / "a" / "three.flac").write_bytes(b"fLaC" + bytes(40))
+    summary = audit(source)
+    assert (summary.ok, summary.failed) == (1, 2)
+    failed = rows(tmp_path / "out" / "errors.jsonl")
+    assert {Path(row["path"]).name for row in failed} == {"two.wav", "three.flac"}
+    assert all("the extra `sound`" in row["error"] for row in failed)
+
+
 def auscult_text(text: str) -> Any:
     from auscult.cases.listing import ListOptions
 

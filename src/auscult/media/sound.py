@@ -143,7 +143,7 @@ class SoundReader:
         elif head.startswith((b"fLaC", b"OggS")):
             self._file.seek(0)
             with _decoding(path):
-                self._decoder = _soundfile().SoundFile(self._file)
+                self._decoder = _soundfile(path).SoundFile(self._file)
             self.shape, self.rate_hz = (self._decoder.channels, max(0, self._decoder.frames)), self._decoder.samplerate
             check_sound(self.shape, self.rate_hz, limits=limits, path=path)
         else:
@@ -178,7 +178,8 @@ class SoundReader:
         self._file.close()
 
 
-def _soundfile() -> Any:
+def _soundfile(path: Path | None = None) -> Any:
+    """The package, to read a file."""
     try:
         import soundfile
     except (ImportError, OSError) as error:
@@ -186,6 +187,7 @@ def _soundfile() -> Any:
             "reading this sound needs the extra `sound`",
             expected="the package soundfile; a WAV file of PCM is read without it",
             hint="pip install 'auscult[sound]', or '.[sound]' in a clone",
+            path=path,
         ) from error
     return soundfile
 
@@ -199,7 +201,7 @@ def flac_bytes(samples: NDArray[np.int16], rate_hz: int) -> bytes:
 
 def _decoded(source: BinaryIO, head: bytes, *, path: Path, limits: Limits) -> Sound:
     try:
-        soundfile = _soundfile()
+        soundfile = _soundfile(path)
     except UsageError:
         if head.startswith(_BEGINNINGS):
             raise
@@ -213,7 +215,7 @@ def _decoded(source: BinaryIO, head: bytes, *, path: Path, limits: Limits) -> So
 @contextlib.contextmanager
 def _decoding(path: Path) -> Iterator[None]:
     """Errors of libsndfile as ours."""
-    soundfile = _soundfile()
+    soundfile = _soundfile(path)
     try:
         yield
     except InputError:
