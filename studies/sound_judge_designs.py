@@ -32,6 +32,7 @@ from auscult.train.sound_judge.compact import NETS
 from auscult.train.sound_judge.early import with_early
 from auscult.train.sound_judge.feed import Feed
 from auscult.train.sound_judge.plan import Plan
+from auscult.train.sound_judge.samples import ALL
 from auscult.train.sound_judge.store import Store, StoredSample
 from auscult.train.sound_judge.trainer import SoundTrainer
 
@@ -112,9 +113,9 @@ def _trained(plan: Plan, sets: Mapping[str, Sequence[StoredSample]], *, seed: in
         told = [trainer.learn(feed.batch(number)) for number in range(steps)]
         right += [one["right"] for one in told[-20:] if aligning]
     found: dict[str, Any] = {"right": float(np.mean(right)) if right else None}
-    for subset in ("all", "text"):
+    for name, subset in (("all", ALL), ("text", "text")):
         heard = said(net, sets["calibration"], subset=subset)
-        found[subset] = {"scores": heard.scores.round(4).tolist(), "truth": heard.truth.round(4).tolist()}
+        found[name] = {"scores": heard.scores.round(4).tolist(), "truth": heard.truth.round(4).tolist()}
     found["clusters"] = [one.about["cluster"] for one in sets["calibration"]]
     return found
 

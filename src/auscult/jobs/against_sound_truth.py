@@ -20,15 +20,14 @@ from auscult.jobs.runner import Indivisible, Result, ResultWriter, Workers, fail
 from auscult.outcome import Scored
 from auscult.record.codec import from_json, to_json
 from auscult.record.reader import DAMAGED, Run, SoundVerdicts
-from auscult.record.schema import DECIMALS
-from auscult.report.sounds import SOUND_TRUTH
+from auscult.record.schema import DECIMALS, SOUND_TRUTH
+from auscult.report.sounds import TRUTH_TABLE
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.judges import ClusterDraws, JudgeColumns, Measured, TruthColumns, measures, reals, texts
 from auscult.score.judges import sounds as quantities
 from auscult.types import PERFORMANCE, SoundItem, SoundVerdict
 
-FILE: Final = "sound_truth.jsonl"
 LEAST: Final = 20
 """Items that a part needs to have rows of its own."""
 LONGEST_S: Final = 600.0
@@ -68,7 +67,7 @@ def collect_sound_truth(
     writer: ResultWriter, items: Sequence[SoundItem], *, sounds: SoundVerdicts, workers: int
 ) -> None:
     """Write a row of truth for each judged output that has one; earlier rows are replaced."""
-    writer.run.remove(FILE)
+    writer.run.remove(SOUND_TRUTH)
     judged = {verdict.id: row.get("duration_s") or 0.0 for verdict, row in sounds if verdict.overall is not None}
     known = [_Truth(item) for item in items if item.truth is not None and judged.get(item.id, np.inf) <= LONGEST_S]
     if known:
@@ -90,13 +89,19 @@ def _compared(task: _Truth) -> list[Result]:
     equal = _MOST_DB if output.samples.any() else -_MOST_DB  # without a number: no difference, or no output
     row = {"id": item.id, **scores, "source": "input" if truth is not None and truth.scores else "stems"}
     row["si_sdr_mixture_db"] = float(np.clip(near.value, -_MOST_DB, _MOST_DB)) if isinstance(near, Scored) else equal
-    return [Result(id=item.id, rows={FILE: [to_json(row | {"seen": item.seen}, decimals=DECIMALS)]})] if scores else []
+    return (
+        [Result(id=item.id, rows={SOUND_TRUTH: [to_json(row | {"seen": item.seen}, decimals=DECIMALS)]})]
+        if scores
+        else []
+    )
 
 
 def sound_pairs(run: Run) -> list[SoundPair]:
     """The verdicts with scores of a record, by id, with what is true of them; a truth that is not known is empty."""
-    lines = run.lines(FILE) if run.sounds else ()
-    truths = {one.id: one for one in (from_json(TrueScores, row, path=run.path / FILE, hint=DAMAGED) for row in lines)}
+    lines = run.lines(SOUND_TRUTH) if run.sounds else ()
+    truths = {
+        one.id: one for one in (from_json(TrueScores, row, path=run.path / SOUND_TRUTH, hint=DAMAGED) for row in lines)
+    }
     judged = sorted((pair for pair in run.sounds if pair[0].overall is not None), key=lambda pair: pair[0].id)
     return [(one, row, truths.get(one.id, TrueScores(id=one.id))) for one, row in judged]
 
@@ -131,7 +136,7 @@ def against_sound_truth(pairs: Sequence[SoundPair]) -> AgainstTruth:
     )
     title = f"{', '.join(sorted({one.judge for one, _, _ in known}))} against truth"
     table = Table(title=title, header=_HEADER, rows=tuple(rows), note=note)
-    return AgainstTruth(tables={SOUND_TRUTH: table} if rows else {}, metrics=metrics)
+    return AgainstTruth(tables={TRUTH_TABLE: table} if rows else {}, metrics=metrics)
 
 
 def in_domain(pair: SoundPair) -> str:

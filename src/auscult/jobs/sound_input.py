@@ -21,6 +21,7 @@ from auscult.media.wav import Sound
 from auscult.outcome import Undefined
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_audit, require_whole
+from auscult.record.schema import SOUND_TRUTH
 from auscult.report.tables import Table
 from auscult.score.sound.delay import Delay, find_delay, moved
 from auscult.score.sound.perceptual import perceptual
@@ -28,7 +29,6 @@ from auscult.types import PERFORMANCE, SoundItem
 
 FOLDERS: Final = ("mixtures", "separated", "stems", "pictures")
 """What ``input_of`` puts beside an ``items.jsonl``."""
-SOUND_TRUTH: Final = "sound_truth.jsonl"
 
 
 class Chosen(NamedTuple):

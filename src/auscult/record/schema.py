@@ -34,6 +34,8 @@ DECIMALS = 6
 
 
 TABLE, REPORT = "verdicts.csv", "report.html"
+SOUND_TRUTH = "sound_truth.jsonl"
+"""True scores of separated sounds, written after judging."""
 PRINTED = ("printed_actions", "printed_sounds", "printed_estimates", "printed_worst")
 """Tables of an audit, in ``tables/``, that the command prints at its end."""
 HANDOVERS: Mapping[str, tuple[str, ...]] = {

@@ -57,7 +57,7 @@ from auscult.report.page import (
     Row,
     Section,
 )
-from auscult.report.sounds import SOUND_TRUTH, ShownSound, sound_notes, sound_sections
+from auscult.report.sounds import TRUTH_TABLE, ShownSound, sound_notes, sound_sections
 from auscult.report.tables import COUNTED, Table, counts_of, read_table
 from auscult.types import ACTIONS, DEFECTS, Verdict
 
@@ -448,7 +448,7 @@ def _clips(run: Run, verdicts: Sequence[Verdict]) -> Section | None:
 def _tables(run: Run, tables: Mapping[str, object]) -> Section | None:
     rows = metrics_of(run.summary or {})
     metrics = [Table(title="Metrics", header=("metric", "value", "n", "signature"), rows=rows)] if rows else []
-    apart = tuple(name for name in tables if name.startswith(("truth", MODEL_SCORE, SOUND_TRUTH)))
+    apart = tuple(name for name in tables if name.startswith(("truth", MODEL_SCORE, TRUTH_TABLE)))
     others = _read({name: table for name, table in tables.items() if name not in apart}, "")
     shown = (*metrics, *others.values())
     return Section(name="tables", title="Tables", tables=shown) if shown else None

@@ -21,7 +21,7 @@ SOUNDS_SHOWN: Final = 24
 """Outputs with sounds and a picture on a page, at most."""
 SOUND_UNLIKE_SHARE: Final = "sound_unlike_share"
 """Metric of ``summary.json``: the share of judged sounds that are out of distribution."""
-SOUND_TRUTH: Final = "sound_truth"
+TRUTH_TABLE: Final = "sound_truth"
 """How the names of tables of judge against truth begin."""
 
 ShownSound: TypeAlias = tuple[bytes, tuple[ExampleSound, ...]]
@@ -67,10 +67,10 @@ def sound_sections(
 ) -> list[Section]:
     """Lay out the verdicts on sounds of a record; none without.
 
-    ``shown`` is by item id; of ``tables`` of the record, as JSON, those that begin with ``SOUND_TRUTH`` are shown.
+    ``shown`` is by item id; of ``tables`` of the record, as JSON, those that begin with ``TRUTH_TABLE`` are shown.
     """
     worst = worst_sounds(judged)
-    truth = tuple(read_table(name, tables[name]) for name in sorted(tables) if name.startswith(SOUND_TRUTH))
+    truth = tuple(read_table(name, tables[name]) for name in sorted(tables) if name.startswith(TRUTH_TABLE))
     examples = tuple(_example(one, row, shown[one.id]) for one, row in worst if one.id in shown)[:SOUNDS_SHOWN]
     counts, chart = (sound_counts(judged),), _chart([verdict for verdict, _ in worst])
     sections = [

@@ -24,6 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress, Silent
 from auscult.judge.cards import Result, load_card, page
 from auscult.judge.masks.cues import JUDGE
@@ -189,6 +190,11 @@ _CALIBRATION_ROUNDS: Final = 2
 _SHIPPED_SEED: Final = 0
 _DRAWN_FOR_FITTING: Final = range(120)
 _DRAWN_FOR_TEST: Final = range(1000, 1040)
+
+
+def cues(options: TrainOptions, progress: Progress) -> tuple[Path, ...]:
+    """``fit`` as a recipe."""
+    return fit(options.material(), out=options.out, seed=options.seed, progress=progress)
 
 
 def fit(data: Path, *, out: Path, seed: int = _SHIPPED_SEED, progress: Progress | None = None) -> tuple[Path, ...]:

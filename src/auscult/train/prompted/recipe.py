@@ -62,6 +62,11 @@ _MADE_EACH: Final = 2
 _VIDEO_EVERY: Final = 2
 
 
+def prompted(options: TrainOptions, progress: Progress) -> Iterator[Path]:
+    """The whole training where its first weights come with the material, else a fit to masks of a user's own."""
+    return (prompted_mask if (options.material() / WEIGHTS).is_dir() else fit_to_own)(options, progress)
+
+
 def prompted_mask(options: TrainOptions, progress: Progress, wanted: Sequence[TrainingPlan] = PLANS) -> Iterator[Path]:
     """Train the networks that are ``wanted``, export and calibrate them; ``weights`` in the data folder starts them."""
     cv2.setNumThreads(1)

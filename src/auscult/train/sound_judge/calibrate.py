@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from auscult.judge.sound.compact.calibration import SoundCalibration, error_of
 from auscult.nets.sound_judge.network import SoundJudgeNet
-from auscult.train.sound_judge.feed import SUBSETS, subset_rows, tensors
+from auscult.train.sound_judge.feed import subset_rows, tensors
+from auscult.train.sound_judge.samples import ALL, SUBSETS
 from auscult.train.sound_judge.store import StoredSample
 from auscult.train.sound_judge.trainer import judge
 from auscult.types import Doubles, Floats
@@ -74,7 +75,7 @@ def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: st
     moved = np.clip(scores * lines[:, 0] + lines[:, 1], 1.0, 5.0)
     errors = [_error(moved[:, axis], truth[:, axis], spread[:, axis]) for axis in range(moved.shape[1])]
     domains = np.tile([sample.about["domain"] for sample in samples], len(found))
-    prompts = np.repeat([{"all": "text+spans+picture"}.get(subset, subset) for subset in found], len(samples))
+    prompts = np.repeat(list(found), len(samples))
     groups = {"all": np.ones(len(moved), bool)}
     for domain, kinds in product(sorted(set(domains)), sorted(set(prompts))):
         mine = (domains == domain) & (prompts == kinds)
@@ -89,7 +90,7 @@ def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: st
     own = np.stack([factors.get(f"{one}/{two}", factors["all"]) for one, two in zip(domains, prompts, strict=True)])
     ends = error[..., None] * own
     wider = np.array([_stretch(moved[:, axis], truth[:, axis], ends[:, axis], real=real) for axis in range(4)])
-    centre, axes, near, far = _novelty(found["all"].pooled)
+    centre, axes, near, far = _novelty(found[ALL].pooled)
     return SoundCalibration(
         network=digest,
         lines=tuple((float(one), float(two)) for one, two in lines),

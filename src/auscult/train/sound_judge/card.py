@@ -33,21 +33,24 @@ from auscult.record.codec import dump
 from auscult.rng import generator
 from auscult.score.judges import ClusterDraws, JudgeColumns, TruthColumns, measures, reals, sounds, texts, with_interval
 from auscult.score.sound.ratios import si_sdr
-from auscult.train.sound_judge.samples import Recipe, SoundSample, made_samples, open_material, real_samples
+from auscult.train.sound_judge.samples import (
+    ALL,
+    SUBSETS,
+    Recipe,
+    SoundSample,
+    made_samples,
+    open_material,
+    real_samples,
+)
 from auscult.types import DIFFICULTY_AXES, DOMAINS, PERFORMANCE, Samples, SoundCase, SoundJudge, SoundVerdict
 
 SAMPLES: Final = 3000
-SUBSETS: Final = (
-    "none", "text", "spans", "picture", "text+spans", "text+picture", "spans+picture", "text+spans+picture",
-)  # fmt: skip
-"""Which prompts a judge is given; the last are all."""
 PROBES: Final = ("stem", "mixture", "silence", "other_source", "noise")
 """From best to worst."""
 MANY: Final = 20
 """Recordings of a class that is well covered."""
 LEAST_CLUSTERS: Final = 5
 """Fewer give no interval."""
-ALL: Final = SUBSETS[-1]
 CIRCULAR, BESIDE = "SI-SDR with the stem (near-circular)", "SI-SDR to the mixture"
 # The second maker's kinds, which no training hears.
 _SECOND: Final = Recipe(

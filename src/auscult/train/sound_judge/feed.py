@@ -17,7 +17,6 @@ from auscult.train.sound_judge.plan import Plan
 from auscult.train.sound_judge.store import StoredSample, domain_number, unpacked
 from auscult.types import Floats
 
-SUBSETS: Final = ("none", "text", "spans", "picture", "text+spans", "text+picture", "spans+picture", "all")
 _BINS: Final = np.linspace(1, 5, 9)
 _MOST: Final = 8.0  # times the weight of the commonest score
 
@@ -98,5 +97,4 @@ def asked(text: str, shown: str) -> Floats:
 
 def subset_rows(name: str, count: int) -> Any:
     """Which prompts each of some samples keeps, for one of ``SUBSETS``."""
-    kept = {"none": "", "all": "text+spans+picture"}.get(name, name)
-    return np.tile([kind in kept.split("+") for kind in ("text", "spans", "picture")], (count, 1))
+    return np.tile([kind in name.split("+") for kind in ("text", "spans", "picture")], (count, 1))

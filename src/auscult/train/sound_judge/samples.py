@@ -36,6 +36,11 @@ from auscult.score.sound.ratios import si_sdr
 from auscult.stress.sound.separation import perturb
 from auscult.types import PERFORMANCE, Floats, Frames, Samples, SoundCase, SoundItem, SoundQuery, Span
 
+SUBSETS: Final = (
+    "none", "text", "spans", "picture", "text+spans", "text+picture", "spans+picture", "text+spans+picture",
+)  # fmt: skip
+"""Which prompts a judge is given; the last are all."""
+ALL: Final = SUBSETS[-1]
 SEPARATED: Final = "sound/separated"
 KEPT_BACK: Final = frozenset({"audiosep", "rnnoise", "gtcrn", "nmf_dict"})
 """Families of real separators that only tests may hear."""
