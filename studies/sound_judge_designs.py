@@ -27,7 +27,7 @@ from auscult.train.sound_judge.pretrained import read_trunk
 from auscult.record.codec import from_json
 from auscult.rng import generator
 from auscult.score.stats.ranks import pearson_of_sums
-from auscult.train.sound_judge.calibrate import said
+from auscult.train.sound_judge.calibrate import predictions
 from auscult.train.sound_judge.compact import NETS
 from auscult.train.sound_judge.early import with_early
 from auscult.train.sound_judge.feed import Feed
@@ -114,7 +114,7 @@ def _trained(plan: Plan, sets: Mapping[str, Sequence[StoredSample]], *, seed: in
         right += [one["right"] for one in told[-20:] if aligning]
     found: dict[str, Any] = {"right": float(np.mean(right)) if right else None}
     for name, subset in (("all", ALL), ("text", "text")):
-        heard = said(net, sets["calibration"], subset=subset)
+        heard = predictions(net, sets["calibration"], subset=subset)
         found[name] = {"scores": heard.scores.round(4).tolist(), "truth": heard.truth.round(4).tolist()}
     found["clusters"] = [one.about["cluster"] for one in sets["calibration"]]
     return found

@@ -19,7 +19,7 @@ from auscult.nets.sound_judge.trunk import WIDTH, Trunk
 SCORES: Final = 4
 AXES: Final = 5
 DOMAINS: Final = 3
-_QUERY, TOLD, _SEEN = 64, 4, 96
+_QUERY, _EVIDENCE, _SEEN = 64, 4, 96
 _FAR: Final = -30.0
 
 
@@ -50,8 +50,8 @@ class Heard(NamedTuple):
     rest: Tensor
     mels: Tensor  # (n, 3, 128, 32 S) mixture, output and rest
     spans: Tensor  # (n, 3, S)
-    told: Tensor  # (n, S, 12) what ``SoundJudgeNet.told`` says of the three
-    meant: Tensor  # (n, 65) what ``SoundJudgeNet.meant`` says of the prompt
+    evidence: Tensor  # (n, S, 12) what ``SoundJudgeNet.evidence`` says of the three
+    prompt: Tensor  # (n, 65) what ``SoundJudgeNet.prompt`` makes of its classes
 
 
 class HeardAlone(NamedTuple):
@@ -60,8 +60,8 @@ class HeardAlone(NamedTuple):
     mixture: Tensor  # (n, 384, S) of the trunk
     mel: Tensor  # (n, 1, 128, 32 S)
     spans: Tensor  # (n, 3, S)
-    told: Tensor  # (n, S, 4)
-    meant: Tensor  # (n, 65)
+    evidence: Tensor  # (n, S, 4)
+    prompt: Tensor  # (n, 65)
 
 
 class Judged(NamedTuple):
@@ -146,24 +146,24 @@ class SoundJudgeNet(nn.Module):
         self.query = nn.Linear(self.meaning.shape[1], _QUERY)
         self.look = nn.Linear(WIDTH, 96)
         self.compare = _Compare(3) if self.design.compare else None
-        told = TOLD if self.design.evidence else 0
-        self.enter = nn.Linear(3 * (96 + told) + 6 + _QUERY + 1 + (_SEEN if self.design.compare else 0), width)
+        evidence = _EVIDENCE if self.design.evidence else 0
+        self.enter = nn.Linear(3 * (96 + evidence) + 6 + _QUERY + 1 + (_SEEN if self.design.compare else 0), width)
         self.blocks = nn.Sequential(*(_Block(width) for _ in range(self.design.blocks)))
         self.pool = _Pool(width, attention=self.design.pooling == "attention")
         self.curves = nn.Linear(width, 2)
         self.scores = nn.Sequential(nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, 2 * SCORES + 1))
         self.hard_look = nn.Linear(WIDTH, 96)
-        self.hard_enter = nn.Linear(96 + told + 4 + _QUERY + 1, width)
+        self.hard_enter = nn.Linear(96 + evidence + 4 + _QUERY + 1, width)
         self.hard_block, self.hard_pool = _Block(width), _Pool(width, attention=True)
         self.hard_out = nn.Linear(2 * width, AXES + DOMAINS)
 
-    def meant(self, classes: Tensor) -> Tensor:
+    def prompt(self, classes: Tensor) -> Tensor:
         """What prompts mean, (n, 65): of the weights by which the trunk knows their classes (n, 527), and 1 if any."""
         known = (classes.sum(1, keepdim=True) > 0).to(classes.dtype)
         share = classes / classes.sum(1, keepdim=True).clamp(min=1.0)
         return torch.cat([self.query(share @ self.meaning) * known, known], dim=1)
 
-    def told(self, steps: Tensor, classes: Tensor) -> Tensor:
+    def evidence(self, steps: Tensor, classes: Tensor) -> Tensor:
         """Logits of the wanted classes and of the strongest other, in each step (n, 384, S) and in all: (n, S, 4).
 
         Wanted are the classes of 1 in (n, 527), other those of 0; where none is wanted, its logit is 0.
@@ -181,9 +181,9 @@ class SoundJudgeNet(nn.Module):
         """Judge outputs."""
         length = heard.mixture.shape[2]
         parts = [self.look(one.transpose(1, 2)) for one in (heard.mixture, heard.output, heard.rest)]
-        parts += [heard.told] if self.design.evidence else []
+        parts += [heard.evidence] if self.design.evidence else []
         parts += [heard.spans.transpose(1, 2), _levels(heard.mels).transpose(1, 2)]
-        parts.append(heard.meant[:, None].expand(-1, length, -1))
+        parts.append(heard.prompt[:, None].expand(-1, length, -1))
         if self.compare is not None:
             parts.append(self.compare(heard.mels).transpose(1, 2))
         steps = self.blocks(self.enter(torch.cat(parts, dim=-1)))
@@ -201,9 +201,9 @@ class SoundJudgeNet(nn.Module):
         """Judge how hard mixtures are."""
         length = heard.mixture.shape[2]
         parts = [self.hard_look(heard.mixture.transpose(1, 2))]
-        parts += [heard.told] if self.design.evidence else []
+        parts += [heard.evidence] if self.design.evidence else []
         parts += [heard.spans.transpose(1, 2), _levels(heard.mel).transpose(1, 2)]
-        parts.append(heard.meant[:, None].expand(-1, length, -1))
+        parts.append(heard.prompt[:, None].expand(-1, length, -1))
         found = self.hard_out(self.hard_pool(self.hard_block(self.hard_enter(torch.cat(parts, dim=-1)))))
         return Hardness(difficulty=1 + 4 * torch.sigmoid(found[:, :AXES]), domain=found[:, AXES:])
 

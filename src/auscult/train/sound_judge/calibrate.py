@@ -32,7 +32,7 @@ _FAR: Final = 2.0  # times the distance that 99 of 100 calibration samples are w
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Said:
+class Predictions:
     """What a network says of samples, in their order."""
 
     scores: Floats  # (n, 4)
@@ -43,7 +43,7 @@ class Said:
     hard: Floats  # (n, 5) true difficulty
 
 
-def said(net: SoundJudgeNet, samples: Sequence[StoredSample], *, subset: str) -> Said:
+def predictions(net: SoundJudgeNet, samples: Sequence[StoredSample], *, subset: str) -> Predictions:
     """Judge samples with a subset of their prompts."""
     by_length: dict[int, list[int]] = defaultdict(list)
     for at, sample in enumerate(samples):
@@ -61,12 +61,12 @@ def said(net: SoundJudgeNet, samples: Sequence[StoredSample], *, subset: str) ->
             rows.update({at: tuple(array[row] for array in arrays) for row, at in enumerate(part)})
     columns = [np.stack(one).astype(np.float32) for one in zip(*(rows[at] for at in range(len(samples))), strict=True)]
     names = ("scores", "spread", "pooled", "difficulty", "truth", "hard")
-    return Said(**dict(zip(names, columns, strict=True)))
+    return Predictions(**dict(zip(names, columns, strict=True)))
 
 
 def calibrate(net: SoundJudgeNet, samples: Sequence[StoredSample], *, digest: str) -> SoundCalibration:
     """Fit the calibration of a network, whose files have a hash, on samples that it has not learned from."""
-    found = {subset: said(net, samples, subset=subset) for subset in SUBSETS}
+    found = {subset: predictions(net, samples, subset=subset) for subset in SUBSETS}
     scores, truth, spread = (
         np.concatenate([getattr(one, name) for one in found.values()]).astype(np.float64)
         for name in ("scores", "truth", "spread")

@@ -39,7 +39,7 @@ class _Hard(_Head):
 
 class _Evidence(_Head):
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        return self.net.told(*given), self.net.meant(given[1])
+        return self.net.evidence(*given), self.net.prompt(given[1])
 
 
 def export(net: SoundJudgeNet, folder: Path) -> Iterator[Path]:
@@ -51,12 +51,12 @@ def export(net: SoundJudgeNet, folder: Path) -> Iterator[Path]:
         steps = net.trunk(mels.flatten(0, 1)[:, None]).reshape(2, 3, WIDTH, -1)
         heard, alone = hear(net, steps, batch), hear_alone(net, steps, batch)
     frames, long = {0: "n", 3: "frames"}, {0: "n", 2: "steps"}
-    axes: dict[str, dict[int, str]] = {name: {0: "n"} for name in (*JUDGED, *HARDNESS_GIVES, "classes", "meant")}
+    axes: dict[str, dict[int, str]] = {name: {0: "n"} for name in (*JUDGED, *HARDNESS_GIVES, "classes", "prompt")}
     axes |= dict.fromkeys(("mixture", "output", "rest", "spans", "steps", "curves"), long)
-    axes |= dict.fromkeys(("mels", "mel", "log_mel"), frames) | {"told": {0: "n", 1: "steps"}}
+    axes |= dict.fromkeys(("mels", "mel", "log_mel"), frames) | {"evidence": {0: "n", 1: "steps"}}
     for file, part, given, inputs, outputs in (
         (TRUNK, net.trunk, (mels[:, :1],), ["log_mel"], ["steps"]),
-        (EVIDENCE, _Evidence(net), (steps[:, 0], classes), ["steps", "classes"], ["told", "meant"]),
+        (EVIDENCE, _Evidence(net), (steps[:, 0], classes), ["steps", "classes"], ["evidence", "prompt"]),
         (HEAD, _Head(net), tuple(heard), Heard._fields, JUDGED),
         (HARDNESS, _Hard(net), tuple(alone), HeardAlone._fields, HARDNESS_GIVES),
     ):
@@ -90,9 +90,9 @@ def difference(net: SoundJudgeNet, folder: Path) -> float:
         own, hard = net(heard), net.hardness(alone)
     found = files.judged({name: value.numpy() for name, value in heard._asdict().items()})
     harder = files.hardness({name: value.numpy() for name, value in alone._asdict().items()})
-    told, meant = files.evidence(steps[:, 1].numpy(), classes.numpy())
+    evidence, prompt = files.evidence(steps[:, 1].numpy(), classes.numpy())
     pairs = [(getattr(own, name), found[name]) for name in JUDGED]
     pairs += [(getattr(hard, name), harder[name]) for name in HARDNESS_GIVES]
-    pairs += [(heard.told[..., 4:8], told), (heard.meant, meant)]
+    pairs += [(heard.evidence[..., 4:8], evidence), (heard.prompt, prompt)]
     pairs.append((steps.flatten(0, 1), files.steps([*mels.flatten(0, 1).numpy()])))
     return max(float(np.abs(one.numpy() - two).max()) for one, two in pairs)

@@ -69,14 +69,14 @@ def judge(net: nn.Module, batch: dict[str, Tensor]) -> tuple[Judged, Hardness]:
 def hear(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> Heard:
     """What the head is given of steps (n, 3, 384, S) and of a batch's spectrograms, spans and classes."""
     mixture, output, rest = steps.unbind(1)
-    told = torch.cat([net.told(one, batch["classes"]) for one in (mixture, output, rest)], dim=-1)
-    return Heard(mixture, output, rest, batch["mels"], batch["spans"], told, net.meant(batch["classes"]))
+    evidence = torch.cat([net.evidence(one, batch["classes"]) for one in (mixture, output, rest)], dim=-1)
+    return Heard(mixture, output, rest, batch["mels"], batch["spans"], evidence, net.prompt(batch["classes"]))
 
 
 def hear_alone(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> HeardAlone:
     """The same of mixtures alone."""
     own, classes = steps[:, 0], batch["classes"]
-    return HeardAlone(own, batch["mels"][:, :1], batch["spans"], net.told(own, classes), net.meant(classes))
+    return HeardAlone(own, batch["mels"][:, :1], batch["spans"], net.evidence(own, classes), net.prompt(classes))
 
 
 def _last(images: Tensor) -> Tensor:

@@ -45,9 +45,9 @@ class SoundNetwork:
         return found
 
     def evidence(self, steps: Floats, classes: Floats) -> tuple[Floats, Floats]:
-        """How strongly classes (n, 527) are in steps (n, 384, S): ``told`` (n, S, 4); and ``meant`` (n, 65)."""
-        found = self._run(EVIDENCE, ["told", "meant"], {"steps": steps, "classes": classes})
-        return found["told"], found["meant"]
+        """How strongly classes (n, 527) are in steps (n, 384, S): ``evidence`` (n, S, 4); and ``prompt`` (n, 65)."""
+        found = self._run(EVIDENCE, ["evidence", "prompt"], {"steps": steps, "classes": classes})
+        return found["evidence"], found["prompt"]
 
     def judged(self, heard: dict[str, Floats]) -> dict[str, Floats]:
         """The head's ``JUDGED`` of the arrays of ``Heard``, batch first."""

@@ -167,15 +167,15 @@ class CompactListener:
             steps = self.network.steps(list(mels[:, 1:].reshape(-1, *mels.shape[2:])))
             classes = np.stack([prompts[id(case)].classes for case, _ in pairs])
             three = (np.repeat(window.steps[None], len(pairs), axis=0), steps[0::2], steps[1::2])
-            told = [self.network.evidence(one, classes) for one in three]
+            evidence = [self.network.evidence(one, classes) for one in three]
             heard = {
                 "mixture": three[0],
                 "output": three[1],
                 "rest": three[2],
                 "mels": mels,
                 "spans": np.stack([self._spans(case, window) for case, _ in pairs]),
-                "told": np.concatenate([one for one, _ in told], axis=-1),
-                "meant": told[0][1],
+                "evidence": np.concatenate([one for one, _ in evidence], axis=-1),
+                "prompt": evidence[0][1],
             }
             said = self.network.judged(heard)
             for row in range(len(pairs)):
@@ -195,13 +195,13 @@ class CompactListener:
         weights = np.array([window.power for window in windows])
         rows = []
         for window in windows:
-            told, meant = self.network.evidence(window.steps[None], prompt.classes[None])
+            evidence, wanted = self.network.evidence(window.steps[None], prompt.classes[None])
             heard = {
                 "mixture": window.steps[None],
                 "mel": window.heard.mel[None, None],
                 "spans": self._spans(case, window)[None],
-                "told": told,
-                "meant": meant,
+                "evidence": evidence,
+                "prompt": wanted,
             }
             rows.append(self.network.hardness(heard))
         share = weights / max(weights.sum(), 1e-30)
