@@ -38,7 +38,7 @@ $(VENV)/.demo: $(VENV)/.core Makefile
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.demo Makefile
-	$(PIP) -e '.[dev,demo,train,video,sound,clip,chat]' fastapi uvicorn tqdm datasets==5.2.0 requests soxr mir-eval pystoi \
+	$(PIP) -e '.[dev,demo,train,video,sound,clip,chat,agent]' fastapi uvicorn tqdm datasets==5.2.0 requests soxr mir-eval pystoi \
 	  fast-bss-eval pyloudnorm
 	$(PIP) --no-deps vos-benchmark aac-metrics==0.6.0 pythonwrench==0.6.8 sentence-transformers==6.2.0 \
 	  torchmetrics==1.9.0 lightning-utilities==0.15.3 nltk==3.10.4 \
@@ -56,14 +56,14 @@ demo: $(VENV)/.demo
 	$(VENV)/bin/auscult demo --overwrite
 
 test: $(VENV)/.core
-	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_sound and not extra_clip and not extra_chat and not extra_inspect"
+	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_sound and not extra_clip and not extra_chat and not extra_inspect and not extra_agent"
 
 test-all: $(VENV)/.peers $(PERTURB)/.done
 	$(PY) tools/test_extras.py
 	$(PY) -m pytest -n auto --dist worksteal -m "slow or peer"
 
 fuzz: $(VENV)/.core
-	$(PY) -m pytest -n auto --dist worksteal --hypothesis-profile search -m "hypothesis and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_sound and not extra_clip and not extra_chat and not extra_inspect"
+	$(PY) -m pytest -n auto --dist worksteal --hypothesis-profile search -m "hypothesis and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_sound and not extra_clip and not extra_chat and not extra_inspect and not extra_agent"
 	$(PY) tests/fuzz_readers.py --inputs $(INPUTS) --seed $$(date +%s) --keep build/fuzz
 
 # What git shows as changed afterwards is what a card says that is no longer so.

@@ -25,6 +25,7 @@ ALLOWED_SKIPS = (
     "the extra `clip` is not installed",
     "the extra `chat` is not installed",
     "the extra `inspect` is not installed",
+    "the extra `agent` is not installed",
     "vos-benchmark is not installed",
     "the packages to compare captions with are not installed",
     "what `transformers serve` needs is not installed",

@@ -59,6 +59,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "sound": ("soundfile", "scipy"),
     "chat": ("openai",),
     "inspect": ("inspect_ai",),
+    "agent": ("duckdb", "yaml"),
 }
 CORE: tuple[tuple[str, str], ...] = (
     ("numpy", "numpy"),
