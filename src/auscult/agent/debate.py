@@ -1,0 +1,290 @@
+"""Operator and guardian propose and verify in rounds; every step is a line of ``agent.jsonl``, which can be replayed.
+
+R2-Bench, Eqs. 3 and 4: the operator proposes, the guardian answers with its own version, the operator has the word
+after it, until both select the same or the rounds are over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater, Offer, Proposal
+from auscult.errors import ErrorRecord, UsageError
+from auscult.models.chat.reply_cache import ReplyCache
+from auscult.outcome import Failed
+from auscult.record.codec import dump, from_json, to_json
+from auscult.record.digest import digest_bytes, digest_json
+from auscult.record.lines import heal, read_lines
+
+LOG_FILE: Final = "agent.jsonl"
+MOST_ROUNDS: Final = 3
+UNANSWERED: Final = frozenset({"ask", "limit"})
+"""Stages of a ``Failed`` of which nothing was said at all: the same command asks again."""
+
+Role: TypeAlias = Literal["operator", "guardian"]
+_Speak: TypeAlias = Callable[[int, Role, Proposal | None], Proposal | Failed]
+
+
+class AgentLog(ReplyCache):
+    """``agent.jsonl`` of a study: replies by key, as in any ``ReplyCache``, and what was made of them.
+
+    A row that stands there already is not written again, so that a resumed study has each step once. The folder is
+    the caller's to lock, and to make.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__(None if folder is None else folder / LOG_FILE)
+        self._path = None if folder is None else folder / LOG_FILE
+        self._written: set[str] | None = None
+        self._adding = threading.Lock()
+
+    def add(self, kind: str, **row: Any) -> None:
+        """Write a row ``{"kind": kind, ...}``; dataclasses become JSON."""
+        with self._adding:
+            if self._written is None:
+                self._written = set(self._old())
+            made = to_json({"kind": kind, **row})
+            key = digest_bytes(dump(made))
+            if key not in self._written:
+                self._append(made)
+                self._written.add(key)
+
+    def _old(self) -> Iterator[str]:
+        if self._path is not None:
+            heal(self._path)
+            yield from (digest_bytes(dump(row)) for row in read_lines(self._path) if "reply" not in row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one debater said in one round.
+
+    Attributes:
+        round: 0 for the first proposal of the operator.
+        role: Who spoke.
+        name: Of the debater, such as a model's.
+        said: Its version of the proposal, or why there is none.
+        remarks: What a reader of the plan should know of how it came about, such as unanswered questions.
+    """
+
+    round: int
+    role: Role
+    name: str
+    said: Proposal | Failed
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dispute:
+    """A choice on which the two never agreed; ``selected`` is the operator's word, which counts."""
+
+    choice_set: ChoiceSet
+    type: str
+    selected: bool
+    operator_reason: str
+    guardian_reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debate:
+    """A debate that came to a proposal.
+
+    Attributes:
+        proposal: The operator's last word.
+        turns: All that was said, in its order.
+        agreed: Whether both selected the same in the end; None where no guardian was heard.
+        disputes: Where they did not.
+    """
+
+    proposal: Proposal
+    turns: tuple[Turn, ...]
+    agreed: bool | None
+    disputes: tuple[Dispute, ...] = ()
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of verification were begun."""
+        return self.turns[-1].round
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All remarks on turns, each with the one whose turn it was; and that a guardian has failed."""
+        found = []
+        for turn in self.turns:
+            who = f"{turn.role}, round {turn.round}"
+            found += [f"{who}: {remark}" for remark in turn.remarks]
+            if isinstance(turn.said, Failed):
+                found.append(f"{who}: no verification, the operator's proposal stands: {turn.said.error.error}")
+        return tuple(dict.fromkeys(found))
+
+
+def debate(
+    operator: Debater, guardian: Debater, *, instruction: str, offer: Offer, rounds: int = 2, log: AgentLog
+) -> Debate | Failed:
+    """Let the operator propose and the guardian verify, until they agree or the rounds are over.
+
+    A debater's attribute ``remarks``, where it has one, tells of its last answer and is kept in the turn.
+
+    Args:
+        operator: Proposes, and has the last word.
+        guardian: Verifies.
+        instruction: The sentence of the user.
+        offer: What can be chosen.
+        rounds: 0..3; 0 takes the first proposal as it is.
+        log: Gets each turn, each dispute and the decision.
+
+    Returns:
+        The debate; ``Failed`` where the operator has, or where a request was not answered at all: then the same command
+        goes on. A guardian whose replies are of no use is left out, and the debate says so.
+
+    Raises:
+        UsageError: ``rounds`` is out of its range.
+
+    Source: R2-Bench, Eqs. 3 and 4, Table 7.
+    """
+    if not 0 <= rounds <= MOST_ROUNDS:
+        raise UsageError(f"rounds are {rounds}", expected=f"0 to {MOST_ROUNDS}")
+    key = digest_json([instruction, _names(offer)])[:12]
+    names = {"operator": operator.name, "guardian": guardian.name}
+    log.add("debate", debate=key, instruction=instruction, rounds=rounds, **names)
+    turns: list[Turn] = []
+
+    def turn(number: int, role: Role, proposal: Proposal | None) -> Proposal | Failed:
+        debater = operator if role == "operator" else guardian
+        if proposal is None:
+            said = debater.propose(instruction, offer)
+        else:
+            said = debater.verify(instruction, offer, proposal=proposal)
+        remarks = tuple(getattr(debater, "remarks", ()))
+        turns.append(Turn(round=number, role=role, name=debater.name, said=said, remarks=remarks))
+        log.add("turn", debate=key, **_row(turns[-1]))
+        return said
+
+    proposal, heard = _debated(turn, rounds)
+    if isinstance(proposal, Failed):
+        return proposal
+    disputes = () if heard is None else tuple(_disputes(proposal, heard))
+    agreed = None if heard is None else not disputes
+    for dispute in disputes:
+        log.add("dispute", debate=key, **to_json(dispute))
+    log.add("decision", debate=key, agreed=agreed, selected={of: proposal.selected(of) for of in CHOICE_SETS})
+    return Debate(proposal=proposal, turns=tuple(turns), agreed=agreed, disputes=disputes)
+
+
+def _debated(turn: _Speak, rounds: int) -> tuple[Proposal | Failed, Proposal | None]:
+    """The operator's last word, and the guardian's last version where there is one."""
+    proposal, heard = turn(0, "operator", None), None
+    for number in range(1, rounds + 1):
+        if isinstance(proposal, Failed):
+            break
+        answer = turn(number, "guardian", proposal)
+        if isinstance(answer, Failed):
+            return (answer if answer.error.stage in UNANSWERED else proposal), heard
+        heard = answer
+        if _same(heard, proposal):
+            break
+        proposal = turn(number, "operator", heard)
+        if isinstance(proposal, Failed) or _same(heard, proposal):
+            break
+    return proposal, heard
+
+
+def _names(offer: Offer) -> list[object]:
+    return [offer.suite, offer.task, *([one.name for one in offer.of(choice_set)] for choice_set in CHOICE_SETS)]
+
+
+def _row(turn: Turn) -> dict[str, Any]:
+    said = {"failed": turn.said.error} if isinstance(turn.said, Failed) else {"proposal": turn.said}
+    return {"round": turn.round, "role": turn.role, "name": turn.name, **said, "remarks": list(turn.remarks)}
+
+
+def _same(one: Proposal, other: Proposal) -> bool:
+    return next(_disputes(one, other), None) is None
+
+
+def _disputes(operator: Proposal, guardian: Proposal) -> Iterator[Dispute]:
+    for choice_set in CHOICE_SETS:
+        theirs = {choice.type: choice for choice in guardian.of(choice_set)}
+        for own in operator.of(choice_set):
+            other = theirs.get(own.type)
+            if other is not None and other.selected != own.selected:
+                yield Dispute(
+                    choice_set=choice_set,
+                    type=own.type,
+                    selected=own.selected,
+                    operator_reason=own.reason,
+                    guardian_reason=other.reason,
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Logged:
+    """A turn as it stands in the log."""
+
+    debate: str
+    round: int
+    role: Role
+    name: str
+    proposal: Proposal | None = None
+    failed: ErrorRecord | None = None
+    remarks: tuple[str, ...] = ()
+
+
+class ReplayedDebater:
+    """Says again what the log has of a debater, and asks nobody."""
+
+    def __init__(self, role: Role, turns: Sequence[_Logged], *, path: Path) -> None:
+        self.name, self.remarks = (turns[0].name if turns else role), tuple[str, ...]()
+        self._turns, self._role, self._path = {(one.debate, one.round): one for one in turns}, role, path
+        self._round = 0
+
+    def propose(self, instruction: str, offer: Offer) -> Proposal | Failed:
+        """The first proposal."""
+        self._round = 0
+        return self._said(instruction, offer)
+
+    def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal | Failed:
+        """What it said in the next round; the other's proposal is in the log too."""
+        del proposal
+        self._round += 1
+        return self._said(instruction, offer)
+
+    def _said(self, instruction: str, offer: Offer) -> Proposal | Failed:
+        found = self._turns.get((digest_json([instruction, _names(offer)])[:12], self._round))
+        if found is not None and found.proposal is not None:
+            self.remarks = found.remarks
+            return found.proposal
+        if found is not None and found.failed is not None:
+            return Failed(found.failed)
+        return Failed(
+            ErrorRecord(
+                stage="replay",
+                error=f"the log has no turn of the {self._role} in round {self._round} for this sentence and offer",
+                expected="the sentence, suite, task, data and rounds of the study that is replayed",
+                hint="plan.yaml beside the log has them",
+                path=str(self._path),
+            )
+        )
+
+
+def replay(folder: Path) -> tuple[ReplayedDebater, ReplayedDebater]:
+    """Operator and guardian out of the ``agent.jsonl`` of a study; nothing is sent.
+
+    Raises:
+        RecordError: The log cannot be read.
+        UsageError: It holds no turn.
+    """
+    path = folder / LOG_FILE
+    rows: list[Mapping[str, Any]] = [row for row in read_lines(path) if row.get("kind") == "turn"]
+    turns = [from_json(_Logged, row, path=path) for row in rows]
+    if not turns:
+        raise UsageError("there is no debate to replay", expected=f"the folder of a study, with {LOG_FILE}", path=path)
+    by_role = {role: [one for one in turns if one.role == role] for role in ("operator", "guardian")}
+    return (
+        ReplayedDebater("operator", by_role["operator"], path=path),
+        ReplayedDebater("guardian", by_role["guardian"], path=path),
+    )
