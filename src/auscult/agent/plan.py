@@ -1,0 +1,367 @@
+"""``plan.yaml``: what a study runs, why each part was chosen, and what was left out.
+
+A plan is read by PyYAML's parser alone: no tags, anchors or aliases, each key once, and a text is a text (``id: 007``
+stays ``007``). Every error names the line. Paths are those of the command line: relative to the current folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+from msgspec import Meta
+
+from auscult.agent.choices import ChoiceSet
+from auscult.errors import InputError, RecordError, UsageError
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes
+from auscult.record.codec import from_json, to_json
+from auscult.record.digest import digest_json
+
+FILE: Final = "plan.yaml"
+SUITES: Final = ("r2", "rris", "avi")
+_LIMITS: Final = Limits(max_bytes=16_000_000)
+_DEEPEST: Final = 8
+_MOST_NODES: Final = 1_000_000
+_NUMBERS: Final = frozenset(
+    {"format", "count", "seed", "rounds", "usd", "requests", "seconds", "disk_mb", "force", "changed"}
+)
+"""Keys of what is no text."""
+
+Text: TypeAlias = Annotated[str, Meta(max_length=4000)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=400)]
+Amount: TypeAlias = Annotated[float, Meta(ge=0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanScenes:
+    """Scenes that the suite makes itself."""
+
+    count: Annotated[int, Meta(ge=1, le=1_000_000)] = 50
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanData:
+    """Where the samples come from.
+
+    Attributes:
+        path: Of the data; empty where scenes are made.
+        scenes: How many scenes and from which seed, where there is no path.
+        splits: Splits of the data; all where there are none.
+        options: Further options of the suite by their names on the command line: texts, masks, images, assets.
+    """
+
+    path: Text = ""
+    scenes: PlanScenes | None = None
+    splits: tuple[Name, ...] = ()
+    options: Mapping[str, Text] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse data that are both or neither."""
+        if bool(self.path) == (self.scenes is not None):
+            raise UsageError("data are given twice or not at all", expected="either path or scenes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSample:
+    """A sample that is taken: a case, clip or photograph by its id."""
+
+    id: Name
+    reason: Text = ""
+
+    @property
+    def name(self) -> str:
+        """Its id."""
+        return self.id
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanPerturbation:
+    """A perturbation that is tried alone, on every sample.
+
+    Attributes:
+        name: Of the registry: fog, vision.fog or vision.fog.v1.
+        severities: low, medium, high, or numbers from 0 to 5; none where the schedule is dynamic.
+        schedule: The same strength in all frames, or one drawn for each frame.
+        reason: Why it is tried.
+        force: Whether it is tried though it cannot occur in the places of the plan, or together with another.
+    """
+
+    name: Name
+    severities: tuple[Name, ...] = ()
+    schedule: Literal["static", "dynamic"] = "static"
+    reason: Text = ""
+    force: bool = False
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Its levels as the suite takes them."""
+        return ("dynamic",) if self.schedule == "dynamic" else self.severities
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanChoice:
+    """A metric, a kind of negative sentence or a task of an omni model, and why it is taken or left out."""
+
+    name: Name
+    reason: Text = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanLimits:
+    """Most that a study may take, earlier commands included; none where it is null.
+
+    Attributes:
+        usd: For requests to models behind endpoints.
+        requests: To the models under test.
+        seconds: Of running.
+        disk_mb: That the record holds.
+    """
+
+    usd: Amount | None = None
+    requests: Annotated[int, Meta(ge=0)] | None = None
+    seconds: Amount | None = None
+    disk_mb: Amount | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanLeftOut:
+    """What was offered and not taken, with reasons."""
+
+    samples: tuple[PlanChoice, ...] = ()
+    perturbations: tuple[PlanChoice, ...] = ()
+    metrics: tuple[PlanChoice, ...] = ()
+
+    def of(self, choice_set: ChoiceSet) -> tuple[PlanChoice, ...]:
+        """What was left out of one of the three sets."""
+        found: tuple[PlanChoice, ...] = getattr(self, choice_set)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A study: what is run, on what, and why.
+
+    Attributes:
+        format: Of the file.
+        instruction: The sentence that the plan answers.
+        suite: r2, rris or avi.
+        task: Of suite r2.
+        places: Where it is set: words of ``stress.presets.places()``, which perturbations have to agree with.
+        data: Where samples come from.
+        samples: Those that are taken; all where there are none.
+        perturbations: Of suite r2.
+        negatives: Kinds of negative sentences, of suite rris; all where there are none.
+        tasks: Of suite avi; all where there are none.
+        metrics: Those that the report is about; the suite computes all it has.
+        models: As after --model.
+        seed: The same seed draws the same.
+        limits: Most that it may take.
+        planner: Who proposed it: ``built-in``, the name of a language model, or ``person``.
+        rounds: Of verification.
+        remarks: What a reader must know: wishes that were obeyed against the rules, disputes, replies that failed.
+        left_out: What was offered and not taken.
+        changed: Whether a person changed it since it was proposed.
+        proposed: The hash of what was proposed, where it was changed.
+    """
+
+    format: Literal[1] = 1
+    instruction: Text = ""
+    suite: Literal["r2", "rris", "avi"] = "r2"
+    task: Text = ""
+    places: tuple[Name, ...] = ()
+    data: PlanData
+    samples: tuple[PlanSample, ...] = ()
+    perturbations: tuple[PlanPerturbation, ...] = ()
+    negatives: tuple[PlanChoice, ...] = ()
+    tasks: tuple[PlanChoice, ...] = ()
+    metrics: tuple[PlanChoice, ...] = ()
+    models: tuple[Name, ...] = ()
+    seed: int = 0
+    limits: PlanLimits = field(default_factory=PlanLimits)
+    planner: Text = "person"
+    rounds: Annotated[int, Meta(ge=0, le=3)] = 0
+    remarks: tuple[Text, ...] = ()
+    left_out: PlanLeftOut = field(default_factory=PlanLeftOut)
+    changed: bool = False
+    proposed: Text = ""
+
+    @property
+    def hash(self) -> str:
+        """Of what the plan says, whoever wrote it down."""
+        return digest_json(to_json(replace(self, changed=False, proposed="")))
+
+    @property
+    def middle(self) -> Literal["perturbations", "negatives", "tasks"]:
+        """The key of the set between samples and metrics."""
+        middles: dict[str, Literal["perturbations", "negatives", "tasks"]] = {"rris": "negatives", "avi": "tasks"}
+        return middles.get(self.suite, "perturbations")
+
+    def taken(self, choice_set: ChoiceSet) -> tuple[PlanSample | PlanPerturbation | PlanChoice, ...]:
+        """What is taken of one of the three sets; the second holds negatives or tasks for the other suites."""
+        found: tuple[Any, ...] = getattr(self, self.middle if choice_set == "perturbations" else choice_set)
+        return found
+
+
+Lines: TypeAlias = Mapping[tuple[str | int, ...], int]
+"""The line of each value of a file, by the keys and numbers that lead to it."""
+
+
+def read_plan(path: Path) -> tuple[Plan, Lines]:
+    """Read a plan; what its names mean is checked by ``agent.checking.check_plan``.
+
+    Raises:
+        UsageError: It cannot be read, with the line.
+    """
+    try:
+        content = read_bytes(path, limits=_LIMITS).decode("utf-8-sig")
+    except (InputError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"the plan cannot be read: {getattr(error, 'message', 'it is no UTF-8')}", expected="a plan.yaml", path=path
+        ) from error
+    value, lines = _parsed(content, path)
+    plan: Plan = _typed(Plan, value, (), _Where(path, lines))
+    return plan, lines
+
+
+def plan_text(plan: Plan) -> str:
+    """The plan as YAML; what is empty is left out."""
+    import yaml
+
+    held = _without_empty(to_json(plan))
+    return str(yaml.safe_dump(held, sort_keys=False, allow_unicode=True, width=110))
+
+
+def plan_schema() -> dict[str, Any]:
+    """The JSON Schema of a plan."""
+    import msgspec
+
+    return msgspec.json.schema(Plan)
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        held = {key: _without_empty(part) for key, part in value.items()}
+        return {key: part for key, part in held.items() if part is not False and part not in (None, "", [], {})}
+    return [_without_empty(part) for part in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """The file that is read, and where its values stand."""
+
+    path: Path
+    lines: Lines
+
+    def wrong(self, at: tuple[str | int, ...], message: str, *, expected: str, hint: str = "") -> UsageError:
+        """An error at a value, or at the nearest that holds it."""
+        while at and at not in self.lines:
+            at = at[:-1]
+        return UsageError(message, expected=expected, hint=hint, path=self.path, line=self.lines.get(at, 1))
+
+
+def _parsed(text: str, path: Path) -> tuple[Any, Lines]:
+    """The mapping that a text of YAML holds, its scalars as text but for ``_NUMBERS``, and lines."""
+    try:
+        import yaml
+    except ImportError as error:
+        raise UsageError("PyYAML is not installed", hint="pip install 'auscult[agent]'") from error
+    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    lines: dict[tuple[str | int, ...], int] = {}
+    where = _Where(path, lines)
+    try:
+        _refuse_unplain(yaml, text, where)
+        loader = kind(text)
+        root = loader.get_single_node()
+        if not isinstance(root, yaml.MappingNode):
+            raise where.wrong((), "it holds no plan", expected="keys and values, from `format: 1` on")
+        return _plain(yaml, root, (), (where, loader)), lines
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        said = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise UsageError(
+            f"it is no YAML: {said[:160]}", path=path, line=1 if mark is None else mark.line + 1, expected="a plan.yaml"
+        ) from error
+
+
+def _refuse_unplain(yaml: Any, text: str, where: _Where) -> None:
+    """Refuse anchors, aliases, tags, several documents, and what nests too deeply or has too many values."""
+    depth, count, documents = 0, 0, 0
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        count += 1
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        named = getattr(event, "anchor", None) or getattr(event, "tag", None)
+        if named or depth > _DEEPEST or count > _MOST_NODES or documents > 1:
+            what = f"{str(named)[:40]!r} is an anchor, alias or tag" if named else "it is too long or nests too deeply"
+            raise UsageError(what, expected="plain values", path=where.path, line=event.start_mark.line + 1)
+
+
+def _plain(yaml: Any, node: Any, at: tuple[str | int, ...], how: tuple[_Where, Any]) -> Any:
+    where, loader = how
+    lines = where.lines
+    if isinstance(lines, dict):
+        lines.setdefault(at, node.start_mark.line + 1)
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(yaml, part, (*at, number), how) for number, part in enumerate(node.value)]
+    if isinstance(node, yaml.ScalarNode):
+        of_number = bool(at) and at[-1] in _NUMBERS and not isinstance(at[-1], int)
+        empty = node.style is None and node.value.lower() in {"", "~", "null"}
+        if not of_number:
+            return None if empty else node.value
+        value = loader.construct_object(node)
+        return value if value is None or isinstance(value, int | float) else node.value
+    held: dict[str, Any] = {}
+    for key, part in node.value:
+        name = key.value if isinstance(key, yaml.ScalarNode) else ""
+        if isinstance(lines, dict):
+            lines[(*at, name)] = key.start_mark.line + 1
+        if not name or name in held:
+            raise where.wrong(
+                (*at, name), f"the key {name[:40]!r} stands twice or is no text", expected="each key once"
+            )
+        held[name] = _plain(yaml, part, (*at, name), how)
+    return held
+
+
+def _typed(kind: Any, value: Any, at: tuple[str | int, ...], where: _Where) -> Any:
+    """A value of the file as a type; every error names its line."""
+    if get_origin(kind) is UnionType and is_dataclass(get_args(kind)[0]):  # ``PlanScenes | None``, and it is given
+        kind = get_args(kind)[0]
+    label = ".".join(map(str, at)) or "it"
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_typed(get_args(kind)[0], part, (*at, number), where) for number, part in enumerate(value))
+    if not is_dataclass(kind):
+        try:
+            return from_json(kind, value)
+        except RecordError as error:
+            raise where.wrong(at, f"{label}: {error.message}", expected=error.expected, hint=error.hint) from error
+    if not isinstance(value, Mapping):
+        raise where.wrong(at, f"{label} is {str(value)[:40]!r}", expected="keys and values")
+    types, known = get_type_hints(kind, include_extras=True), [one.name for one in fields(kind)]
+    for key in value:
+        if key not in known:
+            near = nearest(key, known)
+            raise where.wrong(
+                (*at, key), f"there is no key {key[:40]!r} in {label}", expected=", ".join(known), hint=near
+            )
+    for one in fields(kind):
+        if one.name not in value and one.default is MISSING and one.default_factory is MISSING:
+            raise where.wrong(at, f"{label} has no {one.name}", expected=f"the key {one.name}")
+    given = {key: part for key, part in value.items() if part is not None}
+    held = {key: _typed(types[key], part, (*at, key), where) for key, part in given.items()}
+    try:
+        return kind(**held)  # type: ignore[operator]
+    except UsageError as error:
+        raise where.wrong(at, error.message, expected=error.expected) from error
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint with the names that are most like one; empty where none is."""
+    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}?" if near else ""
