@@ -37,6 +37,7 @@ class Offer:
     samples: tuple[Offered, ...]
     perturbations: tuple[Offered, ...]
     metrics: tuple[Offered, ...]
+    remarks: tuple[str, ...] = ()  # what of the data cannot be offered or described, and why
 
     def of(self, choice_set: ChoiceSet) -> tuple[Offered, ...]:
         """What is offered in one of the three sets."""
