@@ -7,7 +7,7 @@ stays ``007``). Every error names the line. Paths are those of the command line:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -19,7 +19,7 @@ from auscult.agent.choices import ChoiceSet
 from auscult.errors import InputError, RecordError, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
-from auscult.record.codec import from_json, to_json
+from auscult.record.codec import from_json, load, to_json
 from auscult.record.digest import digest_json
 
 FILE: Final = "plan.yaml"
@@ -208,12 +208,12 @@ class Plan:
         return found
 
 
-Lines: TypeAlias = Mapping[tuple[str | int, ...], int]
-"""The line of each value of a file, by the keys and numbers that lead to it."""
+Key: TypeAlias = tuple[str | int, ...]
+"""The keys and numbers that lead to a value."""
 
 
-def read_plan(path: Path) -> tuple[Plan, Lines]:
-    """Read a plan; what its names mean is checked by ``agent.checking.check_plan``.
+def read_plan(path: Path) -> tuple[Plan, Mapping[Key, int]]:
+    """Read a plan, and the line of each of its values; what names mean is checked by ``check_plan``.
 
     Raises:
         UsageError: It cannot be read, with the line.
@@ -224,9 +224,9 @@ def read_plan(path: Path) -> tuple[Plan, Lines]:
         raise UsageError(
             f"the plan cannot be read: {getattr(error, 'message', 'it is no UTF-8')}", expected="a plan.yaml", path=path
         ) from error
-    value, lines = _parsed(content, path)
-    plan: Plan = _typed(Plan, value, (), _Where(path, lines))
-    return plan, lines
+    file = _PlanFile(path)
+    plan: Plan = file.typed(Plan, file.parsed(content))
+    return plan, file.lines
 
 
 def plan_text(plan: Plan) -> str:
@@ -251,114 +251,109 @@ def _without_empty(value: Any) -> Any:
     return [_without_empty(part) for part in value] if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """The file that is read, and where its values stand."""
+class _PlanFile:
+    """A file that is read, with the line of each value."""
 
-    path: Path
-    lines: Lines
-
-    def wrong(self, at: tuple[str | int, ...], message: str, *, expected: str, hint: str = "") -> UsageError:
-        """An error at a value, or at the nearest that holds it."""
-        while at and at not in self.lines:
-            at = at[:-1]
-        return UsageError(message, expected=expected, hint=hint, path=self.path, line=self.lines.get(at, 1))
-
-
-def _parsed(text: str, path: Path) -> tuple[Any, Lines]:
-    """The mapping that a text of YAML holds, its scalars as text but for ``_NUMBERS``, and lines."""
-    try:
-        import yaml
-    except ImportError as error:
-        raise UsageError("PyYAML is not installed", hint="pip install 'auscult[agent]'") from error
-    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    lines: dict[tuple[str | int, ...], int] = {}
-    where = _Where(path, lines)
-    try:
-        _refuse_unplain(yaml, text, where)
-        loader = kind(text)
-        root = loader.get_single_node()
-        if not isinstance(root, yaml.MappingNode):
-            raise where.wrong((), "it holds no plan", expected="keys and values, from `format: 1` on")
-        return _plain(yaml, root, (), (where, loader)), lines
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        said = " ".join(str(getattr(error, "problem", None) or error).split())
-        raise UsageError(
-            f"it is no YAML: {said[:160]}", path=path, line=1 if mark is None else mark.line + 1, expected="a plan.yaml"
-        ) from error
-
-
-def _refuse_unplain(yaml: Any, text: str, where: _Where) -> None:
-    """Refuse anchors, aliases, tags, several documents, and what nests too deeply or has too many values."""
-    depth, count, documents = 0, 0, 0
-    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        count += 1
-        documents += isinstance(event, yaml.DocumentStartEvent)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        named = getattr(event, "anchor", None) or getattr(event, "tag", None)
-        if named or depth > _DEEPEST or count > _MOST_NODES or documents > 1:
-            what = f"{str(named)[:40]!r} is an anchor, alias or tag" if named else "it is too long or nests too deeply"
-            raise UsageError(what, expected="plain values", path=where.path, line=event.start_mark.line + 1)
-
-
-def _plain(yaml: Any, node: Any, at: tuple[str | int, ...], how: tuple[_Where, Any]) -> Any:
-    where, loader = how
-    lines = where.lines
-    if isinstance(lines, dict):
-        lines.setdefault(at, node.start_mark.line + 1)
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(yaml, part, (*at, number), how) for number, part in enumerate(node.value)]
-    if isinstance(node, yaml.ScalarNode):
-        of_number = bool(at) and at[-1] in _NUMBERS and not isinstance(at[-1], int)
-        empty = node.style is None and node.value.lower() in {"", "~", "null"}
-        if not of_number:
-            return None if empty else node.value
-        value = loader.construct_object(node)
-        return value if value is None or isinstance(value, int | float) else node.value
-    held: dict[str, Any] = {}
-    for key, part in node.value:
-        name = key.value if isinstance(key, yaml.ScalarNode) else ""
-        if isinstance(lines, dict):
-            lines[(*at, name)] = key.start_mark.line + 1
-        if not name or name in held:
-            raise where.wrong(
-                (*at, name), f"the key {name[:40]!r} stands twice or is no text", expected="each key once"
-            )
-        held[name] = _plain(yaml, part, (*at, name), how)
-    return held
-
-
-def _typed(kind: Any, value: Any, at: tuple[str | int, ...], where: _Where) -> Any:
-    """A value of the file as a type; every error names its line."""
-    if get_origin(kind) is UnionType and is_dataclass(get_args(kind)[0]):  # ``PlanScenes | None``, and it is given
-        kind = get_args(kind)[0]
-    label = ".".join(map(str, at)) or "it"
-    if get_origin(kind) is tuple and isinstance(value, list):
-        return tuple(_typed(get_args(kind)[0], part, (*at, number), where) for number, part in enumerate(value))
-    if not is_dataclass(kind):
+    def __init__(self, path: Path) -> None:
         try:
-            return from_json(kind, value)
-        except RecordError as error:
-            raise where.wrong(at, f"{label}: {error.message}", expected=error.expected, hint=error.hint) from error
-    if not isinstance(value, Mapping):
-        raise where.wrong(at, f"{label} is {str(value)[:40]!r}", expected="keys and values")
-    types, known = get_type_hints(kind, include_extras=True), [one.name for one in fields(kind)]
-    for key in value:
-        if key not in known:
-            near = nearest(key, known)
-            raise where.wrong(
-                (*at, key), f"there is no key {key[:40]!r} in {label}", expected=", ".join(known), hint=near
-            )
-    for one in fields(kind):
-        if one.name not in value and one.default is MISSING and one.default_factory is MISSING:
-            raise where.wrong(at, f"{label} has no {one.name}", expected=f"the key {one.name}")
-    given = {key: part for key, part in value.items() if part is not None}
-    held = {key: _typed(types[key], part, (*at, key), where) for key, part in given.items()}
+            import yaml
+        except ImportError as error:
+            raise UsageError("PyYAML is not installed", hint="pip install 'auscult[agent]'") from error
+        self.path, self.lines = path, dict[Key, int]()
+        self._yaml, self._loader = yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    def wrong(self, at: Key, message: str, *, expected: str, hint: str = "") -> UsageError:
+        """An error at a value, or at the nearest that holds it."""
+        return UsageError(message, expected=expected, hint=hint, path=self.path, line=line_of(self.lines, at))
+
+    def parsed(self, text: str) -> Any:
+        """The mapping that the text holds, its scalars as text but for ``_NUMBERS``."""
+        try:
+            self._refuse_unplain(text)
+            loader = self._loader(text)
+            root = loader.get_single_node()
+            if not isinstance(root, self._yaml.MappingNode):
+                raise self.wrong((), "it holds no plan", expected="keys and values, from `format: 1` on")
+            return self._plain(root, ())
+        except (self._yaml.YAMLError, ValueError, RecursionError) as error:
+            mark = getattr(error, "problem_mark", None)
+            said = " ".join(str(getattr(error, "problem", None) or error).split())
+            line = 1 if mark is None else mark.line + 1
+            raise UsageError(
+                f"it is no YAML: {said[:160]}", path=self.path, line=line, expected="a plan.yaml"
+            ) from error
+
+    def _refuse_unplain(self, text: str) -> None:
+        """Refuse anchors, aliases, tags, several documents, and what nests too deeply or has too many values."""
+        yaml, depth, documents = self._yaml, 0, 0
+        for count, event in enumerate(yaml.parse(text, Loader=self._loader)):
+            documents += isinstance(event, yaml.DocumentStartEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            named = getattr(event, "anchor", None) or getattr(event, "tag", None)
+            if named or depth > _DEEPEST or count > _MOST_NODES or documents > 1:
+                what = f"{str(named)[:40]!r} is an anchor, alias or tag" if named else "it is too long or too deep"
+                raise UsageError(what, expected="plain values", path=self.path, line=event.start_mark.line + 1)
+
+    def _plain(self, node: Any, at: Key) -> Any:
+        self.lines.setdefault(at, node.start_mark.line + 1)
+        if isinstance(node, self._yaml.SequenceNode):
+            return [self._plain(part, (*at, number)) for number, part in enumerate(node.value)]
+        if isinstance(node, self._yaml.ScalarNode):
+            return _scalar(node, is_number=at[-1] in _NUMBERS)
+        held: dict[str, Any] = {}
+        for key, part in node.value:
+            name = key.value if isinstance(key, self._yaml.ScalarNode) else ""
+            place = (*at, name)
+            self.lines[place] = key.start_mark.line + 1
+            if not name or name in held:
+                raise self.wrong(place, f"key {name[:40]!r} stands twice, or is no text", expected="each key once")
+            held[name] = self._plain(part, place)
+        return held
+
+    def typed(self, kind: Any, value: Any, at: Key = ()) -> Any:
+        """A value as a type."""
+        if get_origin(kind) is UnionType and is_dataclass(get_args(kind)[0]):  # ``PlanScenes | None``, and it is given
+            kind = get_args(kind)[0]
+        if get_origin(kind) is tuple and isinstance(value, list):
+            return tuple(self.typed(get_args(kind)[0], part, (*at, number)) for number, part in enumerate(value))
+        label = ".".join(map(str, at)) or "the plan"
+        if not is_dataclass(kind):
+            try:
+                return from_json(kind, value)
+            except RecordError as error:
+                raise self.wrong(at, f"{label}: {error.message}", expected=error.expected) from error
+        if not isinstance(value, Mapping):
+            raise self.wrong(at, f"{label} is {str(value)[:40]!r}", expected="keys and values")
+        types, known = get_type_hints(kind, include_extras=True), {one.name: one for one in fields(kind)}
+        for key in value.keys() - known.keys():
+            hint = nearest(key, list(known))
+            raise self.wrong((*at, key), f"{label} has no {key[:40]!r}", expected=", ".join(known), hint=hint)
+        held = {name: self.typed(types[name], part, (*at, name)) for name, part in value.items() if part is not None}
+        try:
+            return kind(**held)  # type: ignore[operator]
+        except TypeError as error:  # a key that has no default
+            raise self.wrong(at, f"{label} lacks a key", expected=str(error).rpartition(": ")[2]) from error
+        except UsageError as error:
+            raise self.wrong(at, error.message, expected=error.expected) from error
+
+
+def _scalar(node: Any, *, is_number: bool) -> Any:
+    """Text as it stands; what is to be a number or yes and no by JSON's rules; None where nothing stands."""
+    text = node.value
+    if node.style is None and text.lower() in {"", "~", "null"}:
+        return None
     try:
-        return kind(**held)  # type: ignore[operator]
-    except UsageError as error:
-        raise where.wrong(at, error.message, expected=error.expected) from error
+        found = load(text.lower().encode()) if is_number else text
+    except ValueError:
+        return text
+    return found if isinstance(found, int | float | str) else text
+
+
+def line_of(lines: Mapping[Key, int], at: Key) -> int:
+    """The line of a value, or of the nearest that holds it."""
+    while at and at not in lines:
+        at = at[:-1]
+    return lines.get(at, 1)
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
-from auscult.errors import UsageError
+from auscult.errors import InputError, UsageError
 from auscult.jobs.options import Flag, RecordOptions, arguments_of, input_path, names, specs_of
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes
+from auscult.record.digest import digest_json
 
 if TYPE_CHECKING:
     from auscult.jobs.predict import PredictOptions
@@ -16,6 +20,11 @@ if TYPE_CHECKING:
 SCENES: Final = "scenes"
 UNSAID: Final = frozenset({"overwrite", "given"})
 """Options that no manifest holds."""
+CHOSEN: Final = frozenset({"only", "plan"})
+"""What a manifest says of the choice of cases, among its inputs; it may change between commands."""
+_MOST_IDS: Final = Limits(max_bytes=16_000_000)
+
+CaseKind = TypeVar("CaseKind")
 
 
 def data_of(data: Path | str) -> Path | str:
@@ -66,9 +75,15 @@ class SuiteOptions(RecordOptions):
         """The manifest of a run; ``decided`` has options whose recorded value differs from the given one."""
         from auscult.jobs.runner import run_manifest  # heavy: the command line starts without it
 
-        values = {name: value for name, value in arguments_of(self).items() if name not in without}
+        values = {name: value for name, value in arguments_of(self).items() if name not in without | CHOSEN}
         options = replace(self, given=self.given | spelled)
-        return run_manifest(command, options, inputs={}, arguments={"timeout": self.timeout_s, **values, **decided})
+        return run_manifest(
+            command, options, inputs=self.selection(), arguments={"timeout": self.timeout_s, **values, **decided}
+        )
+
+    def selection(self) -> Mapping[str, Any]:
+        """What the manifest says of the inputs."""
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +95,43 @@ class ModelOptions(SuiteOptions):
             'command:PROGRAM ...'; for separation nmf and its like, FILE.py:FUNCTION, 'cmd:PROGRAM ...' or a FOLDER of
             outputs; repeat it for several.
         memory_mb: Most memory of one worker with its model.
+        only: File of ids, one a line: of cases, or of clips and photographs; the others are left out.
+        plan: Hash of the plan that asks for this, for the manifest.
     """
 
     models: Annotated[tuple[str, ...], Flag(name="model", shown="none")] = ()
     memory_mb: Annotated[int, Flag(least=256)] = 8192
+    only: Annotated[Path | None, Flag(metavar="FILE")] = None
+    plan: Annotated[str, Flag(internal=True)] = ""
+
+    def selection(self) -> Mapping[str, Any]:
+        """What the manifest says of the inputs: which cases were chosen, and by which plan."""
+        ids = _ids(self.only) if self.only is not None else []
+        only = {"only": {"name": f"{len(ids)} ids", "ids": digest_json(ids)}} if self.only is not None else {}
+        return only | ({"plan": self.plan} if self.plan else {})
+
+    def chosen(self, things: Sequence[CaseKind], ids: Callable[[CaseKind], Iterable[str]]) -> list[CaseKind]:
+        """The cases, or what becomes some, that ``only`` names by one of their ids; all where nothing is named.
+
+        Raises:
+            UsageError: The file cannot be read, or has an id that the data have not, with its line.
+        """
+        if self.only is None:
+            return list(things)
+        wanted = _ids(self.only)
+        known = {name for thing in things for name in ids(thing)}
+        for line, name in enumerate(wanted, 1):
+            if name and name not in known:
+                near = get_close_matches(name, known, n=3)
+                raise UsageError(
+                    f"the data have no case or clip {name[:80]!r}",
+                    expected="ids as in cases.jsonl",
+                    hint=f"did you mean {' or '.join(near)}?" if near else "",
+                    path=self.only,
+                    line=line,
+                )
+        named = frozenset(wanted)
+        return [thing for thing in things if not named.isdisjoint(ids(thing))]
 
     @property
     def limits(self) -> PredictOptions:
@@ -92,6 +140,16 @@ class ModelOptions(SuiteOptions):
 
         timeout_s = self.limit_s(DEFAULT_TIMEOUT_S)
         return PredictOptions(workers=self.n_workers, timeout_s=timeout_s, memory_mb=self.memory_mb)
+
+
+def _ids(path: Path) -> list[str]:
+    """The lines of a file of ids."""
+    try:
+        return [line.strip() for line in read_bytes(path, limits=_MOST_IDS).decode().splitlines()]
+    except (InputError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"--only: {getattr(error, 'message', 'the file is no UTF-8')}", path=path, expected="ids, one a line"
+        ) from error
 
 
 def refuse_unknown_splits(wanted: Iterable[str], known: Iterable[str]) -> None:

@@ -41,11 +41,12 @@ from auscult.suites.core.page import write_results
 from auscult.suites.core.requests import assign_unique_names
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, write_errors
+from auscult.suites.options import CHOSEN
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 _SCORED: Final = frozenset({"unparsed", "reading", "variant", "boxes", "sentence_model", "fluency_model"})
 """Arguments that say how stored replies are scored."""
-_GROWING: Final = frozenset({"model", "memory_mb", "timeout", "without", "tasks", "count"}) | _SCORED | ENDPOINT
+_GROWING: Final = CHOSEN | {"model", "memory_mb", "timeout", "without", "tasks", "count"} | _SCORED | ENDPOINT
 """Arguments that may change between commands."""
 
 
@@ -151,13 +152,16 @@ def _scored(options: AviOptions, models: Sequence[OmniSpec], formatter: ChatForm
 
 def _cases(options: AviOptions, listing: AviListing, scored: ScoreHow, *, progress: Progress) -> CaseList:
     progress.stage("cases", len(listing.samples))
-    return cases_of(
+    found = cases_of(
         listing.samples,
         tasks=options.tasks,
         scored={name: scored.identity(task.metric) for name, task in TASKS.items()},
         released=is_released(options, listing),
         step=progress.step,
     )
+    confirmed = {case.confirms: case.id for case in found.cases if case.confirms}  # a question and its confirmation
+    found.cases = options.chosen(found.cases, lambda one: (one.id, one.clip, one.confirms, confirmed.get(one.id, "")))
+    return found
 
 
 def _prepared(case: AviCase, condition: Condition, *, seed: int, left: AblatedVideos) -> Prepared:

@@ -47,7 +47,7 @@ class R2Options(ModelOptions):
         levels: Comma-separated: low, medium, high, numbers from 0 to 5, dynamic.
         mixes: Comma-separated, drawn for each case: mix (picture, guidance or both), picture, guidance; none for
             none.
-        kinds: Comma-separated perturbations tried alone; all for the paper's.
+        kinds: Comma-separated perturbations tried alone; all for the paper's. Of rris, the kinds of negative sentences.
         parts: Frames that are perturbed: all; with --task vos also first (the reference's) and rest.
         texts: CSV of sentences (id,text or frame,text), for data that has none of its own.
         masks: Folder of the true masks, where the data has several.

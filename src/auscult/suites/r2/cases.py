@@ -310,7 +310,7 @@ def _case(instance: Instance, source: _Source) -> R2Case:
         raise InputError("no frame has a true mask", expected="true masks to score with", path=instance.source)
     case = R2Case(
         id=instance.id,
-        clip=_cluster(instance),
+        clip=cluster_of(instance),
         split=instance.split,
         query=instance.query if task.guidance == "sentences" else Query(),
         frames=tuple(moment.frame for moment in moments),
@@ -326,7 +326,7 @@ def _case(instance: Instance, source: _Source) -> R2Case:
     return _with_digest(case, source.hash_of)
 
 
-def _cluster(instance: Instance) -> str:
+def cluster_of(instance: Instance) -> str:
     """The cluster for intervals: the clip, or the photograph."""
     stem = instance.moments[0].frame.stem
     return instance.clip if len(instance.moments) > 1 or instance.clip == stem else f"{instance.clip}/{stem}"

@@ -25,9 +25,18 @@ from auscult.suites.core.page import write_results
 from auscult.suites.core.requests import assign_unique_names, conditions_for, unasked_remarks
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import earlier_log, write_cases, write_errors
-from auscult.suites.options import SCENES
+from auscult.suites.options import CHOSEN, SCENES
 from auscult.suites.r2 import R2Options
-from auscult.suites.r2.cases import CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
+from auscult.suites.r2.cases import (
+    CaseList,
+    R2Case,
+    TaskRules,
+    cases_of,
+    cluster_of,
+    frame_rule,
+    listing_of,
+    task_rules,
+)
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.inputs import R2Runner, looked_up, write_inputs
 from auscult.suites.r2.perturbing import Prepared
@@ -36,9 +45,8 @@ from auscult.suites.r2.strips import beside_sections, draw_beside, draw_strips, 
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 COMMAND = "run r2"
-_GROWING = frozenset(
-    {"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs", "base_url", "profile"}
-)
+_GROWING = CHOSEN | {"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"}
+_GROWING |= {"base_url", "profile"}
 """Arguments that may change between commands: what they add is computed, what they leave out stays."""
 
 
@@ -144,6 +152,7 @@ def _manifest(setting: _Setting) -> dict[str, Any]:
 def _cases(listing: InstanceListing, setting: _Setting, progress: Progress) -> CaseList:
     wanted = setting.options.splits
     instances = [instance for instance in listing.instances if not wanted or instance.split in wanted]
+    instances = setting.options.chosen(instances, lambda one: (one.id, cluster_of(one)))
     progress.stage("cases", len(instances))
     return cases_of(
         instances,

@@ -12,8 +12,9 @@ run      the whole: cases, predictions, scores, tables, report
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from auscult.jobs.options import Flag, names
 from auscult.suites.options import ModelOptions
 from auscult.types import Metadata
 
@@ -27,7 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RrisOptions(ModelOptions):
-    """Which models are tested: every sentence is asked once, as it is."""
+    """Which models are tested: every sentence is asked once, as it is.
+
+    Attributes:
+        kinds: Comma-separated kinds of negative sentences; the positive ones are always asked.
+    """
+
+    kinds: Annotated[tuple[str, ...], Flag(name="kind", read=names, shown="all")] = ()
 
 
 class RrisSuite:

@@ -6,6 +6,7 @@ added computes only itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,17 @@ from auscult.suites.core.page import write_results
 from auscult.suites.core.requests import assign_unique_names, unasked_remarks
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, write_errors
-from auscult.suites.options import SCENES
+from auscult.suites.options import CHOSEN, SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.rris import RrisOptions
 from auscult.suites.rris.attention import attention_sections
-from auscult.suites.rris.cases import RrisCase, RrisPrepared, cases_of, listing_of
+from auscult.suites.rris.cases import NO_KIND, RrisCase, RrisPrepared, cases_of, listing_of
 from auscult.suites.rris.results import FLOOR, TASK
 from auscult.suites.rris.scoring import Scorer
 from auscult.suites.rris.worst import worst_sections
+from auscult.types import Instance
 
-_GROWING = frozenset({"model", "memory_mb", "timeout"})
+_GROWING = CHOSEN | {"model", "memory_mb", "timeout", "kind"}
 """Arguments that may change between commands."""
 
 
@@ -53,8 +55,9 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
         asked = {model.name for model in named}
         floor = [one for one in map(model_spec, FLOOR) if one.name not in asked]
         listing = read or listing_of(options, listener)
-        listener.stage("cases", len(listing.instances))
-        found = cases_of(listing.instances, step=listener.step)
+        instances = _chosen(options, listing.instances)
+        listener.stage("cases", len(instances))
+        found = cases_of(instances, step=listener.step)
         errors = [*(error_to_json(name, error) for name, error in listing.errors), *unmade_rows(found.errors)]
         if not found.cases:
             write_errors(run, errors)
@@ -88,6 +91,19 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             notes=listing.notes,
             pictures=[*worst_sections(runner, done, specs), *attention_sections(runner, specs)],
         )
+
+
+def _chosen(options: RrisOptions, instances: Sequence[Instance]) -> list[Instance]:
+    """The instances of ``--only``, and of them the positive ones and those of ``--kind``."""
+    known = dict.fromkeys(one.negation or NO_KIND for one in instances if one.absent)
+    for kind in options.kinds:
+        if kind not in known:
+            raise UsageError(
+                f"the data have no negative sentence of kind {kind[:40]!r}",
+                expected=f"some of: {', '.join(known)}" if known else "no --kind: the data have no negative sentence",
+            )
+    found = options.chosen(instances, lambda one: (one.id, one.clip))
+    return [one for one in found if not (options.kinds and one.absent) or (one.negation or NO_KIND) in options.kinds]
 
 
 def _models(options: RrisOptions) -> tuple[ModelSpec, ...]:

@@ -22,7 +22,7 @@ from auscult.suites.core.page import write_results
 from auscult.suites.core.requests import assign_unique_names
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, write_errors
-from auscult.suites.options import SCENES
+from auscult.suites.options import CHOSEN, SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.separation import SeparationOptions
 from auscult.suites.separation.asking import separate
@@ -31,7 +31,7 @@ from auscult.suites.separation.results import FLOOR, TASK
 from auscult.suites.separation.scoring import Scorer
 from auscult.suites.separation.worst import worst_sections
 
-_GROWING: Final = frozenset({"model", "memory_mb", "timeout"})
+_GROWING: Final = CHOSEN | {"model", "memory_mb", "timeout"}
 """Arguments that may change between commands."""
 
 
@@ -53,8 +53,9 @@ def run_separation(options: SeparationOptions, progress: Progress | None = None)
         log = earlier_log(run)
         named = assign_unique_names(log, models)
         listing = read or listing_of(options, listener)
-        listener.stage("cases", len(listing.items))
-        found = cases_of(listing.items, step=listener.step)
+        items = options.chosen(listing.items, lambda item: (item.id, item.cluster or item.id))
+        listener.stage("cases", len(items))
+        found = cases_of(items, step=listener.step)
         problems = (*listing.problems, *found.errors)
         errors = [*(error_to_json(name, error) for name, error in listing.problems), *unmade_rows(found.errors)]
         if not found.cases:
