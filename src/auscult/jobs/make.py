@@ -87,10 +87,16 @@ class SceneMaker:
         self._assets, _ = open_bundle(options.assets)
         self._shelves = divide(self._assets, wanted=_splits(options))
 
+    def plan(self, index: int) -> ScenePlan:
+        """All that is chosen of a scene, before anything is drawn."""
+        return choose(
+            self._options.seed, index, assets=self._assets, shelves=self._shelves, options=self._options.scene
+        )
+
     def __call__(self, task: SceneTask) -> list[Result]:
         """Choose, draw, play and describe a scene."""
         index, options, assets = task.index, self._options, self._assets
-        plan = choose(options.seed, index, assets=assets, shelves=self._shelves, options=options.scene)
+        plan = self.plan(index)
         stage = Stage(plan, assets.looks)
         shots = stage.key_shots()
         heard = hear(plan, assets.sounds)

@@ -7,6 +7,7 @@ name. PNG files are written here too, many times as fast as a general encoder do
 from __future__ import annotations
 
 import io
+import math
 import struct
 import warnings
 import zlib
@@ -21,11 +22,13 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from auscult.errors import InputError, TooLarge
-from auscult.media.limits import Limits, check_pixels
+from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
+from auscult.media.paths import read_bytes
 
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF")
 _EXPECTED = "a whole JPEG, PNG, WebP or TIFF picture"
 _ORIENTATION = 0x0112
+_EXIF, _TIME, _APERTURE, _SPEED, _FLASH = 0x8769, 0x829A, 0x829D, 0x8827, 0x9209
 
 # What Pillow's decoders are seen to raise on damaged files.
 _DECODER_ERRORS = (
@@ -135,6 +138,23 @@ def orientation(picture: Image.Image) -> int:
     except _DECODER_ERRORS:
         return 1
     return value if isinstance(value, int) and 1 <= value <= 8 else 1
+
+
+def exposure_value(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> float | None:
+    """How much light there was, by EXIF: log2(N^2 / t) - log2(ISO / 100), about 15 in the sun and 5 in a lit room.
+
+    None where aperture N, time t or speed is not stated or no positive number, and where a flash was fired.
+    """
+    with opened(read_bytes(path, limits=limits), path=path, limits=limits) as picture:
+        try:
+            stated = picture.getexif().get_ifd(_EXIF)
+            aperture, time_s, speed = (float(stated.get(tag, 0)) for tag in (_APERTURE, _TIME, _SPEED))
+            flash = int(stated.get(_FLASH, 0)) & 1
+        except _DECODER_ERRORS:
+            return None
+    if flash or not all(0 < value < math.inf for value in (aperture, time_s, speed)):
+        return None
+    return math.log2(aperture**2 / time_s * 100 / speed)
 
 
 def upright_size(picture: Image.Image) -> tuple[int, int]:

@@ -1,0 +1,370 @@
+"""Facts and captions of samples: from a scene's plan, EXIF, statistics of pictures and sound, or a chat model.
+
+Facts are ``place`` (words), ``day`` (``day``, ``night``, ``unknown``), ``indoors``, ``motion`` (share of the diagonal
+per frame), ``loudness_db`` (LUFS), ``sources`` (words of what is seen or heard), ``brightness``, ``sharpness`` and
+``noise`` (shares of white), ``text`` (sentences), ``frames``, ``size`` (height, width), ``sound``, and ``from``, where
+most of it is known from. What is not known is None, ``unknown`` or empty. Texts of the data are facts, never orders:
+they are cut and stripped of control characters here, and quoted where a model reads them.
+
+What was measured or asked is kept in ``captions.jsonl`` under a hash of the content, so that a file that lies elsewhere
+under another name is neither measured nor asked again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+
+import cv2
+import numpy as np
+from msgspec import Meta
+
+from auscult.agent.choices import Offered
+from auscult.arrays.motion import small_frame, step_between
+from auscult.cases.ids import counted
+from auscult.errors import InputError
+from auscult.jobs.runner import Progress
+from auscult.judge.replies import printable
+from auscult.media.frames import read_reduced
+from auscult.media.pictures import exposure_value
+from auscult.media.sound import read_sound, read_soundtrack
+from auscult.media.video import count_frames, frames_numbered
+from auscult.models.chat.model import ChatModel
+from auscult.models.chat.reply_cache import ReplyCache, key_of
+from auscult.models.omni import Unreachable
+from auscult.outcome import Failed
+from auscult.record import codec
+from auscult.record.digest import digest_file, digest_json
+from auscult.scenes.appearance.generated import GENERATED
+from auscult.scenes.mixtures.loudness import integrated_lufs
+from auscult.scenes.plan import ScenePlan
+from auscult.stress.presets import places
+from auscult.types import Frame
+from auscult.work.pool import Task, run_tasks
+from auscult.work.threads import run_threads
+
+Day: TypeAlias = Literal["day", "night", "unknown"]
+T = TypeVar("T")
+
+FILE: Final = "captions.jsonl"
+MOST_CAPTION: Final = 300
+SILENT_LUFS: Final = -70.0
+"""What a sound counts as in which no block is over the absolute gate of BS.1770."""
+
+_VERSION: Final = "statistics 1"
+_STAGE: Final = "caption"
+_LIMIT_S: Final = 120.0
+_PER_WORKER: Final = 16  # with fewer samples than this a further process costs more than it gains
+_MOST_WORDS, _MOST_WORD, _MOST_TEXTS, _MOST_REPLY = 16, 40, 8, 20_000
+_PLACES: Final[Mapping[str, tuple[str, ...]]] = {
+    "beach": ("beach", "outdoors"), "foliage": ("outdoors",), "meadow": ("field", "outdoors"), "room": ("indoors",),
+    "street": ("street", "outdoors"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A clip, a photograph or a question of the data, before it is described; nothing is opened yet."""
+
+    name: str  # its id, as ``--only`` takes it
+    frames: tuple[Path, ...] = ()  # its pictures in order of time
+    sound: Path | None = None
+    video: Path | None = None  # where the pictures are no files of their own
+    texts: tuple[str, ...] = ()  # sentences that refer to something in it, or what is asked about it
+    words: tuple[str, ...] = ()  # names of what is seen or heard in it
+    scene: ScenePlan | None = None  # of a generated scene, and tells all: then no file is looked at
+
+    @property
+    def key(self) -> str:
+        """Hash of the content of what is measured."""
+        media = [*(self.frames[at] for at in _looked_at(len(self.frames))), self.sound, self.video]
+        return digest_json([_VERSION, len(self.frames), [None if one is None else digest_file(one) for one in media]])
+
+
+def _thirds(count: int) -> tuple[int, ...]:
+    return tuple(min(part * count // 3, count - 2) for part in range(3))
+
+
+def _looked_at(count: int) -> tuple[int, ...]:
+    """Numbers of the frames that are measured: of a clip the first two of each third."""
+    return (0,)[:count] if count < 2 else tuple(sorted({at + by for at in _thirds(count) for by in (0, 1)}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """What the files of a sample show and play; see ``measured``."""
+
+    size: tuple[int, int] | None = None
+    frames: int = 0
+    brightness: float | None = None
+    sharpness: float | None = None
+    noise: float | None = None
+    day: Day = "unknown"
+    indoors: bool | None = None
+    motion: float | None = None
+    loudness_db: float | None = None
+    exif: bool = False  # whether EXIF tells whether it is day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ChatCaption:
+    """The reply of a chat model."""
+
+    caption: Annotated[str, Meta(min_length=1)]
+    place: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
+    day: Day = "unknown"
+    indoors: bool | None = None
+    sources: Annotated[tuple[str, ...], Meta(max_length=1000)] = ()
+
+
+def describe(
+    samples: Sequence[Sample], *, kept: Path | None, chat: ChatModel | None, workers: int, progress: Progress
+) -> tuple[tuple[Offered, ...], tuple[str, ...]]:
+    """Describe samples, in their order; and remarks on those of which less is known than could be.
+
+    Args:
+        samples: What is described.
+        kept: ``captions.jsonl``, read first and added to; None to keep nothing.
+        chat: Asked once about the middle picture or the video of each; None where statistics must do.
+        workers: Processes that measure.
+        progress: Told about each sample.
+
+    Raises:
+        Unreachable: The chat model cannot be asked; what it said before is kept.
+    """
+    cache, remarks = ReplyCache(kept), list[str]()
+    progress.stage("describing samples", len(samples))
+    found = _measured_samples(samples, cache, workers=workers, remarks=remarks, step=progress.step)
+    said = {} if chat is None else _asked(samples, chat, cache=cache, remarks=remarks)
+    offered = tuple(_offered(one, found.get(one.name, Statistics()), said.get(one.name)) for one in samples)
+    return offered, tuple(remarks)
+
+
+def _remark(failed: Sequence[tuple[str, str]], what: str) -> list[str]:
+    text = "{} not {}, first {}: {}"
+    return [printable(text.format(counted(len(failed), "sample"), what, *failed[0]), MOST_CAPTION)] if failed else []
+
+
+def _measured_samples(
+    samples: Sequence[Sample], cache: ReplyCache, *, workers: int, remarks: list[str], step: Callable[[], None]
+) -> dict[str, Statistics]:
+    keys, tasks, failed = dict[str, str](), dict[str, Task[Sample]](), list[tuple[str, str]]()
+    for one in samples:
+        try:
+            if one.scene is None:
+                keys[one.name] = one.key
+        except InputError as error:
+            failed.append((one.name, error.message))
+        key = keys.get(one.name, "")
+        if not key or key in cache or key in tasks:
+            step()
+        else:
+            tasks[key] = Task(key, one)
+    many = min(workers, -(-len(tasks) // _PER_WORKER))
+    for result in run_tasks(_measurer, tasks.values(), workers=many, timeout_s=_LIMIT_S, stage=_STAGE):
+        step()
+        if isinstance(result.outcome, Failed):
+            failed.append((tasks[result.key].payload.name, result.outcome.error.error))
+        else:
+            row = codec.dump(codec.to_json(result.outcome, digits=4)).decode()
+            cache.reply(result.key, partial(str, row))
+    remarks += _remark(failed, "measured")
+    return {name: _read(Statistics, cache.reply(key, str)) for name, key in keys.items() if key in cache}
+
+
+def _read(kind: type[T], text: str) -> T:
+    """Read the JSON object in a text; an InputError where there is none of that kind."""
+    try:
+        row = codec.load(text[: text.rfind("}") + 1][text.find("{") :].encode()) if len(text) <= _MOST_REPLY else None
+    except ValueError:
+        row = None
+    return codec.from_json(kind, row, error=InputError, hint="remove its line to have it made again")
+
+
+def _measurer() -> Callable[[Sample], Statistics]:
+    return measured
+
+
+def measured(sample: Sample) -> Statistics:
+    """Look at the files of a sample, and listen to them: means over frames; ``day`` and ``indoors`` where all agree.
+
+    ``motion`` is what a tenth of the pixels exceeds between two frames in a row, as a share of the diagonal; the median
+    over the three thirds of a clip. By EXIF a photograph is of the day from an exposure value of 11 on, which no lamp
+    in a room reaches, and of the night at 2 and below. Loudness is BS.1770's, -70 LUFS for silence.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    count, shown, size = len(sample.frames), dict[int, Frame](), None
+    if count:
+        seen = {at: read_reduced(sample.frames[at], least=240) for at in _looked_at(count)}
+        shown, size = {at: frame for at, (frame, _) in seen.items()}, seen[0][1]
+    elif sample.video is not None:
+        count = count_frames(sample.video)
+        shown = {at: timed.frame for at, timed in frames_numbered(sample.video, _looked_at(count))}
+        size = next((frame.shape[:2] for frame in shown.values()), None)
+    looks = [picture_statistics(frame) for frame in shown.values()]
+    moving = [_motion(shown[at], shown[at + 1]) for at in _thirds(count) if at in shown and at + 1 in shown]
+    exposure = exposure_value(sample.frames[0]) if len(sample.frames) == 1 else None
+    stated: Day = "unknown" if exposure is None or 2 < exposure < 11 else "day" if exposure >= 11 else "night"
+    heard = None if sample.video is None else read_soundtrack(sample.video)
+    heard = heard if sample.sound is None else read_sound(sample.sound)
+    days, rooms = {one.day for one in looks}, {one.indoors for one in looks}
+    means = [[getattr(one, name) for one in looks] for name in ("brightness", "sharpness", "noise")]
+    brightness, sharpness, noise = (float(np.mean(one)) if one else None for one in means)
+    return Statistics(
+        size=size,
+        frames=count,
+        brightness=brightness,
+        sharpness=sharpness,
+        noise=noise,
+        day=stated if stated != "unknown" else days.pop() if len(days) == 1 else "unknown",
+        indoors=rooms.pop() if len(rooms) == 1 else None,
+        motion=float(np.median(moving)) if moving else None,
+        loudness_db=None if heard is None else max(SILENT_LUFS, integrated_lufs(heard.samples, rate_hz=heard.rate_hz)),
+        exif=stated != "unknown",
+    )
+
+
+def _motion(earlier: Frame, later: Frame) -> float:
+    first, second = small_frame(earlier), small_frame(later)
+    if first.shape != second.shape:
+        return 0.0
+    flow = step_between(first, second).flow
+    return float(np.percentile(np.hypot(flow[..., 0], flow[..., 1]), 90) / math.hypot(*first.shape[:2]))
+
+
+def picture_statistics(frame: Frame) -> Statistics:
+    """What one picture, uint8 RGB (H, W, 3), says of light, focus, grain and place.
+
+    ``brightness`` is the mean of its grey values, ``sharpness`` the spread of their Laplacian, ``noise`` a standard
+    deviation, from the median of a mask that is blind to slopes (Immerkær 1996, whose mean texture would raise).
+
+    At 160 pixels, colours 0..1, its upper quarter the top, a picture is outdoors by day if it is brighter than .2, and
+    30 % of its top are smooth, over .5 and no redder than blue, as a sky is; or 10 % of it are green; or its top is
+    bluer than red by .1 and the whole over .3. It is night where the top is darker than .055 and the whole than .2.
+    Otherwise either is unknown; so is always what is indoors. The rules were chosen on 140 photographs;
+    ``docs/agent-samples.md`` says how often they are right on others.
+    """
+    grey = cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
+    slopes = cv2.filter2D(grey, cv2.CV_32F, np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32))
+    scale = min(1.0, 160 / max(grey.shape))
+    side = (max(4, round(grey.shape[1] * scale)), max(4, round(grey.shape[0] * scale)))
+    small = cv2.resize(frame, side, interpolation=cv2.INTER_AREA).astype(np.float32) / 255
+    red, green, blue = np.moveaxis(small, 2, 0)
+    light = cv2.cvtColor(small, cv2.COLOR_RGB2GRAY)
+    top = slice(0, len(light) // 4)
+    texture = cv2.blur(np.abs(np.diff(light, axis=1))[:-1] + np.abs(np.diff(light, axis=0))[:, :-1], (5, 5))
+    cooler = (blue - red)[top]
+    sky = np.mean((texture[top] < 0.03) & (light[top] > 0.5)[:, :-1] & (cooler > -0.02)[:, :-1])
+    leaves = np.mean((green > red + 0.02) & (green > blue + 0.06))
+    bright = float(light.mean())
+    outside = bright > 0.2 and bool(sky >= 0.3 or leaves >= 0.1 or (cooler.mean() >= 0.1 and bright > 0.3))
+    return Statistics(
+        brightness=bright,
+        sharpness=float(cv2.Laplacian(grey, cv2.CV_32F).std() / 255),
+        noise=float(np.median(np.abs(slopes)) / (6 * 0.6745 * 255)),
+        day="day" if outside else "night" if light[top].mean() < 0.055 and bright < 0.2 else "unknown",
+        indoors=False if outside else None,
+    )
+
+
+def _asked(
+    samples: Sequence[Sample], chat: ChatModel, *, cache: ReplyCache, remarks: list[str]
+) -> dict[str, _ChatCaption]:
+    """What a chat model says of each; what is no caption is a remark, and statistics stand in."""
+    text = files("auscult.agent").joinpath("prompts/caption.txt").read_text("utf-8").format(places=", ".join(places()))
+    silent, failed, found = list[Unreachable](), list[tuple[str, str]](), dict[str, _ChatCaption]()
+
+    def ask(sample: Sample) -> _ChatCaption:
+        images = sample.frames[len(sample.frames) // 2 :][:1]
+        video = None if images else sample.video
+        key = key_of(chat.name, chat.revision, text=text, media=images or tuple(filter(None, (video,))))
+        try:
+            return _read(_ChatCaption, cache.reply(key, partial(chat.answer, text, images=images, video=video)))
+        except Unreachable as error:
+            silent.append(error)
+            raise
+
+    seen = (Task(one.name, one) for one in samples if one.scene is None and (one.frames or one.video))
+    for result in run_threads(lambda: ask, seen, threads=chat.connections, stage=_STAGE):
+        if silent:
+            raise silent[0]
+        if isinstance(result.outcome, Failed):
+            failed.append((result.key, result.outcome.error.error))
+        else:
+            found[result.key] = result.outcome
+    remarks += _remark(failed, "captioned by the language model")
+    return found
+
+
+def _words(texts: Iterable[str], most: int = _MOST_WORDS, length: int = _MOST_WORD) -> list[str]:
+    plain = (printable(text, length) for text in islice(texts, 10 * most))
+    return list(dict.fromkeys(filter(None, plain)))[:most]
+
+
+def scene_facts(plan: ScenePlan) -> dict[str, Any]:
+    """What the plan of a generated scene says of it: its place, things, voices and motion, all of it true.
+
+    Painted backgrounds in the open are lit by day; of photographs behind the things nothing is known. ``motion`` is
+    that of the thing that moves most, between key frames.
+    """
+    kind = plan.background.partition("-")[0] if plan.background in GENERATED.backgrounds() else ""
+    place, times, (height, width) = _PLACES.get(kind, ()), plan.key_times_s, plan.size
+    ways = [[(pose.x * width, pose.y * height) for pose in map(path.pose, times)] for path in plan.layout.paths]
+    steps = [float(np.mean(np.hypot(*np.diff(way, axis=0).T))) for way in ways]
+    return {
+        "place": list(place),
+        "day": "day" if "outdoors" in place else "unknown",
+        "indoors": "indoors" in place if place else None,
+        "motion": round(max(steps) / math.hypot(height, width), 4),
+        "sources": _words([*(one.look.category for one in plan.objects), *(one.source.noun for one in plan.tracks)]),
+        "frames": len(times),
+        "size": [height, width],
+        "sound": True,
+        "from": "scene",
+    }
+
+
+def _offered(sample: Sample, seen: Statistics, said: _ChatCaption | None) -> Offered:
+    facts: dict[str, Any] = codec.to_json(seen, digits=3)
+    facts |= {
+        "place": [] if seen.indoors is None else ["outdoors"],
+        "sources": _words(sample.words),
+        "text": _words(sample.texts, _MOST_TEXTS, MOST_CAPTION),
+        "sound": seen.loudness_db is not None,
+        "from": "exif" if facts.pop("exif") else "statistics",
+        **({} if sample.scene is None else scene_facts(sample.scene)),
+    }
+    if said is not None:
+        facts |= {
+            "place": [word for word in places() if word in said.place] or facts["place"],
+            "day": facts["day"] if said.day == "unknown" else said.day,
+            "indoors": facts["indoors"] if said.indoors is None else said.indoors,
+            "sources": _words((*said.sources, *sample.words)),
+            "from": "chat",
+        }
+    caption = _caption(facts) if said is None else said.caption
+    return Offered(name=sample.name, summary=printable(caption, MOST_CAPTION), facts=facts)
+
+
+def _caption(facts: Mapping[str, Any]) -> str:
+    """One line from facts, for a reader who does not see the sample."""
+    count, motion, loudness, bright = (facts[name] for name in ("frames", "motion", "loudness_db", "brightness"))
+    return ", ".join(filter(None, [
+        "generated scene" if facts["from"] == "scene" else "",
+        f"clip of {count} frames" if count > 1 else "photograph" if count else "sound",
+        " ".join(facts["place"][:1]),
+        {"day": "by day", "night": "at night"}.get(facts["day"], ""),
+        "" if bright is None or 0.2 <= bright <= 0.7 else "dark" if bright < 0.2 else "bright",
+        "" if motion is None else "hardly moving" if motion < 0.003 else "moving" if motion < 0.02 else "moving fast",
+        "" if not count or facts["sound"] else "no sound",
+        "" if loudness is None else "silent" if loudness <= SILENT_LUFS else f"sound at {loudness:.0f} LUFS",
+        f"with {', '.join(facts['sources'])}" if facts["sources"] else "",
+    ]))  # fmt: skip

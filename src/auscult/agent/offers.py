@@ -1,0 +1,229 @@
+"""What can be chosen of a suite's data, perturbations and metrics, listed by the suite's own readers.
+
+A sample is a clip or a photograph with all its objects and sentences, of suite avi a question with its confirmation.
+What of the data cannot be used is a remark. Scenes of r2 and rris are not made for an offer: their plans, which follow
+from the seed, say what they will show.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from auscult import registry
+from auscult.agent.captions import Sample, describe
+from auscult.agent.choices import Offer, Offered
+from auscult.cases.avi_tree import TASK_OF
+from auscult.cases.instances import InstanceListing
+from auscult.cases.problems import ListError
+from auscult.errors import AuscultError, NothingToDo, UsageError
+from auscult.jobs.make import SCENES as SCENES_FILE
+from auscult.jobs.make import SceneMaker
+from auscult.jobs.options import MakeOptions
+from auscult.jobs.runner import Progress, Silent
+from auscult.judge.replies import printable
+from auscult.language.referring import head_noun
+from auscult.models.chat.model import ChatModel
+from auscult.record.lines import read_lines
+from auscult.scenes.plan import ScenePlan
+from auscult.score.tasks import TASKS
+from auscult.stress.negatives import KINDS
+from auscult.stress.recipe_parts import registered
+from auscult.suites.avi import AviOptions
+from auscult.suites.avi import data as avi_data
+from auscult.suites.options import SCENES, SuiteOptions
+from auscult.suites.r2 import R2Options
+from auscult.suites.r2.cases import R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
+from auscult.suites.r2.conditions import FIRST_MASKS, conditions_of
+from auscult.suites.rris import RrisOptions
+from auscult.suites.rris import cases as rris
+
+ClipCase = TypeVar("ClipCase", R2Case, rris.RrisCase)
+
+_TWINS: Final = "_r2bench"  # variants in the release's geometry, which no study needs beside the others
+_MOST_REMARKS: Final = 20
+_MOST_TEXT: Final = 300
+
+
+def offer_of(
+    options: R2Options | RrisOptions | AviOptions,
+    *,
+    kept: Path | None = None,
+    chat: ChatModel | None = None,
+    progress: Progress | None = None,
+) -> Offer:
+    """What can be chosen with a suite's options: their data, and of suite r2 their task.
+
+    Args:
+        options: As the suite takes them; models are not looked at, and ``out`` is where suite avi makes its samples.
+        kept: ``captions.jsonl``.
+        chat: Captions each sample; None where plans, EXIF and statistics must do.
+        progress: Told about each sample.
+
+    Raises:
+        NothingToDo: The data hold no sample of the suite or task, with what is missing of the first.
+        AuscultError: The data cannot be listed.
+    """
+    listener = progress or Silent()
+    if isinstance(options, R2Options):
+        samples, errors, middle = _r2(options, listener)
+    elif isinstance(options, AviOptions):
+        samples, errors, middle = _avi(options, listener)
+    else:
+        samples, errors, middle = _rris(options, listener)
+    suite, task = type(options).__name__.removesuffix("Options").lower(), getattr(options, "task", "")
+    remarks = tuple(dict.fromkeys(_remark(name, error.error, error.expected) for name, error in errors))
+    if not samples:
+        raise NothingToDo(
+            f"the data hold no sample of {task or suite}",
+            path=options.data if isinstance(options.data, Path) else None,
+            hint="; ".join(remarks[:3]),
+        )
+    offered, unknown = describe(samples, kept=kept, chat=chat, workers=options.n_workers, progress=listener)
+    if len(remarks) > _MOST_REMARKS:
+        remarks = (*remarks[:_MOST_REMARKS], f"and {len(remarks) - _MOST_REMARKS} more")
+    return Offer(
+        suite=suite,
+        task=task,
+        samples=offered,
+        perturbations=tuple(Offered(name=name, summary=line) for name, line in middle.items()),
+        metrics=tuple(Offered(name=name, summary=line) for name, line in metrics_of(suite, task).items()),
+        remarks=(*remarks, *unknown),
+    )
+
+
+def _remark(name: str | None, error: str, expected: str) -> str:
+    return printable(f"{name or 'data'}: {error}{expected and f' (expected: {expected})'}", _MOST_TEXT)
+
+
+def metrics_of(suite: str, task: str) -> dict[str, str]:
+    """The metrics of a suite, of r2 of one task, with a line each."""
+    lines: Mapping[str, Any] = json.loads(files("auscult.agent").joinpath("metrics.json").read_text("utf-8"))
+    if not task:
+        return dict(lines[suite])
+    rules, known = task_rules(task), {**lines[suite], **lines.get(task, {})}
+    names = (*rules.means, *rules.metrics, rules.pooled, *rules.class_wise, *rules.beside)
+    return {name: known[name] for name in names if name}
+
+
+_Found = tuple[Sequence[Sample], Sequence[ListError], Mapping[str, str]]
+"""Samples, what cannot be used, and what the set between samples and metrics offers, with a line each."""
+
+
+def perturbations_of(task: TaskRules) -> dict[str, str]:
+    """The full names of what a task's cases can be perturbed by, one of each kind, with a line each."""
+    rooms = ("vision", *task.rooms, "timing")
+    names = [name for name in registered(rooms) if _TWINS not in name and not name.startswith("masks.")]
+    names += FIRST_MASKS if task.guidance == "masks" else ()
+    found = {}
+    for name in names:
+        try:
+            conditions_of(task, mixes=(), kinds=(name,), levels=("high",))
+        except UsageError:  # a photograph has no timing, a clip without sound no offset
+            continue
+        found[name] = registry.load("stressor", name).meta.summary
+    return found
+
+
+# --- samples ---
+
+
+def _r2(options: R2Options, progress: Progress) -> _Found:
+    task = task_rules(options.task)
+    middle = perturbations_of(task)
+    if options.data == SCENES:
+        return _scenes_to_make(options), (), middle
+    listing = listing_of(options, task, progress)
+    mine = _of_splits(listing, options)
+    found = cases_of(mine.instances, task, scored=frame_rule(task, listing.layout), unopened=listing.unopened)
+    words = {one.id: one.category for one in mine.instances}
+    plans = _plans(options)
+    samples = [
+        Sample(
+            name=name,
+            frames=tuple(dict.fromkeys(frame for one in cases for frame in one.frames)),
+            sound=cases[0].sound,
+            texts=tuple(one.query.text for one in cases if one.query.text),
+            words=tuple(filter(None, (words[one.id] or _noun(one.query.text) for one in cases))),
+            scene=plans.get(name),
+        )
+        for name, cases in _by_clip(found.cases).items()
+    ]
+    return samples, (*listing.errors, *found.errors), middle
+
+
+def _rris(options: RrisOptions, progress: Progress) -> _Found:
+    if options.data == SCENES:
+        return _scenes_to_make(options), (), {rris.NO_KIND: "a sentence that names nothing in the picture"}
+    listing = _of_splits(rris.listing_of(options, progress), options)
+    found, plans = rris.cases_of(listing.instances), _plans(options)
+    samples = [
+        Sample(
+            name=name,
+            frames=tuple(dict.fromkeys(one.frame for one in cases)),
+            texts=tuple(one.text for one in cases),
+            words=tuple(filter(None, (one.category or _noun(one.text) for one in cases if not one.kind))),
+            scene=plans.get(name),
+        )
+        for name, cases in _by_clip(found.cases).items()
+    ]
+    kinds = sorted({one.kind for one in found.cases if one.kind})
+    return samples, (*listing.errors, *found.errors), {kind: _negative(kind) for kind in kinds}
+
+
+def _negative(kind: str) -> str:
+    if kind in KINDS:
+        return str(registry.load("stressor", f"negatives.{kind}.v1").meta.summary)
+    return "sentences that name nothing, made in a way that is not told"
+
+
+def _avi(options: AviOptions, progress: Progress) -> _Found:
+    listing = avi_data.listing_of(options, progress)
+    asked = [(one, TASK_OF[one.folder]) for one in listing.samples if one.confirms is None]
+    asked = [(one, task) for one, task in asked if task in (options.tasks or TASKS)]
+    samples = [
+        Sample(name=one.id, frames=one.images, sound=next(iter(one.sounds), None), video=one.video, texts=(one.text,))
+        for one, _ in asked
+    ]
+    tasks = {task: TASKS[task] for _, task in asked}
+    return samples, listing.errors, {name: f"{task.title}: {task.capability}" for name, task in tasks.items()}
+
+
+def _of_splits(listing: InstanceListing, options: SuiteOptions) -> InstanceListing:
+    mine = tuple(one for one in listing.instances if not options.splits or one.split in options.splits)
+    return replace(listing, instances=mine)
+
+
+def _by_clip(cases: Iterable[ClipCase]) -> dict[str, list[ClipCase]]:
+    found: dict[str, list[ClipCase]] = {}
+    for case in cases:
+        found.setdefault(case.clip, []).append(case)
+    return found
+
+
+def _noun(text: str | None) -> str:
+    """The head noun of a sentence; empty where it has none."""
+    return (head_noun(text[:_MOST_TEXT]) or "") if text else ""
+
+
+def _scenes_to_make(options: SuiteOptions) -> list[Sample]:
+    """The scenes that a run of the suite would make."""
+    maker = SceneMaker(MakeOptions(out=options.out, count=options.count, seed=options.seed, assets=options.assets))
+    plans = map(maker.plan, range(options.count))
+    return [Sample(name=plan.vid, scene=plan) for plan in plans if not options.splits or plan.split in options.splits]
+
+
+def _plans(options: SuiteOptions) -> dict[str, ScenePlan]:
+    """The plans of scenes that ``auscult make scenes`` left in the data; up to the first line that is none."""
+    found = {}
+    try:
+        for row in read_lines(Path(options.data) / SCENES_FILE):
+            plan = ScenePlan.from_json(row.get("plan"))
+            found[plan.vid] = plan
+    except AuscultError:
+        pass
+    return found
