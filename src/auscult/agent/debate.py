@@ -7,7 +7,7 @@ after it, until both select the same or the rounds are over.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -15,10 +15,11 @@ from typing import Any, Final, Literal, TypeAlias
 from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater, Offer, Proposal
 from auscult.errors import ErrorRecord, UsageError
 from auscult.models.chat.reply_cache import ReplyCache
+from auscult.models.omni import CountedText
 from auscult.outcome import Failed
 from auscult.record.codec import dump, from_json, to_json
 from auscult.record.digest import digest_bytes, digest_json
-from auscult.record.lines import heal, read_lines
+from auscult.record.lines import heal, numbered_lines, read_lines
 
 LOG_FILE: Final = "agent.jsonl"
 MOST_ROUNDS: Final = 3
@@ -29,18 +30,35 @@ Role: TypeAlias = Literal["operator", "guardian"]
 _Speak: TypeAlias = Callable[[int, Role, Proposal | None], Proposal | Failed]
 
 
+class RequestsSpent(UsageError):
+    """The next request would be one more than is allowed."""
+
+
 class AgentLog(ReplyCache):
     """``agent.jsonl`` of a study: replies by key, as in any ``ReplyCache``, and what was made of them.
 
     A row that stands there already is not written again, so that a resumed study has each step once. The folder is
     the caller's to lock, and to make.
+
+    Args:
+        folder: Of the study; None keeps all in memory.
+        most_requests: So many may be answered in all, those of earlier commands included; None without a limit.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, most_requests: int | None = None) -> None:
         super().__init__(None if folder is None else folder / LOG_FILE)
-        self._path = None if folder is None else folder / LOG_FILE
         self._written: set[str] | None = None
-        self._adding = threading.Lock()
+        self._adding, self._most = threading.Lock(), most_requests
+
+    def reply(self, key: str, ask: Callable[[], str], **about: Any) -> CountedText:
+        """As of any ``ReplyCache``; ``RequestsSpent`` where it would be asked and no request is left."""
+        if self._most is not None and key not in self and len(self._known) >= self._most:
+            raise RequestsSpent(
+                f"all {self._most} requests are spent",
+                expected="a limit for all requests of the study",
+                hint="what was answered is kept: the same command with a higher limit goes on",
+            )
+        return super().reply(key, ask, **about)
 
     def add(self, kind: str, **row: Any) -> None:
         """Write a row ``{"kind": kind, ...}``; dataclasses become JSON."""
@@ -54,27 +72,29 @@ class AgentLog(ReplyCache):
                 self._written.add(key)
 
     def _old(self) -> Iterator[str]:
-        if self._path is not None:
-            heal(self._path)
-            yield from (digest_bytes(dump(row)) for row in read_lines(self._path) if "reply" not in row)
+        if self._file is not None:
+            heal(self._file)
+            yield from (digest_bytes(dump(row)) for row in read_lines(self._file) if "reply" not in row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one debater said in one round.
+    """What one debater said in one round, as it stands in the log.
 
     Attributes:
         round: 0 for the first proposal of the operator.
         role: Who spoke.
         name: Of the debater, such as a model's.
-        said: Its version of the proposal, or why there is none.
-        remarks: What a reader of the plan should know of how it came about, such as unanswered questions.
+        proposal: Its version of the proposal; None where it has failed.
+        failed: Why there is none.
+        remarks: What a reader of the plan should know of how it came about, such as missing answers.
     """
 
     round: int
     role: Role
     name: str
-    said: Proposal | Failed
+    proposal: Proposal | None = None
+    failed: ErrorRecord | None = None
     remarks: tuple[str, ...] = ()
 
 
@@ -117,8 +137,8 @@ class Debate:
         for turn in self.turns:
             who = f"{turn.role}, round {turn.round}"
             found += [f"{who}: {remark}" for remark in turn.remarks]
-            if isinstance(turn.said, Failed):
-                found.append(f"{who}: no verification, the operator's proposal stands: {turn.said.error.error}")
+            if turn.failed is not None:
+                found.append(f"{who}: no verification, the operator's proposal stands: {turn.failed.error}")
         return tuple(dict.fromkeys(found))
 
 
@@ -148,20 +168,20 @@ def debate(
     """
     if not 0 <= rounds <= MOST_ROUNDS:
         raise UsageError(f"rounds are {rounds}", expected=f"0 to {MOST_ROUNDS}")
-    key = digest_json([instruction, _names(offer)])[:12]
+    key = _key(instruction, offer)
     names = {"operator": operator.name, "guardian": guardian.name}
     log.add("debate", debate=key, instruction=instruction, rounds=rounds, **names)
     turns: list[Turn] = []
 
     def turn(number: int, role: Role, proposal: Proposal | None) -> Proposal | Failed:
-        debater = operator if role == "operator" else guardian
-        if proposal is None:
-            said = debater.propose(instruction, offer)
-        else:
-            said = debater.verify(instruction, offer, proposal=proposal)
-        remarks = tuple(getattr(debater, "remarks", ()))
-        turns.append(Turn(round=number, role=role, name=debater.name, said=said, remarks=remarks))
-        log.add("turn", debate=key, **_row(turns[-1]))
+        one = operator if role == "operator" else guardian
+        said = (
+            one.propose(instruction, offer) if proposal is None else one.verify(instruction, offer, proposal=proposal)
+        )
+        how = {"failed": said.error} if isinstance(said, Failed) else {"proposal": said}
+        spoken: dict[str, Any] = {**how, "remarks": tuple(getattr(one, "remarks", ()))}
+        turns.append(Turn(round=number, role=role, name=one.name, **spoken))
+        log.add("turn", debate=key, **to_json(turns[-1]))
         return said
 
     proposal, heard = _debated(turn, rounds)
@@ -193,13 +213,10 @@ def _debated(turn: _Speak, rounds: int) -> tuple[Proposal | Failed, Proposal | N
     return proposal, heard
 
 
-def _names(offer: Offer) -> list[object]:
-    return [offer.suite, offer.task, *([one.name for one in offer.of(choice_set)] for choice_set in CHOICE_SETS)]
-
-
-def _row(turn: Turn) -> dict[str, Any]:
-    said = {"failed": turn.said.error} if isinstance(turn.said, Failed) else {"proposal": turn.said}
-    return {"round": turn.round, "role": turn.role, "name": turn.name, **said, "remarks": list(turn.remarks)}
+def _key(instruction: str, offer: Offer) -> str:
+    """Of a debate: the sentence, and the names of what was offered."""
+    names = [[one.name for one in offer.of(choice_set)] for choice_set in CHOICE_SETS]
+    return digest_json([instruction, offer.suite, offer.task, names])[:12]
 
 
 def _same(one: Proposal, other: Proposal) -> bool:
@@ -210,37 +227,19 @@ def _disputes(operator: Proposal, guardian: Proposal) -> Iterator[Dispute]:
     for choice_set in CHOICE_SETS:
         theirs = {choice.type: choice for choice in guardian.of(choice_set)}
         for own in operator.of(choice_set):
-            other = theirs.get(own.type)
-            if other is not None and other.selected != own.selected:
-                yield Dispute(
-                    choice_set=choice_set,
-                    type=own.type,
-                    selected=own.selected,
-                    operator_reason=own.reason,
-                    guardian_reason=other.reason,
-                )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Logged:
-    """A turn as it stands in the log."""
-
-    debate: str
-    round: int
-    role: Role
-    name: str
-    proposal: Proposal | None = None
-    failed: ErrorRecord | None = None
-    remarks: tuple[str, ...] = ()
+            other = theirs.get(own.type, own)
+            if other.selected != own.selected:
+                reasons = {"operator_reason": own.reason, "guardian_reason": other.reason}
+                yield Dispute(choice_set=choice_set, type=own.type, selected=own.selected, **reasons)
 
 
 class ReplayedDebater:
     """Says again what the log has of a debater, and asks nobody."""
 
-    def __init__(self, role: Role, turns: Sequence[_Logged], *, path: Path) -> None:
-        self.name, self.remarks = (turns[0].name if turns else role), tuple[str, ...]()
-        self._turns, self._role, self._path = {(one.debate, one.round): one for one in turns}, role, path
-        self._round = 0
+    def __init__(self, role: Role, turns: Mapping[tuple[str, int], Turn], *, path: Path) -> None:
+        self.name = next((turn.name for turn in turns.values()), role)
+        self.remarks: tuple[str, ...] = ()
+        self._role, self._turns, self._path, self._round = role, turns, path, 0
 
     def propose(self, instruction: str, offer: Offer) -> Proposal | Failed:
         """The first proposal."""
@@ -254,21 +253,18 @@ class ReplayedDebater:
         return self._said(instruction, offer)
 
     def _said(self, instruction: str, offer: Offer) -> Proposal | Failed:
-        found = self._turns.get((digest_json([instruction, _names(offer)])[:12], self._round))
+        found = self._turns.get((_key(instruction, offer), self._round))
+        self.remarks = () if found is None else found.remarks
         if found is not None and found.proposal is not None:
-            self.remarks = found.remarks
             return found.proposal
-        if found is not None and found.failed is not None:
-            return Failed(found.failed)
-        return Failed(
-            ErrorRecord(
-                stage="replay",
-                error=f"the log has no turn of the {self._role} in round {self._round} for this sentence and offer",
-                expected="the sentence, suite, task, data and rounds of the study that is replayed",
-                hint="plan.yaml beside the log has them",
-                path=str(self._path),
-            )
+        missing = ErrorRecord(
+            stage="replay",
+            error=f"the log has no turn of the {self._role} in round {self._round} for this sentence and offer",
+            expected="the sentence, suite, task, data and rounds of the study that is replayed",
+            hint="plan.yaml beside the log has them",
+            path=str(self._path),
         )
+        return Failed(missing if found is None or found.failed is None else found.failed)
 
 
 def replay(folder: Path) -> tuple[ReplayedDebater, ReplayedDebater]:
@@ -278,13 +274,14 @@ def replay(folder: Path) -> tuple[ReplayedDebater, ReplayedDebater]:
         RecordError: The log cannot be read.
         UsageError: It holds no turn.
     """
-    path = folder / LOG_FILE
-    rows: list[Mapping[str, Any]] = [row for row in read_lines(path) if row.get("kind") == "turn"]
-    turns = [from_json(_Logged, row, path=path) for row in rows]
-    if not turns:
+    path, turns = folder / LOG_FILE, dict[Role, dict[tuple[str, int], Turn]](operator={}, guardian={})
+    for line, row in numbered_lines(path):
+        if row.get("kind") == "turn":
+            turn = from_json(Turn, row, path=path, line=line)
+            turns[turn.role][str(row.get("debate")), turn.round] = turn
+    if not turns["operator"]:
         raise UsageError("there is no debate to replay", expected=f"the folder of a study, with {LOG_FILE}", path=path)
-    by_role = {role: [one for one in turns if one.role == role] for role in ("operator", "guardian")}
     return (
-        ReplayedDebater("operator", by_role["operator"], path=path),
-        ReplayedDebater("guardian", by_role["guardian"], path=path),
+        ReplayedDebater("operator", turns["operator"], path=path),
+        ReplayedDebater("guardian", turns["guardian"], path=path),
     )

@@ -31,7 +31,7 @@ from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
 from zlib import crc32
 
-from auscult.errors import AuscultError, InputError, UsageError
+from auscult.errors import AuscultError, InputError, TooLarge, UsageError
 from auscult.rng import generator
 from auscult.work.chat.replies import ChatReply, Malformed, code_of, read_events, read_whole, told
 from auscult.work.chat.spending import Price, Spending, Tokens
@@ -202,7 +202,7 @@ class ChatClient:
                     return (read_events if streamed else read_whole)(answer.content), number
                 problem, asked_s = self._refused(answer)
             except TooMuch as error:
-                raise InputError(f"the answer was not read: {error}", expected="a reply of text") from None
+                raise TooLarge(f"the answer was not read: {error}", expected="a reply of text") from None
             except Malformed as error:
                 problem, asked_s = f"the answer cannot be read: {self._without_key(str(error))[:_MOST_TOLD]}", None
             except ConnectionError as error:

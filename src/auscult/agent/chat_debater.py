@@ -1,0 +1,238 @@
+"""Operator and guardian behind a chat client: each with its own prompt and memory. Prompts are files in ``prompts``.
+
+What comes from a user, from data or from a model stands in a prompt as JSON between two lines; a reply can select ids
+that were asked about and give reasons, and nothing else of it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib import resources
+from string import Template
+from typing import Any, Final
+
+from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Debater, Offer, Offered, Proposal
+from auscult.agent.debate import AgentLog, RequestsSpent, Role
+from auscult.agent.replies import SCHEMA, Answer, read_answers
+from auscult.errors import AuscultError, ErrorRecord, TooLarge
+from auscult.judge.replies import printable
+from auscult.models.chat.loading import ChatHow, named_chat
+from auscult.models.chat.model import ChatModel
+from auscult.models.chat.reply_cache import key_of
+from auscult.models.omni import CountedText
+from auscult.outcome import Failed
+from auscult.work.chat import BudgetSpent
+
+MOST_AT_ONCE: Final = 40
+_LEAST_AT_ONCE: Final = 5
+_TOKENS_AN_ANSWER: Final = 50
+_MOST_NAME: Final = 120
+_MOST_SUMMARY: Final = 300
+_MOST_INSTRUCTION: Final = 4000
+_MOST_QUOTED: Final = 200
+_UNANSWERED: Final = Answer(selected=False, reason="The model gave no answer about it.")
+_MIDDLE: Final[Mapping[str, str]] = {"rris": "negatives", "avi": "tasks"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """What a turn is about; ``said`` is what both have said so far, the latest last, nothing for a first proposal."""
+
+    instruction: str
+    offer: Offer
+    said: Sequence[tuple[str, Proposal]]
+    turn: int
+
+    def text(self, role: Role, choice_set: ChoiceSet, entries: Mapping[str, Offered], *, repair: str = "") -> str:
+        """The prompt about some entries; ``repair`` is the reply in which they were not found."""
+        about = _MIDDLE.get(self.offer.suite, choice_set) if choice_set == "perturbations" else choice_set
+        again = ""
+        if repair:
+            begun = json.dumps(printable(repair, _MOST_QUOTED), ensure_ascii=False)
+            again = f"\nYour last reply had no readable answer about them; it began {begun}, which is of no use."
+        return _prompt("verify" if self.said else "propose").substitute(
+            role=_prompt(role).template.strip(),
+            about=_prompt(about).template.strip(),
+            data="\n".join(json.dumps(row, ensure_ascii=False) for row in self._rows(choice_set, entries)),
+            count=len(entries),
+            repair=again,
+        )
+
+    def _rows(self, choice_set: ChoiceSet, entries: Mapping[str, Offered]) -> list[dict[str, Any]]:
+        asked = {"sentence": printable(self.instruction, _MOST_INSTRUCTION), "suite": self.offer.suite}
+        rows: list[dict[str, Any]] = [{**asked, "task": self.offer.task}]
+        history = [(by, {choice.type: choice for choice in one.of(choice_set)}) for by, one in self.said]
+        for key, one in entries.items():
+            known = [(by, choices[one.name]) for by, choices in history if one.name in choices]
+            said = [{"by": by, "selected": choice.selected, "reason": choice.reason} for by, choice in known]
+            row = {"id": key, "name": printable(one.name, _MOST_NAME), "is": printable(one.summary, _MOST_SUMMARY)}
+            rows.append({**row, "said": said} if said else row)
+        return rows
+
+
+@cache
+def _prompt(name: str) -> Template:
+    return Template((resources.files("auscult.agent") / "prompts" / f"{name}.txt").read_text("utf-8"))
+
+
+class ChatDebater:
+    """Operator or guardian of one debate, asked in batches; each request and reply is a row of the log.
+
+    It answers about samples and perturbations in each turn, about metrics only in the first (Eqs. 3 and 4). A model
+    holds nothing over from one request to the next, so memory is quoted: to each entry, what both have said of it.
+
+    Args:
+        role: Which prompt it gets: the operator's is cautious, the guardian's bold.
+        model: Who is asked.
+        log: Keeps replies, so that nothing is asked twice.
+        fallback: Chooses for a set about which no reply can be read; ``remarks`` says so. Without it such a turn fails.
+
+    Attributes:
+        remarks: On the last turn: answers that are missing, that nobody asked for, or that the fallback gave.
+    """
+
+    def __init__(self, role: Role, model: ChatModel, *, log: AgentLog, fallback: Debater | None = None) -> None:
+        self.name, self.remarks = model.name, tuple[str, ...]()
+        self._role, self._model, self._log, self._fallback = role, model, log, fallback
+        self._memory: list[tuple[str, Proposal]] = []
+        self._turns = 0
+        self._at_once = max(_LEAST_AT_ONCE, min(MOST_AT_ONCE, model.profile.max_tokens // _TOKENS_AN_ANSWER))
+
+    def propose(self, instruction: str, offer: Offer) -> Proposal | Failed:
+        """A first proposal, of all three sets."""
+        self._memory, self._turns = [], 0
+        return self._turn(instruction, offer, None)
+
+    def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal | Failed:
+        """The other's proposal as this one would have it; its metrics are taken over."""
+        self._memory.append(("the other", proposal))
+        return self._turn(instruction, offer, proposal)
+
+    def close(self) -> None:
+        """Close the model's connections."""
+        self._model.close()
+
+    def _turn(self, instruction: str, offer: Offer, other: Proposal | None) -> Proposal | Failed:
+        question = _Question(instruction=instruction, offer=offer, said=tuple(self._memory), turn=self._turns)
+        self.remarks, self._turns, found = (), self._turns + 1, dict[str, tuple[Choice, ...]]()
+        try:
+            for choice_set in CHOICE_SETS:
+                if other is not None and choice_set == "metrics":
+                    found[choice_set] = other.metrics
+                    continue
+                read = self._choices(question, choice_set)
+                chosen = self._instead(question, choice_set, other=other) if read is None else read
+                if isinstance(chosen, Failed):
+                    return chosen
+                found[choice_set] = chosen
+        except AuscultError as error:
+            spent = isinstance(error, RequestsSpent) or isinstance(error.__cause__, BudgetSpent)
+            return Failed(ErrorRecord.of(error, "limit" if spent else "ask"))
+        said = Proposal(samples=found["samples"], perturbations=found["perturbations"], metrics=found["metrics"])
+        self._memory.append(("you", said))
+        return said
+
+    def _choices(self, question: _Question, choice_set: ChoiceSet) -> tuple[Choice, ...] | None:
+        """A choice for everything in a set; None where no reply to a batch could be read."""
+        entries = {f"{choice_set[0]}{number}": one for number, one in enumerate(question.offer.of(choice_set), start=1)}
+        keys, step, hopeless = list(entries), self._at_once, threading.Event()
+        parts = [{key: entries[key] for key in keys[at : at + step]} for at in range(0, len(keys), step)]
+
+        def ask(part: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
+            found = ({}, 0) if hopeless.is_set() else self._asked(question, choice_set, part)
+            if not found[0]:
+                hopeless.set()
+            return found
+
+        with ThreadPoolExecutor(max_workers=self._model.connections) as pool:
+            batches = list(pool.map(ask, parts))
+        if hopeless.is_set():
+            return None
+        answers = {key: answer for found, _ in batches for key, answer in found.items()}
+        self._remark(choice_set, missing=len(entries) - len(answers), unasked=sum(unasked for _, unasked in batches))
+        told = [(one.name, answers.get(key, _UNANSWERED)) for key, one in entries.items()]
+        return tuple(Choice(type=name, reason=one.reason, selected=one.selected) for name, one in told)
+
+    def _asked(
+        self, question: _Question, choice_set: ChoiceSet, part: Mapping[str, Offered]
+    ) -> tuple[dict[str, Answer], int]:
+        """Ask about a batch, and once more about what has no answer then; also how many answers nobody asked for."""
+        about: dict[str, Any] = {"role": self._role, "turn": question.turn, "set": choice_set}
+        answers, unasked, repair = dict[str, Answer](), 0, ""
+        for attempt in ("question", "repair"):
+            missing = {key: one for key, one in part.items() if key not in answers}
+            if missing:
+                reply = self._reply(question.text(self._role, choice_set, missing, repair=repair), **about)
+                read = read_answers(reply, {key: one.name for key, one in missing.items()})
+                counts = {"answered": len(read.of), "unasked": read.unasked, "unreadable": read.unreadable}
+                self._log.add("parse", **about, attempt=attempt, asked=list(missing), **counts)
+                answers, unasked, repair = {**answers, **read.of}, unasked + read.unasked, reply or "nothing"
+        return answers, unasked
+
+    def _reply(self, text: str, **about: Any) -> str:
+        key = key_of(self._model.name, self._model.revision, text=text, media=())
+        return self._log.reply(key, partial(_answer, self._model, text), kind="message", **about, sent=text)
+
+    def _instead(
+        self, question: _Question, choice_set: ChoiceSet, *, other: Proposal | None
+    ) -> tuple[Choice, ...] | Failed:
+        """What the fallback chooses where no reply can be read."""
+        if self._fallback is None:
+            return Failed(
+                ErrorRecord(
+                    stage="reply",
+                    error=f"the replies of {self.name} as {self._role} about {choice_set} cannot be read, "
+                    "after one more question either",
+                    expected='a list of {"type", "reason", "selected"}',
+                    hint="leave --llm out for the built-in planner, or ask a model that keeps to a format",
+                )
+            )
+        if other is None:
+            found = self._fallback.propose(question.instruction, question.offer)
+        else:
+            found = self._fallback.verify(question.instruction, question.offer, proposal=other)
+        if isinstance(found, Failed):
+            return found
+        self.remarks += (f"{choice_set}: no reply of {self.name} can be read; {self._fallback.name} chose instead",)
+        return found.of(choice_set)
+
+    def _remark(self, choice_set: ChoiceSet, *, missing: int, unasked: int) -> None:
+        if missing:
+            self.remarks += (f"{choice_set}: {missing} without an answer, which are not selected",)
+        if unasked:
+            self.remarks += (f"{choice_set}: {unasked} answers about what was not asked, which are dropped",)
+
+
+def _answer(model: ChatModel, text: str) -> CountedText:
+    """The reply; an empty one, which is kept and counted, in place of one that is too large to be read."""
+    try:
+        return model.answer(text)
+    except TooLarge:
+        return CountedText("", {"too_large": 1})
+
+
+def chat_debaters(
+    name: str, *, how: ChatHow, log: AgentLog, fallbacks: tuple[Debater, Debater] | None = None
+) -> tuple[ChatDebater, ChatDebater]:
+    """Operator and guardian of one debate, both asked of the model ``name`` and apart in prompt and memory.
+
+    Args:
+        name: Of the model, with or without ``chat:``.
+        how: Base URL, profile, seed and budget; with ``replies=LOG_FILE`` it counts what earlier commands have spent.
+        log: Of the study.
+        fallbacks: Operator and guardian that choose where no reply can be read.
+
+    Raises:
+        UsageError: The model cannot be asked, as ``models.chat.model.chat_model`` says.
+    """
+    model = named_chat(name, profile=how.profile, asking=replace(how.asking(), schema=SCHEMA))
+    operator, guardian = fallbacks or (None, None)
+    return (
+        ChatDebater("operator", model, log=log, fallback=operator),
+        ChatDebater("guardian", model, log=log, fallback=guardian),
+    )

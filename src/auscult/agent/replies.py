@@ -1,0 +1,133 @@
+"""What a debater's reply says: a list of ``{"type", "reason", "selected"}``, as JSON or as weaker models write it.
+
+Read are objects wherever they stand: in a list, in an object around it, in a code fence, after ``name =``, among prose,
+in a list that was cut off; with Python's ``True``, single quotes or a comma too many. Nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from auscult.judge.replies import printable
+
+MOST_CHARACTERS: Final = 200_000
+MOST_REASON: Final = 300
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "choices": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "type": {"type": "string"},
+                    "reason": {"type": "string"},
+                    "selected": {"type": "boolean"},
+                },
+                "required": ["type", "reason", "selected"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["choices"],
+    "additionalProperties": False,
+}
+"""The JSON of a reply where an endpoint can enforce one."""
+
+_MOST_STARTS: Final = 2000
+_THOUGHT: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+# A quote ends a text where what follows ends a value, so that 'it's dark' is one text; lengths are bounded, so that
+# texts that never end take no time.
+_TOKEN: Final = re.compile(
+    r"\s{0,200}(?:(?P<sign>[][{}(),:])|\"(?P<double>(?:\\.|[^\\]){0,4000}?)\"(?=\s{0,200}[],:})])"
+    r"|'(?P<single>(?:\\.|[^\\]){0,4000}?)'(?=\s{0,200}[],:})])|(?P<word>[\w.+-]{1,100}))",
+    re.DOTALL,
+)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_SIGNS: Final[Mapping[str, str]] = {"n": "\n", "t": "\t", "r": "\r"}
+_YES_NO: Final[Mapping[str, bool]] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was said of one thing."""
+
+    selected: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What a reply says.
+
+    Attributes:
+        of: By id, of what was asked and answered in one way.
+        unasked: How many answers are about something else, and were dropped.
+        unreadable: How many objects are no answer: a key is missing, or ``selected`` is neither true nor false.
+    """
+
+    of: Mapping[str, Answer] = field(default_factory=dict)
+    unasked: int = 0
+    unreadable: int = 0
+
+
+def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
+    """Read a reply of any length and content in bounded time; never raises.
+
+    Args:
+        text: The reply. One of more than 200,000 characters is not read.
+        asked: From id to name of what was asked; an answer may name either.
+
+    Example:
+        >>> read_answers("x = [{'type': 'p1', 'reason': 'it's outdoors', 'selected': True,}]", {"p1": "fog"}).of
+        {'p1': Answer(selected=True, reason="it's outdoors")}
+    """
+    known = {name.casefold(): key for key, name in asked.items()} | {key.casefold(): key for key in asked}
+    found, twice, unasked, unreadable = dict[str, Answer](), set[str](), 0, 0
+    for one in _objects(_THOUGHT.split(text)[-1]) if len(text) <= MOST_CHARACTERS else ():
+        selected = _YES_NO.get(one.get("selected", "").strip().casefold())
+        key = known.get(one.get("type", "").strip().casefold())
+        if "type" not in one or selected is None:
+            unreadable += 1
+        elif key is None:
+            unasked += 1
+        else:
+            if key in found and found[key].selected != selected:
+                twice.add(key)
+            found[key] = Answer(selected=selected, reason=printable(one.get("reason", ""), MOST_REASON))
+    agreed = {key: answer for key, answer in found.items() if key not in twice}
+    return Answers(of=agreed, unasked=unasked, unreadable=unreadable)
+
+
+def _objects(text: str) -> Iterator[dict[str, str]]:
+    """The objects of a text that have a key with a plain value, the inner ones first; numbers and words as texts."""
+    at = 0
+    for _ in range(_MOST_STARTS):
+        at = text.find("{", at)
+        token = None if at < 0 else _TOKEN.match(text, at)
+        held, key, last = list[dict[str, str]](), "", ""
+        while token is not None:
+            at = token.end()
+            sign = token["sign"]
+            if sign is None:
+                last = _plain(token)
+                if key:
+                    held[-1][key] = last
+            elif sign == "{":
+                held.append({})
+            elif sign == "}" and (one := held.pop()):
+                yield one
+            key = last if sign == ":" else ""
+            token = _TOKEN.match(text, at) if held else None
+        if at < 0:
+            return
+
+
+def _plain(token: re.Match[str]) -> str:
+    if token["word"] is not None:
+        return token["word"]
+    text = token["double"] if token["double"] is not None else token["single"]
+    return _ESCAPE.sub(lambda sign: chr(int(sign[1], 16)) if sign[1] else _SIGNS.get(sign[2], sign[2]), text)

@@ -1,0 +1,185 @@
+"""Rounds of operator and guardian, their log, and its replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from auscult.agent.choices import CHOICE_SETS, Choice, Offer, Offered, Proposal
+from auscult.agent.debate import LOG_FILE, AgentLog, Debate, RequestsSpent, debate, replay
+from auscult.errors import ErrorRecord, RecordError, UsageError
+from auscult.outcome import Failed
+
+
+def offer_of(*names: str) -> Offer:
+    things = {of: tuple(Offered(name=f"{of[0]}-{name}", summary=name) for name in names) for of in CHOICE_SETS}
+    return Offer(suite="r2", task="vos", **things)
+
+
+OFFER = offer_of("a", "b", "c")
+
+
+def taking(letters: str, offer: Offer = OFFER, why: str = "why") -> Proposal:
+    return Proposal(
+        **{
+            of: tuple(Choice(type=one.name, reason=why, selected=one.summary in letters) for one in offer.of(of))
+            for of in CHOICE_SETS
+        }
+    )
+
+
+def failed(stage: str) -> Failed:
+    return Failed(ErrorRecord(stage=stage, error="nothing came"))
+
+
+class Scripted:
+    """Says one thing after the other; what it was shown is kept."""
+
+    def __init__(self, name: str, *says: str | Failed) -> None:
+        self.name, self.says, self.heard = name, list(says), list[Proposal | None]()
+        self.remarks = (f"of {name}",)
+
+    def _next(self) -> Proposal | Failed:
+        said = self.says.pop(0)
+        return said if isinstance(said, Failed) else taking(said, why=self.name)
+
+    def propose(self, *_: object) -> Proposal | Failed:
+        self.heard.append(None)
+        return self._next()
+
+    def verify(self, *_: object, proposal: Proposal) -> Proposal | Failed:
+        self.heard.append(proposal)
+        return self._next()
+
+
+def held(
+    operator: Sequence[str | Failed], guardian: Sequence[str | Failed], rounds: int = 2, log: AgentLog | None = None
+) -> Debate | Failed:
+    return debate(
+        Scripted("o", *operator), Scripted("g", *guardian), instruction="x", offer=OFFER, rounds=rounds,
+        log=log or AgentLog(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("operator", "guardian", "rounds", "taken", "agreed", "held_rounds"),
+    [
+        (["a"], [], 0, "a", None, 0),
+        (["a"], ["a"], 3, "a", True, 1),  # the guardian agrees: the operator is not asked again
+        (["a", "ab"], ["ab"], 3, "ab", True, 1),  # the operator gives in
+        (["a", "ab", "ab"], ["b", "ab"], 2, "ab", True, 2),
+        (["a", "a", "a"], ["b", "b"], 2, "a", False, 2),  # they never agree: the operator has the last word
+        (["a", "b", "a", "b"], ["ac", "bc", "ab"], 3, "b", False, 3),
+    ],
+)
+def test_rounds(
+    operator: list[str], guardian: list[str], rounds: int, taken: str, agreed: bool | None, held_rounds: int
+) -> None:
+    found = held(operator, guardian, rounds)
+    assert isinstance(found, Debate)
+    assert found.proposal.selected("samples") == tuple(f"s-{letter}" for letter in taken)
+    assert (found.agreed, found.rounds) == (agreed, held_rounds)
+    assert bool(found.disputes) == (agreed is False)
+
+
+def test_a_dispute_has_both_reasons_and_the_operators_word() -> None:
+    found = held(["a", "a"], ["ab"], 1)
+    assert isinstance(found, Debate)
+    assert [(one.choice_set, one.type, one.selected) for one in found.disputes] == [
+        ("samples", "s-b", False), ("perturbations", "p-b", False), ("metrics", "m-b", False),
+    ]  # fmt: skip
+    assert {(one.operator_reason, one.guardian_reason) for one in found.disputes} == {("o", "g")}
+
+
+def test_each_is_shown_the_others_last_version() -> None:
+    operator, guardian = Scripted("o", "a", "ab"), Scripted("g", "b")
+    debate(operator, guardian, instruction="x", offer=OFFER, rounds=1, log=AgentLog())
+    assert operator.heard == [None, taking("b", why="g")]
+    assert guardian.heard == [taking("a", why="o")]
+
+
+def test_a_guardian_of_no_use_is_said_and_the_proposal_stands() -> None:
+    found = held(["a"], [failed("reply")])
+    assert isinstance(found, Debate)
+    assert found.agreed is None
+    assert any("the operator's proposal stands: nothing came" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize(
+    ("operator", "guardian"),
+    [([failed("reply")], []), ([failed("ask")], []), (["a"], [failed("ask")]), (["a"], [failed("limit")]),
+     (["a", failed("reply")], ["b"])],
+)  # fmt: skip
+def test_without_an_operator_or_an_endpoint_there_is_no_plan(
+    operator: list[str | Failed], guardian: list[str | Failed]
+) -> None:
+    assert isinstance(held(operator, guardian), Failed)
+
+
+@pytest.mark.parametrize("rounds", [-1, 4])
+def test_rounds_out_of_range(rounds: int) -> None:
+    with pytest.raises(UsageError, match="rounds are"):
+        held(["a"], [], rounds)
+
+
+def test_the_log_has_every_step_once_and_replays(tmp_path: Path) -> None:
+    first = held(["a", "a"], ["b"], 1, AgentLog(tmp_path))
+    written = (tmp_path / LOG_FILE).read_bytes()
+    assert held(["a", "a"], ["b"], 1, AgentLog(tmp_path)) == first  # the same command again
+    assert (tmp_path / LOG_FILE).read_bytes() == written
+    kinds = [json.loads(line)["kind"] for line in written.splitlines()]
+    assert kinds == ["debate", *["turn"] * 3, *["dispute"] * 6, "decision"]
+    operator, guardian = replay(tmp_path)
+    assert debate(operator, guardian, instruction="x", offer=OFFER, rounds=1, log=AgentLog()) == first
+
+
+def test_a_torn_last_line_is_written_again(tmp_path: Path) -> None:
+    first = held(["a"], ["a"], 1, AgentLog(tmp_path))
+    whole = (tmp_path / LOG_FILE).read_bytes()
+    (tmp_path / LOG_FILE).write_bytes(whole[:-20])
+    assert held(["a"], ["a"], 1, AgentLog(tmp_path)) == first
+    assert (tmp_path / LOG_FILE).read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("sentence", "offer", "rounds"), [("y", OFFER, 1), ("x", offer_of("a", "b"), 1), ("x", OFFER, 3)]
+)
+def test_a_replay_of_something_else_says_so(tmp_path: Path, sentence: str, offer: Offer, rounds: int) -> None:
+    held(["a", "a"], ["b"], 1, AgentLog(tmp_path))
+    operator, guardian = replay(tmp_path)
+    found = debate(operator, guardian, instruction=sentence, offer=offer, rounds=rounds, log=AgentLog())
+    if isinstance(found, Debate):  # only the round that was never held is missing
+        assert rounds == 3
+        assert any("no turn of the guardian in round 2" in remark for remark in found.remarks)
+    else:
+        assert "for this sentence and offer" in found.error.error
+
+
+@pytest.mark.parametrize(
+    ("row", "error"),
+    [
+        ({}, UsageError),
+        ({"kind": "turn", "round": "x", "role": "operator", "name": "o"}, RecordError),
+        ({"kind": "turn", "round": 0, "role": "judge", "name": "o"}, RecordError),
+    ],
+)
+def test_a_log_without_a_debate(tmp_path: Path, row: dict[str, object], error: type[Exception]) -> None:
+    (tmp_path / LOG_FILE).write_text(json.dumps(row) + "\n")
+    with pytest.raises(error):
+        replay(tmp_path)
+
+
+def test_a_folder_without_a_log(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no debate to replay"):
+        replay(tmp_path)
+
+
+def test_requests_are_counted_over_commands(tmp_path: Path) -> None:
+    for _ in range(2):
+        log = AgentLog(tmp_path, most_requests=2)
+        assert [log.reply(key, lambda: "yes") for key in ("k1", "k2", "k1")] == ["yes"] * 3
+        with pytest.raises(RequestsSpent, match="all 2 requests are spent"):
+            log.reply("k3", lambda: "no")
