@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from msgspec import Meta
@@ -28,7 +27,7 @@ _LIMITS: Final = Limits(max_bytes=16_000_000)
 _DEEPEST: Final = 8
 _MOST_NODES: Final = 1_000_000
 _NUMBERS: Final = frozenset(
-    {"format", "count", "seed", "rounds", "usd", "requests", "seconds", "disk_mb", "force", "changed"}
+    {"format", "scenes", "seed", "rounds", "usd", "requests", "seconds", "disk_mb", "force", "changed"}
 )
 """Keys of what is no text."""
 
@@ -38,26 +37,18 @@ Amount: TypeAlias = Annotated[float, Meta(ge=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanScenes:
-    """Scenes that the suite makes itself."""
-
-    count: Annotated[int, Meta(ge=1, le=1_000_000)] = 50
-    seed: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class PlanData:
     """Where the samples come from.
 
     Attributes:
         path: Of the data; empty where scenes are made.
-        scenes: How many scenes and from which seed, where there is no path.
+        scenes: How many scenes the suite makes itself, of the plan's seed, where there is no path.
         splits: Splits of the data; all where there are none.
         options: Further options of the suite by their names on the command line: texts, masks, images, assets.
     """
 
     path: Text = ""
-    scenes: PlanScenes | None = None
+    scenes: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     splits: tuple[Name, ...] = ()
     options: Mapping[str, Text] = field(default_factory=dict)
 
@@ -118,8 +109,8 @@ class PlanLimits:
 
     Attributes:
         usd: For requests to models behind endpoints.
-        requests: To the models under test.
-        seconds: Of running.
+        requests: To the planner's language model, and as many to the models under test, baselines apart.
+        seconds: Of running, of each command anew.
         disk_mb: That the record holds.
     """
 
@@ -312,8 +303,6 @@ class _PlanFile:
 
     def typed(self, kind: Any, value: Any, at: Key = ()) -> Any:
         """A value as a type."""
-        if get_origin(kind) is UnionType and is_dataclass(get_args(kind)[0]):  # ``PlanScenes | None``, and it is given
-            kind = get_args(kind)[0]
         if get_origin(kind) is tuple and isinstance(value, list):
             return tuple(self.typed(get_args(kind)[0], part, (*at, number)) for number, part in enumerate(value))
         label = ".".join(map(str, at)) or "the plan"

@@ -96,19 +96,19 @@ class ModelOptions(SuiteOptions):
             outputs; repeat it for several.
         memory_mb: Most memory of one worker with its model.
         only: File of ids, one a line: of cases, or of clips and photographs; the others are left out.
-        plan: Hash of the plan that asks for this, for the manifest.
+        plan_hash: Of the plan that asks for this, for the manifest.
     """
 
     models: Annotated[tuple[str, ...], Flag(name="model", shown="none")] = ()
     memory_mb: Annotated[int, Flag(least=256)] = 8192
     only: Annotated[Path | None, Flag(metavar="FILE")] = None
-    plan: Annotated[str, Flag(internal=True)] = ""
+    plan_hash: Annotated[str, Flag(internal=True)] = ""
 
     def selection(self) -> Mapping[str, Any]:
         """What the manifest says of the inputs: which cases were chosen, and by which plan."""
         ids = _ids(self.only) if self.only is not None else []
         only = {"only": {"name": f"{len(ids)} ids", "ids": digest_json(ids)}} if self.only is not None else {}
-        return only | ({"plan": self.plan} if self.plan else {})
+        return only | ({"plan": self.plan_hash} if self.plan_hash else {})
 
     def chosen(self, things: Sequence[CaseKind], ids: Callable[[CaseKind], Iterable[str]]) -> list[CaseKind]:
         """The cases, or what becomes some, that ``only`` names by one of their ids; all where nothing is named.

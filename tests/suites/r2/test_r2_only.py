@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
 class TestOnly:
     def test_clips_that_are_not_named_are_left_out_and_can_be_added(self, tmp_path: Path, data: Path) -> None:
         out, model = tmp_path / "out", f"{model_file(tmp_path)}:colour"
-        asked(data, out, "vos", model, only=ids(tmp_path, "two", "", "one"), plan="00ff")
+        asked(data, out, "vos", model, only=ids(tmp_path, "two", "", "one"), plan_hash="00ff")
         assert {row["clip"] for row in rows(out, "cases.jsonl")} == {"one", "two"}
         inputs = json.loads((out / "manifest.json").read_text())["inputs"]
         assert inputs["plan"] == "00ff"
