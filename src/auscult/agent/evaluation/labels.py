@@ -1,0 +1,187 @@
+"""Labelled instructions and the pool of samples they are about; ACC, Rate and agreement (R2-Bench, Sec. 5.4).
+
+Everything offered for an instruction is needed, plausible or impossible, by ``guideline.txt``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Offer, Offered
+from auscult.agent.offers import perturbations_of
+from auscult.errors import InputError
+from auscult.record.codec import load
+from auscult.stress.recipe_parts import full_name
+from auscult.suites.r2.cases import task_rules
+from auscult.types import Doubles
+
+Half: TypeAlias = Literal["dev", "test"]
+Score: TypeAlias = Literal["ACC", "Rate", "balanced ACC"]
+SCORES: Final[tuple[Score, ...]] = get_args(Score)
+_FIRST, _SECOND = ("instructions_a.jsonl", "instructions_b.jsonl"), ("second_labels.jsonl",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """What is needed and what plausible of a set; the rest of the offer is impossible."""
+
+    needed: frozenset[str]
+    plausible: frozenset[str] = frozenset()
+
+    def grade(self, name: str) -> int:
+        """2 where it is needed, 1 where plausible, 0 where impossible."""
+        return 2 if name in self.needed else int(name in self.plausible)
+
+    def reasonable(self, name: str, *, selected: bool) -> bool:
+        """Whether a choice can be defended: what is needed must be selected, what is impossible must not."""
+        return self.grade(name) > 0 if selected else self.grade(name) < 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """An instruction with its labels.
+
+    Attributes:
+        id: Letter of who wrote it and two digits.
+        task: Of suite r2.
+        instruction: The sentence.
+        labels: By set, with the names of an ``Offer``.
+        situation: What it is about, in a word or two.
+        labeller: Who labelled it.
+    """
+
+    id: str
+    task: str
+    instruction: str
+    labels: Mapping[ChoiceSet, Label] = field(default_factory=dict)
+    situation: str = ""
+    labeller: str = ""
+
+    @property
+    def half(self) -> Half:
+        """``test`` is held back from tuning; it follows from the id alone."""
+        return "test" if sha256(self.id.encode()).digest()[0] % 2 else "dev"
+
+    def reasonable(self, choice_set: ChoiceSet, choice: Choice) -> bool:
+        """Whether the labels find a choice reasonable."""
+        return self.labels[choice_set].reasonable(choice.type, selected=choice.selected)
+
+
+@cache
+def pool() -> tuple[Offered, ...]:
+    """The samples that all instructions are labelled for."""
+    return tuple(Offered(name=row["id"], summary=row["caption"], facts=row["facts"]) for row in _rows("samples.jsonl"))
+
+
+@cache
+def offer_for(task: str) -> Offer:
+    """What is offered for an instruction: the pool, and the task's perturbations of frames, sounds, sentences, timing.
+
+    Defects of the first mask and twins of perturbations are not labelled, and so not offered.
+    """
+    rules = task_rules(task)
+    middle = {name: line for name, line in perturbations_of(rules).items() if not name.startswith("masks.")}
+    return Offer(
+        suite="r2",
+        task=task,
+        samples=pool(),
+        perturbations=tuple(Offered(name=name, summary=line) for name, line in middle.items()),
+        metrics=tuple(Offered(name=name, summary=name) for name in (*rules.metrics, *rules.beside)),
+    )
+
+
+@cache
+def labelled(*, second: bool = False) -> tuple[Labelled, ...]:
+    """All labelled instructions; ``second`` has the other labeller's labels of some of them.
+
+    Raises:
+        InputError: A label is of something that is not offered, with file and line.
+    """
+    return tuple(_labelled(row, where) for name in (_SECOND if second else _FIRST) for where, row in _numbered(name))
+
+
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    for _, row in _numbered(name):
+        yield row
+
+
+def _numbered(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    text = files("auscult.agent.evaluation").joinpath(name).read_bytes()
+    for number, line in enumerate(text.splitlines(), 1):
+        yield f"{name}:{number}", load(line)
+
+
+def _labelled(row: Mapping[str, Any], where: str) -> Labelled:
+    labels: dict[ChoiceSet, Label] = {}
+    offer = offer_for(row["task"])
+    for choice_set in CHOICE_SETS:
+        named = {grade: frozenset(map(_named, names)) for grade, names in row[choice_set].items()}
+        foreign = named["needed"].union(named["plausible"]) - {one.name for one in offer.of(choice_set)}
+        if foreign or named["needed"] & named["plausible"]:
+            message = f"{where}: {', '.join(foreign) or 'a name that is both needed and plausible'}"
+            raise InputError(message, expected=f"{choice_set} offered for {row['task']}, each once")
+        labels[choice_set] = Label(**named)
+    about = {name: row.get(name, "") for name in ("id", "task", "instruction", "situation", "labeller")}
+    return Labelled(labels=MappingProxyType(labels), **about)
+
+
+def _named(name: str) -> str:
+    return full_name(name) if "." in name else name
+
+
+def score(which: Score, label: Label, *, offered: Iterable[str], selected: Collection[str]) -> float:
+    r"""A planner's choice of one set for one instruction, 0..1, higher is better.
+
+    With the offered things x, s(x) whether x is selected, and the label of x:
+
+        ACC          = share of x with s(x) = (x is needed)
+        Rate         = share of x with  s(x) and x is needed or plausible,  or  not s(x) and x is not needed
+        balanced ACC = mean of the share of the needed that are selected and of the rest that are not; where one of them
+                       is empty, the other alone
+
+    Source: R2-Bench, Sec. 5.4, which measures ACC and Rate by people; the labels and balanced ACC are ours.
+    """
+    names = list(offered)
+    taken = np.isin(names, list(selected))
+    grades = np.array([label.grade(name) for name in names])
+    needed = grades == 2
+    if which == "Rate":
+        return float(np.where(taken, grades > 0, ~needed).mean())
+    right = taken == needed
+    if which == "ACC":
+        return float(right.mean())
+    return float(np.mean([right[part].mean() for part in (needed, ~needed) if part.any()]))
+
+
+def table_of_grades(first: Label, second: Label, offered: Iterable[str]) -> Doubles:
+    """How often each pair of grades occurs, (3, 3), the first labelling's by row."""
+    counts = np.zeros((3, 3))
+    for name in offered:
+        counts[first.grade(name), second.grade(name)] += 1
+    return counts
+
+
+def kappa(counts: Doubles) -> Doubles:
+    """Cohen's kappa of tables of grades, (..., 3, 3): 1 is full agreement, 0 what chance gives.
+
+    NaN where both labellings have one grade only.
+
+    Source: J. Cohen, A coefficient of agreement for nominal scales, 1960, Eq. 1.
+    """
+    shares = counts / counts.sum((-2, -1), keepdims=True)
+    agreed = np.trace(shares, axis1=-2, axis2=-1)
+    chance = (shares.sum(-1) * shares.sum(-2)).sum(-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan))
+
+
+Chooses: TypeAlias = Callable[[Labelled, Offer], Mapping[ChoiceSet, Collection[str]]]
+"""A planner, as far as it is measured: what it selects of each set."""
