@@ -23,6 +23,7 @@ continued fraction: NIST Digital Library of Mathematical Functions, 8.17.22.
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -135,7 +136,7 @@ def _rate_at(events: int, trials: int, rest: float) -> float:
     """The rate at which at most ``events`` have the probability ``rest``: Newton's steps, halving where they stray."""
     low, high = 0.0, 1.0
     ways = math.lgamma(trials + 1) - math.lgamma(events + 1) - math.lgamma(trials - events)
-    rate = (events + 1) / (trials + 1)
+    rate = _score_bound(events, trials, rest)
     for _ in range(_STEPS):
         excess = at_most(events, trials, rate=rate) - rest
         low, high = (rate, high) if excess > 0 else (low, rate)
@@ -146,6 +147,14 @@ def _rate_at(events: int, trials: int, rest: float) -> float:
             return new
         rate = new
     return rate
+
+
+def _score_bound(events: int, trials: int, rest: float) -> float:
+    """Wilson's upper bound, which is near: where the search begins."""
+    z = NormalDist().inv_cdf(1 - rest)
+    middle = events + z * z / 2
+    spread = z * math.sqrt(events * (trials - events) / trials + z * z / 4)
+    return min(max((middle + spread) / (trials + z * z), _TINY), 1 - 1e-16)
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
@@ -165,13 +174,9 @@ def _fraction(x: float, a: float, b: float) -> float:
             term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         else:
             term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d = 1 / _away_from_zero(1 + term * d)
-        c = _away_from_zero(1 + term / c)
+        d = 1 / ((1 + term * d) or _TINY)
+        c = (1 + term / c) or _TINY
         value *= c * d
         if abs(c * d - 1) < 1e-15:
             break
     return value
-
-
-def _away_from_zero(value: float) -> float:
-    return value if abs(value) > _TINY else _TINY

@@ -135,7 +135,8 @@ def spearman_of_draws(predictions: ArrayLike, truths: ArrayLike) -> Callable[[Do
 def auc_of_draws(scores: ArrayLike, positives: ArrayLike) -> Callable[[Doubles], float]:
     """``auc`` of items that are drawn with replacement, as ``spearman_of_draws``."""
     values, marks = numbers(scores=scores, positives=np.asarray(positives, dtype=np.float64))
-    return _Areas(values, marks > 0.5, np.arange(values.size)).of
+    areas = _Areas(values, marks > 0.5, np.arange(values.size))
+    return lambda weights: float(areas.of(weights[None])[0])
 
 
 _CONSTANT: Final = 1e-12
@@ -199,8 +200,8 @@ def auc_interval(
     members = members_of(clusters)
     amount = int(members.max()) + 1
     areas = _Areas(values, np.asarray(positives, dtype=bool), members)
-    parts = draws_in_parts(amount, rng=rng, replicates=replicates, step=max(1, CELLS // amount))
-    draws = np.array([areas.of(row) for weights in parts for row in weights])
+    parts = draws_in_parts(amount, rng=rng, replicates=replicates, step=max(1, CELLS // len(values)))
+    draws = np.concatenate([areas.of(weights) for weights in parts])
     draws = widened(draws, plain.value, sizes=np.bincount(members), level=level)
     return with_interval(plain, draws, clusters=amount, level=level, within=SHARE) or plain
 
@@ -240,13 +241,16 @@ class _Areas:
         self._below = np.searchsorted(negatives, values[positive], "left")
         self._upto = np.searchsorted(negatives, values[positive], "right")  # those of the same value count half
 
-    def of(self, weights: Doubles) -> float:
-        """0..1 from how often each cluster occurs, (clusters,); NaN where one kind does not."""
-        others = np.concatenate(([0.0], np.cumsum(weights[self._negative])))
-        above = weights[self._positive]
-        pairs = float(above.sum() * others[-1])
-        twice = float((above * (others[self._below] + others[self._upto])).sum())
-        return twice / 2 / pairs if pairs else float("nan")
+    def of(self, weights: Doubles) -> Doubles:
+        """0..1, (draws,), from how often each cluster occurs, (draws, clusters); NaN where one kind does not."""
+        others = np.zeros((len(weights), self._negative.size + 1))
+        np.cumsum(weights[:, self._negative], axis=1, out=others[:, 1:])
+        above = weights[:, self._positive]
+        pairs = above.sum(axis=1) * others[:, -1]
+        twice = (above * (others[:, self._below] + others[:, self._upto])).sum(axis=1)
+        found: Doubles = np.full(len(weights), np.nan)
+        np.divide(twice / 2, pairs, out=found, where=pairs > 0)
+        return found
 
 
 SPEARMAN = ScoreSpec.of(

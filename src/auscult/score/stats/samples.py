@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ Value: TypeAlias = float | Scored[float] | Undefined | Failed
 SampleKey: TypeAlias = Any  # any name that can be a key; a mapping is strict about the type of its keys
 SampleValues: TypeAlias = Mapping[SampleKey, Value]
 Clusters: TypeAlias = Mapping[SampleKey, Hashable]
+
+_FLOATS: Final = frozenset({float, np.float64})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,9 @@ def common(columns: Sequence[SampleValues]) -> Common:
         >>> result.samples, result.counts.undefined, result.counts.missing
         (('a',), 1, 1)
     """
+    plain = _plain(columns)
+    if plain is not None:
+        return plain
     kept: list[Hashable] = []
     rows: list[list[float]] = []
     left = {Failed: 0, Undefined: 0, type(None): 0}
@@ -91,6 +96,18 @@ def common(columns: Sequence[SampleValues]) -> Common:
     counts = Counts(n=len(kept), failed=left[Failed], undefined=left[Undefined], missing=left[type(None)])
     values = np.array(rows, dtype=np.float64).reshape(len(kept), len(columns)).T
     return Common(samples=tuple(kept), values=values, counts=counts)
+
+
+def _plain(columns: Sequence[SampleValues]) -> Common | None:
+    """The usual case at once: every column has the same samples, all of them finite floating-point numbers."""
+    names = tuple(columns[0]) if columns else ()
+    alike = (column.keys() == columns[0].keys() and set(map(type, column.values())) <= _FLOATS for column in columns)
+    if not names or not all(alike):
+        return None
+    values = np.array([[column[name] for name in names] for column in columns], dtype=np.float64)
+    if not np.isfinite(values).all():
+        return None
+    return Common(samples=names, values=values, counts=Counts(n=len(names), failed=0, undefined=0, missing=0))
 
 
 def memberships(samples: Sequence[Hashable], clusters: Clusters) -> NDArray[np.int64]:
