@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -178,17 +177,19 @@ def test_again_goes_on_and_judges_nothing_twice(finished: Path) -> None:
 
 @pytest.mark.extra_demo
 @installed
-def test_anew_with_another_seed_and_back(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "copy"
-    shutil.copytree(finished, out)
+def test_anew_with_another_seed_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few, out = demo.load_photos()[2:3], tmp_path / "out"
+    monkeypatch.setattr(demo, "load_photos", lambda: few)
+    demo.run_demo(DemoOptions(out=out, seed=0, workers=0, overwrite=False))
+    rows, masks = _by_id(out / "input"), _masks(out / "input")
     summary = demo.run_demo(DemoOptions(out=out, seed=1, workers=0, overwrite=True))
-    assert len(_rows(out / "verdicts.jsonl")) == summary.n == len(_by_id(finished / "input"))
-    assert _by_id(out / "input") != _by_id(finished / "input")
+    assert len(_rows(out / "verdicts.jsonl")) == summary.n == len(rows)
+    assert _by_id(out / "input") != rows
 
     monkeypatch.setattr(demo, "audit_folder", lambda *_: None)
     demo.run_demo(DemoOptions(out=out, seed=0, workers=0, overwrite=True))
-    assert _by_id(out / "input") == _by_id(finished / "input")
-    assert _masks(out / "input") == _masks(finished / "input")
+    assert _by_id(out / "input") == rows
+    assert _masks(out / "input") == masks
 
 
 def _masks(folder: Path) -> dict[Path, bytes]:

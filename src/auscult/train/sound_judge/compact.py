@@ -53,7 +53,8 @@ class CompactRun:
 
     def samples(self, name: str, trunk: Trunk, progress: Progress) -> list[StoredSample] | None:
         """The samples of ``train``, ``aligning`` or ``calibration``, made where they are missing; None out of time."""
-        store = Store(folder=self.options.out / MATERIAL / name)
+        real = name == "calibration" or (name == "train" and self.plan.real > 0)
+        store = Store(folder=self.options.out / MATERIAL / name, real=real)
         part: Part = "calibration" if name == "calibration" else "train"
         counts = {"train": self.plan.mixtures, "aligning": self.plan.aligning, "calibration": self.plan.held}
         recipe = ALIGNING if name == "aligning" else Recipe()
@@ -69,8 +70,7 @@ class CompactRun:
         )
         if not whole:
             return None
-        found = with_early(store, trunk) if self.plan.start == "tagger" else store.samples
-        return [one for one in found if not one.about["family"]] if name == "aligning" else found
+        return with_early(store, trunk) if self.plan.start == "tagger" else store.samples
 
     def trainer(self, net: SoundJudgeNet, samples: list[StoredSample], *, aligning: bool) -> SoundTrainer:
         """The training of a stage."""

@@ -21,7 +21,7 @@ _AT_ONCE: Final = 32
 def with_early(store: Store, trunk: Trunk) -> list[StoredSample]:
     """All samples of a store with what the pretrained trunk's first blocks make of them, kept beside each file."""
     found: list[StoredSample] = []
-    for path in sorted(store.folder.glob("[0-9r]*.npz")):
+    for path in store.files:
         samples = read_shard(path)
         kept = path.with_suffix(".early.npy")
         if not kept.is_file():

@@ -163,6 +163,7 @@ class Store:
     """The samples of a part, in a folder."""
 
     folder: Path
+    real: bool = True  # whether outputs of real systems are among them
 
     def make(
         self,
@@ -187,16 +188,21 @@ class Store:
                 made = made_samples(root, part=part, numbers=numbers, seed=seed, recipe=recipe)
                 write_shard(path, list(heard_samples(made)))
             progress.step()
-        if root is not None and (root / "sound" / "separated").is_dir():
+        if self.real and root is not None and (root / "sound" / "separated").is_dir():
             path = self.folder / "real.npz"
             if not path.is_file():
                 write_shard(path, list(heard_samples(real_samples(root, part=part))))
         return True
 
+    @property
+    def files(self) -> list[Path]:
+        """The files of samples, made ones first."""
+        return sorted(self.folder.glob("[0-9r]*.npz" if self.real else "[0-9]*.npz"))
+
     @cached_property
     def samples(self) -> list[StoredSample]:
-        """All of them, made ones first."""
-        return [sample for path in sorted(self.folder.glob("[0-9r]*.npz")) for sample in read_shard(path)]
+        """All of them."""
+        return [sample for path in self.files for sample in read_shard(path)]
 
 
 def domain_number(sample: StoredSample) -> int:
