@@ -32,7 +32,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "levels": ("records:levels", "Turn task scores of AVI-Bench into stages and levels."),
         "effects": ("records:effects", "Say what parts of composed models are worth, and what seeds change."),
         "report": ("records:report", "Write the report of a record again, and the hand-over of an audit."),
-        "ratings": ("ratings:app", "Have people rate separated sound, and know whom to trust."),
+        "ratings": ("ratings:app", "Have people rate separated sound or an agent's choices."),
         "act": ("act:app", "Turn verdicts into decisions."),
         "train": ("registered:train", "Train a judge, calibrate it, and measure its card."),
         "list": ("registered:list_registered", "List what is registered under a kind."),

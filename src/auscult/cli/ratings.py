@@ -1,4 +1,4 @@
-"""``auscult ratings``: people who rate separated sound, their tasks, and what they said."""
+"""``auscult ratings``: people who rate separated sound or an agent's choices, and what they said."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 
 import typer
 
+from auscult.agent import review
 from auscult.cli import show
 from auscult.cli.command import Commands, Shown, command
 from auscult.jobs import ratings
 
-app = typer.Typer(help="Have people rate separated sound, and know whom to trust.", no_args_is_help=True, cls=Commands)
+app = typer.Typer(help="Have people rate separated sound or an agent's choices.", no_args_is_help=True, cls=Commands)
 
 
 @app.callback()
 def _ratings() -> None:
-    """Have people rate separated sound, and know whom to trust."""
+    """Have people rate separated sound or an agent's choices."""
 
 
 def _add(name: str, options: type, job: Callable[[Any], ratings.Done]) -> None:
@@ -36,3 +37,4 @@ _add("tasks", ratings.TasksOptions, ratings.deal_tasks)
 _add("import", ratings.ImportOptions, ratings.import_ratings)
 _add("export", ratings.RatingsOptions, ratings.export_ratings)
 _add("batch", ratings.BatchOptions, ratings.draw_batch)
+_add("choices", review.ChoicesOptions, review.rate_choices)

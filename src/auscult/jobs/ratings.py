@@ -140,7 +140,7 @@ def qualify(options: QualifyOptions) -> Done:
     metrics = {name: {"value": value, **signed} for name, value in values.items()}
     files: dict[str, File] = {"raters.csv": _csv_bytes(_RATERS_CSV, rows), "raters.jsonl": rows}
     n, lost = len(found.ratings), found.problems
-    return _written("ratings qualify", options, tables, n=n, problems=lost, metrics=metrics, files=files)
+    return write_record("ratings qualify", options, tables, n=n, problems=lost, metrics=metrics, files=files)
 
 
 def _trusted(fitted: RaterPosterior, options: QualifyOptions) -> tuple[NDArray[np.bool_], Doubles]:
@@ -255,7 +255,7 @@ def import_ratings(options: ImportOptions) -> Done:
     metrics = {axis: {"value": whole[axis], "n": len(rows)} for axis in axes}
     files = {"scores.jsonl": rows, **_ratings_files(found)}
     tables, n, lost = {"settled": _settled_table(counts, axes)}, len(found.ratings), found.problems
-    return _written("ratings import", options, tables, n=n, problems=lost, metrics=metrics, files=files)
+    return write_record("ratings import", options, tables, n=n, problems=lost, metrics=metrics, files=files)
 
 
 def _trust_in(path: Path) -> dict[str, bool]:
@@ -331,7 +331,7 @@ def export_ratings(options: RatingsOptions) -> Done:
     cells = tuple((axis, str(counts[axis])) for axis in found.axes)
     tables = {"ratings": Table(title="Ratings", header=("axis", "ratings"), rows=cells)}
     files, lost = _ratings_files(found), found.problems
-    return _written("ratings export", options, tables, n=counts.total(), problems=lost, files=files)
+    return write_record("ratings export", options, tables, n=counts.total(), problems=lost, files=files)
 
 
 # --- what they hear ---
@@ -395,7 +395,7 @@ def deal_tasks(options: TasksOptions) -> Done:
     files["key.csv"] = _csv_bytes(("item", "id", "golden", "domain", "gain_db", "mixture_gain_db"), key)
     note = "key.csv says what is behind a name; raters must not see it. Serve sounds/ as local files of Label Studio."
     table = Table(title="Tasks", header=("rater", "items", "golden among them"), rows=tuple(rows), note=note)
-    return _written("ratings tasks", options, {"tasks": table}, n=len(key), problems=problems.found, files=files)
+    return write_record("ratings tasks", options, {"tasks": table}, n=len(key), problems=problems.found, files=files)
 
 
 def _of_each(source: Path, problems: Problems, make: Callable[[SoundItem, Path], T]) -> Iterator[tuple[SoundItem, T]]:
@@ -504,7 +504,7 @@ def make_guide(options: GuideOptions) -> Done:
     text = resources.files("auscult.jobs").joinpath("rating_guide.txt").read_text(encoding="utf-8")
     files["guide.md"] = text.replace("WANTED", item.query.text or "the target").encode()
     table = Table(title="Guideline", header=("sounds", "of item"), rows=((str(len(examples)), item.id),))
-    return _written("ratings guide", options, {"guide": table}, n=len(examples), files=files)
+    return write_record("ratings guide", options, {"guide": table}, n=len(examples), files=files)
 
 
 def _remixed(axis: str, stems: Sequence[Samples], *, hard: bool) -> Samples:
@@ -583,7 +583,7 @@ def draw_batch(options: BatchOptions) -> Done:
     files = {"batch.csv": _csv_bytes(header, rows)}
     charts = {axis: _chart(there[at], batch[at], axis=axis, names=names) for at, axis in enumerate(axes)}
     found = problems.found
-    return _written("ratings batch", options, tables, n=len(rows), problems=found, files=files, charts=charts)
+    return write_record("ratings batch", options, tables, n=len(rows), problems=found, files=files, charts=charts)
 
 
 _ENRICHED: Final = ("temporal_mask", "frequency_mask", "equalisation")
@@ -607,7 +607,9 @@ def _enriched(options: BatchOptions) -> Done:
     counts = Counter(str(line["enriched"]) for line in lines)
     rows = tuple((kind, str(counts[kind])) for kind in _ENRICHED)
     table = Table(title="Enriched outputs", header=("kind", "items"), rows=rows, note="Judge them, then draw batch 2.")
-    return _written("ratings batch", options, {"enriched": table}, n=len(lines), problems=problems.found, files=files)
+    return write_record(
+        "ratings batch", options, {"enriched": table}, n=len(lines), problems=problems.found, files=files
+    )
 
 
 def _heard(_: SoundItem, separated: Path) -> Path:
@@ -736,7 +738,7 @@ def _chart(before: Doubles, batch: Doubles, *, axis: str, names: Sequence[str]) 
 # --- what all verbs write ---
 
 
-def _written(
+def write_record(
     command: str,
     options: RecordOptions,
     tables: Mapping[str, Table],
@@ -747,7 +749,7 @@ def _written(
     files: Mapping[str, File],
     charts: Mapping[str, Drawing] | None = None,
 ) -> Done:
-    """Write a record: ``n`` is how many rows could be used, ``problems`` what could not."""
+    """Write the record of a verb: ``n`` is how many rows could be used, ``problems`` what could not."""
     given = {name: getattr(options, name, None) for name in ("source", "golden", "raters", "key", "rated")}
     inputs = {name: digest_file(path) for name, path in given.items() if path is not None and path.is_file()}
     with open_run(options.out, run_manifest(command, options, inputs=inputs), overwrite=options.overwrite) as run:

@@ -127,6 +127,16 @@ class ClipView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Something that a person is asked about; the answer is one of the page's ``answers``."""
+
+    id: str  # what the file of answers calls it
+    title: str
+    text: str
+    tag: str = ""  # a word or two beside the title
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """A part of a page; what it holds stands in the order of the attributes."""
 
@@ -141,6 +151,7 @@ class Section:
     examples: tuple[Example, ...] = ()
     items: ItemList | None = None  # cards of judged items
     clips: tuple[ClipView, ...] = ()  # objects of videos
+    questions: tuple[Question, ...] = ()  # what a person is asked; the page names the answers
     errors: tuple[ErrorRecord, ...] = ()  # what failed
     notes: tuple[str, ...] = ()  # small print; words between backticks are names of files and commands
 
@@ -185,6 +196,7 @@ class Page:
     shown: tuple[Table, ...] = ()  # tables of the sections that fit a console
     lost: tuple[str, ...] = ()  # sentences about parts that are missing from the record; they stand below the notes
     footer: str = ""  # where every number lies; words between backticks are names of files
+    answers: tuple[str, ...] = ()  # of a page that asks: what can be answered, and exported as ``answers.csv``
 
 
 _TEMPLATES = resources.files("auscult.report") / "templates"
@@ -198,7 +210,7 @@ def render(page: Page) -> str:
 
     It has under 12 MB for 1,000 items with the pictures that ``page_of_audit`` keeps.
     """
-    scripts = (_BOOT, _asset("report.js")) if page.overview else ()
+    scripts = (_BOOT, _asset("report.js")) if page.overview else (_asset("answers.js"),) if page.answers else ()
     heard = "media-src data:; " if any(one.sounds for part in page.sections for one in part.examples) else ""
     allowed = "script-src " + " ".join(f"'sha256-{_digest(text)}'" for text in scripts) + "; " if scripts else ""
     return (

@@ -1,0 +1,181 @@
+"""``auscult ratings choices``: people say which of an agent's choices are reasonable (R2-Bench, Sec. 5.4, Rate).
+
+The page exports ``answers.csv``: ``item,rater,answer``. An item is a hash of sentence and choice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
+
+from auscult import registry
+from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Proposal
+from auscult.agent.debate import LOG_FILE
+from auscult.agent.evaluation.labels import labelled, pool
+from auscult.cases.ids import check_id, shown
+from auscult.cases.problems import Problems, required_file
+from auscult.cases.ratings import rows_of
+from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.jobs.options import Flag, RecordOptions
+from auscult.jobs.ratings import Done, File, write_record
+from auscult.outcome import Undefined
+from auscult.record.codec import from_json
+from auscult.record.digest import digest_json
+from auscult.record.lines import read_lines
+from auscult.report.facts import ends_text
+from auscult.report.page import Page, Question, Section, render
+from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.score.stats.few import SHARE
+from auscult.score.stats.intervals import bootstrap_interval
+
+ANSWERS: Final = ("reasonable", "not reasonable")
+_FORM: Final = "answers.csv of the page: rows with item, rater and answer, " + " or ".join(ANSWERS)
+_HOW: Final = "Could an expert have taken this, or left it out, for this sentence? Skip what you cannot tell."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoicesOptions(RecordOptions):
+    """Whose choices are shown, or what was answered.
+
+    Attributes:
+        folders: Studies of `auscult agent`, or records of `auscult run agent`.
+        answers: The answers.csv that a rater exported; repeat it. Without one the page is made.
+        count: How many choices of each set the page shows, drawn over all folders.
+        seed: The same seed draws the same.
+    """
+
+    folders: Annotated[tuple[Path, ...], Flag(metavar="DIR...", positional=True)]
+    answers: tuple[Path, ...] = ()
+    count: Annotated[int, Flag(least=1)] = 40
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeChoice:
+    """A choice of an agent, and the sentence that it was made for; the id is a hash of both."""
+
+    id: str
+    instruction: str
+    choice_set: ChoiceSet
+    choice: Choice
+
+
+def rate_choices(options: ChoicesOptions) -> Done:
+    """Have people say which choices of an agent are reasonable, and read what they said."""
+    made = {one.id: one for folder in options.folders for one in choices_of(folder)}
+    if options.answers:
+        answers, problems = read_answers(options.answers, made)
+        table, metrics = _rates(made, answers, seed=options.seed)
+        tables, n, lost = {"rate": table}, len(answers), problems.found
+        return write_record("ratings choices", options, tables, n=n, problems=lost, metrics=metrics, files={})
+    page = _page(made, options)
+    n = sum(len(section.questions) for section in page.sections)
+    table = Table(title="choices.html", header=("sentences", "choices"), rows=((str(len(page.sections)), str(n)),))
+    files: dict[str, File] = {"choices.html": render(page).encode()}
+    return write_record("ratings choices", options, {"choices": table}, n=n, files=files)
+
+
+def choices_of(folder: Path) -> Iterator[MadeChoice]:
+    """The last word of the operator on each sentence in the ``agent.jsonl`` of a study; it must have one."""
+    path, sentences, said = folder / LOG_FILE, dict[str, str](), dict[str, Proposal]()
+    for row in read_lines(path):
+        if row.get("kind") == "debate":
+            sentences[str(row.get("debate"))] = str(row.get("instruction"))
+        elif row.get("kind") == "turn" and row.get("role") == "operator" and row.get("proposal"):
+            said[str(row.get("debate"))] = from_json(Proposal, row["proposal"], path=path)
+    if not said:
+        raise UsageError("there is no debate", expected="a study of `auscult agent`", path=path)
+    for debate, proposal in said.items():
+        for choice_set in CHOICE_SETS:
+            for one in proposal.of(choice_set):
+                key = digest_json([sentences.get(debate, ""), choice_set, one.type, one.reason, one.selected])
+                yield MadeChoice(id=key[:16], instruction=sentences.get(debate, ""), choice_set=choice_set, choice=one)
+
+
+def read_answers(paths: Sequence[Path], made: Mapping[str, MadeChoice]) -> tuple[dict[tuple[str, str], bool], Problems]:
+    """Whether a rater found a choice reasonable, by (item, rater); rows of no use are problems with their line."""
+    answers, problems = dict[tuple[str, str], bool](), Problems()
+    for path in paths:
+        with required_file(path, option="--answers"):
+            for line, row in rows_of(path, needed=("item", "rater", "answer"), expected=_FORM):
+                with problems.skipping(path, line=line):
+                    item, rater = (check_id(str(row.get(name) or "")) for name in ("item", "rater"))
+                    if item not in made:
+                        raise InputError(f"no choice is {shown(item)}", expected="a choice of these folders")
+                    if row["answer"] not in ANSWERS:
+                        raise InputError(f"the answer is {shown(str(row['answer']))}", expected=" or ".join(ANSWERS))
+                    if (item, rater) in answers:
+                        raise InputError(f"{shown(rater)} answered {item} twice", expected="one; the first is kept")
+                    answers[item, rater] = row["answer"] == ANSWERS[0]
+    if not answers:
+        first = f"; first problem: {problems.found[0][1].error}" if problems.found else ""
+        raise NothingToDo(f"there is no answer{first}", expected=_FORM, path=paths[0])
+    return answers, problems
+
+
+def _page(made: Mapping[str, MadeChoice], options: ChoicesOptions) -> Page:
+    """A page of choices that are drawn by chance, by sentence."""
+    rng, drawn = generator(options.seed, "ratings", "choices"), defaultdict[str, list[Question]](list)
+    captions = {one.name: one.summary for one in pool()}
+    for choice_set in CHOICE_SETS:
+        there = [one for one in made.values() if one.choice_set == choice_set]
+        for at in rng.permutation(len(there))[: options.count]:
+            choice, about = there[at].choice, captions.get(there[at].choice.type, "")
+            with suppress(UsageError):  # what is no stressor
+                about = about or registry.load("stressor", choice.type).meta.summary
+            tag = f"{choice_set.removesuffix('s')}, {'taken' if choice.selected else 'left out'}"
+            text = f"{about}{'. ' if about else ''}Reason given: {choice.reason or 'none'}"
+            drawn[there[at].instruction].append(Question(id=there[at].id, title=choice.type, text=text, tag=tag))
+    sections = tuple(
+        Section(name=f"sentence-{number}", title=f"“{sentence}”", questions=tuple(questions))
+        for number, (sentence, questions) in enumerate(drawn.items(), 1)
+    )
+    footer = "Export your answers, then: `auscult ratings choices DIR --answers answers.csv --out RATED`."
+    title, command = "Is this choice reasonable?", "ratings choices"
+    return Page(title=title, command=command, lead=_HOW, sections=sections, answers=ANSWERS, footer=footer)
+
+
+def _rates(
+    made: Mapping[str, MadeChoice], answers: Mapping[tuple[str, str], bool], *, seed: int
+) -> tuple[Table, dict[str, Any]]:
+    """Rate by people and by labels for each set, over the choices that were answered."""
+    labels, rows, metrics = {one.instruction: one for one in labelled()}, [], dict[str, Any]()
+    for choice_set in CHOICE_SETS:
+        given = [
+            (made[item], rater, good) for (item, rater), good in answers.items() if made[item].choice_set == choice_set
+        ]
+        by_choice = defaultdict[MadeChoice, list[float]](list)
+        for one, _, good in given:
+            by_choice[one].append(good)
+        said = {"people": defaultdict[str, list[float]](list), "labels": defaultdict[str, list[float]](list)}
+        for one, goods in by_choice.items():
+            said["people"][one.instruction].append(float(np.mean(goods)))
+            if one.instruction in labels:
+                said["labels"][one.instruction].append(labels[one.instruction].reasonable(choice_set, one.choice))
+        counts = (len(said["people"]), len(by_choice), len(given), len({rater for _, rater, _ in given}))
+        found = {who: _mean(by_sentence, seed=seed) for who, by_sentence in said.items()}
+        metrics |= {f"{choice_set}, {who}": number for who, number in found.items() if number}
+        rows.append((choice_set, *map(str, counts), *map(_words, found.values())))
+    note = "Mean over raters, choices, sentences; intervals of 95 % draw sentences. Labels: of the same choices."
+    header = ("set", "sentences", "choices", "answers", "raters", "Rate by people", "Rate by labels")
+    return Table(title="Reasonable choices", header=header, rows=tuple(rows), note=note), metrics
+
+
+def _mean(by_sentence: Mapping[str, Sequence[float]], *, seed: int) -> dict[str, Any]:
+    """The mean over sentences, and its interval where there are several; empty where there is none."""
+    means = [[float(np.mean(values))] for values in by_sentence.values()]
+    found = bootstrap_interval(np.mean, means, rng=generator(seed, "ratings", "rate"), within=SHARE)
+    ends = {} if isinstance(found, Undefined) else {"low": found.low, "high": found.high}
+    return {"value": float(np.mean(means)), "n": len(means), **ends} if means else {}
+
+
+def _words(found: Mapping[str, Any]) -> str:
+    ends = f" [{ends_text(found['low'], found['high'])}]" if "low" in found else ""
+    return f"{found['value']:.2f}{ends}" if found else "–"

@@ -1,0 +1,139 @@
+"""People say of an agent's choices whether they are reasonable: the page, its answers, and the table."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from auscult.agent.choices import CHOICE_SETS, Choice, Offer, Proposal
+from auscult.agent.debate import AgentLog, debate
+from auscult.agent.evaluation.labels import Labelled, labelled, offer_for
+from auscult.agent.review import ANSWERS, ChoicesOptions, choices_of, rate_choices
+from auscult.errors import NothingToDo, UsageError
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+class Takes:
+    """Takes what is needed in one set, and everything in the others."""
+
+    name = "takes"
+
+    def __init__(self, label: Labelled) -> None:
+        self._label = label
+
+    def propose(self, instruction: str, offer: Offer) -> Proposal:
+        del instruction
+        needed = self._label.labels["perturbations"].needed
+        chosen = {
+            of: tuple(
+                Choice(type=one.name, reason=HOSTILE, selected=of != "perturbations" or one.name in needed)
+                for one in offer.of(of)
+            )
+            for of in CHOICE_SETS
+        }
+        return Proposal(**chosen)
+
+    def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal:
+        del instruction, offer
+        return proposal
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    for label in labelled()[:3]:
+        made = Takes(label)
+        log = AgentLog(folder)
+        debate(made, made, instruction=label.instruction, offer=offer_for(label.task), rounds=1, log=log)
+    return folder
+
+
+def _answers(path: Path, rows: list[str]) -> Path:
+    path.write_text("\r\n".join(("item,rater,answer", *rows, "")))
+    return path
+
+
+def test_the_page_shows_choices_of_each_set_and_no_markup_of_a_reason(study: Path, tmp_path: Path) -> None:
+    rate_choices(ChoicesOptions(folders=(study,), count=5, out=tmp_path / "page"))
+    html = (tmp_path / "page/choices.html").read_text()
+    assert HOSTILE not in html
+    assert html.count("&lt;img src=x") == html.count('class="panel question"') == 15
+    assert html.count("sample, taken") == html.count("perturbation, ") == 5
+    assert all(label.instruction.split(",")[0] in unescape(html) for label in labelled()[:3])
+    rate_choices(ChoicesOptions(folders=(study,), count=5, seed=1, out=tmp_path / "other"))
+    assert (tmp_path / "other/choices.html").read_text() != html
+
+
+def test_rate_by_people_stands_beside_the_labels_of_the_same_choices(study: Path, tmp_path: Path) -> None:
+    made = {one.id: one for one in choices_of(study)}
+    mine = [one for one in made.values() if one.choice_set == "perturbations"]
+    first, second = ([one.id for one in mine if one.instruction == label.instruction] for label in labelled()[:2])
+    rows = [f"{item},ann,reasonable" for item in first] + [f"{item},ben,not reasonable" for item in first]
+    rows += [f"{item},ann,not reasonable" for item in second]
+    options = ChoicesOptions(folders=(study,), answers=(_answers(tmp_path / "a.csv", rows),), out=tmp_path / "rated")
+    summary, (table,) = rate_choices(options)
+    samples, perturbations, _ = table.rows
+    assert samples == ("samples", "0", "0", "0", "0", "–", "–")
+    assert perturbations[1:5] == ("2", str(len(first + second)), str(len(rows)), "2")
+    people, labels = (summary.metrics[f"perturbations, {who}"] for who in ("people", "labels"))
+    assert people["value"] == 0.25, "(1/2 + 0) / 2"
+    assert people["low"] <= 0.25 <= people["high"]
+    assert labels["value"] == 1, "who takes exactly what is needed is reasonable by the labels"
+
+
+def test_rows_of_no_use_are_named_and_the_others_count(study: Path, tmp_path: Path) -> None:
+    item = next(choices_of(study)).id
+    bad = [
+        f"{item},ann,not reasonable", "../x,ann,reasonable", f"{item},,reasonable", f"{item},ben,maybe",
+        f"{'9' * 16},ann,reasonable", f"{item},ben,{HOSTILE}",
+    ]  # fmt: skip
+    path = _answers(tmp_path / "a.csv", [f"{item},ann,reasonable", *bad])
+    summary, _ = rate_choices(ChoicesOptions(folders=(study,), answers=(path,), out=tmp_path / "rated"))
+    assert (summary.n, summary.failed) == (7, 6)
+    assert summary.metrics["samples, people"]["value"] == 1
+    lines = [json.loads(line)["line"] for line in (tmp_path / "rated/errors.jsonl").read_text().splitlines()]
+    assert lines == [3, 4, 5, 6, 7, 8]
+    path = _answers(tmp_path / "b.csv", ["x,ann,reasonable"])
+    with pytest.raises(NothingToDo, match="no answer; first problem: no choice is 'x'"):
+        rate_choices(ChoicesOptions(folders=(study,), answers=(path,), out=tmp_path / "none"))
+    with pytest.raises(UsageError, match="there is no debate"):
+        rate_choices(ChoicesOptions(folders=(tmp_path,), out=tmp_path / "none"))
+
+
+@pytest.mark.slow
+def test_a_browser_exports_what_is_read_back(study: Path, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no browser")
+    rate_choices(ChoicesOptions(folders=(study,), count=3, out=tmp_path / "page"))
+    script = """
+for (const radio of document.querySelectorAll(".question input")) if (radio.value === "not reasonable") radio.click();
+const rater = document.querySelector("#answering input");
+rater.value = '=1+1, "ann"';
+rater.dispatchEvent(new Event("input", { bubbles: true }));
+URL.createObjectURL = (blob) => { blob.text().then((text) => {
+  const shown = document.body.appendChild(document.createElement("pre"));
+  shown.id = "exported"; shown.textContent = JSON.stringify(text);
+}); return "#"; };
+document.querySelector("#answering button").click();
+"""
+    html = re.sub(r"<meta http-equiv[^>]*>", "", (tmp_path / "page/choices.html").read_text())
+    (tmp_path / "page.html").write_text(html.replace("</body>", f"<script>{script}</script></body>"))
+    options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}")
+    command = (browser, *options, "--virtual-time-budget=3000", "--dump-dom", (tmp_path / "page.html").as_uri())
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    (exported,) = re.findall(r'<pre id="exported">(".*")</pre>', shown)
+    path = tmp_path / "answers.csv"
+    path.write_text(json.loads(unescape(exported)), newline="")
+    assert "9 of 9 answered" in shown
+    assert ANSWERS[1] in path.read_text()
+    summary, _ = rate_choices(ChoicesOptions(folders=(study,), answers=(path,), out=tmp_path / "rated"))
+    assert (summary.ok, summary.failed) == (9, 0)
+    assert summary.metrics["metrics, people"]["value"] == 0
