@@ -6,20 +6,24 @@ stays ``007``). Every error names the line. Paths are those of the command line:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from msgspec import Meta
 
 from auscult.agent.choices import ChoiceSet
-from auscult.errors import InputError, RecordError, UsageError
+from auscult.errors import InputError, RecordError, UnknownName, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.codec import from_json, load, to_json
 from auscult.record.digest import digest_json
+from auscult.score.tasks import TASKS
+from auscult.stress.presets import apart, tags_of, why_not
+from auscult.stress.recipe_parts import base_of
 
 FILE: Final = "plan.yaml"
 SUITES: Final = ("r2", "rris", "avi")
@@ -143,7 +147,8 @@ class Plan:
         instruction: The sentence that the plan answers.
         suite: r2, rris or avi.
         task: Of suite r2.
-        places: Where it is set: words of ``stress.presets.places()``, which perturbations have to agree with.
+        places: Where it is set, in words of ``stress.presets.places()``, with which perturbations have to agree; each
+            may join some, ``street+night``, and several are alternatives.
         data: Where samples come from.
         samples: Those that are taken; all where there are none.
         perturbations: Of suite r2.
@@ -184,8 +189,8 @@ class Plan:
 
     @property
     def hash(self) -> str:
-        """Of what the plan says, whoever wrote it down."""
-        return digest_json(to_json(replace(self, changed=False, proposed="")))
+        """Of what is run and why; limits change no result."""
+        return digest_json(to_json(replace(self, changed=False, proposed="", limits=PlanLimits())))
 
     @property
     def middle(self) -> Literal["perturbations", "negatives", "tasks"]:
@@ -349,3 +354,99 @@ def nearest(name: str, known: Sequence[str]) -> str:
     """A hint with the names that are most like one; empty where none is."""
     near = get_close_matches(name, known, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def check_plan(plan: Plan, *, path: Path | None = None, lines: Mapping[Key, int] | None = None) -> None:
+    """Insist that what a plan names is there and can occur; samples are known to the suite alone, when it runs.
+
+    Args:
+        plan: The plan.
+        path: Its file, for errors.
+        lines: Of its values, as ``read_plan`` gives them.
+
+    Raises:
+        UsageError: The first thing that is wrong, with file and line, and the nearest names.
+    """
+    for at, check in _checks(plan):
+        try:
+            check()
+        except UsageError as error:
+            line = None if lines is None else line_of(lines, at)
+            raise type(error)(
+                error.message, expected=error.expected, hint=error.hint, path=path or error.path, line=line
+            ) from error
+    for number, why in conflicts(plan):
+        raise UsageError(
+            f"{plan.perturbations[number].name} {why}",
+            expected="perturbations that can occur where the plan is set, and together",
+            hint="leave it out, change `places`, or write `force: true` beside it",
+            path=path,
+            line=None if lines is None else line_of(lines, ("perturbations", number)),
+        )
+
+
+def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
+    """What is to be checked, and where it stands."""
+    from auscult.agent.offers import metrics_of
+    from auscult.models.spec import named_models
+    from auscult.suites.r2.cases import task_rules
+
+    yield ("models",), partial(_among, "model", plan.models[:1] or ("",), plan.models or ("at least one",))
+    if plan.suite == "r2":
+        yield ("task",), partial(task_rules, plan.task)
+    task: Any = plan.task if plan.suite == "r2" else "ris"
+    for number, name in enumerate(plan.models if plan.suite != "avi" else ()):
+        yield ("models", number), partial(named_models, (name,), task=task, does=f"do {task}")
+    for number, place in enumerate(plan.places):
+        yield ("places", number), partial(tags_of, place)
+    for number, one in enumerate(plan.perturbations):
+        yield ("perturbations", number), partial(_group, plan, one)
+    known = {"tasks": TASKS, "metrics": metrics_of(plan.suite, plan.task if plan.suite == "r2" else "")}
+    for key, names in known.items():
+        for number, choice in enumerate(getattr(plan, key)):
+            yield (key, number, "name"), partial(_among, key.removesuffix("s"), (choice.name,), tuple(names))
+    for key in {"perturbations", "negatives", "tasks"} - {plan.middle}:
+        yield (key,), partial(_among, f"{key} of suite {plan.suite}", getattr(plan, key), ())
+
+
+def _among(what: str, given: Sequence[Any], known: Sequence[str]) -> None:
+    if not given or given[0] not in known:
+        name = str(getattr(given[0], "name", given[0]))[:60] if given else ""
+        if given or known:
+            expected = ", ".join(known) or f"none of the {what}"
+            raise UnknownName(f"there is no {what} {name!r}", expected=expected, hint=nearest(name, known))
+
+
+def _group(plan: Plan, one: PlanPerturbation) -> str:
+    """The full name of a perturbation, of the rooms that the task takes."""
+    from auscult.suites.r2.cases import task_rules
+    from auscult.suites.r2.conditions import conditions_of
+
+    if one.severities and one.schedule == "dynamic":
+        raise UsageError("a dynamic schedule draws severities", expected="none, or `schedule: static`")
+    if one.name == "all":
+        raise UsageError("a perturbation is called all", expected="the name of one")
+    try:
+        found = conditions_of(task_rules(plan.task), mixes=(), kinds=(one.name,), levels=one.levels)
+    except UsageError as error:
+        raise type(error)(f"{one.name}: {error.message}", expected=error.expected, hint=error.hint) from error
+    return found[-1].group
+
+
+def conflicts(plan: Plan) -> Iterator[tuple[int, str]]:
+    """Perturbations that cannot occur where a plan is set, or together with one before, by number, and why.
+
+    What is forced may be anywhere; where the plan has alternative places, two may be of different ones.
+    """
+    names = [_group(plan, one) for one in plan.perturbations]
+    for number, (name, one) in enumerate(zip(names, plan.perturbations, strict=True)):
+        if one.force or name.startswith("masks."):
+            continue
+        barred = [why_not(name, place) for place in plan.places]
+        if barred and all(barred):
+            yield number, f"cannot occur in {' or '.join(plan.places)}: {barred[0]}"
+            continue
+        for other in () if len(plan.places) > 1 else names[:number]:
+            if other != name and not other.startswith("masks.") and (why := apart(other, name)):
+                yield number, f"cannot occur together with {base_of(other)}: {why}"
+                break

@@ -183,9 +183,9 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     def _ask(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
         """Make the requests whose answers are not stored yet."""
         requests = self.unasked(model, conditions)
-        self.progress.stage(f"ask {model.name}", len(requests))
         replied: set[str] = set()
         try:
+            self.progress.stage(f"ask {model.name}", len(requests))
             self.send(
                 requests,
                 model,

@@ -1,0 +1,199 @@
+"""A plan through its suite: one call for all perturbations with the same severities, into one record, within limits.
+
+The numbers are those of the equal commands ``auscult run``: a plan is handed over as the suite's own options.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.agent.plan import FILE, Key, Plan, check_plan, line_of, plan_text
+from auscult.errors import UsageError
+from auscult.jobs.options import specs_of
+from auscult.jobs.predict import FILE as PREDICTIONS
+from auscult.jobs.predict import Stopped
+from auscult.jobs.runner import Progress, Silent
+from auscult.media.paths import write_bytes
+from auscult.record.lines import read_lines
+from auscult.suites.options import SCENES, SuiteOptions, data_of
+from auscult.suites.registered import SuiteRun, load_suite, options_of
+
+_OF_PLAN: Final = frozenset(
+    {"data", "out", "count", "seed", "splits", "models", "task", "kinds", "levels", "mixes", "tasks", "only", "budget"}
+)
+"""Options that a plan has keys of its own for."""
+_LOOKS_S: Final = 2.0
+"""How often the size of a record is looked at."""
+
+
+class LimitReached(UsageError):
+    """A limit of the plan is reached; what was done is kept.
+
+    Attributes:
+        limit: ``usd``, ``requests``, ``seconds`` or ``disk_mb``.
+    """
+
+    limit: str = ""
+
+
+def run_plan(
+    plan: Plan,
+    out: Path,
+    progress: Progress | None = None,
+    *,
+    source: tuple[Path, Mapping[Key, int]] | None = None,
+    **how: Any,
+) -> SuiteRun:
+    """Run a plan through its suite into a record; the same call again resumes.
+
+    Args:
+        plan: What is run.
+        out: The record, exactly as ``auscult run`` makes it.
+        progress: Optional callback.
+        source: The plan's file and the lines of its values, for errors.
+        how: Options of the suite that change no result: ``workers``, ``overwrite``.
+
+    Raises:
+        UsageError: The plan names what is not there, with file and line.
+        LimitReached: A limit was reached; the same call with a higher one goes on.
+    """
+    path, lines = source or (None, {})
+    check_plan(plan, path=path, lines=lines)
+    watch, suite = _Watch(plan, out, progress or Silent()), load_suite(plan.suite)
+    with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
+        only = None
+        if plan.samples:
+            only = Path(folder) / "samples.txt"
+            write_bytes(only, "".join(f"{one.id}\n" for one in plan.samples).encode())
+        calls = list(suite_options(plan, out, only=only, **how))
+        for number, options in enumerate(calls):
+            watch.begin(len(calls) - number - 1)
+            try:
+                done = suite.run(replace(options, overwrite=options.overwrite and number == 0), watch)
+            except UsageError as error:
+                if only is None or error.path != str(only):
+                    raise
+                line = line_of(lines, ("samples", (error.line or 1) - 1)) if lines else None
+                raise type(error)(
+                    error.message, expected="ids of the data", hint=error.hint, path=path, line=line
+                ) from error
+            except Stopped:
+                pass  # told below
+            watch.refuse()
+    return done
+
+
+def suite_options(plan: Plan, out: Path, *, only: Path | None = None, **how: Any) -> Iterator[SuiteOptions]:
+    """The suite's options for each of its calls; as many as there are sets of severities, and at least one."""
+    suite = load_suite(plan.suite)
+    specs = {spec.name: spec for spec in specs_of(suite.options())}
+    data = plan.data
+    given: dict[str, Any] = {"models": plan.models, "seed": plan.seed, "plan_hash": plan.hash, **how}
+    given |= {"splits": data.splits} if data.splits else {}
+    given |= {"data": SCENES, "count": data.scenes} if data.scenes is not None else {"data": data_of(data.path)}
+    given |= {"only": only} if only is not None else {}
+    for name, text in data.options.items():
+        spec = specs.get(name.replace("-", "_"))
+        if spec is None or spec.path[0] in _OF_PLAN | how.keys():
+            raise UsageError(
+                f"data.options has {name!r}", expected="options of the suite that no key of a plan stands for"
+            )
+        given[spec.path[0]] = text if spec.flag.read is None else spec.flag.read(text)
+    if plan.suite == "avi":
+        given |= {"tasks": tuple(one.name for one in plan.tasks), "budget": plan.limits.usd}
+    if plan.suite == "rris" and plan.negatives:
+        given["kinds"] = tuple(one.name for one in plan.negatives)
+    calls: list[dict[str, Any]] = [{}]
+    if plan.suite == "r2":
+        given |= {"task": plan.task, "mixes": ()}
+        calls = [{"kinds": kinds, "levels": levels} for levels, kinds in _by_levels(plan).items()] or calls
+    names = {spec.path[0]: name for name, spec in specs.items()}
+    for call in calls:
+        words = frozenset(names[field] for field in {**given, **call} if field in names)
+        yield options_of(suite, {**given, **call, "out": out, "given": words})
+
+
+def _by_levels(plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Perturbations by their levels: what has the same ones is one call."""
+    levels: dict[str, tuple[str, ...]] = {}
+    for one in plan.perturbations:
+        levels[one.name] = tuple(dict.fromkeys((*levels.get(one.name, ()), *one.levels)))
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for name, each in levels.items():
+        found[each] = (*found.get(each, ()), name)
+    return found
+
+
+class _Watch:
+    """Counts what a run takes, and stops it between two requests where a limit is reached."""
+
+    def __init__(self, plan: Plan, out: Path, progress: Progress) -> None:
+        self._limits, self._out, self._progress = plan.limits, out, progress
+        self._begun = self._looked = time.monotonic()
+        rows = read_lines(out / PREDICTIONS) if plan.limits.requests is not None else ()
+        self._asked = sum(not str(row.get("model")).startswith("baseline.") for row in rows)
+        self._asking, self._counted, self._left, self._calls = False, False, 0, 0
+        self._reached: tuple[str, float] | None = None
+
+    def begin(self, calls: int) -> None:
+        """A call of the suite begins; so many follow."""
+        self._left, self._calls = 0, calls
+
+    def stage(self, name: str, total: int) -> None:
+        """A new stage begins."""
+        self._progress.stage(name, total)
+        self._asking = name.startswith("ask ")
+        self._counted = self._asking and not name.startswith("ask baseline.")
+        self._left += total if self._counted else 0
+        if self._counted and total:
+            self._check()
+
+    def step(self, count: int = 1) -> None:
+        """Steps of the stage are done."""
+        self._progress.step(count)
+        if self._counted:
+            self._asked, self._left = self._asked + count, self._left - count
+        if self._asking and self._left:
+            self._check()
+
+    def _check(self) -> None:
+        now, limits = time.monotonic(), self._limits
+        spent = {"requests": self._asked, "seconds": now - self._begun}
+        if limits.disk_mb is not None and (now - self._looked > _LOOKS_S or self._looked == self._begun):
+            self._looked = now
+            spent["disk_mb"] = folder_mb(self._out)
+        for name, value in spent.items():
+            most = getattr(limits, name)
+            if most is not None and value >= most:
+                self._reached = (name, most)
+                raise Stopped(f"the plan's limit of {most:g} {name} is reached", hint="the same command goes on")
+
+    def refuse(self) -> None:
+        """Raise where a limit was reached."""
+        if self._reached is None:
+            return
+        name, most = self._reached
+        error = LimitReached(
+            f"the limit of {most:g} {name} is reached: {self._left:,} requests and {self._calls} more parts are left",
+            expected=f"a higher limit: --max-{name.replace('_', '-')} of `auscult agent`, or limits.{name} of the plan",
+            hint="what was done is kept: the same command with a higher limit goes on and repeats no request",
+            path=self._out,
+        )
+        error.limit = name
+        raise error
+
+
+def folder_mb(folder: Path) -> float:
+    """The size of the files of a folder, in MB."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink()) / 1e6
+
+
+def write_plan(plan: Plan, folder: Path) -> Path:
+    """Write ``plan.yaml`` into a folder."""
+    write_bytes(folder / FILE, plan_text(plan).encode())
+    return folder / FILE
