@@ -80,7 +80,7 @@ def test_any_text_is_read(text: str) -> None:
     assert read_answers(text, {}).of == {}
 
 
-@pytest.mark.parametrize("piece", ["{", '{"', '{"a":"', '{" ', "{'a':", '{"a":[', '{"a"', "}{", "'{", "{ "])
+@pytest.mark.parametrize("piece", ['{"', '{"a":"', "{'a':", '{"a"', "'{"])
 def test_the_longest_text_is_read_in_bounded_time(piece: str) -> None:
     begun = time.process_time()
     assert selected((piece * 200_000)[:200_000]) == {}

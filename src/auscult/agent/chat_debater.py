@@ -156,7 +156,8 @@ class ChatDebater:
         answers = {key: answer for found, _ in batches for key, answer in found.items()}
         self._remark(choice_set, missing=len(entries) - len(answers), unasked=sum(unasked for _, unasked in batches))
         told = [(one.name, answers.get(key, _UNANSWERED)) for key, one in entries.items()]
-        return tuple(Choice(type=name, reason=one.reason, selected=one.selected) for name, one in told)
+        clean = self._model.without_key
+        return tuple(Choice(type=name, reason=clean(one.reason), selected=one.selected) for name, one in told)
 
     def _asked(
         self, question: _Question, choice_set: ChoiceSet, part: Mapping[str, Offered]

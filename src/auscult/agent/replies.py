@@ -37,7 +37,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 }
 """The JSON of a reply where an endpoint can enforce one."""
 
-_MOST_STARTS: Final = 2000
+_MOST_STARTS: Final = 1000
 _THOUGHT: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 # A quote ends a text where what follows ends a value, so that 'it's dark' is one text; lengths are bounded, so that
 # texts that never end take no time.

@@ -109,6 +109,10 @@ class ChatModel:
         most = self.call(question, Media(images=images, sounds=sounds, video=video)).most
         return Estimate(requests=1, tokens=most, cost=None if self._price is None else self._price.of(most))
 
+    def without_key(self, text: str) -> str:
+        """What was read out of a reply, without the key: JSON in it may have spelled the key another way."""
+        return self._client.without_key(text)
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()

@@ -179,7 +179,7 @@ class ChatClient:
             self._health.replied, self._health.failed_in_a_row = True, 0
         return replace(
             reply,
-            text=self._without_key(reply.text),
+            text=self.without_key(reply.text),
             seconds=time.monotonic() - begun,
             tries=tries,
             cost=cost,
@@ -204,14 +204,14 @@ class ChatClient:
             except TooMuch as error:
                 raise TooLarge(f"the answer was not read: {error}", expected="a reply of text") from None
             except Malformed as error:
-                problem, asked_s = f"the answer cannot be read: {self._without_key(str(error))[:_MOST_TOLD]}", None
+                problem, asked_s = f"the answer cannot be read: {self.without_key(str(error))[:_MOST_TOLD]}", None
             except ConnectionError as error:
                 problem, asked_s = str(error), None
             if number < self.endpoint.tries:
                 self._wait(_wait_s(content, number) if asked_s is None else asked_s, problem)
         raise self._failure(f"{problem}; sent {self.endpoint.tries} times")
 
-    def _without_key(self, text: str) -> str:
+    def without_key(self, text: str) -> str:
         """A text in which JSON may have spelled the key in a way that the bytes did not show."""
         return text.replace(self._secret, "***") if len(self._secret) >= SHORTEST_SECRET else text
 
@@ -233,7 +233,7 @@ class ChatClient:
         except openai.APITimeoutError:
             problem = f"there was no answer in {self.endpoint.timeout_s:g} s"
         except openai.APIConnectionError as error:
-            problem = f"the connection failed: {self._without_key(_cause(error))}"
+            problem = f"the connection failed: {self.without_key(_cause(error))}"
         except RuntimeError:  # of a client that was closed meanwhile
             if not self._closed.is_set():
                 raise
@@ -251,7 +251,7 @@ class ChatClient:
 
     def _refused(self, answer: Any) -> tuple[str, float | None]:
         """What a status other than 200 says, and how long to wait before a further try; raises where none is left."""
-        status, said = answer.status_code, self._without_key(told(answer.content))[:_MOST_TOLD]
+        status, said = answer.status_code, self.without_key(told(answer.content))[:_MOST_TOLD]
         problem = f"the endpoint answered {status}" + (f": {said}" if said else "")
         if status == 401 or (status in {403, 404} and not self._health.replied):
             raise self._ended(problem, hint=_REFUSED[status])
