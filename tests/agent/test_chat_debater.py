@@ -158,7 +158,7 @@ def test_an_answer_nobody_asked_for_is_dropped_and_counted(tmp_path: Path) -> No
     with serving(script(lambda _, __, ids: listed({**dict.fromkeys(ids, True), "p99": True, "x1": True}))) as served:
         found = held(served.url, tmp_path, rounds=0)
     assert isinstance(found, Debate)
-    assert any("samples: 2 answers about what was not asked" in remark for remark in found.remarks)
+    assert any("samples: 2 answers nobody asked for" in remark for remark in found.remarks)
     assert [choice.type for choice in found.proposal.samples] == [one.name for one in OFFER.samples]
     assert [row["unasked"] for row in rows(tmp_path, "parse")] == [2, 2, 2]
 
@@ -197,7 +197,7 @@ def test_replies_of_no_use_are_repaired_once_and_fail(tmp_path: Path, kind: str)
     assert isinstance(found, Failed)
     assert again == found
     assert (found.error.stage, len(served.bodies)) == ("reply", 2)  # a question, a repair, and nothing twice
-    assert "as operator about samples" in found.error.error
+    assert "as operator about samples can be read" in found.error.error
     assert "--llm" in found.error.hint
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from auscult.agent.choices import CHOICE_SETS, Choice, Offer, Offered, Proposal
-from auscult.agent.debate import LOG_FILE, AgentLog, Debate, RequestsSpent, debate, replay
+from auscult.agent.debate import LOG_FILE, AgentLog, Debate, debate, replay
 from auscult.errors import ErrorRecord, RecordError, UsageError
 from auscult.outcome import Failed
+from auscult.work.chat import BudgetSpent
 
 
 def offer_of(*names: str) -> Offer:
@@ -181,5 +182,5 @@ def test_requests_are_counted_over_commands(tmp_path: Path) -> None:
     for _ in range(2):
         log = AgentLog(tmp_path, most_requests=2)
         assert [log.reply(key, lambda: "yes") for key in ("k1", "k2", "k1")] == ["yes"] * 3
-        with pytest.raises(RequestsSpent, match="all 2 requests are spent"):
+        with pytest.raises(BudgetSpent, match="all 2 requests are spent"):
             log.reply("k3", lambda: "no")

@@ -17,8 +17,8 @@ from string import Template
 from typing import Any, Final
 
 from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Debater, Offer, Offered, Proposal
-from auscult.agent.debate import AgentLog, RequestsSpent, Role
-from auscult.agent.replies import SCHEMA, Answer, read_answers
+from auscult.agent.debate import AgentLog, Role
+from auscult.agent.replies import MOST_REASON, SCHEMA, Answer, read_answers
 from auscult.errors import AuscultError, ErrorRecord, TooLarge
 from auscult.judge.replies import printable
 from auscult.models.chat.loading import ChatHow, named_chat
@@ -67,11 +67,13 @@ class _Question:
         asked = {"sentence": printable(self.instruction, _MOST_INSTRUCTION), "suite": self.offer.suite}
         rows: list[dict[str, Any]] = [{**asked, "task": self.offer.task}]
         history = [(by, {choice.type: choice for choice in one.of(choice_set)}) for by, one in self.said]
-        for key, one in entries.items():
-            known = [(by, choices[one.name]) for by, choices in history if one.name in choices]
-            said = [{"by": by, "selected": choice.selected, "reason": choice.reason} for by, choice in known]
-            row = {"id": key, "name": printable(one.name, _MOST_NAME), "is": printable(one.summary, _MOST_SUMMARY)}
-            rows.append({**row, "said": said} if said else row)
+        for key, offered in entries.items():
+            known = [(by, choices[offered.name]) for by, choices in history if offered.name in choices]
+            said = [
+                {"by": by, "selected": one.selected, "reason": printable(one.reason, MOST_REASON)} for by, one in known
+            ]
+            name, summary = printable(offered.name, _MOST_NAME), printable(offered.summary, _MOST_SUMMARY)
+            rows.append({"id": key, "name": name, "is": summary, **({"said": said} if said else {})})
         return rows
 
 
@@ -81,10 +83,11 @@ def _prompt(name: str) -> Template:
 
 
 class ChatDebater:
-    """Operator or guardian of one debate, asked in batches; each request and reply is a row of the log.
+    """Operator or guardian, asked in batches; each request and reply is a row of the log.
 
     It answers about samples and perturbations in each turn, about metrics only in the first (Eqs. 3 and 4). A model
     holds nothing over from one request to the next, so memory is quoted: to each entry, what both have said of it.
+    Another sentence or offer begins a new memory.
 
     Args:
         role: Which prompt it gets: the operator's is cautious, the guardian's bold.
@@ -99,18 +102,17 @@ class ChatDebater:
     def __init__(self, role: Role, model: ChatModel, *, log: AgentLog, fallback: Debater | None = None) -> None:
         self.name, self.remarks = model.name, tuple[str, ...]()
         self._role, self._model, self._log, self._fallback = role, model, log, fallback
-        self._memory: list[tuple[str, Proposal]] = []
-        self._turns = 0
+        self._memory, self._turns = list[tuple[str, Proposal]](), 0
+        self._about: tuple[str, Offer] | None = None
         self._at_once = max(_LEAST_AT_ONCE, min(MOST_AT_ONCE, model.profile.max_tokens // _TOKENS_AN_ANSWER))
 
     def propose(self, instruction: str, offer: Offer) -> Proposal | Failed:
         """A first proposal, of all three sets."""
-        self._memory, self._turns = [], 0
+        self._about = None
         return self._turn(instruction, offer, None)
 
     def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal | Failed:
         """The other's proposal as this one would have it; its metrics are taken over."""
-        self._memory.append(("the other", proposal))
         return self._turn(instruction, offer, proposal)
 
     def close(self) -> None:
@@ -118,6 +120,10 @@ class ChatDebater:
         self._model.close()
 
     def _turn(self, instruction: str, offer: Offer, other: Proposal | None) -> Proposal | Failed:
+        if self._about != (instruction, offer):
+            self._memory, self._turns, self._about = [], 0, (instruction, offer)
+        if other is not None:
+            self._memory.append(("the other", other))
         question = _Question(instruction=instruction, offer=offer, said=tuple(self._memory), turn=self._turns)
         self.remarks, self._turns, found = (), self._turns + 1, dict[str, tuple[Choice, ...]]()
         try:
@@ -131,7 +137,7 @@ class ChatDebater:
                     return chosen
                 found[choice_set] = chosen
         except AuscultError as error:
-            spent = isinstance(error, RequestsSpent) or isinstance(error.__cause__, BudgetSpent)
+            spent = isinstance(error, BudgetSpent) or isinstance(error.__cause__, BudgetSpent)
             return Failed(ErrorRecord.of(error, "limit" if spent else "ask"))
         said = Proposal(samples=found["samples"], perturbations=found["perturbations"], metrics=found["metrics"])
         self._memory.append(("you", said))
@@ -154,7 +160,9 @@ class ChatDebater:
         if hopeless.is_set():
             return None
         answers = {key: answer for found, _ in batches for key, answer in found.items()}
-        self._remark(choice_set, missing=len(entries) - len(answers), unasked=sum(unasked for _, unasked in batches))
+        missing, unasked = len(entries) - len(answers), sum(count for _, count in batches)
+        told_of = ((missing, "without an answer, not selected"), (unasked, "answers nobody asked for, dropped"))
+        self.remarks += tuple(f"{choice_set}: {count} {what}" for count, what in told_of if count)
         told = [(one.name, answers.get(key, _UNANSWERED)) for key, one in entries.items()]
         clean = self._model.without_key
         return tuple(Choice(type=name, reason=clean(one.reason), selected=one.selected) for name, one in told)
@@ -184,29 +192,16 @@ class ChatDebater:
     ) -> tuple[Choice, ...] | Failed:
         """What the fallback chooses where no reply can be read."""
         if self._fallback is None:
-            return Failed(
-                ErrorRecord(
-                    stage="reply",
-                    error=f"the replies of {self.name} as {self._role} about {choice_set} cannot be read, "
-                    "after one more question either",
-                    expected='a list of {"type", "reason", "selected"}',
-                    hint="leave --llm out for the built-in planner, or ask a model that keeps to a format",
-                )
-            )
-        if other is None:
-            found = self._fallback.propose(question.instruction, question.offer)
-        else:
-            found = self._fallback.verify(question.instruction, question.offer, proposal=other)
+            error = f"no reply of {self.name} as {self._role} about {choice_set} can be read, a repeated one either"
+            hint = "leave --llm out for the built-in planner, or ask a model that keeps to a format"
+            expected = 'a list of {"type", "reason", "selected"}'
+            return Failed(ErrorRecord(stage="reply", error=error, expected=expected, hint=hint))
+        asked, planner = (question.instruction, question.offer), self._fallback
+        found = planner.propose(*asked) if other is None else planner.verify(*asked, proposal=other)
         if isinstance(found, Failed):
             return found
-        self.remarks += (f"{choice_set}: no reply of {self.name} can be read; {self._fallback.name} chose instead",)
+        self.remarks += (f"{choice_set}: no reply of {self.name} can be read; {planner.name} chose instead",)
         return found.of(choice_set)
-
-    def _remark(self, choice_set: ChoiceSet, *, missing: int, unasked: int) -> None:
-        if missing:
-            self.remarks += (f"{choice_set}: {missing} without an answer, which are not selected",)
-        if unasked:
-            self.remarks += (f"{choice_set}: {unasked} answers about what was not asked, which are dropped",)
 
 
 def _answer(model: ChatModel, text: str) -> CountedText:
@@ -232,8 +227,6 @@ def chat_debaters(
         UsageError: The model cannot be asked, as ``models.chat.model.chat_model`` says.
     """
     model = named_chat(name, profile=how.profile, asking=replace(how.asking(), schema=SCHEMA))
-    operator, guardian = fallbacks or (None, None)
-    return (
-        ChatDebater("operator", model, log=log, fallback=operator),
-        ChatDebater("guardian", model, log=log, fallback=guardian),
-    )
+    first, second = fallbacks or (None, None)
+    operator = ChatDebater("operator", model, log=log, fallback=first)
+    return operator, ChatDebater("guardian", model, log=log, fallback=second)

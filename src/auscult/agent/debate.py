@@ -20,6 +20,7 @@ from auscult.outcome import Failed
 from auscult.record.codec import dump, from_json, to_json
 from auscult.record.digest import digest_bytes, digest_json
 from auscult.record.lines import heal, numbered_lines, read_lines
+from auscult.work.chat import BudgetSpent
 
 LOG_FILE: Final = "agent.jsonl"
 MOST_ROUNDS: Final = 3
@@ -30,15 +31,11 @@ Role: TypeAlias = Literal["operator", "guardian"]
 _Speak: TypeAlias = Callable[[int, Role, Proposal | None], Proposal | Failed]
 
 
-class RequestsSpent(UsageError):
-    """The next request would be one more than is allowed."""
-
-
 class AgentLog(ReplyCache):
     """``agent.jsonl`` of a study: replies by key, as in any ``ReplyCache``, and what was made of them.
 
-    A row that stands there already is not written again, so that a resumed study has each step once. The folder is
-    the caller's to lock, and to make.
+    A row that stands there already is not written again, so that a resumed study has each step once. The caller makes
+    the folder and locks it.
 
     Args:
         folder: Of the study; None keeps all in memory.
@@ -51,13 +48,10 @@ class AgentLog(ReplyCache):
         self._adding, self._most = threading.Lock(), most_requests
 
     def reply(self, key: str, ask: Callable[[], str], **about: Any) -> CountedText:
-        """As of any ``ReplyCache``; ``RequestsSpent`` where it would be asked and no request is left."""
+        """As of any ``ReplyCache``; ``BudgetSpent`` where it would be asked and no request is left."""
         if self._most is not None and key not in self and len(self._known) >= self._most:
-            raise RequestsSpent(
-                f"all {self._most} requests are spent",
-                expected="a limit for all requests of the study",
-                hint="what was answered is kept: the same command with a higher limit goes on",
-            )
+            hint = "what was answered is kept: the same command with a higher limit goes on"
+            raise BudgetSpent(f"all {self._most} requests are spent", expected="a limit for the whole study", hint=hint)
         return super().reply(key, ask, **about)
 
     def add(self, kind: str, **row: Any) -> None:
@@ -117,7 +111,7 @@ class Debate:
         proposal: The operator's last word.
         turns: All that was said, in its order.
         agreed: Whether both selected the same in the end; None where no guardian was heard.
-        disputes: Where they did not.
+        disputes: Where the two did not.
     """
 
     proposal: Proposal
@@ -175,12 +169,10 @@ def debate(
 
     def turn(number: int, role: Role, proposal: Proposal | None) -> Proposal | Failed:
         one = operator if role == "operator" else guardian
-        said = (
-            one.propose(instruction, offer) if proposal is None else one.verify(instruction, offer, proposal=proposal)
-        )
-        how = {"failed": said.error} if isinstance(said, Failed) else {"proposal": said}
-        spoken: dict[str, Any] = {**how, "remarks": tuple(getattr(one, "remarks", ()))}
-        turns.append(Turn(round=number, role=role, name=one.name, **spoken))
+        told = (instruction, offer)
+        said = one.propose(*told) if proposal is None else one.verify(*told, proposal=proposal)
+        how: dict[str, Any] = {"failed": said.error} if isinstance(said, Failed) else {"proposal": said}
+        turns.append(Turn(round=number, role=role, name=one.name, **how, remarks=tuple(getattr(one, "remarks", ()))))
         log.add("turn", debate=key, **to_json(turns[-1]))
         return said
 
@@ -236,34 +228,27 @@ def _disputes(operator: Proposal, guardian: Proposal) -> Iterator[Dispute]:
 class ReplayedDebater:
     """Says again what the log has of a debater, and asks nobody."""
 
-    def __init__(self, role: Role, turns: Mapping[tuple[str, int], Turn], *, path: Path) -> None:
+    def __init__(self, role: Role, turns: Mapping[tuple[str, int], Turn]) -> None:
         self.name = next((turn.name for turn in turns.values()), role)
         self.remarks: tuple[str, ...] = ()
-        self._role, self._turns, self._path, self._round = role, turns, path, 0
+        self._role, self._turns, self._round = role, turns, 0
 
     def propose(self, instruction: str, offer: Offer) -> Proposal | Failed:
         """The first proposal."""
-        self._round = 0
-        return self._said(instruction, offer)
+        return self._said(0, _key(instruction, offer))
 
     def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal | Failed:
         """What it said in the next round; the other's proposal is in the log too."""
         del proposal
-        self._round += 1
-        return self._said(instruction, offer)
+        return self._said(self._round + 1, _key(instruction, offer))
 
-    def _said(self, instruction: str, offer: Offer) -> Proposal | Failed:
-        found = self._turns.get((_key(instruction, offer), self._round))
+    def _said(self, number: int, debate_key: str) -> Proposal | Failed:
+        self._round, found = number, self._turns.get((debate_key, number))
         self.remarks = () if found is None else found.remarks
         if found is not None and found.proposal is not None:
             return found.proposal
-        missing = ErrorRecord(
-            stage="replay",
-            error=f"the log has no turn of the {self._role} in round {self._round} for this sentence and offer",
-            expected="the sentence, suite, task, data and rounds of the study that is replayed",
-            hint="plan.yaml beside the log has them",
-            path=str(self._path),
-        )
+        error = f"the log has no turn of the {self._role} in round {number} for this sentence and offer"
+        missing = ErrorRecord(stage="replay", error=error, expected="the sentence, task, data and rounds of the log")
         return Failed(missing if found is None or found.failed is None else found.failed)
 
 
@@ -281,7 +266,4 @@ def replay(folder: Path) -> tuple[ReplayedDebater, ReplayedDebater]:
             turns[turn.role][str(row.get("debate")), turn.round] = turn
     if not turns["operator"]:
         raise UsageError("there is no debate to replay", expected=f"the folder of a study, with {LOG_FILE}", path=path)
-    return (
-        ReplayedDebater("operator", turns["operator"], path=path),
-        ReplayedDebater("guardian", turns["guardian"], path=path),
-    )
+    return ReplayedDebater("operator", turns["operator"]), ReplayedDebater("guardian", turns["guardian"])

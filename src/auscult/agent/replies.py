@@ -15,26 +15,14 @@ from auscult.judge.replies import printable
 
 MOST_CHARACTERS: Final = 200_000
 MOST_REASON: Final = 300
-SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "choices": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "type": {"type": "string"},
-                    "reason": {"type": "string"},
-                    "selected": {"type": "boolean"},
-                },
-                "required": ["type", "reason", "selected"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["choices"],
-    "additionalProperties": False,
-}
+_CHOICE: Final[Mapping[str, Any]] = {
+    "type": {"type": "string"}, "reason": {"type": "string"}, "selected": {"type": "boolean"},
+}  # fmt: skip
+_EXACT: Final[Mapping[str, Any]] = {"type": "object", "additionalProperties": False}
+_CHOICES: Final[Mapping[str, Any]] = {
+    "type": "array", "items": {**_EXACT, "properties": _CHOICE, "required": list(_CHOICE)},
+}  # fmt: skip
+SCHEMA: Final[Mapping[str, Any]] = {**_EXACT, "properties": {"choices": _CHOICES}, "required": ["choices"]}
 """The JSON of a reply where an endpoint can enforce one."""
 
 _MOST_STARTS: Final = 1000
