@@ -1,4 +1,4 @@
-"""`transformers serve` with tiny models of random weights: text, pictures and sounds through a whole run."""
+"""`transformers serve` with tiny models of random weights: whole runs with text, pictures and sounds, and a debate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from auscult.agent.chat_debater import chat_debaters
+from auscult.agent.choices import Offer, Offered
+from auscult.agent.debate import LOG_FILE, AgentLog, Debate, debate
+from auscult.agent.knowledge.planner import BuiltInDebater
 from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
+from auscult.models.chat.loading import ChatHow
+from auscult.outcome import Failed
 from auscult.record.lines import read_lines
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.run import run_avi
@@ -131,3 +137,32 @@ def test_a_scripted_server_and_a_real_one_judge_the_same_twelve_masks(url: str, 
     assert list(found["real"].values()) == [(0.5, "erode", "reject")] * 12
     sent = {name: {row["sent"] for row in read_lines(tmp_path / name / "reply_cache.jsonl")} for name in found}
     assert sent["real"] == sent["scripted"]
+
+
+def test_a_planner_of_random_weights_is_replaced_and_it_is_said(url: str, tmp_path: Path) -> None:
+    folder = write_text_model(tmp_path / "weights")
+    offer = Offer(
+        suite="r2",
+        task="vos",
+        samples=tuple(Offered(name=f"clip{number}", summary="a street at night") for number in range(7)),
+        perturbations=(Offered(name="vision.fog.v1", summary="fog"), Offered(name="vision.snow.v1", summary="snow")),
+        metrics=(Offered(name="J", summary="region"),),
+    )
+    how = ChatHow(base_url=url, profile=profile(tmp_path / "p.json", folder), folder=tmp_path, replies=LOG_FILE)
+    built_in = (BuiltInDebater("operator"), BuiltInDebater("guardian"))
+    for fallbacks in (None, built_in):
+        log = AgentLog(tmp_path)
+        operator, guardian = chat_debaters(str(folder), how=how, log=log, fallbacks=fallbacks)
+        found = debate(operator, guardian, instruction="outdoors at night", offer=offer, rounds=1, log=log)
+        operator.close()
+        if fallbacks is None:
+            assert isinstance(found, Failed)
+            assert found.error.stage == "reply"
+    alone = debate(*built_in, instruction="outdoors at night", offer=offer, rounds=1, log=AgentLog())
+    assert isinstance(found, Debate)
+    assert isinstance(alone, Debate)
+    assert found.proposal == alone.proposal
+    assert sum("can be read" in remark for remark in found.remarks) >= 3
+    replies = [row for row in read_lines(tmp_path / LOG_FILE) if row["kind"] == "message"]
+    assert len({row["key"] for row in replies}) == len(replies) >= 6
+    assert all(row["answered"] == 0 for row in read_lines(tmp_path / LOG_FILE) if row["kind"] == "parse")
