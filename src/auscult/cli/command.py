@@ -95,7 +95,7 @@ def _prefixed(spec: OptionSpec, prefix: Mapping[str, str]) -> OptionSpec:
 
 
 def _value(spec: OptionSpec, given: Any) -> Any:
-    if spec.flag.read is not None and isinstance(given, str):
+    if spec.flag.read is not None and isinstance(given, str) and (given or spec.default != ""):
         return spec.flag.read(given)
     return tuple(given) if isinstance(given, list) else given
 

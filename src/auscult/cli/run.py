@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from auscult.agent.evaluation import AgentTableOptions
 from auscult.cli import show
 from auscult.cli.command import Shown, command
 from auscult.jobs.options import Flag, specs_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.mqa.options import MqaOptions
+from auscult.suites.options import data_argument
 from auscult.suites.r2 import R2Options
 from auscult.suites.rris import RrisOptions
 
@@ -22,14 +25,17 @@ _OF_THE_COMMAND = frozenset({"suite", "max_failed", "json", "quiet"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunCommand(R2Options, RrisOptions, AviOptions, MqaOptions):
+class RunCommand(R2Options, RrisOptions, AviOptions, MqaOptions, AgentTableOptions):
     """The options of ``auscult run``: those of all suites; a suite refuses those that it does not have.
 
     Attributes:
         suite: A suite of `auscult list suite`, for example mqa.
+        data: A source of true masks, a benchmark made before, or the word scenes for new ones (a folder of that name
+            goes first); suite agent has its own.
     """
 
     suite: Annotated[str, Flag(metavar="SUITE", positional=True)]
+    data: Annotated[Path | str, Flag(read=data_argument, shown="-")] = ""
 
 
 @command(RunCommand)
@@ -53,6 +59,6 @@ def _suite_options(options: RunCommand, suite: Suite) -> SuiteOptions:
     from auscult.suites.registered import options_of, refuse_foreign
 
     refuse_foreign(suite, options.given - _OF_THE_COMMAND)
-    spelled = (options.given | {"data", "out"}) - _OF_THE_COMMAND
+    spelled = (options.given | {"out"} | ({"data"} if options.data else set())) - _OF_THE_COMMAND
     values = {spec.path[0]: getattr(options, spec.path[0]) for spec in specs_of(RunCommand) if spec.name in spelled}
     return options_of(suite, {**values, "given": options.given})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
 
@@ -73,6 +73,10 @@ def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
             f"suite {suite.name.partition('.')[0]} has no option {foreign[0][:40]}",
             expected=f"some of: {', '.join(sorted(known - UNSAID))}",
         )
+    if "data" not in given and any(field.name == "data" and field.default is MISSING for field in fields(kind)):
+        raise UsageError(
+            f"suite {suite.name.partition('.')[0]} needs data", expected=f"--data with a source, or the word {SCENES}"
+        )
     return kind(**{name: _converted(hints[name], value) for name, value in given.items()})
 
 
@@ -113,12 +117,14 @@ def load_suite(name: str) -> Suite:
     return suite
 
 
-def run(suite: str, *, data: Path | str, out: Path | str, progress: Progress | None = None, **options: Any) -> SuiteRun:
+def run(
+    suite: str, *, out: Path | str, data: Path | str = "", progress: Progress | None = None, **options: Any
+) -> SuiteRun:
     """Run a benchmark end to end; what ``auscult run`` does.
 
     Args:
         suite: Its name, for example ``mqa``.
-        data: A source of cases with truth, a benchmark made before, or ``scenes``.
+        data: A source of cases with truth, a benchmark made before, or ``scenes``; suite agent needs none.
         out: The output folder; the same call again goes on where a stopped one left off.
         progress: Optional callback.
         options: Of every suite ``count``, ``seed``, ``assets``, ``splits``, ``images``, ``workers``, ``timeout_s`` and
@@ -135,4 +141,5 @@ def run(suite: str, *, data: Path | str, out: Path | str, progress: Progress | N
         RecordError: The folder is in use, or was made with other arguments.
     """
     found = load_suite(suite)
-    return found.run(options_of(found, {**options, "data": data_of(data), "out": out}), progress)
+    where = {"data": data_of(data)} if data else {}
+    return found.run(options_of(found, {**options, **where, "out": out}), progress)

@@ -1,8 +1,64 @@
 """How well a planner chooses, measured against labelled instructions (R2-Bench, Sec. 5.4 and Table 7).
 
-==============  ============================================================================================
+==============  ==============================================================================================
 guideline.txt   what needed, plausible and impossible mean; how instructions are labelled
 samples.jsonl   a fixed pool of samples: captions and facts, written for this measurement
 labels          labelled instructions: reading and checking; ACC, Rate and agreement of two labellings
-==============  ============================================================================================
+planners        what a planner is compared with: choices without thought, a model that errs at a set rate
+measuring       ``auscult run agent``: debates about all instructions, and the tables
+==============  ==============================================================================================
 """
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from auscult.jobs.options import ChatOptions, Flag
+from auscult.suites.options import SuiteOptions, data_argument
+from auscult.types import Metadata
+
+if TYPE_CHECKING:
+    from auscult.jobs.runner import Progress
+    from auscult.suites.registered import SuiteRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentTableOptions(SuiteOptions, ChatOptions):
+    """Which planner is measured; the instructions are the shipped ones, so that no data are given.
+
+    Attributes:
+        llm: A language model that plans as operator and guardian; without one, the built-in rules alone.
+        half: Of the instructions: test, held back from tuning, or dev.
+    """
+
+    data: Annotated[Path | str, Flag(read=data_argument, shown="-")] = ""
+    llm: Annotated[str, Flag(shown="none", metavar="NAME")] = ""
+    half: str = "test"
+
+
+class AgentSuite:
+    """Planners of robustness studies."""
+
+    name = "agent.v1"
+    meta = Metadata(
+        summary="planners that choose samples, perturbations and metrics for a sentence: rules or a language model",
+        goal="measures whether a planner chooses what a study of that situation needs, and no more",
+        modality="text",
+        source="R2-Bench, Sec. 5.4 and Table 7; instructions and labels are ours",
+        truth="labelled instructions, shipped",
+    )
+
+    def options(self) -> type[AgentTableOptions]:
+        """Its options."""
+        return AgentTableOptions
+
+    def run(self, options: AgentTableOptions, progress: Progress | None = None) -> SuiteRun:
+        """Have the planner debate every instruction, and write Table 7's form with baselines and agreement."""
+        from auscult.agent.evaluation.measuring import run_agent_table
+
+        return run_agent_table(options, progress)
+
+
+SUITE = AgentSuite()

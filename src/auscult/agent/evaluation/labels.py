@@ -5,7 +5,7 @@ Everything offered for an instruction is needed, plausible or impossible, by ``g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -181,7 +181,3 @@ def kappa(counts: Doubles) -> Doubles:
     chance = (shares.sum(-1) * shares.sum(-2)).sum(-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan))
-
-
-Chooses: TypeAlias = Callable[[Labelled, Offer], Mapping[ChoiceSet, Collection[str]]]
-"""A planner, as far as it is measured: what it selects of each set."""

@@ -1,0 +1,311 @@
+"""``auscult run agent``: planners debate every labelled instruction; ACC and Rate in the form of R2-Bench, Table 7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, get_args
+
+import numpy as np
+
+from auscult.agent.chat_debater import chat_debaters
+from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater
+from auscult.agent.debate import LOG_FILE, MOST_ROUNDS, UNANSWERED, AgentLog, debate
+from auscult.agent.evaluation import AgentTableOptions
+from auscult.agent.evaluation.labels import (
+    SCORES,
+    Half,
+    Labelled,
+    kappa,
+    labelled,
+    offer_for,
+    score,
+    table_of_grades,
+)
+from auscult.agent.evaluation.planners import ScriptedDebater, Selection, at_random, by_place, by_rounds, everything
+from auscult.agent.knowledge import BuiltInDebater
+from auscult.errors import ErrorRecord, UsageError
+from auscult.jobs.options import CHANGE_NOTHING
+from auscult.jobs.runner import ERRORS, ErrorLog, Progress, Silent, finish_tables
+from auscult.models.chat.loading import ChatHow
+from auscult.outcome import Failed, Scored, Signature
+from auscult.record.folder import open_run
+from auscult.record.manifest import IGNORED
+from auscult.record.schema import Summary, error_to_json, metric_row
+from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.score.stats.few import CORRELATION, SHARE, Range
+from auscult.score.stats.intervals import Interval, with_interval
+from auscult.score.stats.resample import FromSums, resampled
+from auscult.suites.registered import SuiteRun, refuse_idle
+from auscult.types import Doubles
+
+ERROR_RATES: Final = (0.2, 0.35, 0.5)
+BUILT_IN: Final = "built-in"
+_CHOSEN: Final = 2  # rounds, as the paper chooses
+_RANDOM: Final = 20  # draws
+_DRAWS: Final = 1000
+_TITLES: Final[Mapping[ChoiceSet, str]] = MappingProxyType(
+    {"samples": "Data Sample", "perturbations": "Perturbation", "metrics": "Metric Func."}
+)
+_PRINTED: Final[Mapping[ChoiceSet, str]] = MappingProxyType(
+    {
+        "samples": "0.53 0.78 0.64 0.81 0.77 0.85 0.80 0.91",
+        "perturbations": "0.65 0.87 0.77 0.86 0.86 0.91 0.87 0.93",
+        "metrics": "1.00 1.00 1.00 1.00 1.00 1.00 1.00 1.00",
+    }
+)
+_Said: TypeAlias = Sequence[Selection] | None
+"""What a planner selects for one instruction after 0 to 3 rounds; None where it has failed."""
+_Values: TypeAlias = Mapping[str, Doubles]
+"""By planner: (instructions, rounds, sets, scores), 0..1; NaN where it has failed."""
+
+
+def run_agent_table(options: AgentTableOptions, progress: Progress | None = None) -> SuiteRun:
+    """Measure the planner, baselines and scripted models; replies of earlier commands are not asked for again.
+
+    Raises:
+        UsageError: There is no such half, or the language model cannot be asked.
+    """
+    if options.half not in get_args(Half):
+        raise UsageError(f"there is no half {options.half!r:.40}", expected="test or dev")
+    refuse_idle(options, dict.fromkeys(("data", "split", "images"), "another suite"))
+    found = [one for one in labelled() if one.half == options.half]
+    listener, seed = progress or Silent(), options.seed
+    manifest = options.manifest("run agent")
+    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | CHANGE_NOTHING) as run:
+        run.remove(ERRORS)
+        planners, log = _planners(options, found), AgentLog(options.out)
+        name = next(iter(planners))
+        listener.stage("instructions", len(planners) * len(found))
+        said: dict[str, list[_Said]] = {}
+        errors: list[tuple[str, ErrorRecord]] = []
+        for planner, pair in planners.items():
+            said[planner], failed = _debated(found, pair, log=log if planner == name else AgentLog(), progress=listener)
+            errors += failed
+        ErrorLog(run).keep(error_to_json(id_, error) for id_, error in errors)
+        values = {planner: _values(found, selected) for planner, selected in said.items()}
+        plain = _baselines(found, said[name], seed=seed)
+        tables = {
+            "table7": _table7(values, half=options.half, n=len(found)),
+            "baselines": _baseline_table(name, values[name], plain, seed=seed),
+            "rounds": _rounds_table(values, seed=seed),
+            "agreement": _agreement_table(seed=seed),
+        }
+        metrics = _metrics(values, seed=seed)
+        lost = len({id_ for id_, _ in errors})
+        told = Summary(command="run agent", n=len(found), ok=len(found) - lost, failed=lost, metrics=metrics)
+        summary, shown = finish_tables(run, told, tables)
+    return SuiteRun(out=options.out, summary=summary, tables=tables, shown=tuple(shown))
+
+
+# --- choices ---
+
+
+def _planners(options: AgentTableOptions, found: Sequence[Labelled]) -> dict[str, tuple[Debater, Debater]]:
+    """Operator and guardian of each planner, the one that is measured first."""
+    planners: dict[str, tuple[Debater, Debater]] = {}
+    if options.llm:
+        how = ChatHow(
+            base_url=options.base_url,
+            profile=options.profile,
+            connections=options.max_connections,
+            seed=options.seed,
+            budget=options.budget,
+            folder=options.out,
+            replies=LOG_FILE,
+        )
+        planners[options.llm] = chat_debaters(options.llm, how=how, log=AgentLog(options.out))
+    planners[BUILT_IN] = BuiltInDebater("operator"), BuiltInDebater("guardian")
+    texts = {one.instruction: one for one in found}
+    for error in ERROR_RATES:
+        planners[f"scripted, {error:.0%} errors"] = (
+            ScriptedDebater("operator", texts, error=error, seed=options.seed),
+            ScriptedDebater("guardian", texts, error=error, seed=options.seed),
+        )
+    return planners
+
+
+def _debated(
+    found: Sequence[Labelled], pair: tuple[Debater, Debater], *, log: AgentLog, progress: Progress
+) -> tuple[list[_Said], list[tuple[str, ErrorRecord]]]:
+    """What a pair selects for each instruction; once nobody answers, nothing more is asked."""
+    said: list[_Said] = []
+    errors: list[tuple[str, ErrorRecord]] = []
+    dead: Failed | None = None
+    for one in found:
+        asked: dict[str, Any] = {"instruction": one.instruction, "offer": offer_for(one.task)}
+        done = dead or debate(*pair, **asked, rounds=MOST_ROUNDS, log=log)
+        if isinstance(done, Failed):
+            dead = done if done.error.stage in UNANSWERED else None
+            errors.append((one.id, done.error))
+            said.append(None)
+        else:
+            said.append(by_rounds(done))
+        progress.step()
+    return said, errors
+
+
+def _baselines(found: Sequence[Labelled], said: Sequence[_Said], *, seed: int) -> dict[str, Doubles]:
+    """Choices without thought, with the values of one round; random ones are as many as the planner's."""
+    rng = generator(seed, "agent", "random")
+    offers = [offer_for(one.task) for one in found]
+    places = [by_place(one.instruction, offer) for one, offer in zip(found, offers, strict=True)]
+    sizes = [everything(offer) if one is None else one[_CHOSEN] for one, offer in zip(said, offers, strict=True)]
+    draws = [
+        [at_random(offer, like, rng=rng) for offer, like in zip(offers, sizes, strict=True)] for _ in range(_RANDOM)
+    ]
+    return {
+        "all": _values(found, [[everything(offer)] for offer in offers]),
+        "none": _values(found, [[dict.fromkeys(CHOICE_SETS, ())] for _ in offers]),
+        f"as many at random, mean of {_RANDOM}": np.mean(
+            [_values(found, [[one] for one in draw]) for draw in draws], 0
+        ),
+        "by place only": _values(found, [[one] for one in places]),
+    }
+
+
+# --- numbers ---
+
+
+def _values(found: Sequence[Labelled], said: Sequence[_Said]) -> Doubles:
+    rounds = max(len(one) for one in said if one is not None) if any(said) else 1
+    values = np.full((len(found), rounds, len(CHOICE_SETS), len(SCORES)), np.nan)
+    for at, (one, selections) in enumerate(zip(found, said, strict=True)):
+        names = {of: [offered.name for offered in offer_for(one.task).of(of)] for of in CHOICE_SETS}
+        for number, selection in enumerate(selections or ()):
+            values[at, number] = [
+                [score(which, one.labels[of], offered=names[of], selected=selection[of]) for which in SCORES]
+                for of in CHOICE_SETS
+            ]
+    return values
+
+
+def _mean(values: Doubles, *, seed: int, within: Range = SHARE) -> Scored[float] | None:
+    """The mean over instructions, (n,), with the interval of draws of whole instructions; None without any."""
+    kept = values[~np.isnan(values)]
+    if not kept.size:
+        return None
+    rows = np.stack([kept, np.ones_like(kept)], axis=1)
+    return _with_draws(rows, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, within=within)
+
+
+def _with_draws(rows: Doubles, statistic: FromSums, *, seed: int, within: Range) -> Scored[float]:
+    rng = generator(seed, "agent", "instructions")  # the same for all that is compared
+    clusters, draws = resampled(rows, np.arange(len(rows)), statistic, rng=rng, replicates=_DRAWS)
+    plain = Scored(float(statistic(rows.sum(axis=0)[None])[0]), Signature.of(over="instructions"))
+    found = None if draws is None else with_interval(plain, draws, clusters=clusters, within=within)
+    return found or plain
+
+
+def _metrics(values: _Values, *, seed: int) -> dict[str, dict[str, Any]]:
+    found = {}
+    for planner, numbers in values.items():
+        for number, at, which in np.ndindex(numbers.shape[1:]):
+            column = numbers[:, number, at, which]
+            if (outcome := _mean(column, seed=seed)) is not None:
+                name = f"{planner}, {CHOICE_SETS[at]}, {SCORES[which]}, {number} rounds"
+                found[name] = metric_row(outcome, n=int(np.count_nonzero(~np.isnan(column))))
+    return found
+
+
+# --- tables ---
+
+
+def _table7(values: _Values, *, half: str, n: int) -> Table:
+    rows = []
+    for at, of in enumerate(CHOICE_SETS):
+        for planner, numbers in values.items():
+            shown = [
+                _number(_mean(column[:, at, which], seed=0)) for column in numbers.swapaxes(0, 1) for which in (0, 1)
+            ]
+            rows.append((_TITLES[of], planner, *shown))
+        rows.append((_TITLES[of], "R2-Bench, Table 7 (printed)", *_PRINTED[of].split()))
+    return Table(
+        title=f"Choices against labels by rounds of verification, {n} instructions, {half} half",
+        header=("", "planner", *(f"{which} {number}" for number in range(MOST_ROUNDS + 1) for which in SCORES[:2])),
+        rows=tuple(rows),
+        note="Printed rows are not comparable: other instructions, samples and labels. A scripted model knows the "
+        "labels and errs at each look with the chance given, guardian and operator apart. Intervals: summary.json.",
+    )
+
+
+def _baseline_table(name: str, own: Doubles, plain: Mapping[str, Doubles], *, seed: int) -> Table:
+    """The planner after two rounds, what needs no thought, and how far apart they are, paired by instruction."""
+    chosen = own[:, min(_CHOSEN, own.shape[1] - 1)]
+    rows = []
+    for at, of in enumerate(CHOICE_SETS):
+        mine = [_interval(_mean(chosen[:, at, which], seed=seed)) for which in range(len(SCORES))]
+        rows.append((_TITLES[of], name, *mine, *("",) * len(SCORES)))
+        for other, numbers in plain.items():
+            theirs = [_interval(_mean(numbers[:, 0, at, which], seed=seed)) for which in range(len(SCORES))]
+            gaps = [
+                _interval(_mean((chosen - numbers[:, 0])[:, at, which], seed=seed, within=CORRELATION), sign="+")
+                for which in range(len(SCORES))
+            ]
+            rows.append((_TITLES[of], other, *theirs, *gaps))
+    return Table(
+        title=f"After {_CHOSEN} rounds, beside choices without thought",
+        header=("", "chosen", *SCORES, *(f"{name} less this, {which}" for which in SCORES)),
+        rows=tuple(rows),
+        note="Means over instructions; intervals of 95 % draw whole instructions, differences are paired.",
+    )
+
+
+def _rounds_table(values: _Values, *, seed: int) -> Table:
+    """What each further round changes."""
+    rows = []
+    for (at, of), (planner, numbers), which in _each(values):
+        steps = np.diff(numbers, axis=1)[:, :, at, which].T
+        told = [_interval(_mean(step, seed=seed, within=CORRELATION), sign="+") for step in steps]
+        rows.append((_TITLES[of], planner, SCORES[which], *told, *("–",) * (MOST_ROUNDS - len(told))))
+    return Table(
+        title="What each round of verification changes",
+        header=("", "planner", "score", "1 less 0", "2 less 1", "3 less 2"),
+        rows=tuple(rows),
+        note="Paired by instruction, intervals of 95 %.",
+    )
+
+
+def _each(values: _Values) -> Iterator[tuple[tuple[int, ChoiceSet], tuple[str, Doubles], int]]:
+    for place in enumerate(CHOICE_SETS[:2]):
+        for planner in values.items():
+            for which in (0, 1):
+                yield place, planner, which
+
+
+def _agreement_table(*, seed: int) -> Table:
+    """How far two labellings agree, and the second as a planner: no planner can be expected above it."""
+    first = {one.id: one for one in labelled()}
+    second = labelled(second=True)
+    pairs = [first[one.id] for one in second]
+    as_planner = _values(pairs, [[{of: one.labels[of].needed for of in CHOICE_SETS}] for one in second])
+    rows = []
+    for at, of in enumerate(CHOICE_SETS):
+        names = [[offered.name for offered in offer_for(one.task).of(of)] for one in second]
+        counts = np.stack(
+            [
+                table_of_grades(one.labels[of], other.labels[of], offered).ravel()
+                for one, other, offered in zip(pairs, second, names, strict=True)
+            ]
+        )
+        agreed = _with_draws(counts, lambda sums: kappa(sums.reshape(-1, 3, 3)), seed=seed, within=CORRELATION)
+        scores = [_interval(_mean(as_planner[:, 0, at, which], seed=seed)) for which in range(len(SCORES))]
+        rows.append((_TITLES[of], _interval(agreed), *scores))
+    return Table(
+        title=f"Two labellings of {len(second)} instructions of both halves",
+        header=("", "Cohen's kappa", *(f"{which} of the second" for which in SCORES)),
+        rows=tuple(rows),
+        note="Kappa is of needed, plausible, impossible; the second labelling counts as a planner that selects what it "
+        "finds needed.",
+    )
+
+
+def _number(outcome: Scored[float] | None) -> str:
+    return "–" if outcome is None else f"{outcome.value:.2f}"
+
+
+def _interval(outcome: Scored[float] | None, *, sign: str = "") -> str:
+    if not isinstance(outcome, Interval):
+        return "–" if outcome is None else f"{outcome.value:{sign}.2f}"
+    return f"{outcome.value:{sign}.2f} [{outcome.low:{sign}.2f}, {outcome.high:{sign}.2f}]"
