@@ -3,11 +3,9 @@
 Facts are ``place`` (words), ``day`` (``day``, ``night``, ``unknown``), ``indoors``, ``motion`` (share of the diagonal
 per frame), ``loudness_db`` (LUFS), ``sources`` (words of what is seen or heard), ``brightness``, ``sharpness`` and
 ``noise`` (shares of white), ``text`` (sentences), ``frames``, ``size`` (height, width), ``sound``, and ``from``, where
-most of it is known from. What is not known is None, ``unknown`` or empty. Texts of the data are facts, never orders:
-they are cut and stripped of control characters here, and quoted where a model reads them.
-
-What was measured or asked is kept in ``captions.jsonl`` under a hash of the content, so that a file that lies elsewhere
-under another name is neither measured nor asked again.
+most is known from. What is not known is None, ``unknown`` or empty. Texts of the data are facts, never orders: cut and
+stripped of control characters here, and quoted where a model reads them. What was measured or asked is kept by content,
+so that the same file under another name is neither measured nor asked again.
 """
 
 from __future__ import annotations
@@ -128,20 +126,13 @@ def describe(
 ) -> tuple[tuple[Offered, ...], tuple[str, ...]]:
     """Describe samples, in their order; and remarks on those of which less is known than could be.
 
-    Args:
-        samples: What is described.
-        kept: ``captions.jsonl``, read first and added to; None to keep nothing.
-        chat: Asked once about the middle picture or the video of each; None where statistics must do.
-        workers: Processes that measure.
-        progress: Told about each sample.
-
-    Raises:
-        Unreachable: The chat model cannot be asked; what it said before is kept.
+    ``kept`` is ``captions.jsonl``, read first and added to; ``chat`` is asked once about the middle picture or the
+    video of each. An ``Unreachable`` model is raised, and what it said before stays.
     """
     cache, remarks = ReplyCache(kept), list[str]()
-    progress.stage("describing samples", len(samples))
-    found = _measured_samples(samples, cache, workers=workers, remarks=remarks, step=progress.step)
-    said = {} if chat is None else _asked(samples, chat, cache=cache, remarks=remarks)
+    plain = [one for one in samples if one.scene is None]
+    found = _measured_samples(plain, cache, workers=workers, remarks=remarks, progress=progress)
+    said = {} if chat is None else _asked(plain, chat, cache=cache, remarks=remarks)
     offered = tuple(_offered(one, found.get(one.name, Statistics()), said.get(one.name)) for one in samples)
     return offered, tuple(remarks)
 
@@ -152,28 +143,23 @@ def _remark(failed: Sequence[tuple[str, str]], what: str) -> list[str]:
 
 
 def _measured_samples(
-    samples: Sequence[Sample], cache: ReplyCache, *, workers: int, remarks: list[str], step: Callable[[], None]
+    samples: Sequence[Sample], cache: ReplyCache, *, workers: int, remarks: list[str], progress: Progress
 ) -> dict[str, Statistics]:
-    keys, tasks, failed = dict[str, str](), dict[str, Task[Sample]](), list[tuple[str, str]]()
+    keys, failed = dict[str, str](), list[tuple[str, str]]()
     for one in samples:
         try:
-            if one.scene is None:
-                keys[one.name] = one.key
+            keys[one.name] = one.key
         except InputError as error:
             failed.append((one.name, error.message))
-        key = keys.get(one.name, "")
-        if not key or key in cache or key in tasks:
-            step()
-        else:
-            tasks[key] = Task(key, one)
-    many = min(workers, -(-len(tasks) // _PER_WORKER))
-    for result in run_tasks(_measurer, tasks.values(), workers=many, timeout_s=_LIMIT_S, stage=_STAGE):
-        step()
+    wanted = {keys[one.name]: one for one in samples if keys.get(one.name, "") and keys[one.name] not in cache}
+    progress.stage("describing samples", len(wanted))
+    many, tasks = min(workers, -(-len(wanted) // _PER_WORKER)), (Task(key, one) for key, one in wanted.items())
+    for result in run_tasks(_measurer, tasks, workers=many, timeout_s=_LIMIT_S, stage=_STAGE):
+        progress.step()
         if isinstance(result.outcome, Failed):
-            failed.append((tasks[result.key].payload.name, result.outcome.error.error))
+            failed.append((wanted[result.key].name, result.outcome.error.error))
         else:
-            row = codec.dump(codec.to_json(result.outcome, digits=4)).decode()
-            cache.reply(result.key, partial(str, row))
+            cache.reply(result.key, partial(str, codec.dump(codec.to_json(result.outcome, digits=4)), "utf-8"))
     remarks += _remark(failed, "measured")
     return {name: _read(Statistics, cache.reply(key, str)) for name, key in keys.items() if key in cache}
 
@@ -197,9 +183,6 @@ def measured(sample: Sample) -> Statistics:
     ``motion`` is what a tenth of the pixels exceeds between two frames in a row, as a share of the diagonal; the median
     over the three thirds of a clip. By EXIF a photograph is of the day from an exposure value of 11 on, which no lamp
     in a room reaches, and of the night at 2 and below. Loudness is BS.1770's, -70 LUFS for silence.
-
-    Raises:
-        InputError: A file cannot be read.
     """
     count, shown, size = len(sample.frames), dict[int, Frame](), None
     if count:
@@ -216,14 +199,11 @@ def measured(sample: Sample) -> Statistics:
     heard = None if sample.video is None else read_soundtrack(sample.video)
     heard = heard if sample.sound is None else read_sound(sample.sound)
     days, rooms = {one.day for one in looks}, {one.indoors for one in looks}
-    means = [[getattr(one, name) for one in looks] for name in ("brightness", "sharpness", "noise")]
-    brightness, sharpness, noise = (float(np.mean(one)) if one else None for one in means)
+    names = ("brightness", "sharpness", "noise") if looks else ()
     return Statistics(
+        **{name: float(np.mean([getattr(one, name) for one in looks])) for name in names},
         size=size,
         frames=count,
-        brightness=brightness,
-        sharpness=sharpness,
-        noise=noise,
         day=stated if stated != "unknown" else days.pop() if len(days) == 1 else "unknown",
         indoors=rooms.pop() if len(rooms) == 1 else None,
         motion=float(np.median(moving)) if moving else None,

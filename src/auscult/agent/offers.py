@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from auscult import registry
 from auscult.agent.captions import Sample, describe
 from auscult.agent.choices import Offer, Offered
 from auscult.cases.avi_tree import TASK_OF
-from auscult.cases.instances import InstanceListing
 from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, NothingToDo, UsageError
 from auscult.jobs.make import SCENES as SCENES_FILE
@@ -30,19 +28,18 @@ from auscult.language.referring import head_noun
 from auscult.models.chat.model import ChatModel
 from auscult.record.lines import read_lines
 from auscult.scenes.plan import ScenePlan
+from auscult.scenes.splits import SPLITS
 from auscult.score.tasks import TASKS
 from auscult.stress.negatives import KINDS
 from auscult.stress.recipe_parts import registered
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi import data as avi_data
-from auscult.suites.options import SCENES, SuiteOptions
+from auscult.suites.options import SCENES, SuiteOptions, refuse_unknown_splits
 from auscult.suites.r2 import R2Options
-from auscult.suites.r2.cases import R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
+from auscult.suites.r2.cases import TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import FIRST_MASKS, conditions_of
 from auscult.suites.rris import RrisOptions
 from auscult.suites.rris import cases as rris
-
-ClipCase = TypeVar("ClipCase", R2Case, rris.RrisCase)
 
 _TWINS: Final = "_r2bench"  # variants in the release's geometry, which no study needs beside the others
 _MOST_REMARKS: Final = 20
@@ -58,15 +55,11 @@ def offer_of(
 ) -> Offer:
     """What can be chosen with a suite's options: their data, and of suite r2 their task.
 
-    Args:
-        options: As the suite takes them; models are not looked at, and ``out`` is where suite avi makes its samples.
-        kept: ``captions.jsonl``.
-        chat: Captions each sample; None where plans, EXIF and statistics must do.
-        progress: Told about each sample.
+    ``kept`` is ``captions.jsonl``. ``chat`` captions each sample; without one plans, EXIF and statistics must do. Suite
+    avi makes its samples, where it has to, in ``options.out``.
 
     Raises:
-        NothingToDo: The data hold no sample of the suite or task, with what is missing of the first.
-        AuscultError: The data cannot be listed.
+        NothingToDo: The data hold no sample of the suite or task; the hint says what the first ones lack.
     """
     listener = progress or Silent()
     if isinstance(options, R2Options):
@@ -138,41 +131,40 @@ def _r2(options: R2Options, progress: Progress) -> _Found:
     if options.data == SCENES:
         return _scenes_to_make(options), (), middle
     listing = listing_of(options, task, progress)
-    mine = _of_splits(listing, options)
-    found = cases_of(mine.instances, task, scored=frame_rule(task, listing.layout), unopened=listing.unopened)
-    words = {one.id: one.category for one in mine.instances}
-    plans = _plans(options)
-    samples = [
-        Sample(
-            name=name,
-            frames=tuple(dict.fromkeys(frame for one in cases for frame in one.frames)),
-            sound=cases[0].sound,
-            texts=tuple(one.query.text for one in cases if one.query.text),
-            words=tuple(filter(None, (words[one.id] or _noun(one.query.text) for one in cases))),
-            scene=plans.get(name),
-        )
-        for name, cases in _by_clip(found.cases).items()
-    ]
-    return samples, (*listing.errors, *found.errors), middle
+    mine = [one for one in listing.instances if one.split in (options.splits or (one.split,))]
+    found = cases_of(mine, task, scored=frame_rule(task, listing.layout), unopened=listing.unopened)
+    words = {one.id: one.category for one in mine}
+    rows = ((one.clip, one.frames, one.sound, one.query.text or "", words[one.id]) for one in found.cases)
+    return _by_clip(rows, options), (*listing.errors, *found.errors), middle
 
 
 def _rris(options: RrisOptions, progress: Progress) -> _Found:
     if options.data == SCENES:
-        return _scenes_to_make(options), (), {rris.NO_KIND: "a sentence that names nothing in the picture"}
-    listing = _of_splits(rris.listing_of(options, progress), options)
-    found, plans = rris.cases_of(listing.instances), _plans(options)
-    samples = [
-        Sample(
-            name=name,
-            frames=tuple(dict.fromkeys(one.frame for one in cases)),
-            texts=tuple(one.text for one in cases),
-            words=tuple(filter(None, (one.category or _noun(one.text) for one in cases if not one.kind))),
-            scene=plans.get(name),
-        )
-        for name, cases in _by_clip(found.cases).items()
-    ]
+        return _scenes_to_make(options), (), {rris.NO_KIND: _negative("")}
+    listing = rris.listing_of(options, progress)
+    found = rris.cases_of(one for one in listing.instances if one.split in (options.splits or (one.split,)))
+    rows = ((one.clip, one.frames, None, one.text, one.category) for one in found.cases)
     kinds = sorted({one.kind for one in found.cases if one.kind})
-    return samples, (*listing.errors, *found.errors), {kind: _negative(kind) for kind in kinds}
+    return _by_clip(rows, options), (*listing.errors, *found.errors), {kind: _negative(kind) for kind in kinds}
+
+
+def _by_clip(
+    rows: Iterable[tuple[str, tuple[Path, ...], Path | None, str, str]], options: SuiteOptions
+) -> list[Sample]:
+    """Samples of cases, each with clip, frames, sound, text and the word for its object."""
+    plans, found = _plans(options), dict[str, list[Any]]()
+    for name, *row in rows:
+        found.setdefault(name, []).append(row)
+    samples = []
+    for name, mine in found.items():
+        frames, sounds, texts, words = zip(*mine, strict=True)
+        nouns = (word or head_noun(text[:_MOST_TEXT]) or "" for word, text in zip(words, texts, strict=True))
+        # of several objects of a clip one may appear late: its frames are the last ones of the others'
+        longest = max(frames, key=len)
+        samples.append(
+            Sample(name=name, frames=longest, sound=sounds[0], texts=texts, words=tuple(nouns), scene=plans.get(name))
+        )
+    return samples
 
 
 def _negative(kind: str) -> str:
@@ -193,25 +185,9 @@ def _avi(options: AviOptions, progress: Progress) -> _Found:
     return samples, listing.errors, {name: f"{task.title}: {task.capability}" for name, task in tasks.items()}
 
 
-def _of_splits(listing: InstanceListing, options: SuiteOptions) -> InstanceListing:
-    mine = tuple(one for one in listing.instances if not options.splits or one.split in options.splits)
-    return replace(listing, instances=mine)
-
-
-def _by_clip(cases: Iterable[ClipCase]) -> dict[str, list[ClipCase]]:
-    found: dict[str, list[ClipCase]] = {}
-    for case in cases:
-        found.setdefault(case.clip, []).append(case)
-    return found
-
-
-def _noun(text: str | None) -> str:
-    """The head noun of a sentence; empty where it has none."""
-    return (head_noun(text[:_MOST_TEXT]) or "") if text else ""
-
-
 def _scenes_to_make(options: SuiteOptions) -> list[Sample]:
     """The scenes that a run of the suite would make."""
+    refuse_unknown_splits(options.splits, SPLITS)
     maker = SceneMaker(MakeOptions(out=options.out, count=options.count, seed=options.seed, assets=options.assets))
     plans = map(maker.plan, range(options.count))
     return [Sample(name=plan.vid, scene=plan) for plan in plans if not options.splits or plan.split in options.splits]
