@@ -55,6 +55,10 @@ $(PERTURB)/.done: Makefile
 demo: $(VENV)/.demo
 	$(VENV)/bin/auscult demo --overwrite
 
+# Tests run on every core already: threads of numerical libraries beside them only wait for one another.
+test test-all: export OMP_NUM_THREADS = 1
+test test-all: export OPENBLAS_NUM_THREADS = 1
+
 test: $(VENV)/.core
 	$(PY) -m pytest -n auto --dist worksteal -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_sound and not extra_clip and not extra_chat and not extra_inspect and not extra_agent"
 
