@@ -82,7 +82,12 @@ class Sample:
     def key(self) -> str:
         """Hash of the content of what is measured."""
         media = [*(self.frames[at] for at in _looked_at(len(self.frames))), self.sound, self.video]
-        return digest_json([_VERSION, len(self.frames), [None if one is None else digest_file(one) for one in media]])
+        try:
+            return digest_json(
+                [_VERSION, len(self.frames), [None if one is None else digest_file(one) for one in media]]
+            )
+        except InputError:  # measuring it will say the same
+            return f"unreadable {self.name}"
 
 
 def _thirds(count: int) -> tuple[int, ...]:
@@ -145,13 +150,8 @@ def _remark(failed: Sequence[tuple[str, str]], what: str) -> list[str]:
 def _measured_samples(
     samples: Sequence[Sample], cache: ReplyCache, *, workers: int, remarks: list[str], progress: Progress
 ) -> dict[str, Statistics]:
-    keys, failed = dict[str, str](), list[tuple[str, str]]()
-    for one in samples:
-        try:
-            keys[one.name] = one.key
-        except InputError as error:
-            failed.append((one.name, error.message))
-    wanted = {keys[one.name]: one for one in samples if keys.get(one.name, "") and keys[one.name] not in cache}
+    keys, failed = {one.name: one.key for one in samples}, list[tuple[str, str]]()
+    wanted = {keys[one.name]: one for one in samples if keys[one.name] not in cache}
     progress.stage("describing samples", len(wanted))
     many, tasks = min(workers, -(-len(wanted) // _PER_WORKER)), (Task(key, one) for key, one in wanted.items())
     for result in run_tasks(_measurer, tasks, workers=many, timeout_s=_LIMIT_S, stage=_STAGE):
@@ -196,8 +196,7 @@ def measured(sample: Sample) -> Statistics:
     moving = [_motion(shown[at], shown[at + 1]) for at in _thirds(count) if at in shown and at + 1 in shown]
     exposure = exposure_value(sample.frames[0]) if len(sample.frames) == 1 else None
     stated: Day = "unknown" if exposure is None or 2 < exposure < 11 else "day" if exposure >= 11 else "night"
-    heard = None if sample.video is None else read_soundtrack(sample.video)
-    heard = heard if sample.sound is None else read_sound(sample.sound)
+    heard = read_sound(sample.sound) if sample.sound else read_soundtrack(sample.video) if sample.video else None
     days, rooms = {one.day for one in looks}, {one.indoors for one in looks}
     names = ("brightness", "sharpness", "noise") if looks else ()
     return Statistics(
@@ -299,17 +298,12 @@ def scene_facts(plan: ScenePlan) -> dict[str, Any]:
     place, times, (height, width) = _PLACES.get(kind, ()), plan.key_times_s, plan.size
     ways = [[(pose.x * width, pose.y * height) for pose in map(path.pose, times)] for path in plan.layout.paths]
     steps = [float(np.mean(np.hypot(*np.diff(way, axis=0).T))) for way in ways]
+    words = [*(one.look.category for one in plan.objects), *(one.source.noun for one in plan.tracks)]
     return {
-        "place": list(place),
-        "day": "day" if "outdoors" in place else "unknown",
-        "indoors": "indoors" in place if place else None,
-        "motion": round(max(steps) / math.hypot(height, width), 4),
-        "sources": _words([*(one.look.category for one in plan.objects), *(one.source.noun for one in plan.tracks)]),
-        "frames": len(times),
-        "size": [height, width],
-        "sound": True,
-        "from": "scene",
-    }
+        "place": list(place), "day": "day" if "outdoors" in place else "unknown",
+        "indoors": "indoors" in place if place else None, "motion": round(max(steps) / math.hypot(height, width), 4),
+        "sources": _words(words), "frames": len(times), "size": [height, width], "sound": True, "from": "scene",
+    }  # fmt: skip
 
 
 def _offered(sample: Sample, seen: Statistics, said: _ChatCaption | None) -> Offered:
@@ -340,11 +334,11 @@ def _caption(facts: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, [
         "generated scene" if facts["from"] == "scene" else "",
         f"clip of {count} frames" if count > 1 else "photograph" if count else "sound",
-        " ".join(facts["place"][:1]),
+        *facts["place"][:1],
         {"day": "by day", "night": "at night"}.get(facts["day"], ""),
         "" if bright is None or 0.2 <= bright <= 0.7 else "dark" if bright < 0.2 else "bright",
         "" if motion is None else "hardly moving" if motion < 0.003 else "moving" if motion < 0.02 else "moving fast",
-        "" if not count or facts["sound"] else "no sound",
+        "no sound" if count > 1 and not facts["sound"] else "",
         "" if loudness is None else "silent" if loudness <= SILENT_LUFS else f"sound at {loudness:.0f} LUFS",
         f"with {', '.join(facts['sources'])}" if facts["sources"] else "",
     ]))  # fmt: skip

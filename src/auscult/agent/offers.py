@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ from auscult.agent.captions import Sample, describe
 from auscult.agent.choices import Offer, Offered
 from auscult.cases.avi_tree import TASK_OF
 from auscult.cases.problems import ListError
-from auscult.errors import AuscultError, NothingToDo, UsageError
+from auscult.errors import AuscultError, NothingToDo
 from auscult.jobs.make import SCENES as SCENES_FILE
 from auscult.jobs.make import SceneMaker
 from auscult.jobs.options import MakeOptions
@@ -31,13 +32,13 @@ from auscult.scenes.plan import ScenePlan
 from auscult.scenes.splits import SPLITS
 from auscult.score.tasks import TASKS
 from auscult.stress.negatives import KINDS
-from auscult.stress.recipe_parts import registered
+from auscult.stress.recipe_parts import registered, room_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi import data as avi_data
 from auscult.suites.options import SCENES, SuiteOptions, refuse_unknown_splits
 from auscult.suites.r2 import R2Options
 from auscult.suites.r2.cases import TaskRules, cases_of, frame_rule, listing_of, task_rules
-from auscult.suites.r2.conditions import FIRST_MASKS, conditions_of
+from auscult.suites.r2.conditions import FIRST_MASKS, OF_SOUND
 from auscult.suites.rris import RrisOptions
 from auscult.suites.rris import cases as rris
 
@@ -69,16 +70,12 @@ def offer_of(
     else:
         samples, errors, middle = _rris(options, listener)
     suite, task = type(options).__name__.removesuffix("Options").lower(), getattr(options, "task", "")
-    remarks = tuple(dict.fromkeys(_remark(name, error.error, error.expected) for name, error in errors))
+    texts = (f"{name or 'data'}: {error.error}; expected: {error.expected or 'whole data'}" for name, error in errors)
+    remarks = tuple(dict.fromkeys(printable(text, _MOST_TEXT) for text in texts))[:_MOST_REMARKS]
     if not samples:
-        raise NothingToDo(
-            f"the data hold no sample of {task or suite}",
-            path=options.data if isinstance(options.data, Path) else None,
-            hint="; ".join(remarks[:3]),
-        )
+        path = options.data if isinstance(options.data, Path) else None
+        raise NothingToDo(f"the data hold no sample of {task or suite}", path=path, hint="; ".join(remarks[:3]))
     offered, unknown = describe(samples, kept=kept, chat=chat, workers=options.n_workers, progress=listener)
-    if len(remarks) > _MOST_REMARKS:
-        remarks = (*remarks[:_MOST_REMARKS], f"and {len(remarks) - _MOST_REMARKS} more")
     return Offer(
         suite=suite,
         task=task,
@@ -89,18 +86,10 @@ def offer_of(
     )
 
 
-def _remark(name: str | None, error: str, expected: str) -> str:
-    return printable(f"{name or 'data'}: {error}{expected and f' (expected: {expected})'}", _MOST_TEXT)
-
-
 def metrics_of(suite: str, task: str) -> dict[str, str]:
     """The metrics of a suite, of r2 of one task, with a line each."""
-    lines: Mapping[str, Any] = json.loads(files("auscult.agent").joinpath("metrics.json").read_text("utf-8"))
-    if not task:
-        return dict(lines[suite])
-    rules, known = task_rules(task), {**lines[suite], **lines.get(task, {})}
-    names = (*rules.means, *rules.metrics, rules.pooled, *rules.class_wise, *rules.beside)
-    return {name: known[name] for name in names if name}
+    lines = json.loads(files("auscult.agent").joinpath("metrics.json").read_text("utf-8"))
+    return dict(lines[f"{suite} {task}".strip()])
 
 
 _Found = tuple[Sequence[Sample], Sequence[ListError], Mapping[str, str]]
@@ -109,20 +98,11 @@ _Found = tuple[Sequence[Sample], Sequence[ListError], Mapping[str, str]]
 
 def perturbations_of(task: TaskRules) -> dict[str, str]:
     """The full names of what a task's cases can be perturbed by, one of each kind, with a line each."""
-    rooms = ("vision", *task.rooms, "timing")
-    names = [name for name in registered(rooms) if _TWINS not in name and not name.startswith("masks.")]
+    rooms = ("vision", *task.rooms, *(() if task.still else ("timing",)))
+    names = [name for name in registered(rooms) if _TWINS not in name and room_of(name) != "masks"]
+    names = [name for name in names if "sound" in task.rooms or name not in OF_SOUND]
     names += FIRST_MASKS if task.guidance == "masks" else ()
-    found = {}
-    for name in names:
-        try:
-            conditions_of(task, mixes=(), kinds=(name,), levels=("high",))
-        except UsageError:  # a photograph has no timing, a clip without sound no offset
-            continue
-        found[name] = registry.load("stressor", name).meta.summary
-    return found
-
-
-# --- samples ---
+    return {name: registry.load("stressor", name).meta.summary for name in names}
 
 
 def _r2(options: R2Options, progress: Progress) -> _Found:
@@ -157,12 +137,12 @@ def _by_clip(
         found.setdefault(name, []).append(row)
     samples = []
     for name, mine in found.items():
-        frames, sounds, texts, words = zip(*mine, strict=True)
-        nouns = (word or head_noun(text[:_MOST_TEXT]) or "" for word, text in zip(words, texts, strict=True))
+        frames, (sound, *_), texts, given = zip(*mine, strict=True)
+        words = (word or head_noun(text[:_MOST_TEXT]) or "" for word, text in zip(given, texts, strict=True))
         # of several objects of a clip one may appear late: its frames are the last ones of the others'
-        longest = max(frames, key=len)
+        held = max(frames, key=len)
         samples.append(
-            Sample(name=name, frames=longest, sound=sounds[0], texts=texts, words=tuple(nouns), scene=plans.get(name))
+            Sample(name=name, frames=held, sound=sound, texts=texts, words=tuple(words), scene=plans.get(name))
         )
     return samples
 
@@ -196,10 +176,8 @@ def _scenes_to_make(options: SuiteOptions) -> list[Sample]:
 def _plans(options: SuiteOptions) -> dict[str, ScenePlan]:
     """The plans of scenes that ``auscult make scenes`` left in the data; up to the first line that is none."""
     found = {}
-    try:
+    with suppress(AuscultError):
         for row in read_lines(Path(options.data) / SCENES_FILE):
             plan = ScenePlan.from_json(row.get("plan"))
             found[plan.vid] = plan
-    except AuscultError:
-        pass
     return found

@@ -31,7 +31,7 @@ MIXES: Final = ("mix", "picture", "guidance")
 FIRST_MASKS: Final = ("masks.erode.v1", "masks.dilate.v1", "masks.cutout.v1")
 """Defects of a first frame's mask where the guidance is stressed: typical errors of hand-drawn and tool-made masks."""
 
-_OF_SOUND: Final = frozenset({"timing.offset.v1", "timing.drift.v1"})
+OF_SOUND: Final = frozenset({"timing.offset.v1", "timing.drift.v1"})
 """Kinds that shift the sound against the pictures; they need a sound."""
 
 DIFFICULTY: Final = MappingProxyType({"low": "hard", "high": "medium"})
@@ -100,7 +100,7 @@ def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
             names.append(full_name(kind, rooms))
     if task.still and any(room_of(name) == "timing" for name in names):
         raise UsageError("a photograph has no timing", expected="perturbations of pictures and sentences")
-    lone = [name for name in names if name in _OF_SOUND] if "sound" not in task.rooms else []
+    lone = [name for name in names if name in OF_SOUND] if "sound" not in task.rooms else []
     if lone:
         raise UsageError(
             f"{base_of(lone[0])} needs a sound, which {task.name} has not",
