@@ -152,6 +152,7 @@ def test_negative_sentences_are_offered_by_kind(tmp_path: Path) -> None:
     assert len(found.samples[0].facts["text"]) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.extra_video
 def test_tasks_and_questions_of_an_omni_benchmark_are_offered(tmp_path: Path) -> None:
     pytest.importorskip("av")

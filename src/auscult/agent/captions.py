@@ -271,7 +271,7 @@ def _asked(
             silent.append(error)
             raise
 
-    seen = (Task(one.name, one) for one in samples if one.scene is None and (one.frames or one.video))
+    seen = (Task(one.name, one) for one in samples if one.frames or one.video)
     for result in run_threads(lambda: ask, seen, threads=chat.connections, stage=_STAGE):
         if silent:
             raise silent[0]
@@ -309,7 +309,7 @@ def scene_facts(plan: ScenePlan) -> dict[str, Any]:
 def _offered(sample: Sample, seen: Statistics, said: _ChatCaption | None) -> Offered:
     facts: dict[str, Any] = codec.to_json(seen, digits=3)
     facts |= {
-        "place": [] if seen.indoors is None else ["outdoors"],
+        "place": ["outdoors"] if seen.indoors is False else [],
         "sources": _words(sample.words),
         "text": _words(sample.texts, _MOST_TEXTS, MOST_CAPTION),
         "sound": seen.loudness_db is not None,
