@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, get_args
 
 import numpy as np
 
-from auscult.agent.chat_debater import chat_debaters
+from auscult.agent.chat_debater import ChatDebater, chat_debaters
 from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater
 from auscult.agent.debate import LOG_FILE, MOST_ROUNDS, UNANSWERED, AgentLog, debate
 from auscult.agent.evaluation import AgentTableOptions
@@ -70,12 +70,14 @@ def run_agent_table(options: AgentTableOptions, progress: Progress | None = None
     if options.half not in get_args(Half):
         raise UsageError(f"there is no half {options.half!r:.40}", expected="test or dev")
     refuse_idle(options, dict.fromkeys(("data", "split", "images"), "another suite"))
-    found = [one for one in labelled() if one.half == options.half]
+    found = instructions(options.half)
     listener, seed = progress or Silent(), options.seed
     manifest = options.manifest("run agent")
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | CHANGE_NOTHING) as run:
-        run.remove(ERRORS)
-        planners, log = _planners(options, found), AgentLog(options.out)
+        for name in (ERRORS, LOG_FILE) if options.overwrite else (ERRORS,):
+            run.remove(name)
+        log = AgentLog(options.out)
+        planners = _planners(options, found, log=log)
         name = next(iter(planners))
         listener.stage("instructions", len(planners) * len(found))
         said: dict[str, list[_Said]] = {}
@@ -84,7 +86,7 @@ def run_agent_table(options: AgentTableOptions, progress: Progress | None = None
             said[planner], failed = _debated(found, pair, log=log if planner == name else AgentLog(), progress=listener)
             errors += failed
         ErrorLog(run).keep(error_to_json(id_, error) for id_, error in errors)
-        values = {planner: _values(found, selected) for planner, selected in said.items()}
+        values = {planner: _values(found, selected, rounds=MOST_ROUNDS + 1) for planner, selected in said.items()}
         plain = _baselines(found, said[name], seed=seed)
         tables = {
             "table7": _table7(values, half=options.half, n=len(found)),
@@ -102,7 +104,14 @@ def run_agent_table(options: AgentTableOptions, progress: Progress | None = None
 # --- choices ---
 
 
-def _planners(options: AgentTableOptions, found: Sequence[Labelled]) -> dict[str, tuple[Debater, Debater]]:
+def instructions(half: str) -> list[Labelled]:
+    """The labelled instructions of a half."""
+    return [one for one in labelled() if one.half == half]
+
+
+def _planners(
+    options: AgentTableOptions, found: Sequence[Labelled], *, log: AgentLog
+) -> dict[str, tuple[Debater, Debater]]:
     """Operator and guardian of each planner, the one that is measured first."""
     planners: dict[str, tuple[Debater, Debater]] = {}
     if options.llm:
@@ -115,7 +124,7 @@ def _planners(options: AgentTableOptions, found: Sequence[Labelled]) -> dict[str
             folder=options.out,
             replies=LOG_FILE,
         )
-        planners[options.llm] = chat_debaters(options.llm, how=how, log=AgentLog(options.out))
+        planners[options.llm] = chat_debaters(options.llm, how=how, log=log)
     planners[BUILT_IN] = BuiltInDebater("operator"), BuiltInDebater("guardian")
     texts = {one.instruction: one for one in found}
     for error in ERROR_RATES:
@@ -143,6 +152,8 @@ def _debated(
         else:
             said.append(by_rounds(done))
         progress.step()
+    if isinstance(pair[0], ChatDebater):
+        pair[0].close()
     return said, errors
 
 
@@ -168,8 +179,7 @@ def _baselines(found: Sequence[Labelled], said: Sequence[_Said], *, seed: int) -
 # --- numbers ---
 
 
-def _values(found: Sequence[Labelled], said: Sequence[_Said]) -> Doubles:
-    rounds = max(len(one) for one in said if one is not None) if any(said) else 1
+def _values(found: Sequence[Labelled], said: Sequence[_Said], *, rounds: int = 1) -> Doubles:
     values = np.full((len(found), rounds, len(CHOICE_SETS), len(SCORES)), np.nan)
     for at, (one, selections) in enumerate(zip(found, said, strict=True)):
         names = {of: [offered.name for offered in offer_for(one.task).of(of)] for of in CHOICE_SETS}
@@ -232,7 +242,7 @@ def _table7(values: _Values, *, half: str, n: int) -> Table:
 
 def _baseline_table(name: str, own: Doubles, plain: Mapping[str, Doubles], *, seed: int) -> Table:
     """The planner after two rounds, what needs no thought, and how far apart they are, paired by instruction."""
-    chosen = own[:, min(_CHOSEN, own.shape[1] - 1)]
+    chosen = own[:, _CHOSEN]
     rows = []
     for at, of in enumerate(CHOICE_SETS):
         mine = [_interval(_mean(chosen[:, at, which], seed=seed)) for which in range(len(SCORES))]
@@ -258,7 +268,7 @@ def _rounds_table(values: _Values, *, seed: int) -> Table:
     for (at, of), (planner, numbers), which in _each(values):
         steps = np.diff(numbers, axis=1)[:, :, at, which].T
         told = [_interval(_mean(step, seed=seed, within=CORRELATION), sign="+") for step in steps]
-        rows.append((_TITLES[of], planner, SCORES[which], *told, *("–",) * (MOST_ROUNDS - len(told))))
+        rows.append((_TITLES[of], planner, SCORES[which], *told))
     return Table(
         title="What each round of verification changes",
         header=("", "planner", "score", "1 less 0", "2 less 1", "3 less 2"),

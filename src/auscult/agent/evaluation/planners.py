@@ -33,7 +33,7 @@ class ScriptedDebater:
     def __init__(self, role: Role, labels: Mapping[str, Labelled], *, error: float, seed: int) -> None:
         self.name = f"scripted {role}, {error:.0%} errors"
         self._role, self._labels, self._error, self._seed = role, labels, error, seed
-        self._looks, self._last = 0, dict[tuple[ChoiceSet, str], bool]()
+        self._about, self._looks, self._last = "", 0, dict[tuple[ChoiceSet, str], bool]()
 
     def propose(self, instruction: str, offer: Offer) -> Proposal:
         """What it sees at a first look."""
@@ -42,7 +42,7 @@ class ScriptedDebater:
 
     def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal:
         """What it sees at another look; of the operator, only where it is contradicted."""
-        self._looks += 1
+        self._looks = self._looks + 1 if instruction == self._about else 1  # a new sentence begins a new memory
         seen = self._look(instruction, offer)
         if self._role == "operator":
             theirs = {(of, choice.type): choice.selected for of in CHOICE_SETS for choice in proposal.of(of)}
@@ -50,7 +50,7 @@ class ScriptedDebater:
         return self._said(offer, seen)
 
     def _look(self, instruction: str, offer: Offer) -> dict[tuple[ChoiceSet, str], bool]:
-        labels = self._labels[instruction].labels
+        self._about, labels = instruction, self._labels[instruction].labels
         truth = {(of, one.name): one.name in labels[of].needed for of in CHOICE_SETS for one in offer.of(of)}
         rng = generator(self._seed, "scripted", self._role, str(self._error), instruction, str(self._looks))
         return {
