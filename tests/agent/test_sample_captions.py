@@ -124,6 +124,24 @@ def test_motion_is_the_share_of_the_diagonal_per_frame(tmp_path: Path) -> None:
     assert measured(Sample(name="c", frames=(frames[0],))).motion is None
 
 
+@pytest.mark.parametrize(
+    ("shown", "day"),
+    [
+        ("sky sky sky sky sky sky", "day"),
+        ("sky sky grey grey grey sky", "day"),
+        ("sky sky grey grey grey grey", "unknown"),
+        ("sky sky sky sky dark dark", "unknown"),
+        ("dark dark dark dark dark dark", "night"),
+    ],
+)
+def test_a_clip_is_of_the_day_where_half_of_its_frames_are(tmp_path: Path, shown: str, day: str) -> None:
+    for name, frame in (("sky", landscape()), ("grey", grain(spread=10)), ("dark", flat(8))):
+        write_frame(tmp_path / f"{name}.png", frame)
+    found = measured(Sample(name="a", frames=tuple(tmp_path / f"{name}.png" for name in shown.split())))
+    assert found.day == day
+    assert found.indoors is (False if shown.count("sky") >= 3 else None)
+
+
 def test_loudness_is_in_lufs_and_silence_is_not_minus_infinity(tmp_path: Path) -> None:
     time_s = np.arange(96_000) / 48_000
     for name, samples, expected in (

@@ -178,7 +178,7 @@ def _measurer() -> Callable[[Sample], Statistics]:
 
 
 def measured(sample: Sample) -> Statistics:
-    """Look at the files of a sample, and listen to them: means over frames; ``day`` and ``indoors`` where all agree.
+    """Look at the files of a sample, and listen to them: means over frames; of ``day`` and ``indoors`` what half say.
 
     ``motion`` is what a tenth of the pixels exceeds between two frames in a row, as a share of the diagonal; the median
     over the three thirds of a clip. By EXIF a photograph is of the day from an exposure value of 11 on, which no lamp
@@ -197,18 +197,23 @@ def measured(sample: Sample) -> Statistics:
     exposure = exposure_value(sample.frames[0]) if len(sample.frames) == 1 else None
     stated: Day = "unknown" if exposure is None or 2 < exposure < 11 else "day" if exposure >= 11 else "night"
     heard = read_sound(sample.sound) if sample.sound else read_soundtrack(sample.video) if sample.video else None
-    days, rooms = {one.day for one in looks}, {one.indoors for one in looks}
     names = ("brightness", "sharpness", "noise") if looks else ()
     return Statistics(
         **{name: float(np.mean([getattr(one, name) for one in looks])) for name in names},
         size=size,
         frames=count,
-        day=stated if stated != "unknown" else days.pop() if len(days) == 1 else "unknown",
-        indoors=rooms.pop() if len(rooms) == 1 else None,
+        day=stated if stated != "unknown" else _told([one.day for one in looks], "unknown"),
+        indoors=_told([one.indoors for one in looks], None),
         motion=float(np.median(moving)) if moving else None,
         loudness_db=None if heard is None else max(SILENT_LUFS, integrated_lufs(heard.samples, rate_hz=heard.rate_hz)),
         exif=stated != "unknown",
     )
+
+
+def _told(said: Sequence[T], unknown: T) -> T:
+    """What half of the frames say, where no other says something else."""
+    known = [one for one in said if one != unknown]
+    return known[0] if len(set(known)) == 1 and 2 * len(known) >= len(said) else unknown
 
 
 def _motion(earlier: Frame, later: Frame) -> float:
