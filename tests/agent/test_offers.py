@@ -130,6 +130,11 @@ def test_a_clip_that_cannot_be_used_is_a_remark(tmp_path: Path) -> None:
     found = offer_of(R2Options(data=source, task="ris", out=tmp_path / "out", workers=0), kept=tmp_path / FILE)
     assert [(one.name, one.facts["sources"]) for one in found.samples] == [("good", ["dog"])]
     assert any("bad" in remark for remark in found.remarks)
+    many = [{**rows[1], "id": f"bad {number}", "frame": f"lost {number}.png"} for number in range(50)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in (rows[0], *many)))
+    found = offer_of(R2Options(data=source, task="ris", out=tmp_path / "out", workers=0))
+    assert len(found.remarks) == 21
+    assert found.remarks[-1] == "and 30 more"
 
 
 def test_negative_sentences_are_offered_by_kind(tmp_path: Path) -> None:
@@ -138,7 +143,7 @@ def test_negative_sentences_are_offered_by_kind(tmp_path: Path) -> None:
     rows = [
         {"id": "1", "frame": "a.png", "mask": truth, "text": "the red car", "exists": True, "reference": "r"},
         *(
-            {"id": kind, "frame": "a.png", "text": f"the {kind} car", "exists": False, "reference": "r",
+            {"id": kind, "frame": "a.png", "text": f"the {kind} boat", "exists": False, "reference": "r",
              "negative": {"kind": kind}, "mask": {"size": [40, 60], "counts": [2400]}}
             for kind in ("target", "attribute", "made up")
         ),

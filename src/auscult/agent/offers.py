@@ -71,7 +71,8 @@ def offer_of(
         samples, errors, middle = _rris(options, listener)
     suite, task = type(options).__name__.removesuffix("Options").lower(), getattr(options, "task", "")
     texts = (f"{name or 'data'}: {error.error}; expected: {error.expected or 'whole data'}" for name, error in errors)
-    remarks = tuple(dict.fromkeys(printable(text, _MOST_TEXT) for text in texts))[:_MOST_REMARKS]
+    remarks = list(dict.fromkeys(printable(text, _MOST_TEXT) for text in texts))
+    remarks[_MOST_REMARKS:] = [f"and {len(remarks) - _MOST_REMARKS} more"][: len(remarks[_MOST_REMARKS:])]
     if not samples:
         path = options.data if isinstance(options.data, Path) else None
         raise NothingToDo(f"the data hold no sample of {task or suite}", path=path, hint="; ".join(remarks[:3]))
@@ -114,6 +115,7 @@ def _r2(options: R2Options, progress: Progress) -> _Found:
     mine = [one for one in listing.instances if one.split in (options.splits or (one.split,))]
     found = cases_of(mine, task, scored=frame_rule(task, listing.layout), unopened=listing.unopened)
     words = {one.id: one.category for one in mine}
+    words |= {one.id: _noun(one.query.text or "") for one in found.cases if not words[one.id] and not one.absent}
     rows = ((one.clip, one.frames, one.sound, one.query.text or "", words[one.id]) for one in found.cases)
     return _by_clip(rows, options), (*listing.errors, *found.errors), middle
 
@@ -123,7 +125,8 @@ def _rris(options: RrisOptions, progress: Progress) -> _Found:
         return _scenes_to_make(options), (), {rris.NO_KIND: _negative("")}
     listing = rris.listing_of(options, progress)
     found = rris.cases_of(one for one in listing.instances if one.split in (options.splits or (one.split,)))
-    rows = ((one.clip, one.frames, None, one.text, one.category) for one in found.cases)
+    words = {one.id: one.category or ("" if one.kind else _noun(one.text)) for one in found.cases}
+    rows = ((one.clip, one.frames, None, one.text, words[one.id]) for one in found.cases)
     kinds = sorted({one.kind for one in found.cases if one.kind})
     return _by_clip(rows, options), (*listing.errors, *found.errors), {kind: _negative(kind) for kind in kinds}
 
@@ -131,20 +134,21 @@ def _rris(options: RrisOptions, progress: Progress) -> _Found:
 def _by_clip(
     rows: Iterable[tuple[str, tuple[Path, ...], Path | None, str, str]], options: SuiteOptions
 ) -> list[Sample]:
-    """Samples of cases, each with clip, frames, sound, text and the word for its object."""
+    """Samples of cases, each with clip, frames, sound, text and the word for its object, empty where none is there."""
     plans, found = _plans(options), dict[str, list[Any]]()
     for name, *row in rows:
         found.setdefault(name, []).append(row)
     samples = []
     for name, mine in found.items():
-        frames, (sound, *_), texts, given = zip(*mine, strict=True)
-        words = (word or head_noun(text[:_MOST_TEXT]) or "" for word, text in zip(given, texts, strict=True))
+        frames, (sound, *_), texts, words = zip(*mine, strict=True)
         # of several objects of a clip one may appear late: its frames are the last ones of the others'
         held = max(frames, key=len)
-        samples.append(
-            Sample(name=name, frames=held, sound=sound, texts=texts, words=tuple(words), scene=plans.get(name))
-        )
+        samples.append(Sample(name=name, frames=held, sound=sound, texts=texts, words=words, scene=plans.get(name)))
     return samples
+
+
+def _noun(text: str) -> str:
+    return head_noun(text[:_MOST_TEXT]) or ""
 
 
 def _negative(kind: str) -> str:
