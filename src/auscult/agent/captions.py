@@ -90,13 +90,10 @@ class Sample:
             return f"unreadable {self.name}"
 
 
-def _thirds(count: int) -> tuple[int, ...]:
-    return tuple(min(part * count // 3, count - 2) for part in range(3))
-
-
 def _looked_at(count: int) -> tuple[int, ...]:
     """Numbers of the frames that are measured: of a clip the first two of each third."""
-    return (0,)[:count] if count < 2 else tuple(sorted({at + by for at in _thirds(count) for by in (0, 1)}))
+    first = [min(part * count // 3, count - 2) for part in range(3)]
+    return (0,)[:count] if count < 2 else tuple(sorted({at + by for at in first for by in (0, 1)}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +178,7 @@ def measured(sample: Sample) -> Statistics:
     """Look at the files of a sample, and listen to them: means over frames; of ``day`` and ``indoors`` what half say.
 
     ``motion`` is what a tenth of the pixels exceeds between two frames in a row, as a share of the diagonal; the median
-    over the three thirds of a clip. By EXIF a photograph is of the day from an exposure value of 11 on, which no lamp
+    over the thirds of a clip. By EXIF a photograph is of the day from an exposure value of 11 on, which no lamp
     in a room reaches, and of the night at 2 and below. Loudness is BS.1770's, -70 LUFS for silence.
     """
     count, shown, size = len(sample.frames), dict[int, Frame](), None
@@ -193,7 +190,7 @@ def measured(sample: Sample) -> Statistics:
         shown = {at: timed.frame for at, timed in frames_numbered(sample.video, _looked_at(count))}
         size = next((frame.shape[:2] for frame in shown.values()), None)
     looks = [picture_statistics(frame) for frame in shown.values()]
-    moving = [_motion(shown[at], shown[at + 1]) for at in _thirds(count) if at in shown and at + 1 in shown]
+    moving = [_motion(shown[at], shown[at + 1]) for at in shown if at + 1 in shown]
     exposure = exposure_value(sample.frames[0]) if len(sample.frames) == 1 else None
     stated: Day = "unknown" if exposure is None or 2 < exposure < 11 else "day" if exposure >= 11 else "night"
     heard = read_sound(sample.sound) if sample.sound else read_soundtrack(sample.video) if sample.video else None
