@@ -12,6 +12,7 @@ from auscult.version import VERSION
 
 if TYPE_CHECKING:
     from auscult import score, stress
+    from auscult.agent.questions import ask
     from auscult.jobs.mask_quality import MaskQuality
     from auscult.jobs.python import audit, audit_mask, audit_masks, judge_sound, load_judge, to_frame
     from auscult.suites.registered import run
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _HOMES = {
+    "ask": "auscult.agent.questions",
     "audit": "auscult.jobs.python",
     "audit_mask": "auscult.jobs.python",
     "audit_masks": "auscult.jobs.python",
@@ -54,6 +56,7 @@ __all__ = [
     "Truth",
     "Verdict",
     "__version__",
+    "ask",
     "audit",
     "audit_mask",
     "audit_masks",

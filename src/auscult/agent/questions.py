@@ -1,0 +1,295 @@
+"""``auscult ask``: a question about a record, answered by one read-only query that is shown with its table.
+
+Without a language model a question is matched, word by word, to one of the committed ones of ``questions.json``: either
+a ranking of means (``by``, ``of``) or a query of its own (``sql``). Means have intervals by clips, and a difference
+whose interval holds 0 reads "no difference shown".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from auscult.agent.views import MOST_ROWS, RecordViews, Row
+from auscult.errors import InputError, UsageError
+from auscult.record.folder import MANIFEST
+from auscult.rng import generator
+from auscult.score.stats.few import SHARE
+from auscult.score.stats.ratios import mean_ratio, ratio_change
+from auscult.score.stats.samples import Value
+from auscult.suites.core.numbers import minus
+
+_MOST_LETTERS: Final = 1000
+_MOST_REPLY: Final = 20_000
+_FEW_CLIPS: Final = 20
+
+_Form: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer out of a record.
+
+    Attributes:
+        question: As it was asked.
+        answered: False where it is none of the committed questions; ``rows`` are then those, the nearest first.
+        taken_as: The committed question that it was taken for; empty where a language model wrote the query.
+        sql: The query that gives the table; ``low`` and ``high``, 95 % intervals by clips, are not from it.
+        columns: Of the table.
+        rows: One tuple each; scores and changes as the record has them, times in seconds.
+        sentence: The answer in words; shares in percent, changes of them in points.
+        notes: What a reader must know to read it right.
+    """
+
+    question: str
+    answered: bool = True
+    taken_as: str = ""
+    sql: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    sentence: str = ""
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    found: dict[str, Any] = json.loads(files("auscult.agent").joinpath("questions.json").read_text("utf-8"))
+    return found
+
+
+def committed_questions() -> tuple[str, ...]:
+    """The questions that are answered without a language model; MODEL stands for a model's name."""
+    return tuple(form["question"] for form in _data()["forms"])
+
+
+def ask(folder: Path | str, question: str, *, llm: str = "", base_url: str = "", profile: Path | None = None) -> Answer:
+    """Answer a question from a record; nothing is written, and no model under test is asked.
+
+    Args:
+        folder: A study of ``auscult agent``, or a record of ``auscult run``.
+        question: In plain words, 1,000 letters at most.
+        llm: A language model behind an endpoint, which then writes the query; it is shown the names of columns, models,
+            metrics and kinds, and no row.
+        base_url: Where it answers.
+        profile: What it takes and how, a file.
+
+    Raises:
+        UsageError: The question is empty or too long, the extra ``agent`` is missing, or the model cannot be asked.
+        RecordError: The folder is no record, or is damaged.
+    """
+    if not question.strip() or len(question) > _MOST_LETTERS:
+        raise UsageError(f"the question has {len(question)} letters", expected=f"1 to {_MOST_LETTERS}")
+    inner = Path(folder) / "run"
+    views = RecordViews(inner if (inner / MANIFEST).is_file() else Path(folder))
+    written = _written(views, question, llm=llm, base_url=base_url, profile=profile) if llm else ""
+    if isinstance(written, Answer):
+        return written
+    found = _matched(views, question)
+    return replace(found, notes=(written, *found.notes)) if written else found
+
+
+@dataclass(slots=True)
+class _Read:
+    """A question as it was read: what it is about, the values of columns that it names, and what is not known."""
+
+    words: set[str] = field(default_factory=set)
+    only: dict[str, list[str]] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    negated: bool = False
+    limit: int = 0
+
+
+def _read(views: RecordViews, question: str) -> _Read:
+    read, rest, data = _Read(), question, _data()
+    # the longest first; ids and clips, of which there may be many, only where the question has them
+    many = f"key NOT IN ('id', 'clip') OR contains({_quoted(question)}, name)"
+    named = views.query(f"FROM names WHERE {many} ORDER BY length(name) DESC, key, name", most_rows=1 << 20)[1]
+    models = [one for one in named if one[0] == "model"]
+    for key, name, *spelled in (*models, *data["spelled"], *named):
+        # a model also without room and version, words of a name also with spaces or dashes
+        each = {name, *(name.split(".")[1:2] if key == "model" else ())}
+        spelling = spelled[0] if spelled else "|".join(re.escape(one).replace("_", "[ _-]") for one in each)
+        rest, times = re.subn(rf"(?<![\w&'])(?:{spelling})(?![\w&])", " ", rest, flags=re.IGNORECASE)
+        if times and name not in read.only.get(key, ()):
+            read.only.setdefault(key, []).append(name)
+            read.words.add(f"{key.upper()}{len(read.only[key])}")
+    for word in re.findall(r"[^\W\d_]+(?:'t)?|\d+", rest.lower()):
+        meant = {name for name, words in data["words"].items() if word in words.split()}
+        read.words |= meant
+        if word.isdigit() or word in data["numbers"]:
+            read.limit = max(1, min(data["numbers"].get(word) or int(word[:3]), 100))
+        elif word in data["negations"].split() or word.endswith("n't"):
+            read.negated = True
+        elif not meant and word not in data["ignored"].split():
+            read.unknown.append(word)
+    return read
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _matched(views: RecordViews, question: str) -> Answer:
+    """The answer by the committed question whose words it has, the most words first."""
+    read, forms = _read(views, question), _data()["forms"]
+    met = [sum(bool(read.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms]
+    whole = [form for form, share in zip(forms, met, strict=True) if share == 1]
+    if not whole or read.negated or len(read.unknown) > len(read.words):
+        near = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
+        why = "it excludes something" if read.negated else f"not understood: {', '.join(read.unknown[:5]) or 'what of'}"
+        text = f"This is none of the {len(forms)} questions answered without a model ({why}). Nearest:"
+        return Answer(
+            question=question,
+            answered=False,
+            columns=("what can be asked",),
+            rows=tuple((one,) for one in near),
+            sentence=f"{text} {' '.join(near[:3])}",
+        )
+    form = max(whole, key=lambda one: len(one["words"]))
+    usable = set(_data()["columns"][form["of"]].split()) - {form.get("drop")}
+    idle = [value for key, values in read.only.items() for value in values if key not in {*usable, form.get("drop")}]
+    read.only = {key: values for key, values in read.only.items() if key in usable}
+    answer = (_ranked if "by" in form else _listed)(views, form, read)
+    notes = [f"Not narrowed to {', '.join(idle)}: the answer is of all."] if idle else []
+    notes += [f"Not used of the question: {', '.join(read.unknown[:9])}."] if read.unknown else []
+    return replace(answer, question=question, taken_as=form["question"], notes=(*answer.notes, *notes))
+
+
+def _where(views: RecordViews, form: _Form, read: _Read) -> str:
+    parts = [form["where"]] if "where" in form else []
+    parts += [f"{key} IN ({', '.join(map(_quoted, values))})" for key, values in read.only.items()]
+    if form["of"] in {"scores", "changes"} and "metric" not in read.only:
+        parts.append(f"metric = {_quoted(views.task.main)}")
+    if form["of"] in {"scores", "changes", "requests"} and "model" not in read.only:
+        parts.append("NOT baseline")
+    if form.get("clean") and not read.only.keys() & {"kind", "level"}:
+        parts.append("condition = 'clean'")
+    if form["of"] == "changes" and "level" not in read.only and "level" not in form.get("by", ""):
+        parts.append("level <> 'dynamic'")
+    return " AND ".join(parts) or "TRUE"
+
+
+def _listed(views: RecordViews, form: _Form, read: _Read) -> Answer:
+    sql = form["sql"].replace("{where}", _where(views, form, read)).replace("{limit}", str(read.limit or 20))
+    columns, rows = views.query(sql)
+    says = form["says"].format(*rows[0], n=len(rows)) if rows else form.get("none", _data()["none"])
+    return Answer(question="", sql=sql, columns=columns, rows=tuple(rows), sentence=says)
+
+
+def _ranked(views: RecordViews, form: _Form, read: _Read) -> Answer:
+    by, of = form["by"], form["of"]
+    pair = "id" if by == "model" else "concat(id, ' ', model)"
+    inner = (
+        f"SELECT {by} AS name, {pair} AS pair, clip, "  # noqa: S608
+        f"avg({form.get('value', 'value')}) AS value FROM {of} WHERE {_where(views, form, read)} GROUP BY ALL"
+    )
+    sql = (
+        f"SELECT name, avg(value) AS mean, count(*) AS n, count(DISTINCT clip) AS clips FROM ({inner}) GROUP BY name "  # noqa: S608
+        f"ORDER BY mean {form['order']}, name LIMIT {read.limit or (5 if by in {'id', 'clip'} else 20)}"
+    )
+    metric = read.only.get("metric", [views.task.main])[0]
+    unit = form.get("unit") or ("" if metric in views.task.ranges else "points" if of == "changes" else "%")
+    values, clips = dict[str, dict[Any, Value]](), dict[Any, str]()
+    for name, key, clip, value in views.query(inner, most_rows=1 << 20)[1]:
+        values.setdefault(name, {})[key] = value
+        clips[key] = clip
+    how: dict[str, Any] = {"clusters": clips, "rng": generator(views.seed, "ask")}
+    table = [(row, values[row[0]]) for row in views.query(sql)[1]]
+    means = (mean_ratio(mine, within=SHARE if unit == "%" else None, **how) for _, mine in table)
+    rows = tuple((*row[:2], *_ends(mean), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
+    gap = _gap(table[0][1], table[1][1], how) if len(rows) > 1 else None
+    return Answer(
+        question="",
+        sql=sql,
+        columns=("name", "mean", "low", "high", "n", "clips"),
+        rows=rows,
+        sentence=_sentence(form, rows, unit=unit, gap=gap) if rows else _data()["none"],
+        notes=tuple(_notes(views, rows, "seconds" if unit == "s" else metric)) if rows else (),
+    )
+
+
+def _gap(one: Mapping[Any, Value], other: Mapping[Any, Value], how: Mapping[str, Any]) -> Any:
+    """The mean of the first minus that of the second, over what both have; over what each has where that is nothing."""
+    if paired := {key: minus(one[key], other[key]) for key in one if key in other}:
+        return mean_ratio(paired, **how)
+    every = [*one, *other]
+    parts = [
+        ({key: side.get(key, 0.0) for key in every}, {key: float(key in side) for key in every})
+        for side in (other, one)
+    ]
+    return ratio_change([[part] for part in parts], **how)
+
+
+def _ends(found: Any) -> tuple[float | None, float | None]:
+    return (None, None) if found.low is None else (round(found.low, 6), round(found.high, 6))
+
+
+def _shown(value: float, ends: tuple[Any, ...], *, unit: str, sign: str = "") -> str:
+    scale = 100 if unit in {"%", "points"} else 1
+    text, *interval = (f"{scale * one:{sign}.1f}" for one in (value, *ends) if one is not None)
+    return f"{text} {unit}".strip() + (f" [{', '.join(interval)}]" if interval else " (no interval)")
+
+
+def _sentence(form: _Form, rows: tuple[Row, ...], *, unit: str, gap: Any) -> str:
+    """What comes first, and whether it is shown to differ from clean and from what comes next."""
+    name, mean, low, high, n, clips = rows[0]
+    change = form["of"] == "changes"
+    size = f"{_shown(mean, (low, high), unit=unit, sign='+' if change else '')}, n {n}, clips {clips}"
+    text = f"{name} {form['says']}: {size}."
+    if change and (low is None or low <= 0 <= high):
+        text = f"{name} comes first with {size}, but no difference from clean is shown."
+    if gap is None:
+        return f"{text} There is nothing beside it to compare with."
+    shown = "no difference shown, " if gap.low is None or gap.low <= 0 <= gap.high else ""
+    between = _shown(gap.value, _ends(gap), unit="points" if unit == "%" else unit, sign="+")
+    return f"{text} Against {rows[1][0]}: {shown}{between}."
+
+
+def _notes(views: RecordViews, rows: tuple[Row, ...], metric: str) -> Iterator[str]:
+    yield f"Of {metric}; intervals of 95 % draw whole clips, and are not from the SQL."
+    if len(rows) > 2:
+        yield f"The first of {len(rows)} by the mean: no interval is widened for having looked at all."
+    if min(row[5] for row in rows[:2]) < _FEW_CLIPS:
+        yield f"Fewer than {_FEW_CLIPS} clips: too few for a claim."
+    if metric in views.task.beside:
+        yield f"Of {metric} less may be better: the order is by its value."
+
+
+def _written(views: RecordViews, question: str, *, llm: str, base_url: str, profile: Path | None) -> Answer | str:
+    """The answer by a query of a language model, asked twice at most; why there is none."""
+    from auscult.models.chat.loading import named_chat
+    from auscult.models.chat.model import Asking
+
+    known = views.query("FROM names WHERE key IN ('model', 'metric', 'kind', 'level')")[1]
+    prompt = files("auscult.agent").joinpath("prompts", "query.txt").read_text("utf-8")
+    prompt = prompt.replace("{names}", json.dumps(known)).replace("{question}", json.dumps(question))
+    model, why = named_chat(llm, profile=profile, asking=Asking(base_url=base_url, connections=1)), ""
+    try:
+        for _ in range(2):
+            reply = str(model.answer(f"{prompt}\nYour last query was refused: {why}" if why else prompt))[:_MOST_REPLY]
+            fenced = re.search(r"```(?:sql)?\s(.*?)```", reply, re.DOTALL)
+            sql = (fenced[1] if fenced else reply).strip().rstrip(";")
+            try:
+                columns, rows = views.query(sql)
+            except UsageError as error:
+                why = error.message
+                continue
+            notes = f"{model.name} wrote the query: read it before the table is trusted. There is no interval."
+            count = f"{len(rows)} rows." if len(rows) <= MOST_ROWS else f"The first {MOST_ROWS} rows of more."
+            kept = tuple(rows[:MOST_ROWS])
+            return Answer(question=question, sql=sql, columns=columns, rows=kept, sentence=count, notes=(notes,))
+    except InputError as error:
+        why = error.message
+    finally:
+        model.close()
+    return f"{model.name} gave no query that may run ({why}): this is the answer without it."
