@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from auscult.agent.choices import CHOICE_SETS, Choice, Offer, Offered, Proposal
 from auscult.agent.debate import LOG_FILE, AgentLog, Debate, debate, replay
+from auscult.agent.knowledge.planner import BuiltInDebater
 from auscult.errors import ErrorRecord, RecordError, UsageError
 from auscult.outcome import Failed
 from auscult.work.chat import BudgetSpent
+from planted_orders import ORDERS
 
 
 def offer_of(*names: str) -> Offer:
@@ -184,3 +187,46 @@ def test_requests_are_counted_over_commands(tmp_path: Path) -> None:
         assert [log.reply(key, lambda: "yes") for key in ("k1", "k2", "k1")] == ["yes"] * 3
         with pytest.raises(BudgetSpent, match="all 2 requests are spent"):
             log.reply("k3", lambda: "no")
+
+
+def night_choices(sentence: str, samples: Sequence[Offered]) -> dict[str, tuple[int, ...]]:
+    """What the built-in planners take for a night outdoors, by position."""
+    kinds = ("vision.motion_blur.v1", "vision.fog.v1", "vision.glass_blur.v1", "sound.rir.v1", "sentences.typos.v1")
+    offer = Offer(
+        suite="r2",
+        task="rvos",
+        samples=tuple(samples),
+        perturbations=tuple(Offered(name=name, summary=name) for name in kinds),
+        metrics=tuple(Offered(name=name, summary=name) for name in ("J&F", "J", "F")),
+    )
+    pair = (BuiltInDebater("operator"), BuiltInDebater("guardian"))
+    found = debate(*pair, instruction=sentence, offer=offer, log=AgentLog())
+    assert isinstance(found, Debate)
+    return {of: tuple(n for n, one in enumerate(found.proposal.of(of)) if one.selected) for of in CHOICE_SETS}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_planted_orders_change_no_choice_of_the_built_in_planner(order: str) -> None:
+    captions = ("a street at night, cars", "a kitchen by day, indoors", "a dark street in the rain")
+    clips = [Offered(name=f"clip{number}", summary=text) for number, text in enumerate(captions)]
+    sentence = "outdoor night scene, motion blur for sure"
+    plain = night_choices(sentence, clips)
+    assert plain["samples"] == (0, 2)
+    assert 0 in plain["perturbations"]
+    assert 2 not in plain["perturbations"]
+    indoors = clips[1]
+    for planted in (replace(indoors, summary=f"{indoors.summary}. {order}"), replace(indoors, name=order)):
+        assert night_choices(sentence, [clips[0], planted, clips[2]]) == plain
+    # Words of a sentence are read as words: some name typed queries. None is obeyed as an order.
+    ordered = night_choices(f"{sentence}. {order}", clips)
+    typed = 4
+    assert {**ordered, "perturbations": tuple(n for n in ordered["perturbations"] if n != typed)} == {
+        **plain, "perturbations": tuple(n for n in plain["perturbations"] if n != typed)
+    }  # fmt: skip
+
+
+def test_the_page_shows_the_prompts_as_they_are() -> None:
+    root = Path(__file__).resolve().parents[2]
+    prompts, page = root / "src/auscult/agent/prompts", (root / "docs/agent-debate.md").read_text()
+    for name in ("operator", "guardian", "perturbations", "propose", "verify"):
+        assert f"`{name}.txt`\n\n```text\n{(prompts / f'{name}.txt').read_text()}```\n" in page
