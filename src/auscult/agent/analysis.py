@@ -1,0 +1,185 @@
+"""The written analysis of a suite's record: numbers from the record alone, sentences that are checked against them.
+
+R2-Bench, Eq. 5 and Fig. 11: the table of results goes to an analyst with empty memory, or to templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from auscult.agent.prose import SECTIONS, sections_of, value_text
+from auscult.agent.result_table import ResultCell, ResultTable, result_table
+from auscult.agent.sentence_check import NOT_SHOWN, SentenceChecker
+from auscult.errors import AuscultError
+from auscult.outcome import Failed
+from auscult.record.codec import from_json, load, to_json
+from auscult.report.drawing import plain
+
+FILE: Final = "analysis.json"
+TEMPLATES: Final = "templates"
+Analyst: TypeAlias = Callable[[str], str | Failed]
+"""From a prompt to the reply of a model that remembers nothing, or why there is none."""
+
+_MOST_CHARACTERS: Final = 200_000
+_MOST_SENTENCES: Final = 60
+_LONGEST: Final = 500
+_AGAIN: Final = "\n\nYour last reply could not be read: {why}. Reply with the JSON object alone."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysedSentence:
+    """A sentence, and the cells that it follows from."""
+
+    text: str
+    refs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisSection:
+    """A part of an analysis."""
+
+    name: str  # of ``prose.SECTIONS``
+    title: str
+    sentences: tuple[AnalysedSentence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StruckSentence:
+    """A sentence that does not follow from the record, and why; it is no finding."""
+
+    section: str
+    text: str
+    refs: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """What a record says in prose.
+
+    Attributes:
+        writer: ``templates``, or the name of the analyst.
+        sections: What stands.
+        struck: What the analyst wrote and the record does not bear out.
+        remarks: Why templates were used after all, and the like.
+        table: The numbers that all of it follows from.
+    """
+
+    writer: str = TEMPLATES
+    sections: tuple[AnalysisSection, ...]
+    struck: tuple[StruckSentence, ...] = ()
+    remarks: tuple[str, ...] = ()
+    table: ResultTable
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of ``analysis.json``."""
+        made: dict[str, Any] = to_json(self)
+        return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reply:
+    """What an analyst writes."""
+
+    sections: Mapping[str, tuple[AnalysedSentence, ...]]
+
+
+def analyse(folder: Path, *, analyst: Analyst | None = None, writer: str = TEMPLATES) -> Analysis:
+    """Analyse the record of a suite of models, finished or not; nothing is written.
+
+    Args:
+        folder: The record, as ``auscult run`` writes it.
+        analyst: Writes the prose from the table; templates do without one, and where it fails twice.
+        writer: The analyst's name.
+
+    Raises:
+        RecordError: The folder holds no such record, or no score yet.
+
+    Source: R2-Bench, Eq. 5 and Fig. 11.
+    """
+    table = result_table(folder)
+    from_templates = Analysis(sections=_sections(sections_of(table)), table=table)
+    if analyst is None:
+        return from_templates
+    prompt = prompt_of(table)
+    reply = _read(analyst(prompt))
+    if isinstance(reply, str):
+        reply = _read(analyst(prompt + _AGAIN.format(why=reply)))
+    if isinstance(reply, str):
+        return replace(from_templates, remarks=(plain(f"{writer} wrote no analysis: {reply}", limit=_LONGEST),))
+    return replace(checked(table, reply.sections), writer=writer)
+
+
+def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, ...]]) -> Analysis:
+    """What of an analyst's sections the table bears out; a claim without proof becomes ``no difference shown``."""
+    checker, cells = SentenceChecker(table), {cell.ref: cell for cell in table.cells}
+    kept: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    struck = []
+    for name in SECTIONS:
+        for sentence in sections.get(name, ())[:_MOST_SENTENCES]:
+            text, refs = plain(sentence.text, limit=_LONGEST), tuple(plain(ref, limit=80) for ref in sentence.refs[:40])
+            why = checker.why_not(text, refs) if text == sentence.text.strip() else "it is too long, or no plain text"
+            if not why:
+                kept.setdefault(name, []).append((text, refs))
+                continue
+            struck.append(StruckSentence(section=name, text=text, refs=refs, why=why))
+            unproven = [cells[ref] for ref in refs if ref in cells and _is_open(cells[ref])] if why == NOT_SHOWN else []
+            kept.setdefault(name, []).extend((_not_shown(cell), (cell.ref,)) for cell in unproven)
+    return Analysis(sections=_sections(kept), struck=tuple(struck), table=table)
+
+
+def prompt_of(table: ResultTable) -> str:
+    """What an analyst is asked: our instructions, then the table."""
+    text = (resources.files("auscult.agent") / "prompts" / "analysis.txt").read_text(encoding="utf-8")
+    about = f"{table.suite}, {table.task}; main metric {table.metric}; models {', '.join(table.models)}"
+    rows = (
+        " | ".join(
+            (
+                cell.ref,
+                cell.path,
+                value_text(cell),
+                *([f"n {cell.n}"] if cell.n else []),
+                *([f"p {cell.p:.3f}"] if cell.p is not None else []),
+            )
+        )
+        for cell in table.cells
+    )
+    return f"{text.rstrip()}\n\nSections: {', '.join(SECTIONS)}\nStudy: {about}\n\n" + "\n".join(rows)
+
+
+def _sections(said: Mapping[str, list[tuple[str, tuple[str, ...]]]]) -> tuple[AnalysisSection, ...]:
+    return tuple(
+        AnalysisSection(
+            name=name,
+            title=SECTIONS[name],
+            sentences=tuple(AnalysedSentence(text=text, refs=refs) for text, refs in dict.fromkeys(sentences)),
+        )
+        for name, sentences in said.items()
+        if sentences
+    )
+
+
+def _is_open(cell: ResultCell) -> bool:
+    return cell.unit == "points" and not cell.is_shown
+
+
+def _not_shown(cell: ResultCell) -> str:
+    where = ", ".join(filter(None, (cell.model, cell.group, cell.level)))
+    return f"No difference shown for {where}: {value_text(cell)}."
+
+
+def _read(reply: str | Failed) -> _Reply | str:
+    """The sections of a reply; else why it cannot be read."""
+    if isinstance(reply, Failed):
+        return reply.error.error
+    if len(reply) > _MOST_CHARACTERS:
+        return "it is too long"
+    start, end = reply.find("{"), reply.rfind("}")
+    try:
+        return from_json(_Reply, load(reply[start : end + 1].encode()))
+    except (AuscultError, ValueError, RecursionError) as error:
+        return plain(str(getattr(error, "message", error)), limit=200)

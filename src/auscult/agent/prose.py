@@ -1,0 +1,344 @@
+"""The analysis in sentences made from templates, without a language model: the same sections, the same check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+from auscult.agent.result_table import PAIR, ResultCell, ResultTable
+from auscult.cases.ids import counted
+from auscult.suites.core.conditions import CLEAN, DYNAMIC
+
+SECTIONS: Final = {
+    "setting": "Setting",
+    "clean": "On clean input",
+    "kinds": "Perturbation by perturbation",
+    "overall": "Overall resilience",
+    "strengths": "Strengths",
+    "weaknesses": "Weaknesses",
+    "breaking": "Breaking points",
+    "fix": "What to fix before anything else",
+    "advice": "Advice",
+    "examples": "Cases to look at",
+}
+"""The sections of an analysis and their headings (R2-Bench, Fig. 11)."""
+
+Said: TypeAlias = tuple[str, tuple[str, ...]]
+"""A sentence, and the cells it refers to."""
+
+_FEW_CLIPS: Final = 20
+_REMEDIES: Final = (
+    ("blur", "show it blurred pictures in training, or sharpen before it sees them"),
+    ("noise", "show it noisy input in training, or reduce noise before it"),
+    ("fog frost snow spatter", "collect or make pictures in bad weather for training"),
+    ("brightness contrast saturate", "vary light and colour in training, or normalise exposure before it"),
+    ("jpeg pixelate mp3", "train with compressed copies, or raise the bit rate of the channel"),
+    ("elastic", "vary shapes in training"),
+    ("pass filter absorption reverberation response distortion gain mask", "train with such rooms and microphones"),
+    ("character grammar homoglyphs mispunctuation misspelling", "correct sentences before it reads them"),
+    ("frames offset drift", "check the timing of the stream before it"),
+    ("first", "check the first mask before tracking"),
+)
+
+
+def sections_of(table: ResultTable) -> dict[str, list[Said]]:
+    """Every section's sentences."""
+    writer = _Writer(table)
+    return {name: list(getattr(writer, name)()) for name in SECTIONS}
+
+
+def value_text(cell: ResultCell) -> str:
+    """A value with unit and interval: ``81.2 % [75.0, 86.1]``, ``-12.3 points``, ``2.1``; a dash for none."""
+    if cell.value is None:
+        return cell.reason or "–"
+    by, unit = (
+        (100, {"percent": " %", "points": " points"}[cell.unit]) if cell.unit in ("percent", "points") else (1, "")
+    )
+    sign = "+" if cell.unit == "points" else ""
+    text = f"{by * cell.value + 0.0:{sign}.1f}{unit}" if cell.unit != "count" else f"{cell.value:,.0f}"
+    return text if cell.low is None or cell.high is None else f"{text} [{by * cell.low:.1f}, {by * cell.high:.1f}]"
+
+
+def _said(text: str, *cells: ResultCell | None) -> Said:
+    return text, tuple(cell.ref for cell in cells if cell is not None)
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = list(names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+class _Writer:
+    """Writes the sections of one table."""
+
+    def __init__(self, table: ResultTable) -> None:
+        self.table = table
+        self._measured = [model for model in table.models if table.get("mean", model=model, group=CLEAN)]
+
+    def _losses(self, model: str) -> list[ResultCell]:
+        """Its average changes by kind, the largest loss before the others; of suites without changes its scores."""
+        changes = [cell for cell in self.table.of("average change", model=model) if cell.value is not None]
+        alone = [cell for cell in changes if cell.group not in self.table.mixes] or changes
+        means = [cell for cell in self.table.of("mean", model=model) if cell.value is not None and not cell.level]
+        return sorted(alone or means, key=lambda cell: cell.value or 0.0)
+
+    def setting(self) -> Iterator[Said]:
+        """What was asked."""
+        table, count = self.table, {cell.case: cell for cell in self.table.of("count")}
+
+        def number(what: str) -> str:
+            return counted(int(count[what].value or 0), what.removesuffix("s"))
+
+        asked = [count[what] for what in ("models", "cases", "clips")]
+        verb = "was" if count["models"].value == 1 else "were"
+        yield _said(f"{number('models')} {verb} asked about {number('cases')} from {number('clips')}.", *asked)
+        yield _said(f"The task is {table.task} (suite {table.suite}), and the metric is {table.metric}.")
+        if table.groups:
+            over = f", at constant strength {_listed(table.levels)}" if table.levels else ""
+            yield _said(f"Perturbed were: {', '.join(table.groups)}{over}.")
+        if count["baselines"].value:
+            yield _said(
+                f"Beside them: {number('baselines')}, which hardly look.",
+                count["baselines"],
+            )
+        lost = [
+            count[what] for what in ("failed requests", "undefined scores", "unasked requests") if count[what].value
+        ]
+        said = _listed(number(cell.case) for cell in lost) if lost else ""
+        if lost:
+            yield _said(f"Left out of every mean: {said}, beside {number('requests')} made.", *lost, count["requests"])
+        for why in table.failures:
+            yield _said(f"Recorded among the errors: “{''.join(sign for sign in why if not sign.isdigit())[:160]}”.")
+
+    def clean(self) -> Iterator[Said]:
+        """Scores without any perturbation, beside baselines and one another."""
+        table = self.table
+        for model in table.models:
+            mine = table.get("mean", model=model, group=CLEAN)
+            if mine is None:
+                yield _said(f"{model} has no score on clean input, so nothing is known of it.")
+                continue
+            yield _said(f"{model} has a clean {mine.metric} of {value_text(mine)}.", mine)
+        floor = [cell for name in table.baselines if (cell := table.get("mean", model=name, group=CLEAN))]
+        best = max(floor, key=lambda cell: cell.value or 0.0, default=None)
+        for cell in table.of("difference", group=CLEAN, level=CLEAN):
+            first, _, second = cell.model.partition(PAIR)
+            if cell.value is None or (second in table.baselines and (best is None or second != best.model)):
+                continue
+            if cell.is_shown:
+                side = "above" if cell.value > 0 else "below"
+                size = f"{abs(100 * cell.value):.1f} points [{100 * (cell.low or 0):.1f}, {100 * (cell.high or 0):.1f}]"
+                yield _said(f"On clean input {first} is {side} {second} by {size}.", cell)
+            else:
+                yield _said(
+                    f"No difference shown on clean input between {first} and {second}: {value_text(cell)}.", cell
+                )
+        for model in table.floor:
+            yield _said(
+                f"The record does not tell {model} from every baseline on clean input, so its changes say little."
+            )
+
+    def kinds(self) -> Iterator[Said]:
+        """Each perturbation, kind of negative or task by itself."""
+        table = self.table
+        for model in self._measured:
+            for change in (cell for cell in table.of("average change", model=model) if cell.value is not None):
+                yield self._one_change(model, change)
+                moving = table.get("change", model=model, group=change.group, level=DYNAMIC)
+                gap = table.get("dynamic - static", model=model, group=change.group)
+                if moving is not None:
+                    yield self._change(f"Under dynamic {change.group}", model, moving)
+                if gap is not None and not gap.is_shown:
+                    yield _said(
+                        f"No difference shown for {model} between static and dynamic {gap.group}: {value_text(gap)}.",
+                        gap,
+                    )
+                elif gap is not None:
+                    more = "more" if gap.sign < 0 else "less"
+                    yield _said(
+                        f"For {model}, dynamic {change.group} costs {more} than static: {value_text(gap)}.",
+                        gap,
+                    )
+            for cell in table.of("cost", model=model):
+                if cell.value is not None:
+                    text = f"The full input minus {cell.group} comes to {value_text(cell)} for {model}"
+                    yield _said(f"{text}{'' if cell.is_shown else ': no difference shown'}.", cell)
+            for cell in table.cells:
+                alone = cell.measure == "mean" and cell.model == model and cell.value is not None
+                if alone and not table.of("average change") and (cell.group != CLEAN or cell.metric != table.metric):
+                    yield _said(f"For {cell.group} {model} has {cell.metric} of {value_text(cell)}.", cell)
+
+    def _one_change(self, model: str, change: ResultCell) -> Said:
+        """A change, with the scores at its mildest and at its strongest level."""
+        found = [self.table.get("mean", model=model, group=change.group, level=level) for level in self.table.levels]
+        levels = [cell for cell in found if cell is not None]
+        text, refs = self._change(f"Under {change.group}", model, change)
+        if len(levels) > 1:
+            first, last = levels[0], levels[-1]
+            low, high = (f"{value_text(cell).partition(' [')[0]} at {cell.level}" for cell in (first, last))
+            return f"{text[:-1]}; {self.table.metric} goes from {low} to {high}.", (*refs, first.ref, last.ref)
+        return text, refs
+
+    def _change(self, where: str, model: str, cell: ResultCell) -> Said:
+        """A change in words, by whether its interval leaves out zero."""
+        how = "" if cell.level == DYNAMIC else " on average" if cell.level == "average" else f" at {cell.level}"
+        if not cell.is_shown:
+            without = "" if cell.low is not None else ", without an interval"
+            return _said(f"{where}, no difference shown for {model}{how}: {value_text(cell)}{without}.", cell)
+        verb = "loses" if cell.sign < 0 else "gains"
+        ends = f"[{100 * (cell.low or 0):.1f}, {100 * (cell.high or 0):.1f}]"
+        return _said(f"{where}, {model} {verb} {abs(100 * (cell.value or 0)):.1f} points{how} {ends}.", cell)
+
+    def overall(self) -> Iterator[Said]:
+        """What all perturbations come to, and which model takes them better."""
+        table = self.table
+        for model in self._measured:
+            changes = [cell for cell in table.of("average change", model=model) if cell.value is not None]
+            lost = [cell for cell in changes if cell.is_shown and cell.sign < 0]
+            kept = [cell for cell in changes if not cell.is_shown]
+            if lost:
+                yield _said(f"{model} has a shown loss under {_listed(cell.group for cell in lost)}.", *lost)
+            if kept:
+                yield _said(f"No loss is shown of {model} under {_listed(cell.group for cell in kept)}.", *kept)
+        for cell in table.of("difference of changes"):
+            first, _, second = cell.model.partition(PAIR)
+            if cell.value is None or second in table.baselines:
+                continue
+            if cell.is_shown:
+                more = "less" if cell.sign > 0 else "more"
+                yield _said(f"Under {cell.group}, {first} loses {more} than {second}: {value_text(cell)}.", cell)
+            else:
+                yield _said(
+                    f"Under {cell.group}, no difference shown between {first} and {second}: {value_text(cell)}.",
+                    cell,
+                )
+        if not table.of("average change"):
+            yield _said("Nothing was perturbed at several strengths, so resilience is not measured here.")
+
+    def strengths(self) -> Iterator[Said]:
+        """What went best, as measured."""
+        for model in self._measured:
+            losses = self._losses(model)
+            if len(losses) > 1:
+                yield self._extreme(model, losses[-1], least=True)
+            clean = self.table.get("mean", model=model, group=CLEAN)
+            over = [cell for cell in self.table.of("difference", group=CLEAN) if cell.is_shown and cell.sign > 0]
+            over = [cell for cell in over if cell.model.startswith(model + PAIR)]
+            if over and clean is not None and model not in self.table.floor:
+                names = _listed(cell.model.partition(PAIR)[2] for cell in over)
+                yield _said(f"On clean input {model} is above {names}.", *over)
+            elif len(losses) < 2:
+                yield _said(f"{model}: none that this record shows.")
+        if not self._measured:
+            yield _said("None is known, for want of scores.")
+
+    def weaknesses(self) -> Iterator[Said]:
+        """What went worst, as measured, and whether it is apart from the others."""
+        for model in self._measured:
+            losses = self._losses(model)
+            if losses and losses[0].measure == "average change" and losses[0].sign >= 0:
+                yield _said(f"No loss of {model} was measured under what was tried.")
+                continue
+            if len(losses) > 1:
+                yield self._extreme(model, losses[0], least=False)
+            elif losses and losses[0].is_shown:
+                yield self._change(f"Under {losses[0].group}", model, losses[0])
+            else:
+                yield _said(f"{model}: none that this record shows.")
+            for cell in self.table.of("difference of kinds", model=model):
+                first, _, second = cell.group.partition(PAIR)
+                if cell.value is not None and len(losses) > 1 and second == losses[1].group:
+                    says = (
+                        f"For {model}, {first} costs more than {second}"
+                        if cell.is_shown
+                        else f"No difference shown for {model} between {first} and {second}"
+                    )
+                    yield _said(f"{says}: {value_text(cell)}.", cell)
+        if not self._measured:
+            yield _said("None is known, for want of scores.")
+
+    def _extreme(self, model: str, cell: ResultCell, *, least: bool) -> Said:
+        if cell.measure == "mean":
+            word = "highest" if least else "lowest"
+            return _said(f"The {word} measured {cell.metric} of {model} is for {cell.group}: {value_text(cell)}.", cell)
+        size = "smallest" if least else "largest"
+        return _said(
+            f"The {size} measured loss of {model} is under {cell.group}: {value_text(cell)}.",
+            cell,
+        )
+
+    def breaking(self) -> Iterator[Said]:
+        """At which strength half of the clean score is gone."""
+        for cell in self.table.of("breaking point"):
+            if cell.value is not None:
+                text = value_text(cell)
+                yield _said(
+                    f"{cell.model} loses half of its clean {cell.metric} under {cell.group} at strength {text}.",
+                    cell,
+                )
+            elif cell.reason.startswith("above"):
+                yield _said(
+                    f"Under {cell.group}, the breaking point of {cell.model} lies {cell.reason} or is not there.", cell
+                )
+        if not self.table.of("breaking point"):
+            yield _said("No breaking point was measured, since strength was not varied.")
+
+    def fix(self) -> Iterator[Said]:
+        """The largest measured loss of each model."""
+        for model in self._measured:
+            losses = self._losses(model)
+            if model in self.table.floor:
+                yield _said(f"{model}: its clean score, which the record does not tell from that of every baseline.")
+            elif losses and losses[0].measure == "average change" and losses[0].is_shown and losses[0].sign < 0:
+                yield _said(
+                    f"{model}: {losses[0].group}, with a loss of {abs(100 * (losses[0].value or 0)):.1f} points.",
+                    losses[0],
+                )
+            elif losses and losses[0].measure == "mean":
+                yield _said(
+                    f"{model}: {losses[0].group}, where {losses[0].metric} is {value_text(losses[0])}.", losses[0]
+                )
+            else:
+                yield _said(f"{model}: nothing that this record shows.")
+        for model in self.table.models:
+            if model not in self._measured:
+                yield _said(f"{model}: what makes its requests fail; errors.jsonl names the causes.")
+
+    def advice(self) -> Iterator[Said]:
+        """What helps against the losses that are shown, and what the study lacks."""
+        for model in self._measured:
+            for cell in self._losses(model)[:2]:
+                remedy = next(
+                    (text for names, text in _REMEDIES if any(name in cell.group for name in names.split())), ""
+                )
+                if remedy and cell.is_shown and cell.measure == "average change" and cell.sign < 0:
+                    yield _said(
+                        f"Against {cell.group} for {model}: {remedy}; then repeat the command to see whether it did.",
+                        cell,
+                    )
+        clips = self.table.get("count", case="clips")
+        if clips is not None and (clips.value or 0) < _FEW_CLIPS:
+            number = counted(int(clips.value or 0), "clip")
+            yield _said(f"With {number}, intervals are wide: add clips before relying on small changes.", clips)
+        else:
+            yield _said("Repeat the command after each change of the model: cases and perturbations stay as they are.")
+
+    def examples(self) -> Iterator[Said]:
+        """Single cases, which show and prove nothing."""
+        cells, seen = self.table.of("case"), set[tuple[str, str]]()
+        for cell in cells:
+            clean = next(
+                (one for one in cells if (one.model, one.case, one.level) == (cell.model, cell.case, CLEAN)), None
+            )
+            if cell.level != CLEAN and clean is not None and (cell.model, cell.group) not in seen:
+                seen.add((cell.model, cell.group))
+                text = value_text(cell)
+                yield _said(
+                    f"{cell.case}, {cell.model}, {cell.group}: {value_text(clean)} clean, {text} at {cell.level}.",
+                    clean,
+                    cell,
+                )
+            elif cell.group == CLEAN and not any(one.level != CLEAN for one in cells):
+                yield _said(f"{cell.case}, {cell.model}: {value_text(cell)}.", cell)
+        if not cells:
+            yield _said("No case stands out.")

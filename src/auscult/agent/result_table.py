@@ -1,0 +1,340 @@
+"""All that an analysis may speak of: the numbers of a suite's record as one table, each with a reference.
+
+It is computed from the record alone, by what ``auscult score`` computes with; nothing is asked and nothing written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from auscult.errors import RecordError
+from auscult.record.folder import read_manifest
+from auscult.record.lines import read_lines
+from auscult.report.drawing import plain
+from auscult.score.stats.change import change_difference, change_interval
+from auscult.score.stats.paired import holm
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix
+from auscult.suites.core.grid import request_counts
+from auscult.suites.core.measures import static_of
+from auscult.suites.core.numbers import GridCell, GridColumns, Number
+from auscult.suites.core.page import results_of
+from auscult.suites.core.records import SuiteRecord, read_record, suite_of
+from auscult.suites.core.runner import ERRORS
+from auscult.suites.core.tables import Index
+
+Unit: TypeAlias = Literal["percent", "points", "strength", "count"]
+AVERAGE: Final = "average"
+"""The level of a number over levels."""
+PAIR: Final = " - "
+"""Between the two of a difference."""
+DIFFERENCES: Final = ("difference", "difference of changes", "difference of kinds", "dynamic - static")
+"""Measures of two things beside each other."""
+CHANGES: Final = ("change", "average change", "cost")
+"""Measures against the same model on clean input."""
+
+_KINDS: Final = {  # measure of a suite: as it is called here, unit
+    "level": ("mean", "percent"),
+    "apc": ("average change", "points"),
+    "breaking": ("breaking point", "strength"),
+    "dynamic_gap": ("dynamic - static", "points"),
+    "difference": ("difference", "points"),
+    "apc_difference": ("difference of changes", "points"),
+    "cost": ("cost", "points"),
+}
+_LOWER: Final = frozenset({"S", "mask ratio"})
+_NOT_SHARES: Final = frozenset({"modality_gap", "bottleneck"})
+_MAIN: Final = ("rIoU", "level_1")
+"""Of suites whose main metric is no mean over cases."""
+_WORST: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultCell:
+    """One number of a record.
+
+    Attributes:
+        ref: By which a sentence refers to it: c1, c2, ...
+        path: The same in words, ``model/flow metric/J group/fog level/high``.
+        measure: mean, change, average change, breaking point, dynamic - static, difference, difference of changes,
+            difference of kinds, cost, case or count.
+        model: Of which model; of a difference ``first - second``.
+        metric: As tables call it.
+        group: What is perturbed, in words; ``clean`` where nothing is; of a difference of kinds ``first - second``.
+        level: clean, low, medium, high, a strength, dynamic, removed, or average.
+        unit: Of the number as it is printed; a share of .25 and a change of .25 are 25 percent and 25 points.
+        value: The number, 0..1 for percent and points; None where it does not exist.
+        low, high: Its 95 % interval; None for none.
+        p: Of a change or difference, by sign flips of whole clips, adjusted by Holm for all of the table.
+        n: Cases behind it.
+        clusters: Clips or photographs behind its interval.
+        lower_is_better: Whether less of it is better.
+        case: Of a single case its id; of a count what is counted.
+        reason: Why it does not exist; of a breaking point ``above 5`` where it lies beyond what was asked.
+    """
+
+    ref: str = ""
+    measure: str
+    model: str = ""
+    metric: str = ""
+    group: str = ""
+    level: str = ""
+    unit: Unit
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    n: int | None = None
+    clusters: int | None = None
+    lower_is_better: bool = False
+    case: str = ""
+    reason: str = ""
+
+    @property
+    def path(self) -> str:
+        """What it is, in words."""
+        named = {name: getattr(self, name) for name in ("measure", "model", "metric", "group", "level", "case")}
+        return " ".join(f"{name}/{text}" for name, text in named.items() if text)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether its interval leaves out zero."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+    @property
+    def sign(self) -> int:
+        """1 for better, -1 for worse, 0 for neither."""
+        value = self.value or 0.0
+        return ((value > 0) - (value < 0)) * (-1 if self.lower_is_better else 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultTable:
+    """The numbers of a record, and what they are of.
+
+    Attributes:
+        suite, task, data, seed: What was run, on what, and from which seed everything random was drawn.
+        metric: The main metric.
+        models: The models under test, in their order; ``baselines`` look at next to nothing.
+        groups: What was perturbed, each alone, or drawn for each case (``mixes``).
+        levels: Of constant strength, mildest first.
+        floor: Models not shown to beat every baseline on clean input.
+        unscored: Models without one clean score.
+        failures: What failed, as errors.jsonl says it, the first few.
+        cells: The numbers.
+    """
+
+    suite: str
+    task: str
+    data: str
+    seed: int
+    metric: str
+    models: tuple[str, ...]
+    baselines: tuple[str, ...]
+    groups: tuple[str, ...]
+    mixes: tuple[str, ...]
+    levels: tuple[str, ...]
+    floor: tuple[str, ...] = ()
+    unscored: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    cells: tuple[ResultCell, ...]
+
+    def of(self, measure: str, **named: str) -> list[ResultCell]:
+        """The cells of a measure with these fields, in their order; of the main metric where it has one."""
+        wanted = {"metric": self.metric, **named} if measure not in ("count", "case") else named
+        mine = (cell for cell in self.cells if cell.measure == measure)
+        return [cell for cell in mine if all(getattr(cell, name) == value for name, value in wanted.items())]
+
+    def get(self, measure: str, **named: str) -> ResultCell | None:
+        """The first of these that has a value."""
+        return next((cell for cell in self.of(measure, **named) if cell.value is not None), None)
+
+
+def result_table(folder: Path) -> ResultTable:
+    """Read the table off a record of a suite of models, finished or not.
+
+    Raises:
+        RecordError: The folder holds no such record, or no score yet.
+    """
+    manifest = read_manifest(folder)
+    suite = suite_of(str(manifest["command"]), folder)
+    if suite is None:
+        raise RecordError(
+            f"the record is of `auscult {manifest['command']}`",
+            path=folder,
+            expected="the record of a suite of models: r2, rris, avi or separation",
+        )
+    record = read_record(folder, suite)
+    view = GridColumns(grid=record.grid, seed=record.seed)
+    results = results_of(view)
+    index, task = Index(results.numbers, record.task), record.task
+    main = task.main if task.main in index.metrics() else next((one for one in _MAIN if one in index.metrics()), "")
+    maker = _CellMaker(view, index, main or index.metrics()[0])
+    errors = [plain(str(row.get("error", "")), limit=300) for row in read_lines(folder / ERRORS)]
+    tested = tuple(name for name in record.grid.models if not task.is_baseline(name))
+    return ResultTable(
+        suite=task.suite,
+        task=task.title,
+        data=record.data,
+        seed=record.seed,
+        metric=task.metric_name(maker.main),
+        models=tested,
+        baselines=tuple(name for name in record.grid.models if task.is_baseline(name)),
+        groups=tuple(dict.fromkeys(map(maker.words, filter(lambda one: one[0] != CLEAN, maker.groups)))),
+        mixes=tuple(task.group_name(*mix) for mix in index.mixes()) if task.suite == "r2" else (),
+        levels=tuple(dict.fromkeys(one.level for one in record.grid.conditions if one.strength)),
+        floor=results.uninformative,
+        unscored=results.unscored,
+        failures=tuple(dict.fromkeys(errors))[:_WORST],
+        cells=_numbered((*maker.made(tested), *_counts(record, tested, len(errors)))),
+    )
+
+
+def _numbered(cells: Sequence[ResultCell]) -> tuple[ResultCell, ...]:
+    """The cells with references, and p adjusted for all changes and differences."""
+    tested = [at for at, cell in enumerate(cells) if cell.p is not None]
+    adjusted = dict(zip(tested, holm([cells[at].p or 0.0 for at in tested]), strict=True)) if tested else {}
+    return tuple(replace(cell, ref=f"c{at + 1}", p=adjusted.get(at)) for at, cell in enumerate(cells))
+
+
+class _CellMaker:
+    """Makes the cells of a record from its numbers and its grid."""
+
+    def __init__(self, view: GridColumns, index: Index, main: str) -> None:
+        self.view, self.index, self.main = view, index, main
+        self.groups: dict[GridCell, None] = dict.fromkeys(one.grid_cell for one in index.of("level"))
+
+    def words(self, group: GridCell) -> str:
+        """What is perturbed, in words."""
+        return self.view.grid.task.group_name(*group)
+
+    def made(self, tested: Sequence[str]) -> Iterator[ResultCell]:
+        """All numbers that are worth a sentence, the main metric's in full."""
+        for number in self.index.numbers:
+            if number.measure in _KINDS and number.metric not in _NOT_SHARES and self._is_wanted(number, tested):
+                yield self._cell(number)
+        if self.view.grid.task.suite == "r2":
+            for model in tested:
+                yield from self._changes(model)
+                yield from self._kinds(model)
+        yield from self._cases(tested)
+
+    def _is_wanted(self, number: Number, tested: Sequence[str]) -> bool:
+        models = number.model.split(PAIR)
+        if not any(model in tested for model in models) and (number.measure, number.metric) != ("level", self.main):
+            return False
+        is_main = number.metric == self.main or (number.measure == "level" and number.group == CLEAN)
+        return is_main and not number.split
+
+    def _cell(self, number: Number, **changes: Any) -> ResultCell:
+        name = _KINDS[number.measure][0]
+        beyond = number.beyond
+        reason = str(getattr(number.outcome, "reason", "")) if beyond is None else f"above {beyond:g}"
+        counts = number.counts
+        made = ResultCell(
+            measure=name,
+            model=number.model,
+            metric=self.view.grid.task.metric_name(number.metric),
+            group=self.words(number.grid_cell),
+            level=number.level or self._over(number),
+            unit=_KINDS[number.measure][1],  # type: ignore[arg-type] # of the table above
+            value=number.value,
+            low=number.low,
+            high=number.high,
+            p=number.p if number.value is not None else None,
+            n=None if counts is None else counts.n,
+            clusters=number.clusters,
+            lower_is_better=number.metric in _LOWER,
+            reason=reason,
+        )
+        return replace(made, **changes)
+
+    def _over(self, number: Number) -> str:
+        """The level of a number over levels: the one that it is over, else average."""
+        over = self.index.levels(number.model.split(PAIR)[0], *number.grid_cell)
+        is_over = number.measure in ("apc", "apc_difference")
+        return (over[0] if len(over) == 1 else AVERAGE) if is_over else ""
+
+    def _changes(self, model: str) -> Iterator[ResultCell]:
+        """The change at each level that is not the only one of its average."""
+        for group in self.view.grid.groups():
+            static = static_of(self.view, model, group)
+            moving = [one for one in self.view.grid.of_group(*group) if one.level == DYNAMIC]
+            for condition in (*(static if len(static) > 1 else ()), *moving):
+                if self.view.grid.is_complete(model, condition.name):
+                    yield self._change(model, condition)
+
+    def _change(self, model: str, condition: Condition) -> ResultCell:
+        outcome = change_interval(self.view.scores(model, [condition], self.main), **self.view.drawn())
+        number = self.view.number("apc", condition, model=model, metric=self.main, outcome=outcome)
+        return self._cell(number, measure="change", level=condition.level)
+
+    def _kinds(self, model: str) -> Iterator[ResultCell]:
+        """What costs most beside each of the others, at the levels that both have."""
+        found = {kind: self.index.get("apc", model, kind, metric=self.main) for kind in self.index.kinds()}
+        values = {kind: one.value for kind, one in found.items() if one is not None and one.value is not None}
+        if len(values) < 2:
+            return
+        worst = min(values, key=lambda kind: values[kind])
+        mine = {one.level: one for one in static_of(self.view, model, worst)}
+        for kind in values:
+            other = {one.level: one for one in static_of(self.view, model, kind)}
+            shared = [level for level in mine if level in other]
+            if kind != worst and shared:
+                both = [self.view.scores(model, [part[level] for level in shared], self.main) for part in (mine, other)]
+                outcome = change_difference(*both, **self.view.drawn())
+                number = self.view.number("apc_difference", worst, model=model, metric=self.main, outcome=outcome)
+                pair = PAIR.join(map(self.words, (worst, kind)))
+                yield self._cell(number, measure="difference of kinds", group=pair)
+
+    def _cases(self, tested: Sequence[str]) -> Iterator[ResultCell]:
+        """The case that each model loses most on, by what is perturbed; of suites without levels the lowest scores."""
+        grid = self.view.grid
+        metric = self.main if self.main in self.view.metrics else grid.task.metrics[0]
+        for model in tested:
+            clean = _scored(self.view, model, CLEAN, metric=metric)
+            named = {"model": model, "metric": grid.task.metric_name(metric)}
+            for group in grid.groups() if grid.task.suite == "r2" else ():
+                static = static_of(self.view, model, group)
+                strong = _scored(self.view, model, static[-1].name, metric=metric) if static else {}
+                lost = sorted((strong[case] - clean[case], case) for case in clean.keys() & strong.keys())
+                if lost and lost[0][0] < 0 and not is_mix(group[0]):
+                    yield self._case(lost[0][1], clean, (CLEAN, CLEAN), **named)
+                    yield self._case(lost[0][1], strong, (self.words(group), static[-1].level), **named)
+            if grid.task.suite != "r2":
+                for _, case in sorted((value, case) for case, value in clean.items())[:_WORST]:
+                    yield self._case(case, clean, (CLEAN, CLEAN), **named)
+
+    def _case(self, case: str, scores: Mapping[str, float], condition: tuple[str, str], **named: str) -> ResultCell:
+        group, level = condition
+        return ResultCell(
+            measure="case", group=group, level=level, unit="percent", value=scores[case], n=1, case=case, **named
+        )  # fmt: skip
+
+
+def _scored(view: GridColumns, model: str, condition: str, *, metric: str) -> dict[str, float]:
+    """The values of the cases that have one."""
+    values = view.values(model, condition, metric)
+    return {str(case): float(value) for case, value in values.items() if isinstance(value, float | int)}
+
+
+def _counts(record: SuiteRecord, tested: Sequence[str], errors: int) -> Iterator[ResultCell]:
+    grid = record.grid
+    asked, failed, undefined = request_counts(grid)
+    found = {
+        "models": len(tested),
+        "baselines": len(grid.models) - len(tested),
+        "cases": len(grid.cases),
+        "clips": len(set(grid.cases.values())),
+        "perturbations": len(grid.groups()),
+        "requests": asked,
+        "failed requests": failed,
+        "undefined scores": undefined,
+        "unasked requests": sum(map(len, grid.waiting.values())),
+        "errors": errors,
+        **{f"{split} cases": list(grid.splits.values()).count(split) for split in dict.fromkeys(grid.splits.values())},
+    }
+    for what, number in found.items():
+        yield ResultCell(measure="count", unit="count", value=float(number), case=what)
