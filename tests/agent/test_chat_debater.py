@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,12 @@ from auscult.agent.debate import LOG_FILE, AgentLog, Debate, debate, replay
 from auscult.models.chat.loading import ChatHow
 from auscult.outcome import Failed
 from auscult.record.lines import read_lines
-from chat_server import completed, http, refused, serving
+from chat_server import http, refused, serving
 from planted_orders import LINE, ORDERS
+from scripted_planner import KEY, entries, listed, odd, script
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
 pytestmark = pytest.mark.extra_chat
-
-KEY = "sk-very-secret-0123456789"
-Reply = Callable[[int, str, list[str]], str | bytes]
-"""From the number of a request, its text and the ids that it asks about, to a reply, or a whole response."""
 
 
 def offer_of(samples: int = 3, suite: str = "r2") -> Offer:
@@ -38,28 +34,6 @@ def offer_of(samples: int = 3, suite: str = "r2") -> Offer:
 
 
 OFFER = offer_of()
-
-
-def entries(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.split(LINE)[1].splitlines()]
-
-
-def listed(choices: Mapping[str, object]) -> str:
-    return json.dumps({"choices": [{"type": key, "reason": "so", "selected": on} for key, on in choices.items()]})
-
-
-def odd(_: int, __: str, ids: list[str]) -> str:
-    """A model that selects every second entry, whatever it reads."""
-    return listed({key: int(key[1:]) % 2 == 1 for key in ids})
-
-
-def script(reply: Reply) -> Callable[[int, Mapping[str, Any]], bytes]:
-    def answer(number: int, body: Mapping[str, Any]) -> bytes:
-        text = body["messages"][-1]["content"]
-        made = reply(number, text, [row["id"] for row in entries(text)[1:]])
-        return made if isinstance(made, bytes) else completed(made)
-
-    return answer
 
 
 class Fixed:
