@@ -13,9 +13,10 @@ from auscult.version import VERSION
 if TYPE_CHECKING:
     from auscult import score, stress
     from auscult.agent.questions import ask
+    from auscult.agent.running import run
+    from auscult.agent.study import plan
     from auscult.jobs.mask_quality import MaskQuality
     from auscult.jobs.python import audit, audit_mask, audit_masks, judge_sound, load_judge, to_frame
-    from auscult.suites.registered import run
     from auscult.types import Case, Evidence, Item, MaskRef, Prediction, Query, SoundItem, SoundVerdict, Truth, Verdict
 
 __version__ = VERSION
@@ -27,7 +28,8 @@ _HOMES = {
     "audit_masks": "auscult.jobs.python",
     "judge_sound": "auscult.jobs.python",
     "load_judge": "auscult.jobs.python",
-    "run": "auscult.suites.registered",
+    "plan": "auscult.agent.study",
+    "run": "auscult.agent.running",
     "to_frame": "auscult.jobs.python",
     "Case": "auscult.types",
     "Evidence": "auscult.types",
@@ -62,6 +64,7 @@ __all__ = [
     "audit_masks",
     "judge_sound",
     "load_judge",
+    "plan",
     "run",
     "score",
     "stress",

@@ -35,7 +35,8 @@ _NUMBERS: Final = frozenset(
 )
 """Keys of what is no text."""
 
-Text: TypeAlias = Annotated[str, Meta(max_length=4000)]
+MOST_TEXT: Final = 4000
+Text: TypeAlias = Annotated[str, Meta(max_length=MOST_TEXT)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=400)]
 Amount: TypeAlias = Annotated[float, Meta(ge=0)]
 
@@ -391,7 +392,9 @@ def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
     from auscult.models.spec import named_models
     from auscult.suites.r2.cases import task_rules
 
-    yield ("models",), partial(_among, "model", plan.models[:1] or ("",), plan.models or ("at least one",))
+    for key in {"perturbations", "negatives", "tasks"} - {plan.middle}:
+        yield (key,), partial(_none_of, key, plan)
+    yield ("models",), partial(_among, "model", plan.models[0] if plan.models else "", plan.models or ("at least one",))
     if plan.suite == "r2":
         yield ("task",), partial(task_rules, plan.task)
     task: Any = plan.task if plan.suite == "r2" else "ris"
@@ -404,17 +407,21 @@ def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
     known = {"tasks": TASKS, "metrics": metrics_of(plan.suite, plan.task if plan.suite == "r2" else "")}
     for key, names in known.items():
         for number, choice in enumerate(getattr(plan, key)):
-            yield (key, number, "name"), partial(_among, key.removesuffix("s"), (choice.name,), tuple(names))
-    for key in {"perturbations", "negatives", "tasks"} - {plan.middle}:
-        yield (key,), partial(_among, f"{key} of suite {plan.suite}", getattr(plan, key), ())
+            yield (key, number, "name"), partial(_among, key.removesuffix("s"), choice.name, tuple(names))
 
 
-def _among(what: str, given: Sequence[Any], known: Sequence[str]) -> None:
-    if not given or given[0] not in known:
-        name = str(getattr(given[0], "name", given[0]))[:60] if given else ""
-        if given or known:
-            expected = ", ".join(known) or f"none of the {what}"
-            raise UnknownName(f"there is no {what} {name!r}", expected=expected, hint=nearest(name, known))
+def _none_of(key: str, plan: Plan) -> None:
+    if getattr(plan, key):
+        raise UsageError(f"suite {plan.suite} has no {key}", expected=plan.middle)
+
+
+def _among(what: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise UnknownName(
+            f"there is no {what} {name[:60]!r}".removesuffix(" ''"),
+            expected=", ".join(known),
+            hint=nearest(name, known),
+        )
 
 
 def _group(plan: Plan, one: PlanPerturbation) -> str:

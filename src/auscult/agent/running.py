@@ -10,16 +10,17 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from auscult.agent.plan import FILE, Key, Plan, check_plan, line_of, plan_text
+from auscult.agent.plan import FILE, Key, Plan, check_plan, line_of, read_plan
 from auscult.errors import UsageError
 from auscult.jobs.options import specs_of
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import Stopped
 from auscult.jobs.runner import Progress, Silent
-from auscult.media.paths import write_bytes
+from auscult.media.paths import read_bytes, write_bytes
 from auscult.record.lines import read_lines
+from auscult.suites import registered
 from auscult.suites.options import SCENES, SuiteOptions, data_of
 from auscult.suites.registered import SuiteRun, load_suite, options_of
 
@@ -27,6 +28,8 @@ _OF_PLAN: Final = frozenset(
     {"data", "out", "count", "seed", "splits", "models", "task", "kinds", "levels", "mixes", "tasks", "only", "budget"}
 )
 """Options that a plan has keys of its own for."""
+PlanSource: TypeAlias = tuple[Path, Mapping[Key, int]]
+"""A plan's file, and the line of each of its values."""
 _LOOKS_S: Final = 2.0
 """How often the size of a record is looked at."""
 
@@ -46,7 +49,7 @@ def run_plan(
     out: Path,
     progress: Progress | None = None,
     *,
-    source: tuple[Path, Mapping[Key, int]] | None = None,
+    source: PlanSource | None = None,
     **how: Any,
 ) -> SuiteRun:
     """Run a plan through its suite into a record; the same call again resumes.
@@ -55,7 +58,7 @@ def run_plan(
         plan: What is run.
         out: The record, exactly as ``auscult run`` makes it.
         progress: Optional callback.
-        source: The plan's file and the lines of its values, for errors.
+        source: For errors.
         how: Options of the suite that change no result: ``workers``, ``overwrite``.
 
     Raises:
@@ -86,6 +89,32 @@ def run_plan(
                 pass  # told below
             watch.refuse()
     return done
+
+
+def run_plan_file(path: Path, out: Path, progress: Progress | None = None, **how: Any) -> SuiteRun:
+    """As ``run_plan``, of a file, of which a copy stands beside the results then."""
+    plan, lines = read_plan(path)
+    done = run_plan(plan, out, progress, source=(path, lines), **how)
+    write_bytes(out / FILE, read_bytes(path))
+    return done
+
+
+def run(suite: str | Plan, *, out: Path | str, progress: Progress | None = None, **options: Any) -> SuiteRun:
+    """Run a benchmark end to end, what ``auscult run`` does; or a plan.
+
+    Args:
+        suite: The name of a suite, which takes ``options`` as ``suites.registered.run`` does, ``data`` among them; or a
+            plan, which takes ``workers`` and ``overwrite``.
+        out: The record; the same call again goes on where a stopped one left off.
+        progress: Optional callback.
+        options: Of the suite.
+
+    Raises:
+        UsageError: An option is wrong, or what a plan names is not there.
+    """
+    if isinstance(suite, Plan):
+        return run_plan(suite, Path(out), progress, **options)
+    return registered.run(suite, out=out, progress=progress, **options)
 
 
 def suite_options(plan: Plan, out: Path, *, only: Path | None = None, **how: Any) -> Iterator[SuiteOptions]:
@@ -136,7 +165,7 @@ class _Watch:
         self._limits, self._out, self._progress = plan.limits, out, progress
         self._begun = self._looked = time.monotonic()
         rows = read_lines(out / PREDICTIONS) if plan.limits.requests is not None else ()
-        self._asked = sum(not str(row.get("model")).startswith("baseline.") for row in rows)
+        self._asked = sum(not of_baseline(row.get("model")) for row in rows)
         self._asking, self._counted, self._left, self._calls = False, False, 0, 0
         self._reached: tuple[str, float] | None = None
 
@@ -148,7 +177,7 @@ class _Watch:
         """A new stage begins."""
         self._progress.stage(name, total)
         self._asking = name.startswith("ask ")
-        self._counted = self._asking and not name.startswith("ask baseline.")
+        self._counted = self._asking and not of_baseline(name.removeprefix("ask "))
         self._left += total if self._counted else 0
         if self._counted and total:
             self._check()
@@ -193,7 +222,6 @@ def folder_mb(folder: Path) -> float:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink()) / 1e6
 
 
-def write_plan(plan: Plan, folder: Path) -> Path:
-    """Write ``plan.yaml`` into a folder."""
-    write_bytes(folder / FILE, plan_text(plan).encode())
-    return folder / FILE
+def of_baseline(model: object) -> bool:
+    """Whether a model's name is that of a baseline, whose requests do not count."""
+    return str(model).startswith("baseline.")

@@ -28,6 +28,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "stress": ("stress:app", "Make controlled test material: what can go wrong, on purpose."),
         "run": ("run:run", "Run a benchmark of judges or of models."),
         "ask": ("ask:ask", "Answer a question about a record, by a read-only query."),
+        "agent": ("agent:agent", "Plan a study from a sentence, run it, and write its analysis."),
         "score": ("records:score", "Score a record from what it holds, or masks against ground truth."),
         "compare": ("records:compare", "Compare judges, or models under test, from their records."),
         "levels": ("records:levels", "Turn task scores of AVI-Bench into stages and levels."),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from auscult.agent.evaluation import AgentTableOptions
 from auscult.cli import show
 from auscult.cli.command import Shown, command
+from auscult.errors import UsageError
 from auscult.jobs.options import Flag, specs_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.mqa.options import MqaOptions
@@ -29,7 +31,7 @@ class RunCommand(R2Options, RrisOptions, AviOptions, MqaOptions, AgentTableOptio
     """The options of ``auscult run``: those of all suites; a suite refuses those that it does not have.
 
     Attributes:
-        suite: A suite of `auscult list suite`, for example mqa.
+        suite: A suite of `auscult list suite`, for example mqa; or a plan, NAME.yaml, which says all but --out.
         data: A source of true masks, a benchmark made before, or the word scenes for new ones (a folder of that name
             goes first); suite agent has its own.
     """
@@ -41,17 +43,29 @@ class RunCommand(R2Options, RrisOptions, AviOptions, MqaOptions, AgentTableOptio
 @command(RunCommand)
 def run(options: RunCommand, shown: Shown) -> None:
     """Run a benchmark: make it, have every judge judge it or every model asked, and write tables and a report."""
+    from auscult.agent.running import run_plan_file
     from auscult.suites.registered import load_suite
 
-    found = load_suite(options.suite)
-    suite_options = _suite_options(options, found)
+    if Path(options.suite).suffix in {".yaml", ".yml"}:
+        run_it = partial(run_plan_file, Path(options.suite), options.out, **_how_of_plan(options))
+    else:
+        found = load_suite(options.suite)
+        run_it = partial(found.run, _suite_options(options, found))
     with show.progress_bar(quiet=shown.quiet) as progress:
-        done = found.run(suite_options, progress)
+        done = run_it(progress=progress)
     for remark in done.remarks:
         show.say(remark)
     report = options.out / "report.html"
     notes = [f"report: {report}"] if report.is_file() else []  # a dry run has none
     show.result(done.summary, done.shown, shown, record=options.out, notes=notes)
+
+
+def _how_of_plan(options: RunCommand) -> dict[str, Any]:
+    """What a command may say beside a plan."""
+    foreign = sorted(options.given - _OF_THE_COMMAND - {"out", "workers", "overwrite"})
+    if foreign:
+        raise UsageError(f"--{foreign[0].replace('_', '-')} stands beside a plan", expected=f"it in {options.suite}")
+    return {"workers": options.workers, "overwrite": options.overwrite}
 
 
 def _suite_options(options: RunCommand, suite: Suite) -> SuiteOptions:

@@ -1,0 +1,445 @@
+"""A study: a sentence, what can be chosen, a debate, a plan, its run, a written analysis and a report.
+
+::
+
+    DIR/plan.yaml        what is run, and why
+    DIR/agent.jsonl      every message, parse, turn and decision
+    DIR/captions.jsonl   what is known of samples, by a hash of their content
+    DIR/run/             the suite's own record
+    DIR/analysis.json report.html
+
+The same command again asks nothing twice. What the agent writes itself goes through ``record.folder``; scores are the
+suite's alone.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.agent.analysis import Analysis, analyse
+from auscult.agent.chat_debater import chat_debaters
+from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater, Offer
+from auscult.agent.debate import LOG_FILE, AgentLog, Debate, Dispute, debate, replay
+from auscult.agent.knowledge.planner import BuiltInDebater, alternatives
+from auscult.agent.knowledge.sentence import Reading, read_sentence
+from auscult.agent.knowledge.situations import kind_of, lineage, situations
+from auscult.agent.offers import offer_of
+from auscult.agent.options import AgentOptions
+from auscult.agent.plan import (
+    FILE,
+    MOST_TEXT,
+    SUITES,
+    Plan,
+    PlanChoice,
+    PlanData,
+    PlanLeftOut,
+    PlanLimits,
+    PlanPerturbation,
+    PlanSample,
+    check_plan,
+    conflicts,
+    plan_text,
+    read_plan,
+)
+from auscult.agent.running import PlanSource, folder_mb, of_baseline, run_plan
+from auscult.errors import AuscultError, ErrorRecord, NothingToDo, UsageError
+from auscult.jobs.predict import FILE as PREDICTIONS
+from auscult.jobs.runner import Progress, Silent
+from auscult.models.chat.loading import ChatHow, named_chat
+from auscult.models.chat.reply_cache import key_of
+from auscult.outcome import Failed
+from auscult.record.folder import open_run
+from auscult.record.lines import read_lines
+from auscult.record.manifest import IGNORED
+from auscult.report.tables import Table
+from auscult.stress.recipe_parts import room_of
+from auscult.suites.core.conditions import DYNAMIC, level_word
+from auscult.suites.options import SCENES, data_of
+from auscult.suites.r2.cases import task_rules
+from auscult.suites.registered import SuiteRun, load_suite, options_of
+from auscult.work.pool import default_workers
+
+RUN: Final = "run"
+CAPTIONS: Final = "captions.jsonl"
+_OF_DATA: Final = ("texts", "masks", "images", "assets")
+_LEVELS: Final = ("low", "medium", "high")
+_MOST_ROWS: Final = 60
+_GROWING: Final = frozenset(
+    {"dry_run", "plan", "replay", "max_usd", "max_requests", "max_seconds", "max_disk_mb", "base_url", "profile"}
+)
+"""Arguments that may change between commands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a plan takes.
+
+    Attributes:
+        seconds: In all.
+        disk_mb: That the record will hold.
+        requests: To models, baselines on clean input among them.
+        how: Where the numbers come from.
+    """
+
+    seconds: float
+    disk_mb: float
+    requests: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """A study as far as it has come.
+
+    Attributes:
+        folder: Its files.
+        plan: What is run.
+        debate: How it was proposed; None where a plan was given.
+        run: What the suite came to; None of a dry run.
+        analysis: The numbers in words; None of a dry run.
+    """
+
+    folder: Path
+    plan: Plan
+    debate: Debate | None = None
+    run: SuiteRun | None = None
+    analysis: Analysis | None = None
+
+    @property
+    def record(self) -> Path:
+        """The suite's record."""
+        return self.folder / RUN
+
+
+def run_study(
+    options: AgentOptions, progress: Progress | None = None, *, planned: Callable[[Study], None] = lambda _: None
+) -> Study:
+    """From a sentence, or a plan that a person changed, to a report; the same options again resume.
+
+    Args:
+        options: As ``auscult agent`` takes them.
+        progress: Optional callback.
+        planned: Told about the study when its plan stands, before it runs.
+
+    Raises:
+        UsageError: Something that is named is not there, or the folder holds another study.
+        LimitReached: A limit of the plan was reached.
+    """
+    listener = progress or Silent()
+    every = frozenset(one.name for one in fields(options)) | {"model", "split", "severity", "kind", "perturb", "part"}
+    ignore = IGNORED | _GROWING | (every if options.plan else frozenset())
+    with open_run(options.out, options.manifest("agent"), overwrite=options.overwrite, ignore=ignore) as run:
+        for name in (LOG_FILE, CAPTIONS, "report.html"):
+            run.claim(name)
+        log = AgentLog(options.out, most_requests=options.max_requests)
+        how = ChatHow(
+            base_url=options.base_url,
+            profile=options.profile,
+            seed=options.seed,
+            budget=options.max_usd,
+            folder=options.out,
+            replies=LOG_FILE,
+        )
+        study, source = (
+            _given(options, log) if options.plan else (_proposed(options, how, log, progress=listener), None)
+        )
+        log.add("plan", hash=study.plan.hash, changed=study.plan.changed, proposed=study.plan.proposed)
+        run.write_text(FILE, plan_text(study.plan))
+        planned(study)
+        if not options.dry_run:
+            more = {"workers": options.workers, "overwrite": options.overwrite}
+            study = replace(study, run=run_plan(study.plan, study.record, listener, source=source, **more))
+            study = replace(study, analysis=_analysed(study, options, how, log=log))
+            run.write_json("analysis.json", study.analysis.as_json() if study.analysis else {})
+        run.finish()
+    return study
+
+
+def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLog) -> Analysis:
+    """The numbers in words, by the language model where there is one; what it wrote is not asked again."""
+    if not options.llm or options.replay is not None:
+        return analyse(study.record)
+    with ExitStack() as held:
+        chat = named_chat(options.llm, profile=how.profile, asking=how.asking())
+        held.callback(chat.close)
+
+        def write(text: str) -> str | Failed:
+            key = key_of(chat.name, chat.revision, text=text, media=())
+            try:
+                return log.reply(key, partial(chat.answer, text), kind="message", role="analyst", sent=text)
+            except AuscultError as error:
+                return Failed(ErrorRecord.of(error, "ask"))
+
+        return analyse(study.record, analyst=write, writer=chat.name)
+
+
+def _given(options: AgentOptions, log: AgentLog) -> tuple[Study, PlanSource]:
+    """The study of a plan that was given, which says that a person changed it where it is not the one proposed."""
+    path = options.plan or Path()
+    plan, lines = read_plan(path)
+    check_plan(plan, path=path, lines=lines)
+    rows = read_lines(options.out / LOG_FILE) if (options.out / LOG_FILE).is_file() else ()
+    proposed = next((str(row.get("hash")) for row in rows if row.get("kind") == "plan"), "")
+    if proposed not in {"", plan.hash}:
+        plan = replace(plan, changed=True, proposed=proposed)
+        log.add("change", file=path.name, hash=plan.hash, proposed=proposed)
+    return Study(folder=options.out, plan=_limited(plan, options)), (path, lines)
+
+
+def _limited(plan: Plan, options: AgentOptions) -> Plan:
+    """The plan with the limits that were given beside it."""
+    given = {one.name: getattr(options, f"max_{one.name}") for one in fields(plan.limits)}
+    return replace(
+        plan, limits=replace(plan.limits, **{name: most for name, most in given.items() if most is not None})
+    )
+
+
+# --- from a sentence to a plan ---
+
+
+def plan(
+    sentence: str,
+    *,
+    data: Path | str,
+    task: str = "",
+    models: str | Sequence[str] = (),
+    out: Path | str = "",
+    **more: Any,
+) -> Plan:
+    """Propose a study of a sentence, as ``auscult agent --dry-run`` does; ``auscult.run(plan, out=...)`` runs it.
+
+    Args:
+        sentence: Where it happens, and what matters.
+        data: A source of true masks, or ``scenes``.
+        task: Of suite r2.
+        models: What is tested.
+        out: Where messages and captions are kept; nowhere if it is empty.
+        more: As ``agent.options.AgentOptions`` has them, such as ``suite``, ``count``, ``seed``, ``rounds``, ``llm``.
+
+    Raises:
+        UsageError: Something that is named is not there, or nothing fits the sentence.
+    """
+    named = (models,) if isinstance(models, str) else tuple(models)
+    given = frozenset({"severity"} if "levels" in more else ())
+    with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
+        options = AgentOptions(
+            sentence=sentence,
+            data=data_of(data),
+            task=task,
+            models=named,
+            out=Path(out or folder),
+            dry_run=True,
+            given=given,
+            **more,
+        )
+        return run_study(options).plan
+
+
+def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: Progress) -> Study:
+    """The study of a sentence, as far as its plan."""
+    if not options.sentence.strip() or options.data == "":
+        what, flag = (
+            ("data", "--data PATH or scenes") if options.sentence.strip() else ("sentence", "SENTENCE, or --plan")
+        )
+        raise UsageError(f"there is no {what}", expected=flag)
+    built_in = (BuiltInDebater("operator"), BuiltInDebater("guardian"))
+    with ExitStack() as held:
+        chat, debaters = None, tuple[Debater, ...](built_in)
+        if options.replay is not None:
+            debaters = replay(options.replay)
+        elif options.llm:
+            chat = named_chat(options.llm, profile=how.profile, asking=how.asking())
+            debaters = pair = chat_debaters(options.llm, how=how, log=log, fallbacks=built_in)
+            for one in (chat, *pair):
+                held.callback(one.close)
+        kept = (options.replay or options.out) / CAPTIONS
+        offer = offer_of(_suite_options(options), kept=kept, chat=chat, progress=progress)
+        found = debate(*debaters, instruction=options.sentence, offer=offer, rounds=options.rounds, log=log)
+    if isinstance(found, Failed):
+        hint = found.error.hint or "the same command goes on; leave --llm out for the built-in planner"
+        raise UsageError(found.error.error, expected=found.error.expected, hint=hint, path=found.error.path)
+    plan, path = plan_of(options, offer, found), options.out / FILE
+    if path.is_file() and read_plan(path)[0].hash != plan.hash:
+        raise UsageError(
+            "the folder has another plan than this command proposes",
+            path=path,
+            hint=f"--plan {path} goes on from it; --overwrite begins anew",
+        )
+    return Study(folder=options.out, plan=plan, debate=found)
+
+
+def _suite_options(options: AgentOptions) -> Any:
+    """The options of the suite that say what can be chosen."""
+    if options.suite not in SUITES:
+        raise UsageError(f"there is no study of suite {options.suite[:40]!r}", expected=", ".join(SUITES))
+    suite = load_suite(options.suite)
+    mine = {one.name for one in fields(suite.options())}
+    values = {
+        name: getattr(options, name) for name in ("data", "count", "seed", "splits", "workers", *_OF_DATA, "task")
+    }
+    lost = [name for name, value in values.items() if name not in mine and value]
+    if lost:
+        raise UsageError(f"suite {options.suite} takes no --{lost[0]}", expected="options of this suite")
+    if options.suite == "r2":
+        task_rules(options.task)
+    return options_of(suite, {"out": options.out, **{name: value for name, value in values.items() if name in mine}})
+
+
+def plan_of(options: AgentOptions, offer: Offer, found: Debate) -> Plan:
+    """The plan of a proposal; what cannot occur is left out of it, unless the sentence asks for it."""
+    sides: dict[bool, dict[ChoiceSet, tuple[PlanChoice, ...]]] = {}
+    for side in (True, False):
+        sides[side] = {
+            of: tuple(
+                PlanChoice(name=one.type, reason=one.reason) for one in found.proposal.of(of) if one.selected == side
+            )
+            for of in CHOICE_SETS
+        }
+    taken = sides[True]
+    for of, chosen in taken.items():
+        if not chosen:
+            first = next((one.reason for one in found.proposal.of(of)), "nothing is offered")
+            raise NothingToDo(f"none of {len(offer.of(of)):,} {of} fits: {first}", hint="other data, or fewer demands")
+    made = options.data == SCENES and options.suite != "avi"  # samples of avi are made for the offer
+    reading, speaker = read_sentence(options.sentence), found.turns[0].name
+    own: dict[str, Any] = {"rris": {"negatives": taken["perturbations"]}, "avi": {"tasks": taken["perturbations"]}}
+    plan = Plan(
+        instruction=options.sentence[:MOST_TEXT],
+        suite=options.suite,  # type: ignore[arg-type] # one of SUITES
+        task=options.task,
+        places=_places(reading),
+        data=PlanData(
+            path="" if made else str(options.out / "scenes" if options.data == SCENES else options.data),
+            scenes=options.count if made else None,
+            splits=options.splits,
+            options={name: str(path) for name in _OF_DATA if (path := getattr(options, name)) is not None},
+        ),
+        samples=tuple(PlanSample(id=one.name, reason=one.reason) for one in taken["samples"]),
+        metrics=taken["metrics"],
+        models=options.models,
+        seed=options.seed,
+        planner="built-in" if speaker.startswith("built-in") else speaker,
+        rounds=found.rounds,
+        remarks=tuple(text[:MOST_TEXT] for text in (*offer.remarks, *found.remarks, *map(_dispute, found.disputes))),
+        left_out=PlanLeftOut(**sides[False]),
+        **own.get(options.suite, {}),
+    )
+    if options.suite == "r2":
+        plan = _possible(replace(plan, perturbations=_perturbations(options, reading, taken["perturbations"])), reading)
+    plan = _limited(plan, options)
+    check_plan(plan)
+    return plan
+
+
+def _dispute(one: Dispute) -> str:
+    word = "taken" if one.selected else "left out"
+    return f"{one.type} is {word}, never agreed on: {one.operator_reason} The guardian: {one.guardian_reason}"
+
+
+def _places(reading: Reading) -> tuple[str, ...]:
+    """Where the situations of a sentence are set; several where they exclude one another."""
+    found = []
+    for part in alternatives(reading.situations) if reading.situations else ():
+        names = dict.fromkeys(one for name in part for one in lineage(name))
+        found.append(
+            "+".join(dict.fromkeys(word for name in names for word in situations()[name].place.split("+") if word))
+        )
+    return tuple(dict.fromkeys(filter(None, found))) or ("outdoors", "indoors")
+
+
+def _perturbations(
+    options: AgentOptions, reading: Reading, chosen: Sequence[PlanChoice]
+) -> tuple[PlanPerturbation, ...]:
+    """Each chosen one with the severities that were given or read, and changing over time where that was."""
+    levels = options.levels if "severity" in options.given else reading.levels or _LEVELS
+    task, found = task_rules(options.task), []
+    for one in chosen:
+        first_mask = room_of(one.name) == "masks"
+        static = tuple(
+            level for level in levels if level != DYNAMIC and not (first_mask and level_word(level) == "medium")
+        )
+        moves = not task.still and room_of(one.name) == "vision"
+        if static or not moves:
+            each = static or (("low", "high") if first_mask else _LEVELS)
+            found.append(PlanPerturbation(name=one.name, severities=each, reason=one.reason))
+        if moves and (reading.dynamic or DYNAMIC in levels):
+            found.append(PlanPerturbation(name=one.name, schedule="dynamic", reason=one.reason))
+    return tuple(found)
+
+
+def _possible(plan: Plan, reading: Reading) -> Plan:
+    """The plan with its conflicts solved: a wish is obeyed, the rules' own choice stands, another's is left out."""
+    left, kept, remarks = [], list[PlanPerturbation](), []
+    against = dict(conflicts(plan))
+    for number, one in enumerate(plan.perturbations):
+        why = against.get(number)
+        if why is None:
+            kept.append(one)
+        elif kind_of(one.name) in reading.wished or plan.planner == "built-in" or "together" in why:
+            kept.append(replace(one, force=True))
+            remarks.append(f"{one.name} is tried, though it {why}.")
+        else:
+            left.append(PlanChoice(name=one.name, reason=f"It {why}."))
+    if not kept:
+        raise NothingToDo("no perturbation that was chosen can occur", hint=left[0].reason)
+    out = replace(plan.left_out, perturbations=(*plan.left_out.perturbations, *left))
+    texts = tuple(dict.fromkeys(remarks))
+    return replace(plan, perturbations=tuple(kept), left_out=out, remarks=(*plan.remarks, *texts))
+
+
+# --- what a person is shown before it runs ---
+
+
+def choice_tables(plan: Plan) -> tuple[Table, ...]:
+    """What is taken and what is left out of each set, with reasons."""
+    found = []
+    for of in CHOICE_SETS:
+        name = plan.middle if of == "perturbations" else of
+        rows = [(one.name, "yes", one.reason) for one in plan.taken(of)]
+        rows += [(one.name, "no", one.reason) for one in plan.left_out.of(of)]
+        shown = tuple(dict.fromkeys(rows))[:_MOST_ROWS]
+        note = f"{len(rows) - len(shown):,} more stand in {FILE}." if len(shown) < len(set(rows)) else ""
+        title = f"{name}: {len({one.name for one in plan.taken(of)}):,} taken, {len(plan.left_out.of(of)):,} left out"
+        found.append(Table(title=title, header=(name, "taken", "reason"), rows=shown, note=note))
+    return tuple(found)
+
+
+def estimated(plan: Plan, progress: Progress | None = None, *, workers: int | None = None) -> Estimate | None:
+    """What a plan takes, by running a small part of it: one sample, under one perturbation.
+
+    What the part takes beside its requests is counted once for each set of severities, and its requests times the
+    samples and conditions of the plan. None where a part would cost money, or the plan does not name samples.
+    """
+    scenes, samples = plan.data.scenes, plan.samples[:1]
+    if (
+        plan.suite == "avi"
+        or not (scenes or samples)
+        or any(name.startswith(("chat:", "cascade:", "tgs:")) for name in plan.models)
+    ):
+        return None
+    levels = [level for one in plan.perturbations for level in one.levels]
+    first = tuple(replace(one, severities=one.severities[:1]) for one in plan.perturbations[:1])
+    data = replace(plan.data, scenes=1) if scenes is not None else plan.data
+    part = replace(plan, samples=() if scenes else samples, data=data, perturbations=first, limits=PlanLimits())
+    with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
+        begun = time.monotonic()
+        run_plan(part, Path(folder), progress, workers=workers)
+        wall, disk = time.monotonic() - begun, folder_mb(Path(folder))
+        rows = list(read_lines(Path(folder) / PREDICTIONS))
+    of_models = [row for row in rows if not of_baseline(row.get("model"))]
+    taken = sum(float(row.get(key, 0.0)) for row in of_models for key in ("seconds", "preparing_s", "overhead_s"))
+    factor = (len(plan.samples) or scenes or 1) * (1 + len(levels)) / (1 + len(first))
+    calls = len({one.levels for one in plan.perturbations}) or 1
+    return Estimate(
+        seconds=max(wall - taken, 0.0) * calls + taken * factor / max(1, workers or default_workers()),
+        disk_mb=disk * factor,
+        requests=round(len(of_models) * factor),
+        how=f"from a run of one sample{' under ' + first[0].name if first else ''}, which took {wall:.1f} s",
+    )

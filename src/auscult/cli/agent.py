@@ -1,0 +1,75 @@
+"""``auscult agent``: from one sentence to a robustness study; and a plan through its suite, for ``auscult run``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from auscult.agent.options import AgentOptions
+from auscult.cli import show
+from auscult.cli.command import Shown, command
+
+if TYPE_CHECKING:
+    from auscult.agent.study import Study
+
+_MORE = 2.0
+"""How much higher a limit is that is asked for."""
+
+
+@command(AgentOptions, without=("perturb", "kind", "part", "inputs", "only", "timeout", "memory_mb"))
+def agent(options: AgentOptions, shown: Shown) -> None:
+    """Plan a study from a sentence, run it, and write its analysis and report."""
+    from auscult.agent.running import LimitReached
+    from auscult.agent.study import estimated, run_study
+    from auscult.record.schema import Summary
+
+    told: list[Study] = []
+
+    def planned(study: Study) -> None:
+        if not told:
+            _tell_plan(study, shown)
+        told.append(study)
+
+    while True:
+        try:
+            with show.progress_bar(quiet=shown.quiet) as progress:
+                done = run_study(options, progress, planned=planned)
+            break
+        except LimitReached as error:
+            name = f"max_{error.limit}"
+            most = getattr(options, name) or getattr(told[-1].plan.limits, error.limit) or 1
+            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+                raise
+            show.say(str(error))
+            if not typer.confirm(f"Go on with {error.limit} up to {most * _MORE:g}?", default=False, err=True):
+                raise
+            more: dict[str, Any] = {name: type(most)(most * _MORE), "overwrite": False}
+            options = replace(options, **more)
+    if done.run is None:
+        with show.progress_bar(quiet=shown.quiet) as progress:
+            guess = estimated(done.plan, progress, workers=options.workers)
+        show.say(
+            f"about {guess.seconds:,.0f} s, {guess.disk_mb:,.0f} MB and {guess.requests:,} requests: {guess.how}"
+            if guess
+            else "how long it takes was not measured: a part would cost money, or no samples are named"
+        )
+        count = len(done.plan.samples)
+        show.result(Summary(command="agent", n=count, ok=count, failed=0), (), shown, record=None)
+        return
+    show.result(
+        done.run.summary, done.run.shown, shown, record=done.record, notes=[f"report: {options.out / 'report.html'}"]
+    )
+
+
+def _tell_plan(study: Study, shown: Shown) -> None:
+    """Say what is taken and what is left out, on stderr where stdout is for JSON."""
+    from auscult.agent.study import choice_tables
+
+    if not shown.json:
+        show.tables(choice_tables(study.plan))
+    for remark in study.plan.remarks:
+        show.say(remark)
+    show.say(f"plan: {study.folder / 'plan.yaml'} (planner: {study.plan.planner})")
