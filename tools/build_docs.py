@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from auscult import registry
+from auscult.agent.knowledge.situations import situation_rows
+from auscult.agent.plan import plan_schema
 from auscult.jobs.registered import describe
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +35,8 @@ VERBS = (
     ("stress", "timing"),
     ("stress", "recipe"),
     ("run",),
+    ("agent",),
+    ("ask",),
     ("score",),
     ("compare",),
     ("levels",),
@@ -50,6 +56,7 @@ VERBS = (
 def main() -> int:
     """Write or check the pages; 1 when a checked page is stale."""
     pages = {"commands.md": commands_page(), "names.md": names_page()}
+    pages |= {"plan.md": plan_page(), "situations.md": situations_page()}
     if "--check" in sys.argv:
         stale = [name for name, text in pages.items() if _read(REFERENCE / name) != text]
         for name in stale:
@@ -89,6 +96,58 @@ def names_page() -> str:
         parts += [f"| `{row.name}` | {row.summary} | {row.goal} | {row.source} |" for row in rows]
         parts.append("")
     return "\n".join(parts)
+
+
+def plan_page() -> str:
+    """The keys of ``plan.yaml``, from the types that read it."""
+    parts = ["# plan.yaml", "", "Made by `make docs` from the types that `auscult run PLAN.yaml` reads it by.", ""]
+    for name, one in plan_schema()["$defs"].items():
+        lead, _, rest = one.get("description", "").partition("\n\n    Attributes:")
+        told = dict(re.findall(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", rest, re.MULTILINE))
+        parts += [
+            f"## {name}",
+            "",
+            lead.replace("``", "`"),
+            "",
+            "| key | value | default | what |",
+            "|---|---|---|---|",
+        ]
+        for key, value in one.get("properties", {}).items():
+            default = f"`{json.dumps(value['default'])}`" if "default" in value else ""
+            what = " ".join(told.get(key, "").replace("``", "`").split())
+            parts.append(f"| `{key}` | {_kind(value)} | {default} | {what} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _kind(value: dict[str, Any]) -> str:
+    if "anyOf" in value:
+        return " or ".join(map(_kind, value["anyOf"]))
+    if "enum" in value:
+        return ", ".join(f"`{one}`" for one in value["enum"])
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    return f"list of {_kind(value['items'])}" if "items" in value else str(value.get("type", "any"))
+
+
+def situations_page() -> str:
+    """The situations that the built-in planner knows, with what is needed and what cannot occur there."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for name, of, kind, grade, *_ in situation_rows():
+        found.setdefault((name, of), {}).setdefault(grade, []).append(kind)
+    parts = [
+        "# Situations",
+        "",
+        f"Made by `make docs`: the {len(found)} situations of the built-in planner. What is in neither list is plausible.",
+        "",
+        "| situation | is a | needed | impossible |",
+        "|---|---|---|---|",
+    ]
+    for (name, of), grades in found.items():
+        needed, impossible = (", ".join(grades.get(grade, ())) for grade in ("needed", "impossible"))
+        parts.append(f"| {name} | {of} | {needed} | {impossible} |")
+    return "\n".join([*parts, ""])
 
 
 def _help(verb: tuple[str, ...]) -> str:

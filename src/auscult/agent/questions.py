@@ -122,7 +122,7 @@ def _read(views: RecordViews, question: str) -> _Read:
         rest, times = re.subn(rf"(?<![\w&'])(?:{spelling})(?![\w&])", " ", rest, flags=re.IGNORECASE)
         if times and name not in read.only.get(key, ()):
             read.only.setdefault(key, []).append(name)
-            read.words.add(f"{key.upper()}{len(read.only[key])}")
+            read.words |= {f"{key.upper()}{len(read.only[key])}", name.lower()}
     for word in re.findall(r"[^\W\d_]+(?:'t)?|\d+", rest.lower()):
         meant = {name for name, words in data["words"].items() if word in words.split()}
         read.words |= meant
@@ -187,11 +187,11 @@ def _listed(views: RecordViews, form: _Form, read: _Read) -> Answer:
 
 
 def _ranked(views: RecordViews, form: _Form, read: _Read) -> Answer:
-    by, of = form["by"], form["of"]
+    by, of, of_what = form["by"], form["of"], form.get("value", "value")
     pair = "id" if by == "model" else "concat(id, ' ', model)"
     inner = (
         f"SELECT {by} AS name, {pair} AS pair, clip, "  # noqa: S608
-        f"avg({form.get('value', 'value')}) AS value FROM {of} WHERE {_where(views, form, read)} GROUP BY ALL"
+        f"avg({of_what}) AS value FROM {of} WHERE {of_what} IS NOT NULL AND {_where(views, form, read)} GROUP BY ALL"
     )
     sql = (
         f"SELECT name, avg(value) AS mean, count(*) AS n, count(DISTINCT clip) AS clips FROM ({inner}) GROUP BY name "  # noqa: S608
@@ -236,7 +236,7 @@ def _ends(found: Any) -> tuple[float | None, float | None]:
 
 def _shown(value: float, ends: tuple[Any, ...], *, unit: str, sign: str = "") -> str:
     scale = 100 if unit in {"%", "points"} else 1
-    text, *interval = (f"{scale * one:{sign}.1f}" for one in (value, *ends) if one is not None)
+    text, *interval = (f"{scale * one:{sign}.{1 if scale == 100 else 2}f}" for one in (value, *ends) if one is not None)
     return f"{text} {unit}".strip() + (f" [{', '.join(interval)}]" if interval else " (no interval)")
 
 

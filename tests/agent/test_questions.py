@@ -1,0 +1,316 @@
+"""Questions about a record: what is answered, what is refused, and what no query can reach."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("duckdb", reason="the extra `agent` is not installed")
+
+from tests.suites.r2_compare.r2_records import case, conditions, record
+
+from auscult.agent import views as views_module
+from auscult.agent.questions import Answer, ask, committed_questions
+from auscult.agent.views import RecordViews
+from auscult.errors import UsageError
+from chat_server import completed, serving
+from small_inputs import auscult
+
+pytestmark = pytest.mark.extra_agent
+
+CLIPS = 12
+LOST = {"fog": {"small": 0.3, "large": 0.05}, "snow": {"small": 0.1, "large": 0.2}}
+ODD = "mine.x'); DROP TABLE cases; --"
+
+
+def value(model: str, condition: str, name: str) -> float:
+    """A score that loses more to fog where the object is small, and more to snow where it is large."""
+    clip, size = name.split("/")
+    jitter = int(clip[4:]) % 4 / 100
+    lost = LOST.get(condition.rpartition("_")[0], {}).get(size, 0.0) * (1 if condition.endswith("high") else 0.5)
+    return round(0.7 + jitter - lost * (1 + jitter) - 0.2 * (model == "mine.weak"), 4)
+
+
+def written(folder: Path, *models: str, lost: tuple[str, ...] = ()) -> Path:
+    """A record of clips with a small and a large object each; requests about ``lost`` cases under fog have failed."""
+    asked = conditions("low", "high", "dynamic")
+    names = [f"clip{at}/{size}" for at in range(CLIPS) for size in ("small", "large")]
+    told = {
+        model: {
+            one.name: {
+                name: value(model, one.name, name)
+                for name in names
+                if name not in lost or not one.name.startswith("fog")
+            }
+            for one in asked
+        }
+        for model in (*models, "baseline.full_frame.v1")
+    }
+    record(folder, told, cases=[case(name) for name in names], asked=asked)
+    lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]
+    parts = ("seen", "unseen")
+    (folder / "cases.jsonl").write_text(
+        "".join(
+            json.dumps({**line, "size": [480, 640], "frames": 5, "split": parts[at % 2]}) + "\n"
+            for at, line in enumerate(lines)
+        )
+    )
+    rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    for row in rows:
+        row |= {"both_px": 500 if row["id"].endswith("small") else 90_000, "either_px": 480 * 640}
+    (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("asked") / "out", "mine.strong", "mine.weak", lost=("clip0/small",))
+
+
+@pytest.fixture(scope="module")
+def views(done: Path) -> RecordViews:
+    return RecordViews(done)
+
+
+@pytest.mark.parametrize("question", committed_questions())
+def test_every_committed_question_is_taken_as_itself(done: Path, views: RecordViews, question: str) -> None:
+    named = question.replace("MODEL", "strong", 1).replace("MODEL", "weak", 1)
+    answer = ask(done, named)
+    assert answer.answered
+    assert answer.taken_as == question
+    columns, rows = views.query(answer.sql)
+    assert [row[0] for row in rows] == [row[0] for row in answer.rows], "its own SQL gives its table"
+    assert set(columns) <= set(answer.columns)
+    assert answer.sentence
+
+
+def test_there_are_25() -> None:
+    assert len(set(committed_questions())) == 25
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("which hurts small objects most?", "fog"),
+        ("Which corruption damages tiny things most?", "fog"),
+        ("which kind costs most for large objects at high", "snow"),
+        ("which degradation costs strong least", "gaussian_noise"),
+        ("does mine.weak beat mine.strong under snow?", "mine.strong"),
+        ("do large objects lose more than small ones under snow", "large"),
+        ("Which level costs most?", "high"),
+        ("is dynamic stress worse than static", "constant"),
+    ],
+)
+def test_an_answer_is_what_the_record_says(done: Path, question: str, first: str) -> None:
+    answer = ask(done, question)
+    assert answer.rows[0][0] == first, answer
+    assert first in answer.sentence
+
+
+def test_a_mean_is_that_of_the_scores_with_its_interval_by_clips(done: Path) -> None:
+    (row,) = (row for row in ask(done, "which hurts large objects most at high?").rows if row[0] == "snow")
+    names = [f"clip{at}/large" for at in range(CLIPS)]
+    changes = [value("mine.strong", "snow_high", name) - value("mine.strong", "clean", name) for name in names]
+    mean, low, high, n, clips = row[1:]
+    assert mean == pytest.approx(sum(changes) / len(changes), abs=1e-5)
+    assert low < mean < high < 0
+    assert (n, clips) == (2 * CLIPS, CLIPS)
+
+
+def test_what_is_not_apart_is_no_difference(tmp_path: Path) -> None:
+    alike = written(tmp_path / "out", "mine.one", "mine.two")
+    answer = ask(alike, "does one beat two on fog?")
+    assert "no difference shown" in answer.sentence
+    assert "no difference from clean is shown" in ask(alike, "which level costs most under gaussian noise?").sentence
+    apart = ask(alike, "which perturbation hurts small objects most?")
+    assert "no difference" not in apart.sentence
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "why is the sky blue",
+        "Which perturbation does not hurt most?",
+        "Which perturbation except fog hurts most?",
+        "drop table cases",
+        "¿Qué perturbación cuesta más?",
+        "?",
+    ],
+)
+def test_what_is_not_among_them_says_what_can_be_asked(done: Path, question: str) -> None:
+    answer = ask(done, question)
+    assert not answer.answered
+    assert {row[0] for row in answer.rows} == set(committed_questions())
+    assert answer.sql == ""
+
+
+def test_what_was_not_used_is_said(done: Path) -> None:
+    assert any("umbrella" in note for note in ask(done, "Which perturbation hurts the umbrella most?").notes)
+    assert any("fog" in note for note in ask(done, "How large are the objects in fog?").notes)
+
+
+def test_failures_are_counted_and_in_no_mean(done: Path) -> None:
+    answer = ask(done, "how many requests failed and why?")
+    assert answer.rows[0][:1] == ("no answer",)
+    assert answer.rows[0][2:] == (9, 1)
+    assert ask(done, "Which cases fail?").rows[0][0] == "clip0/small"
+    fog = ask(done, "Which perturbation hurts small objects most?").rows[0]
+    assert fog[4] == 2 * (CLIPS - 1)
+
+
+def test_a_study_is_asked_by_its_run(tmp_path: Path) -> None:
+    written(tmp_path / "study" / "run", ODD)
+    answer = ask(tmp_path / "study", f"which perturbation costs {ODD} most?")
+    assert answer.rows[0][0] == "fog", "a hostile name is text"
+    assert ODD.replace("'", "''") in answer.sql
+
+
+HOSTILE = (
+    "DROP TABLE cases",
+    "INSERT INTO models VALUES ('x', true)",
+    "UPDATE models SET baseline = true",
+    "DELETE FROM raw_results",
+    "CREATE TABLE x AS SELECT 1",
+    "SELECT 1; SELECT 2",
+    "SELECT * FROM cases; DROP TABLE cases",
+    "COPY cases TO 'out.csv'",
+    "COPY (SELECT 1) TO '/tmp/x.csv'",
+    "ATTACH 'x.db'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "PRAGMA database_list",
+    "SET lock_configuration = false",
+    "RESET memory_limit",
+    "CALL pragma_version()",
+    "EXPLAIN SELECT 1",
+    "EXPORT DATABASE 'x'",
+    "SHOW TABLES",
+    "DESCRIBE cases",
+    "SUMMARIZE cases",
+    "SELECT * FROM read_csv('/etc/passwd')",
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM read_blob('/etc/*')",
+    "SELECT * FROM '/etc/passwd'",
+    "SELECT * FROM 'https://example.org/x.parquet'",
+    "SELECT * FROM glob('*')",
+    "SELECT * FROM range(1000000000000)",
+    "SELECT * FROM duckdb_settings()",
+    "SELECT * FROM duckdb_tables",
+    "SELECT * FROM information_schema.tables",
+    "SELECT * FROM sqlite_master",
+    "SELECT * FROM raw_results",
+    "SELECT * FROM memory.main.cases",
+    "SELECT getenv('HOME')",
+    "SELECT current_setting('memory_limit')",
+    "SELECT version()",
+    "SELECT repeat('x', 1000000000)",
+    "SELECT query('SELECT 1')",
+    "SELECT * FROM query('SELECT 1')",
+    "SELECT * FROM query_table('raw_results')",
+    "SELECT list_transform([1], x -> x)",
+    "SELECT COLUMNS(c -> true) FROM cases",
+    "WITH x AS (INSERT INTO models VALUES ('x', true) RETURNING *) SELECT * FROM x",
+    "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t",
+    "SELECT * FROM duckdb_tables, (WITH duckdb_tables AS (SELECT 1) SELECT * FROM duckdb_tables)",
+    "WITH raw_results AS (SELECT * FROM raw_results) SELECT * FROM raw_results",
+    "SELECT * FROM (SELECT * FROM (SELECT * FROM raw_failures))",
+    "SELECT (SELECT count(*) FROM raw_asked)",
+    "SELECT id FROM cases WHERE id IN (SELECT id FROM raw_cases)",
+    "PIVOT cases ON size USING count(*)",
+    "SELECT nextval('x')",
+    "SELECT main.getenv('HOME')",
+    "SELECT $1",
+    "SELECT " + "(" * 300 + "1" + ")" * 300,
+    "SELECT '" + "x" * 5000 + "'",
+    "",
+    "not SQL at all",
+    "SELECT '\ud800'; DROP TABLE cases",
+)
+
+
+@pytest.mark.parametrize("sql", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_query_that_is_more_than_a_select_is_refused(views: RecordViews, sql: str) -> None:
+    with pytest.raises(UsageError):
+        views.query(sql)
+    assert views.query("SELECT count(*) FROM cases")[1] == [(2 * CLIPS,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH t AS (FROM scores), u AS (FROM t) SELECT kind, avg(value) FROM u GROUP BY ALL HAVING count(*) > 3",
+        "SELECT id FROM cases WHERE size = 'small' UNION SELECT model FROM models ORDER BY 1 LIMIT 3",
+        "SELECT CASE WHEN value > 0.5 THEN 'a' END AS x, count(*) FILTER (WHERE value > 0) FROM scores GROUP BY x",
+        "SELECT kind, avg(value) FROM changes GROUP BY kind QUALIFY rank() OVER (ORDER BY kind) < 3",
+        "SELECT * EXCLUDE (text) FROM cases WHERE id LIKE 'clip1%' AND EXISTS (SELECT 1 FROM failures)",
+    ],
+)
+def test_a_plain_query_runs(views: RecordViews, sql: str) -> None:
+    assert views.query(sql)[1]
+
+
+def test_a_query_is_bounded_in_rows_and_seconds(views: RecordViews, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(views.query("SELECT a.id FROM scores a, models b", most_rows=10)[1]) == 11
+    monkeypatch.setattr(views_module, "MOST_SECONDS", 0.1)
+    with pytest.raises(UsageError, match=r"longer than 0\.1 s"):
+        views.query("SELECT sum(a.value * b.value * c.value) FROM scores a, scores b, scores c, scores d")
+    assert views.query("SELECT count(*) FROM models")[1] == [(3,)], "it goes on after that"
+
+
+def test_the_command_prints_answer_table_and_query(done: Path) -> None:
+    shown = auscult("ask", done, "which hurts small objects most?")
+    assert (shown.code, "fog costs these objects most" in shown.out, "SELECT name" in shown.out) == (0, True, True)
+    as_json = json.loads(auscult("ask", done, "which hurts small objects most?", "--json").out)
+    assert as_json["rows"][0][0] == "fog"
+    assert auscult("ask", done, "why is the sky blue").code == 2
+
+
+@pytest.mark.parametrize("question", ["", "   ", "x" * 1001])
+def test_no_question_and_a_novel_are_refused(done: Path, question: str) -> None:
+    with pytest.raises(UsageError, match="letters"):
+        ask(done, question)
+
+
+def test_without_the_extra_it_says_so(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views_module, "find_spec", lambda _: None)
+    with pytest.raises(UsageError, match="the extra `agent`"):
+        ask(done, "which perturbation hurts most?")
+
+
+def written_by(done: Path, *replies: str) -> tuple[Answer, list[str]]:
+    """The answer by a model that replies so, and what it was sent."""
+    pytest.importorskip("openai", reason="the extra `chat` is not installed")
+    with serving(lambda number, _: completed(replies[min(number, len(replies) - 1)])) as served:
+        answer = ask(done, "which perturbation hurts small objects most?", llm="m", base_url=served.url)
+        return answer, [body["messages"][-1]["content"] for body in served.bodies]
+
+
+@pytest.mark.slow
+def test_a_model_writes_the_query_and_sees_no_row(done: Path) -> None:
+    answer, sent = written_by(done, "Here:\n```sql\nSELECT kind, count(*) AS n FROM changes GROUP BY kind;\n```")
+    assert answer.columns == ("kind", "n")
+    assert answer.taken_as == ""
+    assert "chat.m wrote the query" in answer.notes[0]
+    assert "gaussian_noise" in sent[0]
+    assert "clip1/" not in sent[0]
+
+
+@pytest.mark.slow
+def test_a_refused_query_is_asked_for_once_more_then_the_committed_question_answers(done: Path) -> None:
+    answer, sent = written_by(done, "DROP TABLE cases", "SELECT count(*) AS n FROM cases")
+    assert answer.rows == ((2 * CLIPS,),)
+    assert len(sent) == 2
+    answer, sent = written_by(done, "SELECT * FROM read_csv('/etc/passwd')")
+    assert answer.rows[0][0] == "fog"
+    assert "no query that may run" in answer.notes[0]
+    assert len(sent) == 2
+
+
+def test_the_page_has_every_question() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "agent-questions.md").read_text("utf-8")
+    asked = (
+        one.replace("MODEL", "refsegformer_small", 1).replace("MODEL", "lexicon", 1) for one in committed_questions()
+    )
+    assert [one for one in asked if f"| {one} |" not in page] == []
