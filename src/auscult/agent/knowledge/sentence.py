@@ -1,0 +1,332 @@
+"""What a sentence says of a study: situations, perturbations, metrics, severity, objects; by terms, without a model.
+
+Words are compared by their stems, the longest term first. A denial reaches to the end of its clause, over a list whose
+end has an *or*; what is excepted from a denial is wished again. All that is found stands in the order of the file, so
+that clauses may be exchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import accumulate
+from typing import Final, NamedTuple, TypeAlias
+
+from auscult.agent.knowledge.situations import kinds, lineage, raw, situations, terms
+from auscult.language.categories import coco_table
+from auscult.language.lexicon import lexicon
+from auscult.language.stems import stem
+
+OPPOSITE: Final = (("indoors", "outdoors"), ("day", "night"), ("hot weather", "winter"))
+"""Situations of which one keeps the other out."""
+MOST_WORDS: Final = 20_000
+"""Words of a sentence beyond these are not read."""
+_MOST_UNMATCHED: Final = 20
+_ENGLISH: Final = 1 / 3  # the least share of known words in what is taken for English
+_FEW: Final = 3  # words of which nobody can tell the language
+_TYPED: Final = range(5, 26)  # letters of a word of no dictionary that may be a mistyped term
+_TOKEN: Final = re.compile(r"[,;.!?:()]|\d+(?:\.\d+)?|[^\W\d_]+(?:'[a-z]+)?|\w")
+_NO_APOSTROPHE: Final = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|would|must)nt\b")
+_NOTHING: Final = "No situation, perturbation, metric or object was matched."
+_NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
+_KINDS: Final = frozenset({"kinds", "groups"})
+_TESTED: Final = frozenset({"model", "candidate", "server"})  # persons elsewhere, not in what a study is about
+_Found: TypeAlias = Mapping[tuple[str, bool], set[str]]  # names by what they are and whether they are denied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a sentence says; each field in the order of ``situations.json``.
+
+    Attributes:
+        situations: Names of the situations it names.
+        denied: Situations that it says are not meant: ``not at night``.
+        wished: Perturbations that it names, by room and short name: ``vision.motion_blur``.
+        unwished: Perturbations that are to be left out.
+        only: Whether the wished ones are all that is to be tested.
+        metrics: Names of wishes of metrics in the file: ``boundary``.
+        levels: Severities as ``auscult run r2`` takes them: ``low``, ``high``, ``3``; empty where it says none.
+        dynamic: Whether severity is to change over time.
+        objects: What is to be seen or heard: COCO's categories, and what the file adds.
+        unobjects: What is not to be seen or heard.
+        traits: What negative sentences of suite rris, or tasks of suite avi, are to be about: ``attribute``, ``hear``.
+        remarks: Sentences about what contradicts itself or was not understood.
+        unmatched: Words that say something but matched nothing, 20 at most.
+    """
+
+    situations: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    wished: tuple[str, ...] = ()
+    unwished: tuple[str, ...] = ()
+    only: bool = False
+    metrics: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    dynamic: bool = False
+    objects: tuple[str, ...] = ()
+    unobjects: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+
+    @property
+    def matched(self) -> bool:
+        """Whether anything of situations, perturbations, metrics or objects was understood."""
+        said = (self.situations, self.denied, self.wished, self.unwished, self.metrics, self.objects, self.unobjects)
+        return any(said)
+
+
+@lru_cache(maxsize=16_384)
+def read_sentence(text: str) -> Reading:
+    """Read an instruction or a caption, in time linear in its length; ``remarks`` says what was not understood."""
+    plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without").replace("cannot", "can not")
+    words = _TOKEN.findall(_NO_APOSTROPHE.sub(r"\1 not", plain).replace("n't", " not"))[:MOST_WORDS]
+    words = [word[: _TYPED.stop] for word in words]
+    index, spelt = _index(), [word for word in words if word[0].isalpha()]
+    known = sum(word in lexicon().known or _key(word) in index.keys for word in spelt)
+    if len(spelt) >= _FEW and known < _ENGLISH * len(spelt):
+        return Reading(remarks=(_NOT_ENGLISH,))
+    keys = [_key(index.mistyped(word)) for word in words]
+    matches = list(index.matches(keys))
+    reading = _gathered(words, matches)
+    return reading if reading.matched else replace(reading, remarks=(*reading.remarks, _NOTHING))
+
+
+@lru_cache(maxsize=65_536)
+def _key(word: str) -> str:
+    """A word as it is compared: its stem; words in -ing and -er stand for themselves (meeting is not to meet)."""
+    bare = word.removesuffix("'s")
+    return bare.removesuffix("s") if bare.removesuffix("s").endswith(("ing", "er")) else stem(bare)
+
+
+class _Match(NamedTuple):
+    start: int
+    end: int
+    targets: tuple[tuple[str, str], ...]  # what it is (a table of the file), and its name there
+
+    def of(self, tables: Iterable[str]) -> bool:
+        return any(what in tables for what, _ in self.targets)
+
+
+class _Index:
+    """Terms by the stems of their words."""
+
+    def __init__(self, named: Iterable[tuple[str, str, str]]) -> None:
+        self._targets: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
+        self._words: set[str] = set()
+        for term, what, name in named:
+            parts = _TOKEN.findall(term)
+            keys = tuple(map(_key, parts))
+            self._targets[keys] = tuple(dict.fromkeys((*self._targets.get(keys, ()), (what, name))))
+            self._words |= {part for part in parts if len(part) in _TYPED and what != "objects"}
+        self._longest: dict[str, int] = defaultdict(int)
+        for keys in self._targets:
+            self._longest[keys[0]] = max(self._longest[keys[0]], len(keys))
+        self.keys = frozenset(key for keys in self._targets for key in keys)
+        self._shorter = {less: (word, at) for word in sorted(self._words) for less, at in _less(word)}
+
+    def matches(self, keys: Sequence[str]) -> Iterator[_Match]:
+        """The terms in a sentence, the longest first where they overlap."""
+        at = 0
+        while at < len(keys):
+            most = min(self._longest.get(keys[at], 0), len(keys) - at)
+            ends = (at + length for length in range(most, 0, -1))
+            end = next((end for end in ends if tuple(keys[at:end]) in self._targets), 0)
+            if end:
+                yield _Match(at, end, self._targets[tuple(keys[at:end])])
+            at = end or at + 1
+
+    def mistyped(self, word: str) -> str:
+        """The term's word that one letter more, less, changed or exchanged makes of a word that nobody knows."""
+        if len(word) not in _TYPED or word in lexicon().known or _key(word) in self.keys:
+            return word
+        less = _less(word)
+        close = [(one, self._shorter[one], at) for one, at in less if one in self._shorter]
+        changed = [term for _, (term, there), at in close if abs(at - there) <= 1]
+        longer = [self._shorter[word][0]] if word in self._shorter else []
+        return [*longer, *(one for one, _ in less if one in self._words), *changed, word][0]
+
+
+def _less(word: str) -> list[tuple[str, int]]:
+    """A word without one letter, and which."""
+    return [(word[:at] + word[at + 1 :], at) for at in range(len(word))]
+
+
+@cache
+def _index() -> _Index:
+    held = raw()
+    named = [
+        (term, what, name)
+        for what in ("kinds", "groups", "metrics")
+        for name, line in held[what].items()
+        for term in terms(line["terms"])
+    ]
+    named += [(term, "situations", name) for name, one in situations().items() for term in one.terms]
+    named += [
+        (term, what, name)
+        for what in ("objects", "traits")
+        for name, text in held[what].items()
+        for term in terms(text)
+    ]
+    seen = [(word, name) for name, words in coco_table().categories.items() for word in (name, *words)]
+    named += [(word, "objects", name) for word, name in seen if word not in _TESTED]
+    named += [(term, name, name) for name in ("all levels", "dynamic") for term in terms(held["words"][name])]
+    return _Index(named)
+
+
+@cache
+def _words(name: str) -> Mapping[str, tuple[list[str], ...]]:
+    """A list of the file by the first words of its entries, the longest first."""
+    entries = sorted((term.split() for term in terms(raw()["words"][name])), key=len, reverse=True)
+    return {entry[0]: tuple(one for one in entries if one[0] == entry[0]) for entry in entries}
+
+
+def _is(name: str, words: Sequence[str], at: int) -> int:
+    """How many words from here on are an entry of a list; 0 where none is."""
+    entries = _words(name).get(words[at], ()) if 0 <= at < len(words) else ()
+    return next((len(entry) for entry in entries if entry == words[at : at + len(entry)]), 0)
+
+
+def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
+    """The starts of the matches that are denied."""
+    states, state, listed, past = list[bool](), False, _or_ahead(words), 0
+    for at, word in enumerate(words):
+        if at < past:
+            pass
+        elif length := _is("neither", words, at):
+            past = at + length
+        elif length := _is("excepts", words, at):
+            state, past = not state, at + length
+        elif length := _is("denies", words, at):
+            state, past = True, at + length - (words[at : at + 1] == ["nothing"])
+        elif _is("ends", words, at) or (word == "," and not listed[at]):
+            state = False
+        states.append(state)
+    denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
+    clauses = list(accumulate(word in {",", ";", ".", "!", "?", ":", "but"} for word in words))
+    told = {clauses[match.start] for match in matches if match.start in denied}
+    dismissed = {
+        clauses[at]
+        for at in range(len(words))
+        if _is("denies", words, at) and any(_is("dismisses", words, after) for after in range(at + 1, at + 4))
+    }
+    return denied | {match.start for match in matches if clauses[match.start] in dismissed - told}
+
+
+def _or_ahead(words: Sequence[str]) -> list[bool]:
+    """Whether an *or* follows before the clause ends, by word."""
+    ahead, seen = [False] * len(words), False
+    for at in range(len(words) - 1, -1, -1):
+        ahead[at] = seen = not _is("ends", words, at) and (seen or words[at] in {"or", "nor"})
+    return ahead
+
+
+def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
+    denied, found = _denied(words, matches), defaultdict[tuple[str, bool], set[str]](set)
+    for match in matches:
+        for what, name in match.targets:
+            found[what, match.start in denied].add(name)
+            if what == "situations" and match.of({"kinds"}):
+                found["implied", False].add(name)
+    here, away = _situations(found)
+    wished, unwished = _kinds(found, away)
+    objects, unobjects = found["objects", False], found["objects", True]
+    both = [*found["kinds", False] & found["kinds", True], *found["situations", False] & found["situations", True]]
+    remarks = [f"The sentence both names and denies {name}: it is taken." for name in both]
+    return Reading(
+        situations=_in_order(situations(), here),
+        denied=_in_order(situations(), away),
+        wished=_in_order(kinds(), wished),
+        unwished=_in_order(kinds(), unwished),
+        only=any(match.of(_KINDS) and _alone(words, match) for match in matches),
+        metrics=_in_order(raw()["metrics"], found["metrics", False] - found["metrics", True]),
+        levels=_levels(words, matches),
+        dynamic=bool(found["dynamic", False]),
+        objects=tuple(sorted(objects)),
+        unobjects=tuple(sorted(unobjects - objects)),
+        traits=_in_order(raw()["traits"], found["traits", False]),
+        remarks=tuple(sorted([*remarks, *_contradictions(here)])),
+        unmatched=_unmatched(words, matches),
+    )
+
+
+def _in_order(order: Iterable[str], names: set[str]) -> tuple[str, ...]:
+    return tuple(name for name in order if name in names)
+
+
+def _situations(found: _Found) -> tuple[set[str], set[str]]:
+    """Those that hold and those that do not; where one of two opposites does not, the other does."""
+    here, away = set(found["situations", False]), found["situations", True] - found["situations", False]
+    pairs = [pair for opposite in OPPOSITE for pair in (opposite, opposite[::-1])]
+    here |= {two for one, two in pairs if one in away and two not in away}
+    # who wishes snow indoors names no second place
+    implied = here & found["implied", False]
+    barred = {two for one, two in pairs for name in here - implied if one in lineage(name)}
+    return {name for name in here if name not in implied or not barred & set(lineage(name))}, away
+
+
+def _kinds(found: _Found, away: set[str]) -> tuple[set[str], set[str]]:
+    """Perturbations wished and unwished; what is named itself goes before what a group names."""
+    wished, unwished = found["kinds", False], found["kinds", True]
+    many, none = (_members(found["groups", no], key) for no, key in ((False, "wished"), (True, "unwished")))
+    needed = {kind for name in away for kind, one in situations()[name].cells.items() if one.grade == "needed"}
+    none |= needed & _members({"weather"}, "unwished")
+    return wished | (many - unwished), (unwished | (none - many)) - wished
+
+
+def _members(groups: set[str], key: str) -> set[str]:
+    named = tuple(kind.rstrip("*") for name in groups for kind in raw()["groups"][name][key].split())
+    return {kind for kind in kinds() if kind in named or kind.partition(".")[0] + "." in named}
+
+
+def _contradictions(names: set[str]) -> Iterator[str]:
+    for pair in OPPOSITE:
+        sides = [sorted(name for name in names if side in lineage(name)) for side in pair]
+        if all(sides):
+            what = " and ".join(f"{' and '.join(side)} ({of})" for of, side in zip(pair, sides, strict=True))
+            yield f"The sentence names {what}, which are not at once: each is taken for itself."
+
+
+def _alone(words: Sequence[str], match: _Match) -> bool:
+    """Whether *only* stands before a match, three words at most, or right after it."""
+    places = [*range(max(0, match.start - 3), match.start), match.end]
+    last = max((at for at in places[:-1] if words[at] in {",", ".", ";", ":"}), default=-1)
+    return any(at > last and words[at - 1 : at] != ["not"] and _is("only", words, at) for at in places)
+
+
+def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
+    """Severities: words beside *severity* or right before a perturbation, and numbers after *severity*."""
+    inside = {at: match for match in matches for at in range(match.start, match.end)}
+    levels = {"low", "medium", "high"} if any(match.of({"all levels"}) for match in matches) else set()
+    for at in range(len(words)):
+        word = next((word for word in ("low", "medium", "high") if _is(word, words, at)), "")
+        if word and at not in inside:
+            after = at + 1 in inside and inside[at + 1].of(_KINDS)
+            levels |= {word} if after or any(_is("strength", words, near) for near in range(at - 2, at + 3)) else set()
+        if _is("strength", words, at):
+            levels |= set(_numbers(words[at + 1 : at + 10]))
+    return (*_in_order(("low", "medium", "high"), levels), *sorted(levels - {"low", "medium", "high"}))
+
+
+def _numbers(words: Sequence[str]) -> Iterator[str]:
+    """Severities, 5 at most, that a list or a span names."""
+    last, through = 0.0, False
+    for word in words:
+        if word[0].isdecimal() and 0 < float(word) <= 5:
+            yield from (str(one) for one in range(int(last) + 1, int(float(word))) if through)
+            yield f"{float(word):g}"
+            last = float(word)
+        elif word not in {"and", ",", "or", "of", "at", "is", "between", "to"}:
+            return
+        through = word == "to"
+
+
+def _unmatched(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
+    inside = {at for match in matches for at in range(match.start, match.end)}
+    lists = ("asking", "denies", "excepts", "only", "strength", "ends", "dismisses")
+    left = {word for at, word in enumerate(words) if at not in inside and len(word) > 1 and word[0].isalpha()}
+    left -= lexicon().function_words
+    said = (word[:40] for word in sorted(left) if not any(word in _words(name) for name in lists))
+    return tuple(said)[:_MOST_UNMATCHED]

@@ -1,0 +1,216 @@
+"""The planner without a language model: what it takes, why, and how operator and guardian come to agree."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auscult.agent.choices import CHOICE_SETS, Offer, Offered, Proposal
+from auscult.agent.debate import AgentLog, Debate, debate
+from auscult.agent.knowledge import BuiltInDebater, kinds, planner, read_sentence
+
+PHOTOS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "office": ("people sit around a table and talk", {"indoors": True, "place": ["office"]}),
+    "crossing": ("cars at a crossing", {"indoors": False, "day": "night", "sources": ["car"]}),
+    "park": ("a dog runs over a lawn", {"indoors": False, "day": "day", "sources": ["dog"]}),
+    "stage": ("a man plays the guitar", {"indoors": True, "place": ["stage"], "sources": ["guitar"]}),
+    "unknown": ("a photograph", {"indoors": None, "day": "unknown"}),
+}
+MAIN = {"vos": ("J&F", "J", "F"), "avs": ("J", "F_contour", "F_region"), "ris": ("IoU", "oIoU")}
+
+
+def offer(task: str = "avs", **given: Any) -> Offer:
+    photos = given.pop("photos", PHOTOS)
+    names = given.pop("kinds", [f"{kind}.v1" for kind in kinds()])
+    return Offer(
+        suite=given.pop("suite", "r2"),
+        task=task,
+        samples=tuple(Offered(name=name, summary=text, facts=facts) for name, (text, facts) in photos.items()),
+        perturbations=tuple(Offered(name=name, summary="") for name in names),
+        metrics=tuple(Offered(name=name, summary="") for name in given.pop("metrics", MAIN.get(task, ("score",)))),
+    )
+
+
+def planned(text: str, offered: Offer | None = None, rounds: int = 2) -> Debate:
+    pair = BuiltInDebater("operator"), BuiltInDebater("guardian")
+    found = debate(*pair, instruction=text, offer=offered or offer(), rounds=rounds, log=AgentLog())
+    assert isinstance(found, Debate)
+    return found
+
+
+def taken(text: str, **given: Any) -> set[str]:
+    names = planned(text, offer(**given)).proposal.selected("perturbations")
+    return {name.removesuffix(".v1") for name in names}
+
+
+class TestPerturbations:
+    @pytest.mark.parametrize(
+        ("text", "with_", "without"),
+        [
+            (
+                "outdoor night scene",
+                "vision.motion_blur sound.background_noise vision.gaussian_noise",
+                "vision.glass_blur sound.room_reverberation vision.brightness",
+            ),
+            (
+                "indoor zoom meeting",
+                "vision.jpeg_compression sound.room_reverberation sound.background_noise timing.dropped_frames",
+                "vision.snow vision.fog sound.air_absorption vision.spatter",
+            ),
+            ("snowstorm", "vision.snow vision.contrast", "sound.room_reverberation vision.glass_blur"),
+            ("desert race", "vision.motion_blur vision.brightness sound.background_noise", "vision.snow vision.frost"),
+            ("underwater footage", "vision.contrast vision.saturate", "vision.snow sound.room_reverberation"),
+            ("phone call in the street", "sound.low_pass sound.high_pass sound.background_noise", "vision.glass_blur"),
+            ("podcast studio", "sound.gain", "sound.room_reverberation sound.background_noise vision.snow"),
+            ("dash cam in the rain", "vision.spatter vision.motion_blur", "sound.room_reverberation"),
+            ("queries typed by non-native speakers", "sentences.misspelling sentences.grammar_error", "vision.snow"),
+            ("scanned documents", "sentences.homoglyphs", "vision.glass_blur"),
+            (
+                "archive of old films",
+                "vision.gaussian_noise vision.saturate sound.impulse_noise",
+                "sentences.homoglyphs",
+            ),
+            ("video calls on a bad network", "timing.dropped_frames sound.time_mask vision.pixelate", "vision.snow"),
+            ("wildlife camera trap", "vision.gaussian_noise vision.motion_blur", "sound.room_reverberation"),
+            ("filmed through a window pane", "vision.glass_blur", "vision.elastic_transform"),
+        ],
+    )
+    def test_goldens(self, text: str, with_: str, without: str) -> None:
+        found = taken(text)
+        assert set(with_.split()) <= found
+        assert not set(without.split()) & found
+        assert len(found) < len(kinds()) / 2
+
+    def test_wishes_are_obeyed_even_where_they_cannot_occur_and_that_is_said(self) -> None:
+        plan = planned("indoor zoom meeting, must include snow, no background noise")
+        choices = {choice.type: choice for choice in plan.proposal.perturbations}
+        assert choices["vision.snow.v1"].selected
+        assert not choices["sound.background_noise.v1"].selected
+        assert any("vision.snow is taken" in remark and "indoors" in remark for remark in plan.remarks)
+
+    def test_only_means_only(self) -> None:
+        assert taken("outdoor night scene, only fog") == {"vision.fog"}
+        assert taken("typos and jpeg") == {"sentences.misspelling", "vision.jpeg_compression"}
+
+    def test_nothing_matched_takes_all_that_is_plausible_anywhere_and_says_so(self) -> None:
+        plan = planned("qwxz plmk")
+        found = set(plan.proposal.selected("perturbations"))
+        assert "vision.gaussian_noise.v1" in found
+        assert "vision.glass_blur.v1" not in found
+        assert any("plausible anywhere" in remark for remark in plan.remarks)
+
+    def test_what_is_not_at_once_is_taken_each_for_itself(self) -> None:
+        both = taken("indoors and outdoors")
+        assert {"sound.room_reverberation", "vision.brightness"} <= both
+
+    def test_a_wish_that_is_not_offered_is_said_and_strange_names_are_left(self) -> None:
+        plan = planned("a street, with reverb", offer(kinds=["vision.fog.v1", "masks.erode.v1"]))
+        assert any("sound.room_reverberation" in remark and "not offered" in remark for remark in plan.remarks)
+        assert "masks.erode.v1" not in plan.proposal.selected("perturbations")
+
+
+class TestSamplesAndMetrics:
+    @pytest.mark.parametrize(
+        ("text", "names"),
+        [
+            ("outdoor night scene", {"crossing"}),
+            ("indoor zoom meeting", {"office"}),
+            ("dogs in a park", {"park"}),
+            ("traffic at night", {"crossing"}),
+            ("concert", {"stage"}),
+            ("not at night, outdoors", {"park"}),
+            ("cheap microphone", set(PHOTOS)),
+        ],
+    )
+    def test_those_that_fit(self, text: str, names: set[str]) -> None:
+        assert set(planned(text).proposal.selected("samples")) == names
+
+    def test_unknown_ones_only_when_nothing_fits_better_and_none_that_contradict(self) -> None:
+        plan = planned("underwater footage at night")
+        chosen = {choice.type: choice for choice in plan.proposal.samples}
+        assert not chosen["park"].selected
+        left = offer(photos={name: PHOTOS[name] for name in ("unknown", "office")})
+        found = {choice.type: choice for choice in planned("outdoor night scene", left).proposal.samples}
+        assert (found["unknown"].selected, found["office"].selected) == (True, False)
+        assert "Nothing that is offered fits better" in found["unknown"].reason
+        none = offer(photos={"office": PHOTOS["office"]})
+        assert planned("outdoor night scene", none).proposal.selected("samples") == ()
+
+    def test_metrics_wished_else_the_main_ones(self) -> None:
+        assert planned("a street, boundary accuracy", offer("vos")).proposal.selected("metrics") == ("F",)
+        assert planned("a street", offer("vos")).proposal.selected("metrics") == MAIN["vos"]
+        assert planned("a street, mask quality", offer("vos")).proposal.selected("metrics") == MAIN["vos"]
+        assert planned("a street", offer("ris")).proposal.selected("metrics") == ("IoU",)
+        rris = offer("", suite="rris", kinds=["category", "attribute"], metrics=("mIoU", "mRR", "rIoU", "oIoU"))
+        assert planned("a street", rris).proposal.selected("metrics") == ("mIoU", "mRR", "rIoU")
+
+
+class TestOtherSuites:
+    def test_kinds_of_negative_sentences(self) -> None:
+        names = ["category", "attribute", "relation", "negatives.sentence.v1"]
+        rris = offer("", suite="rris", kinds=names)
+        assert planned("attributes wrong", rris).proposal.selected("perturbations") == ("attribute",)
+        assert planned("a street", rris).proposal.selected("perturbations") == tuple(names)
+
+    def test_tasks_by_sense_and_ability(self) -> None:
+        avi = offer("", suite="avi", kinds=["AMIC", "VMIC", "AVC", "AVH", "ASQA"])
+        assert planned("counting what is heard, by hearing", avi).proposal.selected("perturbations") == ("AMIC",)
+        assert planned("does it hallucinate?", avi).proposal.selected("perturbations") == ("AVH",)
+        assert len(planned("a street", avi).proposal.selected("perturbations")) == 5
+
+
+class TestDebate:
+    def test_the_guardian_asks_for_more_and_what_is_refused_it_lets_go(self) -> None:
+        plan = planned("desert race")
+        first, radical, last = (turn.proposal for turn in plan.turns[:3])
+        assert first is not None
+        assert radical is not None
+        assert last is not None
+        sizes = [len(one.selected("perturbations")) for one in (first, last, radical)]
+        assert sizes == sorted(set(sizes))
+        assert plan.agreed
+        assert plan.rounds <= 2
+        assert not plan.disputes
+
+    @given(st.text(max_size=80) | st.sampled_from(["night", "kitchen, no fog", "hospital or street, dogs", "concert"]))
+    def test_any_sentence_converges_in_two_rounds_with_a_sentence_for_each_choice(self, text: str) -> None:
+        plan = planned(text)
+        assert plan.agreed
+        for name in CHOICE_SETS:
+            choices = plan.proposal.of(name)
+            assert [choice.type for choice in choices] == [one.name for one in offer().of(name)]
+            assert all(choice.reason.endswith(".") and len(choice.reason) > 10 for choice in choices)
+
+    def test_the_operator_does_not_take_over_what_cannot_be(self) -> None:
+        everything = BuiltInDebater("guardian").propose("", offer())
+        all_of = Proposal(**{of: tuple(_taken(choice) for choice in everything.of(of)) for of in CHOICE_SETS})
+        last = BuiltInDebater("operator").verify("indoor zoom meeting", offer(), proposal=all_of)
+        assert "vision.snow.v1" not in last.selected("perturbations")
+        assert last.selected("samples") == ("office",)
+
+
+def _taken(choice: Any) -> Any:
+    return type(choice)(type=choice.type, reason=choice.reason, selected=True)
+
+
+@pytest.mark.slow
+def test_a_plan_over_ten_thousand_captions_takes_less_than_three_seconds() -> None:
+    texts = [text for text, _ in PHOTOS.values()]
+    photos = {
+        f"s{at}": (f"{texts[at % 5]}, number {at} of many, near a {at % 977}th house", {}) for at in range(10_000)
+    }
+    many, seconds = offer(photos=photos), []
+    for _ in range(5):
+        read_sentence.cache_clear()
+        planner._demands.cache_clear()
+        start = time.process_time()
+        plan = planned("outdoor night scene with dogs, mask quality", many)
+        seconds.append(time.process_time() - start)
+    assert len(plan.proposal.samples) == len(photos)
+    assert statistics.median(seconds) < 3, seconds

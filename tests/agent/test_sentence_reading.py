@@ -1,0 +1,186 @@
+"""What a sentence says: terms, denials, wishes, severities, languages, contradictions."""
+
+from __future__ import annotations
+
+import time
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auscult.agent.knowledge.sentence import MOST_WORDS, Reading, read_sentence
+
+BLUR, FOG, NOISE = "vision.motion_blur", "vision.fog", "sound.background_noise"
+
+
+class TestWishes:
+    @pytest.mark.parametrize(
+        ("text", "wished"),
+        [
+            ("motion blur for sure", {BLUR}),
+            ("it must include fog", {FOG}),
+            ("test for jpeg artifacts", {"vision.jpeg_compression"}),
+            ("Motion-blur, please; typos and reverb", {BLUR, "sentences.misspelling", "sound.room_reverberation"}),
+            ("frames get lost, audio dropouts happen", {"sound.time_mask"}),
+            ("no noise but motion blur", {BLUR}),
+            ("no blur except motion blur", {BLUR}),
+            ("not only fog", {FOG}),
+            ("no doubt about motion blur", {BLUR}),
+            ("moton blur and compresion artefacts", {BLUR, "vision.jpeg_compression"}),
+        ],
+    )
+    def test_perturbations(self, text: str, wished: set[str]) -> None:
+        assert set(read_sentence(text).wished) == wished
+
+    @pytest.mark.parametrize(
+        ("text", "unwished"),
+        [
+            ("a street, no background noise", {NOISE}),
+            ("a street without reverb or fog", {"sound.room_reverberation", FOG}),
+            ("a street but never fog", {FOG}),
+            ("no fog, snow or motion blur", {FOG, "vision.snow", BLUR}),
+            ("a street where background noise does not matter", {NOISE}),
+            ("anything except rain", {"vision.spatter"}),
+            ("we dont need jpeg", {"vision.jpeg_compression"}),
+            ("everything other than motion blur", {BLUR}),
+        ],
+    )
+    def test_what_is_left_out(self, text: str, unwished: set[str]) -> None:
+        found = read_sentence(text)
+        assert (set(found.unwished), set(found.wished)) == (unwished, set())
+
+    def test_a_denial_ends_with_its_clause(self) -> None:
+        found = read_sentence("no fog, motion blur for sure; not at night but in rain")
+        assert (found.wished, found.unwished) == ((BLUR,), (FOG,))
+        assert (found.situations, found.denied) == (("day", "rain"), ("night", "foggy weather"))
+
+    def test_only_narrows_and_not_only_does_not(self) -> None:
+        assert read_sentence("a street, only motion blur").only
+        assert read_sentence("motion blur only").only
+        assert not read_sentence("not only motion blur").only
+        assert not read_sentence("a street with motion blur").only
+
+    def test_metrics_objects_and_the_traits_of_other_suites(self) -> None:
+        found = read_sentence("dogs and people speaking, with crisp edges; wrong colours, no cats")
+        assert found.metrics == ("boundary",)
+        assert {"dog", "person", "speech"} <= set(found.objects)
+        assert found.unobjects == ("cat",)
+        assert "attribute" in found.traits
+
+
+class TestSeverity:
+    @pytest.mark.parametrize(
+        ("text", "levels", "dynamic"),
+        [
+            ("mild motion blur", ("low",), False),
+            ("fog at high severity", ("high",), False),
+            ("fog from low to high", ("low", "medium", "high"), False),
+            ("fog, severity 3", ("3",), False),
+            ("fog, levels 1, 3 and 5", ("1", "3", "5"), False),
+            ("fog, severity 2 to 4", ("2", "3", "4"), False),
+            ("severity 9 of fog", (), False),
+            ("fog that changes over time", (), True),
+            ("motion blur from frame to frame", (), True),
+            ("low light in heavy traffic at high speed", (), False),
+        ],
+    )
+    def test_levels(self, text: str, levels: tuple[str, ...], *, dynamic: bool) -> None:
+        found = read_sentence(text)
+        assert (found.levels, found.dynamic) == (levels, dynamic)
+
+
+class TestWhatIsNotUnderstood:
+    def test_nothing_matched_is_said(self) -> None:
+        for text in ("", "   ", "qwxz plmk", "?!"):
+            found = read_sentence(text)
+            assert not found.matched
+            assert "matched" in found.remarks[0]
+        assert read_sentence("a street with zeppelins").unmatched == ("zeppelins",)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Straßenszenen bei Nacht ohne Nebel, mit Bewegungsunschärfe",
+            "scènes de rue la nuit avec un microphone bon marché",
+            "夜の街でノイズが多い動画、モーションブラー",
+            "уличные сцены ночью без тумана",
+            "escenas de la calle por la noche con mucho ruido",
+        ],
+    )
+    def test_another_language_is_said(self, text: str) -> None:
+        found = read_sentence(text)
+        assert not found.matched
+        assert "matched" in found.remarks[0]
+
+    @pytest.mark.parametrize(
+        ("text", "names"),
+        [("night, bright sun", ("night", "sunshine")), ("indoors and outdoors", ("indoors", "outdoors"))],
+    )
+    def test_what_is_not_at_once_is_said(self, text: str, names: tuple[str, ...]) -> None:
+        assert any(all(name in remark for name in names) for remark in read_sentence(text).remarks)
+        assert "both names and denies vision.fog" in " ".join(read_sentence("no fog. It must have fog.").remarks)
+
+    @pytest.mark.parametrize(
+        "part", ["no fog, a car ", "except ", "fog or ", "severity 1 to 5 ", "only fog ", "zzqqx "]
+    )
+    def test_long_texts_take_time_in_proportion(self, part: str) -> None:
+        start = time.perf_counter()
+        read_sentence(part * 10_000)
+        assert time.perf_counter() - start < 5
+        read_sentence("x" * 1_000_000)
+        assert read_sentence("fog " + "a " * MOST_WORDS + "rain").situations == ("foggy weather",)
+
+
+CLAUSES = (
+    "no fog",
+    "motion blur for sure",
+    "at night",
+    "in a kitchen",
+    "mask quality",
+    "low jpeg",
+    "dogs",
+    "not in rain",
+)
+WORDS = (
+    "no",
+    "fog",
+    "without",
+    "night",
+    ",",
+    "or",
+    "except",
+    "only",
+    "severity",
+    "3",
+    "blur",
+    "the",
+    "dogs",
+    ".",
+    "but",
+)
+
+
+class TestLaws:
+    @given(st.text(max_size=300))
+    def test_any_text_is_read(self, text: str) -> None:
+        assert isinstance(read_sentence(text), Reading)
+
+    @given(st.lists(st.sampled_from(WORDS), max_size=40))
+    def test_any_order_of_words_is_read_and_nothing_is_both(self, words: list[str]) -> None:
+        found = read_sentence(" ".join(words))
+        assert not set(found.wished) & set(found.unwished)
+        assert not set(found.situations) & set(found.denied)
+
+    @given(st.permutations(CLAUSES))
+    def test_clauses_may_be_exchanged(self, clauses: list[str]) -> None:
+        assert read_sentence("; ".join(clauses)) == read_sentence("; ".join(CLAUSES))
+
+    @pytest.mark.parametrize(
+        "thing", ["fog", "motion blur", "background noise", "jpeg artifacts", "typos", "dropped frames"]
+    )
+    def test_a_denial_turns_a_wish_round(self, thing: str) -> None:
+        yes = read_sentence(f"a kitchen with {thing}")
+        for no in (f"a kitchen without {thing}", f"a kitchen, no {thing}", f"a kitchen where {thing} is not important"):
+            assert read_sentence(no).unwished == yes.wished != ()
+        assert all(read_sentence("; ".join(order)).wished == yes.wished for order in permutations(("a kitchen", thing)))
