@@ -307,11 +307,10 @@ class _CellMaker:
                 for _, case in sorted((value, case) for case, value in clean.items())[:_WORST]:
                     yield self._case(case, clean, (CLEAN, CLEAN), **named)
 
-    def _case(self, case: str, scores: Mapping[str, float], condition: tuple[str, str], **named: str) -> ResultCell:
+    def _case(self, case: str, scores: Mapping[str, float], condition: tuple[str, str], **named: Any) -> ResultCell:
         group, level = condition
-        return ResultCell(
-            measure="case", group=group, level=level, unit="percent", value=scores[case], n=1, case=case, **named
-        )  # fmt: skip
+        made = ResultCell(measure="case", group=group, level=level, unit="percent", value=scores[case], n=1, case=case)
+        return replace(made, **named)
 
 
 def _scored(view: GridColumns, model: str, condition: str, *, metric: str) -> dict[str, float]:

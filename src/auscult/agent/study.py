@@ -48,6 +48,7 @@ from auscult.agent.plan import (
     plan_text,
     read_plan,
 )
+from auscult.agent.report import study_report
 from auscult.agent.running import PlanSource, folder_mb, of_baseline, run_plan
 from auscult.errors import AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
@@ -156,8 +157,11 @@ def run_study(
         if not options.dry_run:
             more = {"workers": options.workers, "overwrite": options.overwrite}
             study = replace(study, run=run_plan(study.plan, study.record, listener, source=source, **more))
-            study = replace(study, analysis=_analysed(study, options, how, log=log))
-            run.write_json("analysis.json", study.analysis.as_json() if study.analysis else {})
+            analysis = _analysed(study, options, how, log=log)
+            study = replace(study, analysis=analysis)
+            run.write_json("analysis.json", analysis.as_json())
+            report = study_report(study.folder, plan=study.plan, record=study.record, analysis=analysis)
+            run.write_text("report.html", report)
         run.finish()
     return study
 

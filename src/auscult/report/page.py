@@ -153,6 +153,8 @@ class Section:
     clips: tuple[ClipView, ...] = ()  # objects of videos
     questions: tuple[Question, ...] = ()  # what a person is asked; the page names the answers
     errors: tuple[ErrorRecord, ...] = ()  # what failed
+    statements: tuple[tuple[str, tuple[str, ...]], ...] = ()  # sentences, each with the rows that it refers to
+    referred: Table | None = None  # the table of these rows, whose first column is what they are referred to by
     notes: tuple[str, ...] = ()  # small print; words between backticks are names of files and commands
 
 

@@ -1,0 +1,156 @@
+"""The report of a study as one file: plan, conversation, run, analysis with its numbers, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.agent.analysis import Analysis
+from auscult.agent.choices import CHOICE_SETS
+from auscult.agent.plan import Plan
+from auscult.agent.prose import value_text
+from auscult.record.lines import read_lines
+from auscult.report.drawing import plain
+from auscult.report.page import Section, render
+from auscult.report.suite import read_page
+from auscult.report.tables import Table
+
+LOG_FILE: Final = "agent.jsonl"
+_MOST_ROWS: Final = 200
+_LONGEST: Final = 300
+_REPEAT: Final = 'Repeat it: `auscult run plan.yaml --out AGAIN`. Ask about it: `auscult ask STUDY "QUESTION"`.'
+
+
+def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) -> str:
+    """The report of a study as HTML.
+
+    Args:
+        folder: Of the study, with ``agent.jsonl``.
+        plan: What was run.
+        record: The suite's record.
+        analysis: What came out.
+    """
+    page, rows = read_page(record), [row for row in read_lines(folder / LOG_FILE) if "kind" in row]
+    return render(
+        replace(
+            page,
+            title=_text(plan.instruction) or page.title,
+            command="agent",
+            facts=(
+                ("Planned by", plan.planner),
+                ("Analysed by", analysis.writer),
+                ("Plan", plan.hash[:12]),
+                *page.facts,
+            ),
+            sections=(
+                *_analysis_sections(analysis),
+                *_plan_sections(plan),
+                *_conversation(rows),
+                *page.sections,
+                _cells(analysis),
+            ),
+            footer=f"{_REPEAT} The plan is `plan.yaml`, the conversation `{LOG_FILE}`, the run's own record `run/`.",
+        )
+    )
+
+
+def _text(text: object) -> str:
+    return plain(str(text or ""), limit=_LONGEST)
+
+
+def _analysis_sections(analysis: Analysis) -> Iterator[Section]:
+    for one in analysis.sections:
+        said = tuple((sentence.text, sentence.refs) for sentence in one.sentences)
+        yield Section(name=f"analysis-{one.name}", title=one.title, statements=said)
+    rows = tuple((one.section, one.text, one.why) for one in analysis.struck)
+    if rows or analysis.remarks:
+        lead = "What the analyst wrote and the record does not bear out. None of it is a finding."
+        table = Table(title="Sentences that were struck out", header=("section", "sentence", "why"), rows=rows)
+        yield Section(
+            name="struck", title="Struck out", lead=lead, tables=(table,) if rows else (), notes=analysis.remarks
+        )
+
+
+def _plan_sections(plan: Plan) -> Iterator[Section]:
+    tables = []
+    for choice_set in CHOICE_SETS:
+        taken = [("yes", one.name, one.reason) for one in plan.taken(choice_set)]
+        left = [("no", one.name, one.reason) for one in plan.left_out.of(choice_set)]
+        title = plan.middle if choice_set == "perturbations" else choice_set
+        tables.append(_table(f"Chosen {title}", ("taken", "name", "why"), (*taken, *left)))
+    lead = f"For “{_text(plan.instruction)}”. " if plan.instruction else ""
+    notes = tuple(map(_text, plan.remarks))
+    shown = tuple(table for table in tables if table.rows)
+    changed = "A person changed the plan after it was proposed." if plan.changed else ""
+    yield Section(name="plan", title="What was chosen, and why", lead=lead + changed, tables=shown, notes=notes)
+
+
+def _conversation(rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
+    """What operator and guardian said: the first proposal, then what each would have otherwise."""
+    said: list[tuple[str, ...]] = []
+    before: dict[tuple[str, str], object] = {}
+    for row in rows:
+        if row["kind"] != "turn":
+            continue
+        who = (str(row.get("round", "")), f"{row.get('role', '')} ({_text(row.get('name'))})")
+        now = dict(_choices(row.get("proposal")))
+        for key, choice in now.items():
+            if before.get(key) != choice.get("selected"):
+                verb = "take" if choice.get("selected") else "leave out"
+                said.append((*who, verb, f"{key[1]} ({key[0]})", _text(choice.get("reason"))))
+        said += [] if now else [(*who, "–", "–", "no answer that could be used")]
+        said += [] if not now or _differs(before, now) else [(*who, "agree", "–", "")]
+        before |= {key: choice.get("selected") for key, choice in now.items()}
+    disputes = [
+        (_text(row.get("type")), _text(row.get("operator_reason")), _text(row.get("guardian_reason")))
+        for row in rows
+        if row["kind"] == "dispute"
+    ]
+    if said:
+        talk = _table("What was said", ("round", "who", "would", "what", "why"), said)
+        open_ones = _table("Where they never agreed", ("what", "operator, whose word counts", "guardian"), disputes)
+        tables = (talk, *((open_ones,) if disputes else ()))
+        yield Section(name="conversation", title="Operator and guardian", tables=tables)
+
+
+def _differs(before: Mapping[tuple[str, str], object], now: Mapping[tuple[str, str], Mapping[str, Any]]) -> bool:
+    """Whether a turn selects anything otherwise than the one before it."""
+    return any(before.get(key) != choice.get("selected") for key, choice in now.items())
+
+
+def _choices(proposal: object) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
+    if isinstance(proposal, Mapping):
+        for choice_set in CHOICE_SETS:
+            for choice in proposal.get(choice_set, ()):
+                if isinstance(choice, Mapping):
+                    yield (choice_set, _text(choice.get("type"))), choice
+
+
+def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+    left = len(rows) - _MOST_ROWS
+    shown = tuple(tuple(map(_text, row)) for row in rows[:_MOST_ROWS])
+    return Table(title=title, header=header, rows=shown, note=f"{left:,} more are not shown." if left > 0 else "")
+
+
+def _cells(analysis: Analysis) -> Section:
+    rows = tuple(
+        (
+            cell.ref,
+            cell.measure,
+            *(text or "–" for text in (cell.model, cell.metric, cell.group, cell.level, cell.case)),
+            value_text(cell),
+            "–" if cell.p is None else f"{cell.p:.3f}",
+            "–" if cell.n is None else f"{cell.n}",
+        )
+        for cell in analysis.table.cells
+    )
+    table = Table(
+        title="Every number that the analysis may refer to",
+        header=("ref", "what", "model", "metric", "perturbed", "level", "of", "value", "p", "n"),
+        rows=rows,
+        note="In brackets: 95 % interval, by drawing whole clips or photographs. p: by sign flips of these, adjusted "
+        "by Holm for all of this table. Changes and differences are percentage points.",
+    )
+    return Section(name="cells", title="The numbers behind the analysis", referred=table)
