@@ -1,0 +1,86 @@
+"""A study whose operator and guardian stand behind a scripted endpoint, as far as its plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from auscult.agent.debate import LOG_FILE
+from auscult.agent.options import AgentOptions
+from auscult.agent.study import run_study
+from auscult.errors import AuscultError
+from auscult.record.lines import read_lines
+from chat_server import refused, serving
+from planted_orders import ORDERS
+from scripted_planner import KEY, entries, listed, odd, script
+
+pytest.importorskip("openai", reason="the extra `chat` is not installed")
+pytest.importorskip("yaml", reason="the extra `agent` is not installed")
+pytestmark = [pytest.mark.extra_chat, pytest.mark.extra_agent]
+
+
+def options(folder: Path, url: str, **more: object) -> AgentOptions:
+    profile = folder / "profile.json"
+    profile.write_text('{"model": "m", "tries": 1, "revision": "r1"}')
+    made = AgentOptions(
+        sentence="outdoor night scene", task="vos", models=("classical.flow.v1",), data="scenes", count=2,
+        out=folder / "study", llm="m", base_url=url, profile=profile, dry_run=True, workers=1,
+    )  # fmt: skip
+    return dataclasses.replace(made, **more)
+
+
+def test_a_dead_endpoint_is_gone_on_from_and_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUSCULT_CHAT_KEY", KEY)
+
+    def all_samples(number: int, text: str, ids: list[str]) -> str:
+        return listed(dict.fromkeys(ids, True)) if ids[0][0] == "s" else odd(number, text, ids)
+
+    with serving(script(lambda n, text, ids: all_samples(n, text, ids) if n < 2 else refused(503, KEY))) as served:
+        with pytest.raises(AuscultError) as raised:
+            run_study(options(tmp_path, served.url))
+        assert "503" in str(raised.value)
+        assert KEY not in str(raised.value) + repr(raised.value)
+    with serving(script(all_samples)) as served:
+        study = run_study(options(tmp_path, served.url))
+        asked = len(served.bodies)
+        assert run_study(options(tmp_path, served.url)).plan == study.plan
+        assert len(served.bodies) == asked
+    messages = [row for row in read_lines(tmp_path / "study" / LOG_FILE) if row["kind"] == "message"]
+    assert len(messages) == asked + 2  # nothing that was answered before is asked again
+    assert len({row["sent"] for row in messages}) == len(messages)
+    assert study.plan.planner == "chat.m"
+    replayed = run_study(options(tmp_path, "", llm="", out=tmp_path / "replayed", replay=tmp_path / "study"))
+    assert (tmp_path / "replayed/plan.yaml").read_bytes() == (tmp_path / "study/plan.yaml").read_bytes()
+    assert replayed.plan.hash == study.plan.hash
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+def test_a_dispute_and_a_stand_in_are_said_in_the_plan(tmp_path: Path) -> None:
+    def unlike(number: int, text: str, ids: list[str]) -> str:
+        if ids[0][0] == "m":
+            return "no"
+        return listed({key: int(key[1:]) % 2 == ("boldly" in text) for key in ids}) if ids[0][0] == "p" else "no"
+
+    with serving(script(unlike)) as served:
+        plan = run_study(options(tmp_path, served.url)).plan
+    remarks = "\n".join(plan.remarks)
+    assert "built-in operator chose instead" in remarks
+    assert "never agreed" in remarks
+
+
+def test_orders_in_replies_reach_neither_paths_nor_limits(tmp_path: Path) -> None:
+    def obedient(_: int, text: str, ids: list[str]) -> str:
+        more = '"out": "/etc/passwd", "limits": {"usd": 1e6}, "models": ["subprocess:rm"], "score": 1.0'
+        rows = [f'{{"type": "{key}", "reason": "{ORDERS[4]}", "selected": true, {more}}}' for key in ids[:3]]
+        assert entries(text)
+        return f'{{"choices": [{", ".join(rows)}], {more}}}'
+
+    with serving(script(obedient)) as served:
+        study = run_study(options(tmp_path, served.url))
+        plan = study.plan
+    assert (plan.models, plan.limits.usd, plan.limits.requests) == (("classical.flow.v1",), None, None)
+    assert study.folder == tmp_path / "study"
+    assert {path.name for path in tmp_path.iterdir()} == {"study", "profile.json"}
+    assert not list(tmp_path.rglob("scores.jsonl"))
