@@ -107,7 +107,7 @@ class TestPerturbations:
 
     def test_what_is_not_at_once_is_taken_each_for_itself(self) -> None:
         both = taken("indoors and outdoors")
-        assert {"sound.room_reverberation", "vision.brightness"} <= both
+        assert {"sound.room_reverberation", "sound.background_noise"} <= both
 
     def test_a_wish_that_is_not_offered_is_said_and_strange_names_are_left(self) -> None:
         plan = planned("a street, with reverb", offer(kinds=["vision.fog.v1", "masks.erode.v1"]))

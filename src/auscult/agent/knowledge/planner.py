@@ -2,7 +2,7 @@
 
 Everything offered gets a support of 0..1 from what the sentence says and what is known of its situations. The operator
 is conservative and first takes only what is sure; the guardian is radical and asks for all that is plausible with a
-reason of its own; of that the operator accepts what has more than one. What it refuses the guardian lets go.
+reason of its own; of that the operator accepts what has several. What it refuses the guardian lets go.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ ACCEPTED: Final = 0.65
 PLAUSIBLE: Final = 0.5
 """Least support of what the guardian asks for."""
 _INHERITED: Final = 0.7  # needed by what the situation is a case of, further off than its parents
+_MANY: Final = 2  # situations that find something plausible, of which more convince the operator
 _WEAK: Final = 0.3  # plausible, as anywhere
 _RRIS_METRICS: Final = ("mIoU", "mRR", "rIoU")  # the paper's
 
@@ -150,7 +151,7 @@ def _together(cells: Sequence[Cell]) -> _Support:
         near = len(needed) > 1 or needed[0].steps <= 1
         return _Support(0.9 if near else _INHERITED, _said(needed))
     if plausible:
-        return _Support(ACCEPTED if len({one.of for one in plausible}) > 1 else PLAUSIBLE, _said(plausible))
+        return _Support(ACCEPTED if len({one.of for one in plausible}) > _MANY else PLAUSIBLE, _said(plausible))
     return _Support(_WEAK if cells[0].grade == "plausible" else 0.0, _said(cells[:1]))
 
 
@@ -195,7 +196,7 @@ def _metrics(reading: Reading, offer: Offer) -> Iterator[_Support]:
 def _main_metrics(offer: Offer, offered: Sequence[str]) -> set[str]:
     """The scores that a study of the task reports; everything offered where none of them is."""
     rules = next((rules for name, rules in TASK_RULES.items() if name == offer.task), None)
-    names = _RRIS_METRICS if rules is None else (*rules.means, *rules.metrics, *rules.class_wise)
+    names = _RRIS_METRICS if rules is None else (*rules.means, *rules.metrics, *rules.class_wise, *rules.beside)
     return set(names) & set(offered) or set(offered)
 
 
@@ -222,7 +223,7 @@ class _Demands:
         self.objects = set() if self.scenes else set(reading.objects)
 
     def support(self, one: Offered) -> _Support:
-        """How well a sample fits: the mean over what is asked for, 0 where something contradicts it."""
+        """How well a sample fits: the least over what is asked for, 0 where something contradicts it."""
         words = [one.summary, *(word for key in ("place", "sources", "text") for word in one.facts.get(key, ())[:20])]
         key = (". ".join(map(str, words))[:2000], one.facts.get("indoors"), one.facts.get("day"))
         if key not in self._kept:
@@ -234,7 +235,7 @@ class _Demands:
         if against:
             return _Support(0.0, _sentence(against))
         found = list(self._fits(seen)) or [_Support(1.0, "the sentence asks for no certain scenes")]
-        value = sum(each.value for each in found) / len(found)
+        value = min(each.value for each in found)
         return _Support(value, _sentence(", ".join(each.reason for each in found)))
 
     def _against(self, seen: _Seen) -> Iterator[str]:
@@ -256,7 +257,7 @@ class _Demands:
             yield _Support(0.4 if indoors is None else 0.9, f"it is {'perhaps ' * (indoors is None)}{side}")
         if self.night is not None:
             time = "night" if self.night else "day"
-            yield _Support(0.6 if night is None else 0.9, f"it is {'perhaps ' * (night is None)}{time}")
+            yield _Support(0.7 if night is None else 0.9, f"it is {'perhaps ' * (night is None)}{time}")
         if self.objects:
             shared = sorted(self.objects & set(shown.objects))
             what = " and ".join((shared or sorted(self.objects))[:3])
@@ -290,7 +291,7 @@ def _like(name: str, seen: Reading, around: set[str]) -> _Support:
         return _Support(1.0 if name in around else 0.9, f"it shows {name if name in around else shared[0]}")
     shown = [one for one in situations()[name].shows if one in seen.objects or one in around]
     if shown:
-        return _Support(min(0.8, 0.35 + 0.15 * len(shown)), f"it has {' and '.join(shown[:3])}, as {name} may")
+        return _Support(min(0.8, 0.3 + 0.15 * len(shown)), f"it has {' and '.join(shown[:3])}, as {name} may")
     known = bool(seen.situations or seen.objects)
     return _Support(0.2 if known else 0.4, f"it is {'not' if known else 'perhaps'} {name}")
 

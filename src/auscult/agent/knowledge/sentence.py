@@ -96,9 +96,9 @@ def read_sentence(text: str) -> Reading:
 
 @lru_cache(maxsize=65_536)
 def _key(word: str) -> str:
-    """A word as it is compared: its stem; words in -ing and -er stand for themselves (meeting is not to meet)."""
+    """A word as it is compared: its stem; those in -ing, -er and -ment stay whole (meeting is not to meet)."""
     bare = word.removesuffix("'s")
-    return bare.removesuffix("s") if bare.removesuffix("s").endswith(("ing", "er")) else stem(bare)
+    return bare.removesuffix("s") if bare.removesuffix("s").endswith(("ing", "er", "ment")) else stem(bare)
 
 
 class _Match(NamedTuple):
@@ -142,7 +142,7 @@ class _Index:
         """The term's word that one letter more, less, changed or exchanged makes of a word that nobody knows."""
         if len(word) not in _TYPED or word in lexicon().known or _key(word) in self.keys:
             return word
-        less = _less(word)
+        less = _less(word)[1:]  # the first letter is seldom mistyped: sparks are no parks
         close = [(one, self._shorter[one], at) for one, at in less if one in self._shorter]
         changed = [term for _, (term, there), at in close if abs(at - there) <= 1]
         longer = [self._shorter[word][0]] if word in self._shorter else []
