@@ -20,45 +20,20 @@ from auscult.jobs.registered import describe
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-VERBS = (
-    ("demo",),
-    ("audit",),
-    ("make", "scenes"),
-    ("make", "avi"),
-    ("make", "prise"),
-    ("stress", "masks"),
-    ("stress", "negatives"),
-    ("stress", "separation"),
-    ("stress", "vision"),
-    ("stress", "sound"),
-    ("stress", "sentences"),
-    ("stress", "timing"),
-    ("stress", "recipe"),
-    ("run",),
-    ("agent",),
-    ("ask",),
-    ("score",),
-    ("compare",),
-    ("levels",),
-    ("effects",),
-    ("report",),
-    ("act", "filter"),
-    ("act", "export"),
-    ("act", "calibrate"),
-    ("act", "repair"),
-    ("train",),
-    ("list",),
-    ("doctor",),
-    ("new",),
+_VERBS = (
+    "demo audit make/scenes make/avi make/prise stress/masks stress/negatives stress/separation "
+    "stress/vision stress/sound stress/sentences stress/timing stress/recipe run agent ask score compare "
+    "levels effects report act/filter act/export act/calibrate act/repair train list doctor new"
 )
+VERBS = tuple(tuple(verb.split("/")) for verb in _VERBS.split())
 
 
 def main() -> int:
     """Write or check the pages; 1 when a checked page is stale."""
-    pages = {"commands.md": commands_page(), "names.md": names_page()}
-    pages |= {"plan.md": plan_page(), "situations.md": situations_page()}
+    made = {"commands": commands_page, "names": names_page, "plan": plan_page, "situations": situations_page}
+    pages = {f"{name}.md": page() for name, page in made.items()}
     if "--check" in sys.argv:
-        stale = [name for name, text in pages.items() if _read(REFERENCE / name) != text]
+        stale = [name for name, text in pages.items() if (REFERENCE / name).read_text("utf-8") != text]
         for name in stale:
             print(f"docs/reference/{name} is stale; run: python tools/build_docs.py --write")
         return 1 if stale else 0
@@ -67,9 +42,9 @@ def main() -> int:
         (REFERENCE / name).write_text(text, encoding="utf-8")
     if "--write" in sys.argv:
         return 0
-    return subprocess.run(
-        ["zensical", "build", "--clean", "--strict"], cwd=ROOT, check=False, env=_with_venv()
-    ).returncode
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    command = ["zensical", "build", "--clean", "--strict"]
+    return subprocess.run(command, cwd=ROOT, check=False, env=environment).returncode
 
 
 def commands_page() -> str:
@@ -82,19 +57,12 @@ def commands_page() -> str:
 
 def names_page() -> str:
     """What the registry holds, told by the things themselves."""
-    parts = [
-        "# Registered names",
-        "",
-        "Made from the registry by `make docs`; `auscult list KIND` prints the same.",
-        "",
-    ]
+    parts = ["# Registered names\n\nMade from the registry by `make docs`; `auscult list KIND` prints the same.\n"]
     for kind in registry.KINDS:
         rows = [row for row in describe(kind) if row.package == "auscult"]
-        if not rows:
-            continue
-        parts += [f"## {kind}", "", "| name | what it is | what for | source |", "|---|---|---|---|"]
-        parts += [f"| `{row.name}` | {row.summary} | {row.goal} | {row.source} |" for row in rows]
-        parts.append("")
+        lines = [f"| `{row.name}` | {row.summary} | {row.goal} | {row.source} |" for row in rows]
+        head = [f"## {kind}", "", "| name | what it is | what for | source |", "|---|---|---|---|"]
+        parts += [*head, *lines, ""] if rows else []
     return "\n".join(parts)
 
 
@@ -104,14 +72,7 @@ def plan_page() -> str:
     for name, one in plan_schema()["$defs"].items():
         lead, _, rest = one.get("description", "").partition("\n\n    Attributes:")
         told = dict(re.findall(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", rest, re.MULTILINE))
-        parts += [
-            f"## {name}",
-            "",
-            lead.replace("``", "`"),
-            "",
-            "| key | value | default | what |",
-            "|---|---|---|---|",
-        ]
+        parts.append(f"## {name}\n\n{lead.replace('``', '`')}\n\n| key | value | default | what |\n|---|---|---|---|")
         for key, value in one.get("properties", {}).items():
             default = f"`{json.dumps(value['default'])}`" if "default" in value else ""
             what = " ".join(told.get(key, "").replace("``", "`").split())
@@ -120,34 +81,26 @@ def plan_page() -> str:
     return "\n".join(parts)
 
 
-def _kind(value: dict[str, Any]) -> str:
-    if "anyOf" in value:
-        return " or ".join(map(_kind, value["anyOf"]))
+def _kind(value: Any) -> Any:
     if "enum" in value:
         return ", ".join(f"`{one}`" for one in value["enum"])
     if "$ref" in value:
-        name = value["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    return f"list of {_kind(value['items'])}" if "items" in value else str(value.get("type", "any"))
+        return value["$ref"].rpartition("/")[2]
+    each = " or ".join(map(_kind, value.get("anyOf", ()))) or str(value.get("type", "any"))
+    return f"list of {_kind(value['items'])}" if "items" in value else each
 
 
 def situations_page() -> str:
     """The situations that the built-in planner knows, with what is needed and what cannot occur there."""
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    found: dict[tuple[str, str], dict[str, str]] = {}
     for name, of, kind, grade, *_ in situation_rows():
-        found.setdefault((name, of), {}).setdefault(grade, []).append(kind)
-    parts = [
-        "# Situations",
-        "",
-        f"Made by `make docs`: the {len(found)} situations of the built-in planner. What is in neither list is plausible.",
-        "",
-        "| situation | is a | needed | impossible |",
-        "|---|---|---|---|",
-    ]
-    for (name, of), grades in found.items():
-        needed, impossible = (", ".join(grades.get(grade, ())) for grade in ("needed", "impossible"))
-        parts.append(f"| {name} | {of} | {needed} | {impossible} |")
-    return "\n".join([*parts, ""])
+        grades = found.setdefault((name, of), {"needed": "", "impossible": ""})
+        grades[grade] = f"{grades.get(grade, '')}, {kind}".lstrip(", ")
+    rows = [f"| {name} | {of} | {has['needed']} | {has['impossible']} |" for (name, of), has in found.items()]
+    lead = f"{len(rows)} of the built-in planner, made by `make docs`. What is in neither list is plausible."
+    return "\n".join(
+        [f"# Situations\n\n{lead}\n\n| situation | is a | needed | impossible |\n|---|---|---|---|", *rows, ""]
+    )
 
 
 def _help(verb: tuple[str, ...]) -> str:
@@ -156,14 +109,6 @@ def _help(verb: tuple[str, ...]) -> str:
     shown = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
     shown = re.sub(r"^Usage: \S+(?: -m auscult\.cli)?", "Usage: auscult", shown.lstrip())
     return "\n".join(line.rstrip() for line in shown.splitlines()).strip()
-
-
-def _with_venv() -> dict[str, str]:
-    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 if __name__ == "__main__":
