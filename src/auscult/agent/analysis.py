@@ -102,7 +102,13 @@ def analyse(folder: Path, *, analyst: Analyst | None = None, writer: str = TEMPL
     Source: R2-Bench, Eq. 5 and Fig. 11.
     """
     table = result_table(folder)
-    from_templates = Analysis(sections=_sections(sections_of(table)), table=table)
+    from_templates = checked(
+        table,
+        {
+            name: tuple(AnalysedSentence(text=text, refs=refs) for text, refs in said)
+            for name, said in sections_of(table).items()
+        },
+    )
     if analyst is None:
         return from_templates
     prompt = prompt_of(table)

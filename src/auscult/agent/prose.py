@@ -107,8 +107,6 @@ class _Writer:
         said = _listed(number(cell.case) for cell in lost) if lost else ""
         if lost:
             yield _said(f"Left out of every mean: {said}, beside {number('requests')} made.", *lost, count["requests"])
-        for why in table.failures:
-            yield _said(f"Recorded among the errors: “{''.join(sign for sign in why if not sign.isdigit())[:160]}”.")
 
     def clean(self) -> Iterator[Said]:
         """Scores without any perturbation, beside baselines and one another."""
@@ -237,7 +235,7 @@ class _Writer:
         for model in self._measured:
             losses = self._losses(model)
             if losses and losses[0].measure == "average change" and losses[0].sign >= 0:
-                yield _said(f"No loss of {model} was measured under what was tried.")
+                yield _said(f"{model}: none that this record shows.")
                 continue
             if len(losses) > 1:
                 yield self._extreme(model, losses[0], least=False)
@@ -258,6 +256,8 @@ class _Writer:
             yield _said("None is known, for want of scores.")
 
     def _extreme(self, model: str, cell: ResultCell, *, least: bool) -> Said:
+        if cell.measure == "average change" and not cell.is_shown:
+            return self._change(f"Under {cell.group}", model, cell)
         if cell.measure == "mean":
             word = "highest" if least else "lowest"
             return _said(f"The {word} measured {cell.metric} of {model} is for {cell.group}: {value_text(cell)}.", cell)
@@ -277,11 +277,11 @@ class _Writer:
                     cell,
                 )
             elif cell.reason.startswith("above"):
-                yield _said(
-                    f"Under {cell.group}, the breaking point of {cell.model} lies {cell.reason} or is not there.", cell
-                )
+                beyond = cell.reason.replace("above", "beyond")
+                where = f"Under {cell.group}, the breaking point of {cell.model}"
+                yield _said(f"{where} lies {beyond} or is not there.", cell)
         if not self.table.of("breaking point"):
-            yield _said("No breaking point was measured, since strength was not varied.")
+            yield _said("Strength was not varied, so this was not measured.")
 
     def fix(self) -> Iterator[Said]:
         """The largest measured loss of each model."""
@@ -302,7 +302,7 @@ class _Writer:
                 yield _said(f"{model}: nothing that this record shows.")
         for model in self.table.models:
             if model not in self._measured:
-                yield _said(f"{model}: what makes its requests fail; errors.jsonl names the causes.")
+                yield _said(f"{model}: look into its errors, whose causes errors.jsonl names.")
 
     def advice(self) -> Iterator[Said]:
         """What helps against the losses that are shown, and what the study lacks."""

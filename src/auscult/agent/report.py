@@ -64,6 +64,9 @@ def _analysis_sections(analysis: Analysis) -> Iterator[Section]:
     for one in analysis.sections:
         said = tuple((sentence.text, sentence.refs) for sentence in one.sentences)
         yield Section(name=f"analysis-{one.name}", title=one.title, statements=said)
+    if analysis.table.failures:
+        lead = "What failed is in no number. The causes, the first few; errors.jsonl has all."
+        yield Section(name="failures", title="Failures", lead=lead, notes=analysis.table.failures)
     rows = tuple((one.section, one.text, one.why) for one in analysis.struck)
     if rows or analysis.remarks:
         lead = "What the analyst wrote and the record does not bear out. None of it is a finding."

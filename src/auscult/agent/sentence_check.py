@@ -324,7 +324,7 @@ _COMPARED: Final = re.compile(
     r"|\bsuperior\b|\binferior\b|\bstronger\b|\bweaker\b",
     re.I,
 )
-_THAN_CLEAN: Final = re.compile(r"\bthan\b[^,;.]{0,20}\bclean\b", re.I)
+_THAN_CLEAN: Final = re.compile(r"\bthan\s+(?:on |with |its |the )*clean\b", re.I)
 _BREAKS: Final = re.compile(r"\bbreak|\bhalf\b", re.I)
 _GRADE: Final = re.compile(rf"\b(more|less|most|least)\s+(\w+ly\s+)?({'|'.join(_GRADED)})\b", re.I)
 _DIRECTION: Final = re.compile(rf"\b(?P<better>{_BETTER})\b|\b(?P<worse>{_WORSE})\b", re.I)
@@ -400,7 +400,7 @@ def _is_value(cell: ResultCell, number: _Number, clause: str, *, said: int) -> b
     if cell.unit == "count":
         return _is_count(cell, number)
     if cell.value is None:
-        return cell.reason == f"above {number.value:g}" and "above" in clause.lower()
+        return cell.reason == f"above {number.value:g}" and "beyond" in clause.lower()
     if cell.unit == "strength":
         return not number.unit and number.is_of(cell.value)
     if cell.unit == "percent":
@@ -467,7 +467,7 @@ def _is_ratio(ratio: float, cells: Sequence[ResultCell]) -> bool:
 def _names_of(table: ResultTable) -> dict[str, tuple[Dimension, str]]:
     """Every spelling of what the table has a name for."""
     found: dict[str, tuple[Dimension, str]] = {CLEAN: ("group", CLEAN)}
-    found |= {name: ("case", name) for name in (table.suite, table.data)}
+    found |= {name: ("case", name) for name in (table.suite, table.data) if re.search(r"\d", name)}
     for model in (*table.models, *table.baselines):
         short = model.split(".")[1] if "." in model else model
         for spelled in (model, model.rpartition(".v")[0] or model, short, short.replace("_", " ")):

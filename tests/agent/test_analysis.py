@@ -1,0 +1,332 @@
+"""The written analysis: what stands follows from the record; what does not is struck out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.agent.analysis import AnalysedSentence, Analysis, analyse, checked, prompt_of
+from auscult.agent.plan import Plan, PlanChoice, PlanData, PlanLeftOut, PlanPerturbation
+from auscult.agent.prose import SECTIONS, sections_of
+from auscult.agent.report import study_report
+from auscult.agent.result_table import ResultCell, ResultTable, result_table
+from auscult.agent.sentence_check import SentenceChecker
+from auscult.errors import ErrorRecord
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_labels
+from auscult.outcome import Failed
+from auscult.record.codec import dump, from_json, load
+from auscult.suites.registered import run
+
+
+def cell(ref: str, measure: str, value: float | None, **more: Any) -> ResultCell:
+    unit = {"mean": "percent", "case": "percent", "breaking point": "strength", "count": "count"}.get(measure, "points")
+    made: dict[str, Any] = {"ref": ref, "measure": measure, "unit": unit, "value": value, "metric": "J&F", **more}
+    return ResultCell(**{**made, "metric": "" if measure == "count" else made["metric"]})
+
+
+TABLE = ResultTable(
+    suite="r2",
+    task="video object segmentation",
+    data="holiday",
+    seed=0,
+    metric="J&F",
+    models=("flow", "sam_9"),
+    baselines=("baseline.empty.v1",),
+    groups=("fog", "motion_blur", "rain"),
+    mixes=(),
+    levels=("low", "high"),
+    cells=(
+        cell("c1", "mean", 0.812, model="flow", group="clean", level="clean", low=0.75, high=0.861, n=30, clusters=12),
+        cell("c2", "mean", 0.521, model="sam_9", group="clean", level="clean", low=0.4, high=0.6, n=30, clusters=12),
+        cell("c3", "average change", -0.1234, model="flow", group="fog", level="average", low=-0.18, high=-0.065, n=30),
+        cell("c4", "average change", -0.021, model="flow", group="motion_blur", level="average", low=-0.06, high=0.02),
+        cell("c5", "average change", 0.052, model="flow", group="rain", level="average", low=0.01, high=0.09),
+        cell("c6", "average change", -0.25, model="sam_9", group="fog", level="average", low=-0.3, high=-0.2),
+        cell("c7", "mean", 0.601, model="flow", group="fog", level="high", low=0.5, high=0.7),
+        cell("c8", "difference", 0.291, model="flow - sam_9", group="clean", level="clean", low=0.2, high=0.4, p=0.012),
+        cell("c9", "difference of changes", 0.1266, model="flow - sam_9", group="fog", low=0.05, high=0.2),
+        cell("c10", "breaking point", 3.9, model="flow", group="fog", low=3.1, high=4.8),
+        cell("c11", "difference of kinds", -0.1, model="flow", group="fog - motion_blur", low=-0.2, high=-0.02),
+        cell("c12", "count", 30, case="cases"),
+        cell("c13", "count", 2, case="failed requests"),
+        cell("c14", "count", 12, case="clips"),
+        cell("c15", "mean", 0.406, model="flow", group="fog", level="low"),
+        cell("c16", "change", -0.211, model="flow", group="fog", level="high", low=-0.3, high=-0.1),
+        cell("c17", "difference", 0.01, model="flow - sam_9", group="rain", level="high", low=-0.2, high=0.3),
+    ),
+)  # fmt: skip
+
+TRUE = (
+    ("flow has a clean J&F of 81.2 %.", "c1"),
+    ("flow has a clean J&F of 81 %.", "c1"),
+    ("On clean input flow scores 81.2 % [75.0, 86.1].", "c1"),
+    ("flow scores 0.812 on clean input.", "c1"),
+    ("flow scores 81.2 percent and sam_9 52.1 percent on clean input.", "c1 c2"),
+    ("81.2 % for flow and 52.1 % for sam_9, both on clean input.", "c1 c2"),
+    ("Under fog, flow loses 12.3 points on average [-18.0, -6.5].", "c3"),
+    ("Under fog, flow loses 12 points on average.", "c3"),
+    ("Fog changes the J&F of flow by -12.3 points on average.", "c3"),
+    ("flow drops under fog.", "c3"),
+    ("No difference shown for flow under motion_blur: -2.1 points [-6.0, 2.0].", "c4"),
+    ("No loss is shown of flow under motion blur.", "c4"),
+    ("Under rain, flow gains 5.2 points on average [1.0, 9.0].", "c5"),
+    ("sam_9 loses 25.0 points under fog.", "c6"),
+    ("Under fog at high, flow still has 60.1 %.", "c7"),
+    ("Under fog at severity 5, flow still has 60.1 %.", "c7"),
+    ("On clean input flow is above sam_9 by 29.1 points [20.0, 40.0].", "c8"),
+    ("flow is better than sam_9 on clean input.", "c8"),
+    ("sam_9 is worse than flow on clean input.", "c8"),
+    ("flow loses less than sam_9 under fog.", "c9"),
+    ("sam_9 loses more than flow under fog.", "c9"),
+    ("flow is more robust than sam_9 under fog.", "c9"),
+    ("flow loses half of its clean J&F under fog at strength 3.9 [3.1, 4.8].", "c10"),
+    ("For flow, fog costs more than motion_blur.", "c3 c11"),
+    ("The largest measured loss of flow is under fog: -12.3 points.", "c3"),
+    ("The study has 30 cases from 12 clips.", "c12 c14"),
+    ("There are thirty cases.", "c12"),
+    ("2 failed requests are in no mean.", "c13"),
+    ("Two failed requests are in no mean.", "c13"),
+    ("flow goes from 40.6 % at low to 60.1 % at high under fog.", "c15 c7"),
+    ("Under fog at high flow loses 21.1 points.", "c16"),
+    ("Collect pictures in bad weather.", ""),
+    ("The clean score of flow is twice that under fog at low.", "c1 c15"),
+)
+FALSE = (
+    ("flow has a clean J&F of 81.3 %.", "c1"),
+    ("flow has a clean J&F of 82 %.", "c1"),
+    ("flow scores 52.1 % and sam_9 81.2 % on clean input.", "c1 c2"),
+    ("sam_9 has a clean J&F of 81.2 %.", "c1"),
+    ("flow has a clean J&F of 81.2 points.", "c1"),
+    ("Under fog, flow loses 12.3 %.", "c3"),
+    ("Under fog, flow loses 12.3 percent on average.", "c3"),
+    ("Under fog, flow gains 12.3 points.", "c3"),
+    ("Fog changes flow by +12.3 points.", "c3"),
+    ("flow improves under fog.", "c3"),
+    ("Under rain, flow loses 5.2 points.", "c5"),
+    ("flow loses points under motion_blur.", "c4"),
+    ("flow drops by 2.1 points under motion_blur.", "c4"),
+    ("flow has an mAP of 81.2 %.", "c1"),
+    ("flow has an accuracy of 81.2 %.", "c1"),
+    ("flow loses twelve points under rain.", "c5"),
+    ("flow loses fifteen points under fog.", "c3"),
+    ("flow has a clean J&F of \u0668\u0663.\u0662 %.", "c1"),
+    ("flow has a clean J&F of \uff18\uff13.\uff12 %.", "c1"),
+    ("flow has a clean J&F of 8\u200b3.2 %.", "c1"),
+    ("sam2 has a clean J&F of 81.2 %.", "c1"),
+    ("flow83 has a clean J&F of 81.2 %.", "c1"),
+    ("Under snow, flow loses 12.3 points.", "c3"),
+    ("Under fog, flow scores 81.2 %.", "c1"),
+    ("Under fog at low, flow has 60.1 %.", "c7"),
+    ("Under motion_blur, flow loses 12.3 points.", "c3"),
+    ("flow loses half of its clean J&F under fog at strength 2.9.", "c10"),
+    ("flow loses half of its clean J&F under fog at severity 3.", "c10"),
+    ("flow loses a third of its score under fog.", "c3"),
+    ("Fog costs sam_9 three times what it costs flow.", "c3 c6"),
+    ("sam_9 is better than flow on clean input.", "c8"),
+    ("sam_9 loses less than flow under fog.", "c9"),
+    ("flow is less robust than sam_9 under fog.", "c9"),
+    ("flow is better than sam_9 under rain.", "c17"),
+    ("flow is unaffected by motion_blur.", "c4"),
+    ("flow does not drop under fog.", "c3"),
+    ("The largest measured loss of flow is under motion_blur.", "c4"),
+    ("The second largest loss of flow is under fog.", "c3 c11"),
+    ("There are 31 cases.", "c12"),
+    ("There are 12 cases.", "c12 c14"),
+    ("There are 12 models.", "c14"),
+    ("Dozens of requests failed.", "c13"),
+    ("flow has a clean J&F of 81.2 % [70.0, 86.1].", "c1"),
+    ("Under fog, flow loses 12.3 points [-30.0, -20.0].", "c3 c6"),
+    ("flow has a clean J&F of 81.2 %.", ""),
+    ("flow has a clean J&F of 81.2 %.", "c99"),
+    ("flow beats sam_9.", "c1 c2"),
+    ("No difference shown between flow and sam_9 on clean input.", "c8"),
+    ("flow is better than sam_9, p = 0.001, on clean input.", "c8"),
+    ("Fog hurts flow more than rain.", "c3 c5"),
+)
+
+
+@pytest.mark.parametrize(("text", "refs"), TRUE)
+def test_a_true_sentence_stands(text: str, refs: str) -> None:
+    assert SentenceChecker(TABLE).why_not(text, refs.split()) == ""
+
+
+@pytest.mark.parametrize(("text", "refs"), FALSE)
+def test_a_false_sentence_is_struck(text: str, refs: str) -> None:
+    assert SentenceChecker(TABLE).why_not(text, refs.split())
+
+
+def test_a_claim_without_proof_reads_no_difference_shown() -> None:
+    made = checked(TABLE, {"kinds": (AnalysedSentence(text="flow loses 2.1 points under motion_blur.", refs=("c4",)),)})
+    assert [one.text for one in made.struck] == ["flow loses 2.1 points under motion_blur."]
+    shown = [one.text for section in made.sections for one in section.sentences]
+    assert shown == ["No difference shown for flow, motion_blur, average: -2.1 points [-6.0, 2.0]."]
+
+
+MODELS = """
+import numpy as np
+
+def red(frames, query, **rest):
+    high = frames.astype(int)
+    return (high[..., 0] > 150) & (high[..., 1] < 110) & (high[..., 2] < 110)
+
+def late(frames, query, **rest):
+    mask = red(frames, query)
+    mask[2:] = False
+    return mask
+
+def given(frames, query, *, first_mask=None, **rest):
+    return np.repeat(first_mask[None], len(frames), axis=0)
+
+def broken(frames, query, **rest):
+    raise RuntimeError("no weights")
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("analysis")
+    (home / "mine.py").write_text(MODELS)
+    for name, count in {"one": 4, "two": 5, "three": 4}.items():
+        for place in range(count):
+            mask = np.zeros((48, 64), bool)
+            mask[12:34, 8 + 2 * place : 30 + 2 * place] = True
+            frame = np.full((48, 64, 3), 110, np.uint8)
+            frame[mask] = (230, 30, 30)
+            write_frame(home / f"many/{name}/frames/{place:05d}.png", frame)
+            write_labels(home / f"many/{name}/masks/{place:05d}.png", mask.astype(np.uint8))
+    (home / "single").mkdir()
+    (home / "single/one").symlink_to(home / "many/one", target_is_directory=True)
+    return home
+
+
+RECORDS: dict[str, dict[str, Any]] = {
+    "one case": {"data": "single", "models": ["red"]},
+    "one model": {"models": ["red"]},
+    "two models and failures": {"models": ["red", "late", "broken"]},
+    "nothing lost": {"models": ["given"], "kinds": ("vision.fog.v1",)},
+    "a baseline ahead": {"models": ["broken", "late"], "kinds": ()},
+}
+
+
+def record(home: Path, name: str) -> Path:
+    how, out = RECORDS[name], home / name.replace(" ", "_")
+    if not out.exists():
+        run(
+            "r2", data=home / how.get("data", "many"), out=out, task="vos", workers=0, mixes=(),
+            models=tuple(f"{home / 'mine.py'}:{model}" for model in how["models"]),
+            kinds=how.get("kinds", ("vision.fog.v1", "vision.motion_blur.v1")), levels=("low", "high"),
+        )  # fmt: skip
+    return out
+
+
+@pytest.mark.parametrize(
+    "name", ["one model", *(pytest.param(name, marks=pytest.mark.slow) for name in RECORDS if name != "one model")]
+)
+def test_templates_say_all_that_a_reader_looks_for(home: Path, name: str) -> None:
+    folder = record(home, name)
+    made = analyse(folder)
+    said = {one.name: " ".join(sentence.text for sentence in one.sentences) for one in made.sections}
+    assert made.struck == ()
+    assert list(said) == list(SECTIONS)
+    assert "case" in said["setting"]
+    assert "clip" in said["setting"]
+    assert "J&F" in said["setting"]  # what was measured
+    for model in made.table.models:
+        for part in ("clean", "fix"):
+            assert model in said[part], part
+        if made.table.get("mean", model=model, group="clean"):
+            assert model in said["strengths"]
+            assert model in said["weaknesses"]
+    for group in made.table.groups:
+        assert group in said["kinds"]
+    assert said["overall"]
+    assert said["breaking"]
+    assert said["advice"]
+    assert said["examples"]
+    if "failures" in name:
+        assert "failed request" in said["setting"]
+    texts = [sentence.text for one in made.sections for sentence in one.sentences]
+    assert all(text[-1] in ".”" and "None" not in text and "nan" not in text and "  " not in text for text in texts)
+    assert from_json(Analysis, load(dump(made.as_json()))) == made
+
+
+def test_every_number_is_that_of_the_suite(home: Path) -> None:
+    folder = record(home, "one model")
+    rows = json.loads((folder / "cells.json").read_text())
+    suite = {
+        (row["model"], row["level"]): row["value"]
+        for row in rows
+        if (row["measure"], row["metric"], row["group"]) == ("level", "J&F", "vision.fog.v1")
+    }
+    for one in result_table(folder).of("mean", group="fog"):
+        assert one.value == suite[one.model, one.level]
+
+
+def test_an_analyst_is_asked_twice_and_then_templates_write(home: Path) -> None:
+    folder, prompts = record(home, "one model"), list[str]()
+
+    def useless(prompt: str) -> str:
+        prompts.append(prompt)
+        return "I would rather not."
+
+    made = analyse(folder, analyst=useless, writer="mock")
+    assert len(prompts) == 2
+    assert made.writer == "templates"
+    assert "mock" in made.remarks[0]
+    assert prompts[0] == prompt_of(made.table)
+    failed = analyse(folder, analyst=lambda _: Failed(ErrorRecord(stage="ask", error="no endpoint")), writer="mock")
+    assert "no endpoint" in failed.remarks[0]
+
+
+def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: Path) -> None:
+    folder, study = record(home, "one model"), home / "study"
+    study.mkdir()
+    planted = "<script>alert(1)</script>"
+    reply = json.dumps(
+        {
+            "sections": {
+                "advice": [{"text": f"Trust {planted}.", "refs": []}, {"text": "It gains 99 %.", "refs": ["c1"]}]
+            }
+        }
+    )
+    made = analyse(folder, analyst=lambda _: reply, writer=planted)
+    turn = {
+        "kind": "turn",
+        "round": 0,
+        "role": "operator",
+        "name": planted,
+        "proposal": {"perturbations": [{"type": planted, "reason": planted, "selected": True}]},
+    }
+    dispute = {"kind": "dispute", "type": "fog", "operator_reason": planted, "guardian_reason": "no"}
+    (study / "agent.jsonl").write_text(f"{json.dumps(turn)}\n{json.dumps(dispute)}\n")
+    plan = Plan(
+        instruction=f"fog {planted}", task="vos", data=PlanData(path="clips"), models=("red",),
+        perturbations=(PlanPerturbation(name="fog", severities=("low",), reason=planted),),
+        left_out=PlanLeftOut(perturbations=(PlanChoice(name="snow", reason="indoors"),)),
+    )  # fmt: skip
+    page = study_report(study, plan=plan, record=folder, analysis=made)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    for text in (
+        "Operator and guardian",
+        "indoors",
+        "It gains 99 %.",
+        "Struck out",
+        "auscult run plan.yaml",
+        'id="c1"',
+    ):
+        assert text in page, text
+    assert "data:image/jpeg" in page
+
+
+@pytest.mark.slow
+def test_the_prose_of_templates_needs_no_second_model(home: Path) -> None:
+    table = result_table(record(home, "nothing lost"))
+    checker = SentenceChecker(table)
+    said = [one for sentences in sections_of(table).values() for one in sentences]
+    assert [checker.why_not(text, refs) for text, refs in said] == [""] * len(said)
