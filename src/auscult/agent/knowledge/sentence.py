@@ -29,6 +29,7 @@ _ENGLISH: Final = 1 / 3  # the least share of known words in what is taken for E
 _FEW: Final = 3  # words of which nobody can tell the language
 _TYPED: Final = range(5, 26)  # letters of a word of no dictionary that may be a mistyped term
 _TOKEN: Final = re.compile(r"[,;.!?:()]|\d+(?:\.\d+)?|[^\W\d_]+(?:'[a-z]+)?|\w")
+_TERMINAL: Final = re.compile(r"\x1b\[[\d;?]*[a-z]")  # of a terminal: its letter is no word
 _NO_APOSTROPHE: Final = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|would|must)nt\b")
 _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
@@ -82,6 +83,7 @@ class Reading:
 def read_sentence(text: str) -> Reading:
     """Read an instruction or a caption, in time linear in its length; ``remarks`` says what was not understood."""
     plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without").replace("cannot", "can not")
+    plain = _TERMINAL.sub(" ", plain)
     words = _TOKEN.findall(_NO_APOSTROPHE.sub(r"\1 not", plain).replace("n't", " not"))[:MOST_WORDS]
     words = [word[: _TYPED.stop] for word in words]
     index, spelt = _index(), [word for word in words if word[0].isalpha()]
