@@ -224,6 +224,9 @@ HOSTILE = (
     "SELECT $1",
     "SELECT " + "(" * 300 + "1" + ")" * 300,
     "SELECT '" + "x" * 5000 + "'",
+    "SELECT " + "(SELECT " * 400 + "1" + ")" * 400,
+    "SELECT 1" + "+1" * 1500,
+    "SELECT " + "NOT " * 900 + "true",
     "",
     "not SQL at all",
     "SELECT '\ud800'; DROP TABLE cases",
@@ -249,6 +252,11 @@ def test_a_query_that_is_more_than_a_select_is_refused(views: RecordViews, sql: 
 )
 def test_a_plain_query_runs(views: RecordViews, sql: str) -> None:
     assert views.query(sql)[1]
+
+
+def test_half_a_letter_is_no_crash(done: Path, views: RecordViews) -> None:
+    assert views.query("SELECT '\ud800' AS x")[1] == [("?",)]
+    assert not ask(done, "what is \udcff?").answered
 
 
 def test_a_query_is_bounded_in_rows_and_seconds(views: RecordViews, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -56,15 +56,10 @@ class Answer:
     sentence: str = ""
     notes: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """JSON values."""
-        return asdict(self)
-
 
 @cache
 def _data() -> Mapping[str, Any]:
-    found: dict[str, Any] = json.loads(files("auscult.agent").joinpath("questions.json").read_text("utf-8"))
-    return found
+    return dict(json.loads(files("auscult.agent").joinpath("questions.json").read_text("utf-8")))
 
 
 def committed_questions() -> tuple[str, ...]:

@@ -70,6 +70,7 @@ class RecordViews:
         """
         import duckdb
 
+        sql = _text(sql)
         self._check(sql)
         timer = threading.Timer(MOST_SECONDS, self._connection.interrupt)
         timer.start()
@@ -88,13 +89,16 @@ class RecordViews:
         """Refuse all but one SELECT over the views with known functions, by DuckDB's own parse of it."""
         if len(sql) > _MOST_LETTERS:
             raise UsageError(f"the query has {len(sql)} letters", expected=f"{_MOST_LETTERS} at most")
-        (text,) = self._connection.execute("SELECT json_serialize_sql(?)", [_text(sql)]).fetchone()
-        parsed = json.loads(text)
-        statements = parsed.get("statements", ())
-        if parsed["error"] or len(statements) != 1:
-            cause = str(parsed.get("error_message") or f"{len(statements)} statements")[:_MOST_CELL]
-            raise UsageError(f"the query is refused: {cause}", expected="one SELECT")
-        _check_part(statements[0], _allowed()["views"])
+        (text,) = self._connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
+        try:
+            parsed = json.loads(text)
+            statements = parsed.get("statements", ())
+            if parsed["error"] or len(statements) != 1:
+                cause = str(parsed.get("error_message") or f"{len(statements)} statements")[:_MOST_CELL]
+                raise UsageError(f"the query is refused: {cause}", expected="one SELECT")
+            _check_part(statements[0], _allowed()["views"])
+        except RecursionError as error:
+            raise UsageError("the query is refused: it is nested too deep", expected="a plain SELECT") from error
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import typer
 
 from auscult.agent.options import AskOptions
@@ -19,7 +21,7 @@ def ask(options: AskOptions, shown: Shown) -> None:
         options.folder, options.question, llm=options.llm, base_url=options.base_url, profile=options.profile
     )
     if shown.json:
-        show.as_json(answer.as_json())
+        show.as_json(asdict(answer))
     else:
         print(show.clean(answer.sentence))
         rows = tuple(tuple("" if cell is None else str(cell) for cell in row) for row in answer.rows)
