@@ -61,6 +61,7 @@ TABLE = ResultTable(
     ),
 )  # fmt: skip
 
+CHECKER = SentenceChecker(TABLE)
 TRUE = (
     ("flow has a clean J&F of 81.2 %.", "c1"),
     ("flow has a clean J&F of 81 %.", "c1"),
@@ -152,12 +153,12 @@ FALSE = (
 
 @pytest.mark.parametrize(("text", "refs"), TRUE)
 def test_a_true_sentence_stands(text: str, refs: str) -> None:
-    assert SentenceChecker(TABLE).why_not(text, refs.split()) == ""
+    assert CHECKER.why_not(text, refs.split()) == ""
 
 
 @pytest.mark.parametrize(("text", "refs"), FALSE)
 def test_a_false_sentence_is_struck(text: str, refs: str) -> None:
-    assert SentenceChecker(TABLE).why_not(text, refs.split())
+    assert CHECKER.why_not(text, refs.split())
 
 
 def test_a_claim_without_proof_reads_no_difference_shown() -> None:
