@@ -187,12 +187,14 @@ def _words(name: str) -> Mapping[str, tuple[list[str], ...]]:
 
 def _is(name: str, words: Sequence[str], at: int) -> int:
     """How many words from here on are an entry of a list; 0 where none is."""
-    entries = _words(name).get(words[at], ()) if 0 <= at < len(words) else ()
-    return next((len(entry) for entry in entries if entry == words[at : at + len(entry)]), 0)
+    entries = _words(name).get(words[at]) if 0 <= at < len(words) else None
+    return 0 if entries is None else next((len(entry) for entry in entries if entry == words[at : at + len(entry)]), 0)
 
 
 def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     """The starts of the matches that are denied."""
+    if not any(word == "free" or word in _words("denies") or word in _words("excepts") for word in words):
+        return set()
     states, state, listed, past = list[bool](), False, _or_ahead(words), 0
     for at, word in enumerate(words):
         if at < past:
@@ -274,11 +276,13 @@ def _kinds(found: _Found, away: set[str]) -> tuple[set[str], set[str]]:
     wished, unwished = found["kinds", False], found["kinds", True]
     many, none = (_members(found["groups", no], key) for no, key in ((False, "wished"), (True, "unwished")))
     needed = {kind for name in away for kind, one in situations()[name].cells.items() if one.grade == "needed"}
-    none |= needed & _members({"weather"}, "unwished")
+    none |= needed & _members({"weather"} if needed else set(), "unwished")
     return wished | (many - unwished), (unwished | (none - many)) - wished
 
 
 def _members(groups: set[str], key: str) -> set[str]:
+    if not groups:
+        return set()
     named = tuple(kind.rstrip("*") for name in groups for kind in raw()["groups"][name][key].split())
     return {kind for kind in kinds() if kind in named or kind.partition(".")[0] + "." in named}
 
@@ -302,11 +306,12 @@ def _levels(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
     """Severities: words beside *severity* or right before a perturbation, and numbers after *severity*."""
     inside = {at: match for match in matches for at in range(match.start, match.end)}
     levels = {"low", "medium", "high"} if any(match.of({"all levels"}) for match in matches) else set()
-    for at in range(len(words)):
-        word = next((word for word in ("low", "medium", "high") if _is(word, words, at)), "")
-        if word and at not in inside:
+    said = [(at, level) for level in ("low", "medium", "high") for at in range(len(words)) if _is(level, words, at)]
+    for at, word in said:
+        if at not in inside:
             after = at + 1 in inside and inside[at + 1].of(_KINDS)
             levels |= {word} if after or any(_is("strength", words, near) for near in range(at - 2, at + 3)) else set()
+    for at in range(len(words)):
         if _is("strength", words, at):
             levels |= set(_numbers(words[at + 1 : at + 10]))
     return (*_in_order(("low", "medium", "high"), levels), *sorted(levels - {"low", "medium", "high"}))
