@@ -72,7 +72,12 @@ def _analysis_sections(analysis: Analysis) -> Iterator[Section]:
         lead = "What the analyst wrote and the record does not bear out. None of it is a finding."
         table = Table(title="Sentences that were struck out", header=("section", "sentence", "why"), rows=rows)
         yield Section(
-            name="struck", title="Struck out", lead=lead, tables=(table,) if rows else (), notes=analysis.remarks
+            name="struck",
+            title="Struck out",
+            wordy=True,
+            lead=lead,
+            tables=(table,) if rows else (),
+            notes=analysis.remarks,
         )
 
 
@@ -87,7 +92,9 @@ def _plan_sections(plan: Plan) -> Iterator[Section]:
     notes = tuple(map(_text, plan.remarks))
     shown = tuple(table for table in tables if table.rows)
     changed = "A person changed the plan after it was proposed." if plan.changed else ""
-    yield Section(name="plan", title="What was chosen, and why", lead=lead + changed, tables=shown, notes=notes)
+    yield Section(
+        name="plan", wordy=True, title="What was chosen, and why", lead=lead + changed, tables=shown, notes=notes
+    )
 
 
 def _conversation(rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
@@ -115,7 +122,7 @@ def _conversation(rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
         talk = _table("What was said", ("round", "who", "would", "what", "why"), said)
         open_ones = _table("Where they never agreed", ("what", "operator, whose word counts", "guardian"), disputes)
         tables = (talk, *((open_ones,) if disputes else ()))
-        yield Section(name="conversation", title="Operator and guardian", tables=tables)
+        yield Section(name="conversation", wordy=True, title="Operator and guardian", tables=tables)
 
 
 def _differs(before: Mapping[tuple[str, str], object], now: Mapping[tuple[str, str], Mapping[str, Any]]) -> bool:

@@ -147,6 +147,7 @@ class Section:
     lead: str = ""  # what it is about, one or two sentences
     figures: tuple[Figure, ...] = ()  # charts, side by side where there is room
     tables: tuple[Table, ...] = ()  # below them, or beside them
+    wordy: bool = False  # whether its tables hold sentences, which are broken into lines
     beside: bool = False  # whether the tables stand beside the charts
     examples: tuple[Example, ...] = ()
     items: ItemList | None = None  # cards of judged items
