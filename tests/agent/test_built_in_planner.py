@@ -202,7 +202,7 @@ def _taken(choice: Any) -> Any:
 @pytest.mark.slow
 def test_a_plan_over_ten_thousand_captions_takes_less_than_three_seconds() -> None:
     texts = [text for text, _ in PHOTOS.values()]
-    photos = {
+    photos: dict[str, tuple[str, dict[str, Any]]] = {
         f"s{at}": (f"{texts[at % 5]}, number {at} of many, near a {at % 977}th house", {}) for at in range(10_000)
     }
     many, seconds = offer(photos=photos), []
