@@ -100,7 +100,23 @@ _MOST: Final = "most|best|largest|greatest|biggest|highest|strongest|hardest|max
 _LEAST: Final = "least|worst|smallest|lowest|weakest|minimum|bottom"
 _NAMED: Final = {"%": "percent", "percent": "percent", "per cent": "percent"}
 _NUMBER: Final = r"[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|[+-]?\.\d+"
-_COMMON: Final = frozenset({"mean", "auc", "gain", "loss", "merge", "mask", "equal", "mixture", "perfect", "silence"})
+_COMMON: Final = frozenset(
+    {
+        "mean",
+        "auc",
+        "gain",
+        "loss",
+        "merge",
+        "mask",
+        "equal",
+        "mixture",
+        "perfect",
+        "silence",
+        "constant",
+        "random",
+        "ideal",
+    }
+)
 _FURTHER: Final = (
     "map ap50 ap75 dice f1 psnr ssim lpips accuracy precision recall fid mota hota wer miou giou map50 cer"
 )
@@ -168,8 +184,9 @@ class SentenceChecker:
             return f"it refers to {missing[0][:40]!r}, which is no cell"
         cells = [self._cells[ref] for ref in refs]
         clauses = self._clauses(text)
-        says = any(clause.numbers for clause in clauses) or bool(_CLAIMS.search(text))
-        foreign = self._unknown.search(self._name.sub(" ", text)) or _ODD.search(self._name.sub(" ", text))
+        bare = self._name.sub(" ", text)
+        says = any(clause.numbers for clause in clauses) or bool(_CLAIMS.search(bare))
+        foreign = self._unknown.search(bare) or _ODD.search(bare)
         if says and foreign:
             return f"it names {foreign[0].strip()[:40]!r}, of which the record has nothing"
         if says and not cells:
