@@ -29,7 +29,7 @@ Said: TypeAlias = tuple[str, tuple[str, ...]]
 _FEW_CLIPS: Final = 20
 _REMEDIES: Final = (
     ("blur", "show it blurred pictures in training, or sharpen before it sees them"),
-    ("noise", "show it noisy input in training, or reduce noise before it"),
+    ("noise", "show it such noise in training, or denoise its input"),
     ("fog frost snow spatter", "collect or make pictures in bad weather for training"),
     ("brightness contrast saturate", "vary light and colour in training, or normalise exposure before it"),
     ("jpeg pixelate mp3", "train with compressed copies, or raise the bit rate of the channel"),
