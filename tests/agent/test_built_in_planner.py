@@ -114,6 +114,17 @@ class TestPerturbations:
         assert any("sound.room_reverberation" in remark and "not offered" in remark for remark in plan.remarks)
         assert "masks.erode.v1" not in plan.proposal.selected("perturbations")
 
+    def test_what_a_situation_needs_and_is_not_offered_is_said_once(self) -> None:
+        plan = planned("a street, cheap microphone", offer(kinds=["vision.motion_blur.v1", "vision.fog.v1"]))
+        said = [remark for remark in plan.remarks if "cheap microphone" in remark and "not offered" in remark]
+        assert len(said) == 1
+        assert "sound.low_pass" in said[0]
+        assert not any("not offered" in remark for remark in planned("a street, cheap microphone").remarks)
+
+    def test_a_reason_says_what_is_asked_for_instead(self) -> None:
+        plan = planned("a street, typos only", offer(kinds=["vision.fog.v1"]))
+        assert plan.proposal.perturbations[0].reason == "The sentence asks only for sentences.misspelling."
+
 
 class TestSamplesAndMetrics:
     @pytest.mark.parametrize(

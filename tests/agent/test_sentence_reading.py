@@ -28,6 +28,8 @@ class TestWishes:
             ("not only fog", {FOG}),
             ("no doubt about motion blur", {BLUR}),
             ("moton blur and compresion artefacts", {BLUR, "vision.jpeg_compression"}),
+            ("the model does not work in fog, it must never fail there", {FOG}),
+            ("whether fog matters, and don't forget motion blur", {FOG, BLUR}),
         ],
     )
     def test_perturbations(self, text: str, wished: set[str]) -> None:
@@ -44,6 +46,10 @@ class TestWishes:
             ("anything except rain", {"vision.spatter"}),
             ("we dont need jpeg", {"vision.jpeg_compression"}),
             ("everything other than motion blur", {BLUR}),
+            ("nothing with fog please", {FOG}),
+            ("a street, leave fog out", {FOG}),
+            ("a street, fog can be skipped", {FOG}),
+            ("a street, fog should not be tested", {FOG}),
         ],
     )
     def test_what_is_left_out(self, text: str, unwished: set[str]) -> None:
@@ -97,6 +103,15 @@ class TestWhatIsNotUnderstood:
             assert not found.matched
             assert "matched" in found.remarks[0]
         assert read_sentence("a street with zeppelins").unmatched == ("zeppelins",)
+
+    def test_words_near_to_terms_are_not_taken_for_them(self) -> None:
+        found = read_sentence(
+            "report whether the policy of the start state is worse; the camera and its device can not move"
+        )
+        assert not found.matched
+
+    def test_words_that_were_understood_are_not_said(self) -> None:
+        assert read_sentence("severe reverb; the camera can't fail").unmatched == ()
 
     @pytest.mark.parametrize(
         "text",

@@ -14,7 +14,7 @@ from auscult.agent.options import AgentOptions
 from auscult.agent.plan import Plan, PlanLimits, PlanSample, plan_text, read_plan
 from auscult.agent.running import LimitReached, run_plan, run_plan_file
 from auscult.agent.study import run_study
-from auscult.errors import UsageError
+from auscult.errors import NothingToDo, UsageError
 from small_inputs import auscult as command
 from small_inputs import rows
 
@@ -80,6 +80,10 @@ class TestRunning:
         assert error.value.limit == "requests"
         first = rows(out / "predictions.jsonl")
         assert sum(row["model"].startswith("classical") for row in first) == 3
+        with pytest.raises(LimitReached, match="limit of 3 requests"):  # what is overwritten does not count
+            run_plan(replace(plan, limits=PlanLimits(requests=3)), out, workers=0, overwrite=True)
+        assert {row["key"] for row in rows(out / "predictions.jsonl")} == {row["key"] for row in first}
+        first = rows(out / "predictions.jsonl")
         with pytest.raises(LimitReached, match="disk_mb"):
             run_plan(replace(plan, limits=PlanLimits(disk_mb=0.1)), out, workers=0)
         auscult.run(plan, out=out, workers=0)
@@ -104,6 +108,15 @@ class TestRunning:
 
 
 class TestStudy:
+    def test_where_nothing_is_sure_the_plausible_is_taken_and_that_is_said(self, tmp_path: Path) -> None:
+        found = run_study(options(tmp_path, sentence="we film by day, never at night", dry_run=True)).plan
+        assert [one.name for one in found.perturbations] == ["vision.brightness.v1"]
+        assert any("plausible" in remark for remark in found.remarks)
+
+    def test_a_wish_that_the_task_cannot_grant_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(NothingToDo, match=r"asks only for sentences\.misspelling"):
+            run_study(options(tmp_path, sentence="a street, typos only", dry_run=True))
+
     def test_from_a_sentence_to_an_analysis_and_on(self, tmp_path: Path) -> None:
         out = tmp_path / "study"
         dry = run_study(options(out, dry_run=True))

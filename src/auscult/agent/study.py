@@ -299,17 +299,20 @@ def _suite_options(options: AgentOptions) -> Any:
 def plan_of(options: AgentOptions, offer: Offer, found: Debate) -> Plan:
     """The plan of a proposal; what cannot occur is left out of it, unless the sentence asks for it."""
     sides: dict[bool, dict[ChoiceSet, tuple[PlanChoice, ...]]] = {}
+    proposal, told = found.proposal, [*offer.remarks, *found.remarks]
+    if not proposal.selected("perturbations"):
+        bold = BuiltInDebater("guardian").propose(options.sentence, offer)
+        proposal = replace(proposal, perturbations=bold.perturbations)
+        told.append("No perturbation is sure to occur here: the plausible ones are taken.")
     for side in (True, False):
         sides[side] = {
-            of: tuple(
-                PlanChoice(name=one.type, reason=one.reason) for one in found.proposal.of(of) if one.selected == side
-            )
+            of: tuple(PlanChoice(name=one.type, reason=one.reason) for one in proposal.of(of) if one.selected == side)
             for of in CHOICE_SETS
         }
     taken = sides[True]
     for of, chosen in taken.items():
         if not chosen:
-            first = next((one.reason for one in found.proposal.of(of)), "nothing is offered")
+            first = next((one.reason for one in proposal.of(of)), "nothing is offered")
             raise NothingToDo(f"none of {len(offer.of(of)):,} {of} fits: {first}", hint="other data, or fewer demands")
     made = options.data == SCENES and options.suite != "avi"  # samples of avi are made for the offer
     reading, speaker = read_sentence(options.sentence), found.turns[0].name
@@ -331,7 +334,7 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate) -> Plan:
         seed=options.seed,
         planner="built-in" if speaker.startswith("built-in") else speaker,
         rounds=found.rounds,
-        remarks=tuple(text[:MOST_TEXT] for text in (*offer.remarks, *found.remarks, *map(_dispute, found.disputes))),
+        remarks=tuple(text[:MOST_TEXT] for text in (*told, *map(_dispute, found.disputes))),
         left_out=PlanLeftOut(**sides[False]),
         **own.get(options.suite, {}),
     )

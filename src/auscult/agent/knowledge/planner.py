@@ -41,7 +41,7 @@ class BuiltInDebater:
 
     Attributes:
         name: ``built-in operator`` or ``built-in guardian``.
-        remarks: What a reader of the plan should know of the last answer, such as contradictions in the sentence.
+        remarks: What a reader of the plan should know, such as contradictions in the sentence; with a first proposal.
     """
 
     def __init__(self, role: Literal["operator", "guardian"]) -> None:
@@ -53,11 +53,16 @@ class BuiltInDebater:
 
     def propose(self, instruction: str, offer: Offer) -> Proposal:
         """A first proposal, with a reason for each choice."""
-        least = SURE if self.role == "operator" else PLAUSIBLE
+        reading = read_sentence(instruction)
+        self.remarks, least = (
+            (*reading.remarks, *_remarks(reading, offer)),
+            SURE if self.role == "operator" else PLAUSIBLE,
+        )
         return self._chosen(instruction, offer, lambda _, support: support >= least)
 
     def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal:
         """The other's last proposal as this one would have it."""
+        self.remarks = ()
         theirs = {(of, choice.type) for of in CHOICE_SETS for choice in proposal.of(of) if choice.selected}
 
         def taken(key: tuple[ChoiceSet, str], support: float) -> bool:
@@ -72,7 +77,6 @@ class BuiltInDebater:
     def _chosen(self, text: str, offer: Offer, taken: Callable[[tuple[ChoiceSet, str], float], bool]) -> Proposal:
         if self._known[:2] != (text, id(offer)):
             reading = read_sentence(text)
-            self.remarks = (*reading.remarks, *_remarks(reading, offer))
             self._known = (text, id(offer), {of: list(_SUPPORTS[of](reading, offer)) for of in CHOICE_SETS}, offer)
         chosen: dict[ChoiceSet, tuple[Choice, ...]] = {}
         for of in CHOICE_SETS:
@@ -95,6 +99,10 @@ def _remarks(reading: Reading, offer: Offer) -> Iterator[str]:
     lacking = [kind for kind in reading.wished if kind not in offered]
     if lacking:
         yield f"Wished, but not offered for this task and data: {', '.join(lacking)}."
+    for name in reading.situations:
+        needed = [kind for kind in kinds() if cell(name, kind).grade == "needed" and kind not in reading.unwished]
+        if needed and not offered.intersection(needed):
+            yield f"Needed for {name}, but not offered for this task and data: {', '.join(needed)}."
     for kind in reading.wished:
         support = _expected(reading.situations, kind)
         if kind in offered and not support.value:
@@ -113,7 +121,7 @@ def _stressor(reading: Reading, kind: str) -> _Support:
     if kind in reading.unwished:
         return _Support(0.0, "The sentence leaves it out.")
     if reading.only and reading.wished:
-        return _Support(0.0, "The sentence asks for others only.")
+        return _Support(0.0, f"The sentence asks only for {', '.join(reading.wished)}.")
     if kind not in kinds():
         return _Support(_WEAK, "No situation speaks of it.")
     if reading.wished and not reading.situations:
@@ -241,9 +249,9 @@ class _Demands:
     def _against(self, seen: _Seen) -> Iterator[str]:
         shown, around, indoors, night = seen
         if None not in {self.indoors, indoors} and self.indoors != indoors:
-            yield f"it is {'indoors' if indoors else 'outdoors'}, and the sentence is not"
+            yield f"it is {'in' if indoors else 'out'}doors, and the sentence {'in' if self.indoors else 'out'}doors"
         if None not in {self.night, night} and self.night != night:
-            yield f"it is {'night' if night else 'day'} in it, and not in the sentence"
+            yield "it is night, and day in the sentence" if night else "it is day, and night in the sentence"
         denied = [*(around & set(self.reading.denied)), *(set(shown.objects) & set(self.reading.unobjects))]
         if denied:
             yield f"it shows {min(denied)}, which the sentence leaves out"
@@ -254,17 +262,17 @@ class _Demands:
             yield max(_like(name, shown, around) for name in self.scenes)
         elif self.indoors is not None:
             side = "indoors" if self.indoors else "outdoors"
-            yield _Support(0.4 if indoors is None else 0.9, f"it is {'perhaps ' * (indoors is None)}{side}")
+            yield _Support(0.4 if indoors is None else 0.9, f"it {'may be' if indoors is None else 'is'} {side}")
         if self.night is not None:
             time = "night" if self.night else "day"
-            yield _Support(0.7 if night is None else 0.9, f"it is {'perhaps ' * (night is None)}{time}")
+            yield _Support(0.7 if night is None else 0.9, f"it {'may be' if night is None else 'is'} {time}")
         if self.objects:
             shared = sorted(self.objects & set(shown.objects))
             what = " and ".join((shared or sorted(self.objects))[:3])
             yield (
-                _Support(1.0, f"it has {what}")
+                _Support(1.0, f"it shows {what}")
                 if shared
-                else _Support(0.2 if shown.objects else 0.4, f"it is not known to have {what}")
+                else _Support(0.2 if shown.objects else 0.4, f"it is not known to show {what}")
             )
 
 
@@ -291,9 +299,9 @@ def _like(name: str, seen: Reading, around: set[str]) -> _Support:
         return _Support(1.0 if name in around else 0.9, f"it shows {name if name in around else shared[0]}")
     shown = [one for one in situations()[name].shows if one in seen.objects or one in around]
     if shown:
-        return _Support(min(0.8, 0.3 + 0.15 * len(shown)), f"it has {' and '.join(shown[:3])}, as {name} may")
+        return _Support(min(0.8, 0.3 + 0.15 * len(shown)), f"it shows {' and '.join(shown[:3])}, as may be with {name}")
     known = bool(seen.situations or seen.objects)
-    return _Support(0.2 if known else 0.4, f"it is {'not' if known else 'perhaps'} {name}")
+    return _Support(0.2 if known else 0.4, f"it {'does not' if known else 'may'} show {name}")
 
 
 _SUPPORTS: Final[Mapping[ChoiceSet, Callable[[Reading, Offer], Iterator[_Support]]]] = {

@@ -30,11 +30,13 @@ _FEW: Final = 3  # words of which nobody can tell the language
 _TYPED: Final = range(5, 26)  # letters of a word of no dictionary that may be a mistyped term
 _TOKEN: Final = re.compile(r"[,;.!?:()]|\d+(?:\.\d+)?|[^\W\d_]+(?:'[a-z]+)?|\w")
 _TERMINAL: Final = re.compile(r"\x1b\[[\d;?]*[a-z]")  # of a terminal: its letter is no word
-_NO_APOSTROPHE: Final = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|would|must)nt\b")
+_CONTRACTED: Final = re.compile(r"\b(?:(?:do|does|did|is|are|was|ca|wo|should|would|must)n'?t|cannot)\b|n't\b")
+_SPLIT: Final = re.compile(r"\bleave (\w+(?: \w+)?) out\b")
 _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
 _KINDS: Final = frozenset({"kinds", "groups"})
-_TESTED: Final = frozenset({"model", "candidate", "server"})  # persons elsewhere, not in what a study is about
+_NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can"})  # objects elsewhere
+_WORKS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})  # "must not fail in fog" denies no fog
 _Found: TypeAlias = Mapping[tuple[str, bool], set[str]]  # names by what they are and whether they are denied
 
 
@@ -82,9 +84,9 @@ class Reading:
 @lru_cache(maxsize=16_384)
 def read_sentence(text: str) -> Reading:
     """Read an instruction or a caption, in time linear in its length; ``remarks`` says what was not understood."""
-    plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without").replace("cannot", "can not")
-    plain = _TERMINAL.sub(" ", plain)
-    words = _TOKEN.findall(_NO_APOSTROPHE.sub(r"\1 not", plain).replace("n't", " not"))[:MOST_WORDS]
+    plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without")
+    plain = _SPLIT.sub(r"leave out \1", _CONTRACTED.sub(" not ", _TERMINAL.sub(" ", plain)))
+    words = _TOKEN.findall(plain)[:MOST_WORDS]
     words = [word[: _TYPED.stop] for word in words]
     index, spelt = _index(), [word for word in words if word[0].isalpha()]
     known = sum(word in lexicon().known or _key(word) in index.keys for word in spelt)
@@ -141,12 +143,12 @@ class _Index:
             at = end or at + 1
 
     def mistyped(self, word: str) -> str:
-        """The term's word that one letter more, less, changed or exchanged makes of a word that nobody knows."""
+        """The term's word that a letter more or less, or two exchanged, make of a word that nobody knows."""
         if len(word) not in _TYPED or word in lexicon().known or _key(word) in self.keys:
             return word
         less = _less(word)[1:]  # the first letter is seldom mistyped: sparks are no parks
         close = [(one, self._shorter[one], at) for one, at in less if one in self._shorter]
-        changed = [term for _, (term, there), at in close if abs(at - there) <= 1]
+        changed = [term for _, (term, there), at in close if abs(at - there) == 1 and term[there] == word[at]]
         longer = [self._shorter[word][0]] if word in self._shorter else []
         return [*longer, *(one for one, _ in less if one in self._words), *changed, word][0]
 
@@ -173,7 +175,7 @@ def _index() -> _Index:
         for term in terms(text)
     ]
     seen = [(word, name) for name, words in coco_table().categories.items() for word in (name, *words)]
-    named += [(word, "objects", name) for word, name in seen if word not in _TESTED]
+    named += [(word, "objects", name) for word, name in seen if word not in _NOT_SEEN]
     named += [(term, name, name) for name in ("all levels", "dynamic") for term in terms(held["words"][name])]
     return _Index(named)
 
@@ -191,32 +193,49 @@ def _is(name: str, words: Sequence[str], at: int) -> int:
     return 0 if entries is None else next((len(entry) for entry in entries if entry == words[at : at + len(entry)]), 0)
 
 
+@cache
+def _denying() -> frozenset[str]:
+    return frozenset(map(_key, ("free", *_words("denies"), *_words("excepts"))))
+
+
 def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     """The starts of the matches that are denied."""
-    if not any(word == "free" or word in _words("denies") or word in _words("excepts") for word in words):
+    if _denying().isdisjoint(map(_key, words)):
         return set()
     states, state, listed, past = list[bool](), False, _or_ahead(words), 0
     for at, word in enumerate(words):
         if at < past:
             pass
-        elif length := _is("neither", words, at):
+        elif length := _is("neither", words, at) or _of_model(words, at):
             past = at + length
         elif length := _is("excepts", words, at):
             state, past = not state, at + length
         elif length := _is("denies", words, at):
-            state, past = True, at + length - (words[at : at + 1] == ["nothing"])
+            state, past = True, at + length
         elif _is("ends", words, at) or (word == "," and not listed[at]):
             state = False
         states.append(state)
     denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
     clauses = list(accumulate(word in {",", ";", ".", "!", "?", ":", "but"} for word in words))
     told = {clauses[match.start] for match in matches if match.start in denied}
-    dismissed = {
-        clauses[at]
-        for at in range(len(words))
-        if _is("denies", words, at) and any(_is("dismisses", words, after) for after in range(at + 1, at + 4))
-    }
+    dismissed = {clauses[at] for at in range(len(words)) if _dismisses(words, at)}
     return denied | {match.start for match in matches if clauses[match.start] in dismissed - told}
+
+
+def _of_model(words: Sequence[str], at: int) -> int:
+    """The words of a denial of what the model does: *does not work in fog*."""
+    return 2 * bool(_is("denies", words, at) == 1 and _WORKS.intersection(map(_key, words[at + 1 : at + 2])))
+
+
+def _dismisses(words: Sequence[str], at: int) -> bool:
+    """Whether a clause is dismissed here: by *not important*, *not tested* or *skipped*."""
+    if not _is("denies", words, at):
+        return words[at].endswith("ed") and _key(words[at]) in _denying()
+    near = range(at + 1, min(at + 4, len(words)))
+    return any(
+        _is("dismisses", words, after) or (words[after].endswith("ed") and _is("asking", words, after))
+        for after in near
+    )
 
 
 def _or_ahead(words: Sequence[str]) -> list[bool]:
@@ -238,6 +257,7 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
     wished, unwished = _kinds(found, away)
     objects, unobjects = found["objects", False], found["objects", True]
     both = [*found["kinds", False] & found["kinds", True], *found["situations", False] & found["situations", True]]
+    levels = _levels(words, matches)
     remarks = [f"The sentence both names and denies {name}: it is taken." for name in both]
     return Reading(
         situations=_in_order(situations(), here),
@@ -246,13 +266,13 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
         unwished=_in_order(kinds(), unwished),
         only=any(match.of(_KINDS) and _alone(words, match) for match in matches),
         metrics=_in_order(raw()["metrics"], found["metrics", False] - found["metrics", True]),
-        levels=_levels(words, matches),
+        levels=levels,
         dynamic=bool(found["dynamic", False]),
         objects=tuple(sorted(objects)),
         unobjects=tuple(sorted(unobjects - objects)),
         traits=_in_order(raw()["traits"], found["traits", False]),
         remarks=tuple(sorted([*remarks, *_contradictions(here)])),
-        unmatched=_unmatched(words, matches),
+        unmatched=_unmatched(words, matches, levels=levels),
     )
 
 
@@ -292,7 +312,7 @@ def _contradictions(names: set[str]) -> Iterator[str]:
         sides = [sorted(name for name in names if side in lineage(name)) for side in pair]
         if all(sides):
             what = " and ".join(f"{' and '.join(side)} ({of})" for of, side in zip(pair, sides, strict=True))
-            yield f"The sentence names {what}, which are not at once: each is taken for itself."
+            yield f"The sentence names {what}, which exclude one another: each is considered apart."
 
 
 def _alone(words: Sequence[str], match: _Match) -> bool:
@@ -330,10 +350,12 @@ def _numbers(words: Sequence[str]) -> Iterator[str]:
         through = word == "to"
 
 
-def _unmatched(words: Sequence[str], matches: Sequence[_Match]) -> tuple[str, ...]:
+def _unmatched(words: Sequence[str], matches: Sequence[_Match], *, levels: Sequence[str]) -> tuple[str, ...]:
     inside = {at for match in matches for at in range(match.start, match.end)}
-    lists = ("asking", "denies", "excepts", "only", "strength", "ends", "dismisses")
+    lists = {"asking", "denies", "excepts", "only", "strength", "ends", "dismisses", *levels} & raw()["words"].keys()
     left = {word for at, word in enumerate(words) if at not in inside and len(word) > 1 and word[0].isalpha()}
-    left -= lexicon().function_words
-    said = (word[:40] for word in sorted(left) if not any(word in _words(name) for name in lists))
+    left -= lexicon().function_words | _NOT_SEEN
+    said = (
+        word for word in sorted(left) if _key(word) not in _WORKS and not any(word in _words(name) for name in lists)
+    )
     return tuple(said)[:_MOST_UNMATCHED]
