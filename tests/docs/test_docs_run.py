@@ -82,13 +82,14 @@ def _plain(line: str) -> str:
     return re.sub(r"\d+(\.\d+)?", "#", " ".join(line.replace("─", " ").split()))
 
 
-VIDEO = frozenset({"avi-tasks.md", "prise.md"})
-"""Pages whose commands need the extra `video`."""
+NEEDS = {
+    "agent.md": pytest.mark.extra_agent,
+    "avi-tasks.md": pytest.mark.extra_video,
+    "prise.md": pytest.mark.extra_video,
+}
+"""Pages whose commands need an extra."""
 PAGES = [
-    pytest.param(
-        page, marks=pytest.mark.slow if page.name in LONG else pytest.mark.extra_video if page.name in VIDEO else ()
-    )
-    for page in WRITTEN
+    pytest.param(page, marks=pytest.mark.slow if page.name in LONG else NEEDS.get(page.name, ())) for page in WRITTEN
 ]
 
 
