@@ -57,6 +57,8 @@ TABLE = ResultTable(
         cell("c14", "count", 12, case="clips"),
         cell("c15", "mean", 0.406, model="flow", group="fog", level="low"),
         cell("c16", "change", -0.211, model="flow", group="fog", level="high", low=-0.3, high=-0.1),
+        cell("c18", "case", 0.9, model="flow", group="clean", level="clean", case="kite_07"),
+        cell("c19", "case", 0.3, model="flow", group="clean", level="clean", case="pier_01"),
         cell("c17", "difference", 0.01, model="flow - sam_9", group="rain", level="high", low=-0.2, high=0.3),
     ),
 )  # fmt: skip
@@ -95,6 +97,10 @@ TRUE = (
     ("flow goes from 40.6 % at low to 60.1 % at high under fog.", "c15 c7"),
     ("Under fog at high flow loses 21.1 points.", "c16"),
     ("Collect pictures in bad weather.", ""),
+    ("flow scores 90.0 % on kite_07 and 30.0 % on pier_01, both clean.", "c18 c19"),
+    ("Compared with sam_9, flow loses less under fog.", "c9"),
+    ("sam_9 is beaten by flow on clean input.", "c8"),
+    ("In contrast, flow gains 5.2 points under rain.", "c5"),
     ("The clean score of flow is twice that under fog at low.", "c1 c15"),
 )
 FALSE = (
@@ -148,6 +154,12 @@ FALSE = (
     ("No difference shown between flow and sam_9 on clean input.", "c8"),
     ("flow is better than sam_9, p = 0.001, on clean input.", "c8"),
     ("Fog hurts flow more than rain.", "c3 c5"),
+    ("flow scores 30.0 % on kite_07 and 90.0 % on pier_01, both clean.", "c18 c19"),
+    ("Compared with sam_9, flow loses 12.7 points more under fog.", "c9"),
+    ("flow is outperformed by sam_9 on clean input.", "c8"),
+    ("flow is beaten by sam_9 on clean input.", "c8"),
+    ("flow loses under every perturbation.", "c3"),
+    ("flow breaks under fog at high.", "c10"),
 )
 
 
