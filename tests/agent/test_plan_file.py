@@ -78,6 +78,10 @@ WRONG = [  # what is replaced, by what, line, message, hint
     ("name: fog", "name: brightness", 10, "cannot occur in street+night", ""),
     ("- {name: fog, severities: [low, 3]}", "- {name: frost, severities: [1]}\n- {name: spatter, severities: [1]}", 11,
      "cannot occur together with frost", ""),
+    ("splits: [a]", "options: {overwrite: yes}", 5, "no option of the data 'overwrite'", ""),
+    ("splits: [a]", "options: {memory-mb: 9}", 5, "no option of the data 'memory_mb'", ""),
+    ("splits: [a]", "options: {kind: fog}", 5, "no option of the data 'kind'", ""),
+    ("splits: [a]", "options: {mask: b}", 5, "no option of the data 'mask'", "masks"),
     ("task: vos", "suite: rris", 9, "suite rris has no perturbations", ""),
 ]  # fmt: skip
 

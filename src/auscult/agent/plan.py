@@ -17,6 +17,7 @@ from msgspec import Meta
 
 from auscult.agent.choices import ChoiceSet
 from auscult.errors import InputError, RecordError, UnknownName, UsageError
+from auscult.jobs.options import specs_of
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.codec import from_json, load, to_json
@@ -34,6 +35,11 @@ _NUMBERS: Final = frozenset(
     {"format", "scenes", "seed", "rounds", "usd", "requests", "seconds", "disk_mb", "force", "changed"}
 )
 """Keys of what is no text."""
+_OF_PLAN: Final = frozenset(
+    {"data", "out", "count", "seed", "splits", "models", "task", "kinds", "levels", "mixes", "tasks", "only", "budget"}
+)
+"""Options of suites that a plan has keys of its own for."""
+_OF_TEXT: Final = (str, Path, Path | None)
 
 MOST_TEXT: Final = 4000
 Text: TypeAlias = Annotated[str, Meta(max_length=MOST_TEXT)]
@@ -400,6 +406,8 @@ def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
     task: Any = plan.task if plan.suite == "r2" else "ris"
     for number, name in enumerate(plan.models if plan.suite != "avi" else ()):
         yield ("models", number), partial(named_models, (name,), task=task, does=f"do {task}")
+    for name in plan.data.options:
+        yield ("data", "options", name), partial(data_option, plan, name)
     for number, place in enumerate(plan.places):
         yield ("places", number), partial(tags_of, place)
     for number, one in enumerate(plan.perturbations):
@@ -408,6 +416,21 @@ def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
     for key, names in known.items():
         for number, choice in enumerate(getattr(plan, key)):
             yield (key, number, "name"), partial(_among, key.removesuffix("s"), choice.name, tuple(names))
+
+
+def data_option(plan: Plan, name: str) -> tuple[str, Any]:
+    """An option of the data as the suite's field and value, read as on the command line.
+
+    Raises:
+        UsageError: The suite has none of this name, it is no text, path or list, or a key of a plan stands for it.
+    """
+    from auscult.suites.registered import load_suite
+
+    specs = {spec.name: spec for spec in specs_of(load_suite(plan.suite).options()) if spec.path[0] not in _OF_PLAN}
+    known = {name for name, spec in specs.items() if spec.flag.read or spec.type in _OF_TEXT}
+    _among("option of the data", name.replace("-", "_"), sorted(known))
+    spec, text = specs[name.replace("-", "_")], plan.data.options[name]
+    return spec.path[0], spec.flag.read(text) if spec.flag.read else text
 
 
 def _none_of(key: str, plan: Plan) -> None:

@@ -12,22 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.agent.plan import FILE, Key, Plan, check_plan, line_of, read_plan
+from auscult.agent.plan import FILE, Key, Plan, check_plan, data_option, line_of, read_plan
 from auscult.errors import UsageError
-from auscult.jobs.options import specs_of
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import Stopped
 from auscult.jobs.runner import Progress, Silent
 from auscult.media.paths import read_bytes, write_bytes
 from auscult.record.lines import read_lines
 from auscult.suites import registered
-from auscult.suites.options import SCENES, SuiteOptions, data_of
+from auscult.suites.options import SCENES, SuiteOptions, data_of, option_names
 from auscult.suites.registered import SuiteRun, load_suite, options_of
 
-_OF_PLAN: Final = frozenset(
-    {"data", "out", "count", "seed", "splits", "models", "task", "kinds", "levels", "mixes", "tasks", "only", "budget"}
-)
-"""Options that a plan has keys of its own for."""
 PlanSource: TypeAlias = tuple[Path, Mapping[Key, int]]
 """A plan's file, and the line of each of its values."""
 _LOOKS_S: Final = 2.0
@@ -67,7 +62,8 @@ def run_plan(
     """
     path, lines = source or (None, {})
     check_plan(plan, path=path, lines=lines)
-    watch, suite = _Watch(plan, out, progress or Silent()), load_suite(plan.suite)
+    watch = _Watch(plan, out, progress or Silent(), anew=bool(how.get("overwrite")))
+    suite = load_suite(plan.suite)
     with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
         only = None
         if plan.samples:
@@ -119,20 +115,12 @@ def run(suite: str | Plan, *, out: Path | str, progress: Progress | None = None,
 
 def suite_options(plan: Plan, out: Path, *, only: Path | None = None, **how: Any) -> Iterator[SuiteOptions]:
     """The suite's options for each of its calls; as many as there are sets of severities, and at least one."""
-    suite = load_suite(plan.suite)
-    specs = {spec.name: spec for spec in specs_of(suite.options())}
-    data = plan.data
+    suite, data = load_suite(plan.suite), plan.data
     given: dict[str, Any] = {"models": plan.models, "seed": plan.seed, "plan_hash": plan.hash, **how}
     given |= {"splits": data.splits} if data.splits else {}
     given |= {"data": SCENES, "count": data.scenes} if data.scenes is not None else {"data": data_of(data.path)}
     given |= {"only": only} if only is not None else {}
-    for name, text in data.options.items():
-        spec = specs.get(name.replace("-", "_"))
-        if spec is None or spec.path[0] in _OF_PLAN | how.keys():
-            raise UsageError(
-                f"data.options has {name!r}", expected="options of the suite that no key of a plan stands for"
-            )
-        given[spec.path[0]] = text if spec.flag.read is None else spec.flag.read(text)
+    given |= dict(data_option(plan, name) for name in data.options)
     if plan.suite == "avi":
         given |= {"tasks": tuple(one.name for one in plan.tasks), "budget": plan.limits.usd}
     if plan.suite == "rris" and plan.negatives:
@@ -141,7 +129,7 @@ def suite_options(plan: Plan, out: Path, *, only: Path | None = None, **how: Any
     if plan.suite == "r2":
         given |= {"task": plan.task, "mixes": ()}
         calls = [{"kinds": kinds, "levels": levels} for levels, kinds in _by_levels(plan).items()] or calls
-    names = {spec.path[0]: name for name, spec in specs.items()}
+    names = option_names(suite.options())
     for call in calls:
         words = frozenset(names[field] for field in {**given, **call} if field in names)
         yield options_of(suite, {**given, **call, "out": out, "given": words})
@@ -161,11 +149,11 @@ def _by_levels(plan: Plan) -> dict[tuple[str, ...], tuple[str, ...]]:
 class _Watch:
     """Counts what a run takes, and stops it between two requests where a limit is reached."""
 
-    def __init__(self, plan: Plan, out: Path, progress: Progress) -> None:
+    def __init__(self, plan: Plan, out: Path, progress: Progress, *, anew: bool) -> None:
         self._limits, self._out, self._progress = plan.limits, out, progress
         self._begun = self._looked = time.monotonic()
-        rows = read_lines(out / PREDICTIONS) if plan.limits.requests is not None else ()
-        self._asked = sum(not of_baseline(row.get("model")) for row in rows)
+        earlier = () if anew or plan.limits.requests is None else read_lines(out / PREDICTIONS)
+        self._asked = sum(not of_baseline(row.get("model")) for row in earlier)
         self._asking, self._counted, self._left, self._calls = False, False, 0, 0
         self._reached: tuple[str, float] | None = None
 
