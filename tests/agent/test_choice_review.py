@@ -64,6 +64,7 @@ def test_the_page_shows_choices_of_each_set_and_no_markup_of_a_reason(study: Pat
     rate_choices(ChoicesOptions(folders=(study,), count=5, out=tmp_path / "page"))
     html = (tmp_path / "page/choices.html").read_text()
     assert HOSTILE not in html
+    assert 'class="contents"' not in html, "questions come first, not a screen of sentences to click"
     assert html.count("&lt;img src=x") == html.count('class="panel question"') == 15
     assert html.count("sample, taken") == html.count("perturbation, ") == 5
     assert all(label.instruction.split(",")[0] in unescape(html) for label in labelled()[:3])
