@@ -220,6 +220,7 @@ HOSTILE = (
     "SELECT id FROM cases WHERE id IN (SELECT id FROM raw_cases)",
     "PIVOT cases ON size USING count(*)",
     "SELECT nextval('x')",
+    "SELECT * FROM scores TABLESAMPLE 10%",
     "SELECT main.getenv('HOME')",
     "SELECT $1",
     "SELECT " + "(" * 300 + "1" + ")" * 300,

@@ -37,7 +37,7 @@ _REMEDIES: Final = (
     ("pass filter absorption reverberation response distortion gain mask", "train with such rooms and microphones"),
     ("character grammar homoglyphs mispunctuation misspelling", "correct sentences before it reads them"),
     ("frames offset drift", "check the timing of the stream before it"),
-    ("first", "check the first mask before tracking"),
+    ("first", "check the mask that it is given before tracking"),
 )
 
 
@@ -61,6 +61,11 @@ def value_text(cell: ResultCell) -> str:
 
 def _said(text: str, *cells: ResultCell | None) -> Said:
     return text, tuple(cell.ref for cell in cells if cell is not None)
+
+
+def _apart(cell: ResultCell, says: str, *, between: str) -> Said:
+    """A difference, or that none is shown."""
+    return _said(f"{says if cell.is_shown else f'No difference shown {between}'}: {value_text(cell)}.", cell)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -97,16 +102,11 @@ class _Writer:
             over = f", at constant strength {_listed(table.levels)}" if table.levels else ""
             yield _said(f"Perturbed were: {', '.join(table.groups)}{over}.")
         if count["baselines"].value:
-            yield _said(
-                f"Beside them: {number('baselines')}, which hardly look.",
-                count["baselines"],
-            )
-        lost = [
-            count[what] for what in ("failed requests", "undefined scores", "unasked requests") if count[what].value
-        ]
-        said = _listed(number(cell.case) for cell in lost) if lost else ""
-        if lost:
-            yield _said(f"Left out of every mean: {said}, beside {number('requests')} made.", *lost, count["requests"])
+            yield _said(f"Beside them: {number('baselines')}, which hardly look.", count["baselines"])
+        unscored = ("failed requests", "undefined scores", "unasked requests")
+        if lost := [count[what] for what in unscored if count[what].value]:
+            said = f"{_listed(number(cell.case) for cell in lost)}, beside {number('requests')} made"
+            yield _said(f"Left out of every mean: {said}.", *lost, count["requests"])
 
     def clean(self) -> Iterator[Said]:
         """Scores without any perturbation, beside baselines and one another."""
@@ -123,14 +123,9 @@ class _Writer:
             first, _, second = cell.model.partition(PAIR)
             if cell.value is None or (second in table.baselines and (best is None or second != best.model)):
                 continue
-            if cell.is_shown:
-                side = "above" if cell.value > 0 else "below"
-                size = f"{abs(100 * cell.value):.1f} points [{100 * (cell.low or 0):.1f}, {100 * (cell.high or 0):.1f}]"
-                yield _said(f"On clean input {first} is {side} {second} by {size}.", cell)
-            else:
-                yield _said(
-                    f"No difference shown on clean input between {first} and {second}: {value_text(cell)}.", cell
-                )
+            side = "above" if cell.sign > 0 else "below"
+            between = f"on clean input between {first} and {second}"
+            yield _apart(cell, f"On clean input {first} is {side} {second}", between=between)
         for model in table.floor:
             yield _said(
                 f"The record does not tell {model} from every baseline on clean input, so its changes say little."
@@ -146,17 +141,9 @@ class _Writer:
                 gap = table.get("dynamic - static", model=model, group=change.group)
                 if moving is not None:
                     yield self._change(f"Under dynamic {change.group}", model, moving)
-                if gap is not None and not gap.is_shown:
-                    yield _said(
-                        f"No difference shown for {model} between static and dynamic {gap.group}: {value_text(gap)}.",
-                        gap,
-                    )
-                elif gap is not None:
-                    more = "more" if gap.sign < 0 else "less"
-                    yield _said(
-                        f"For {model}, dynamic {change.group} costs {more} than static: {value_text(gap)}.",
-                        gap,
-                    )
+                if gap is not None:
+                    says = f"For {model}, dynamic {gap.group} costs {'more' if gap.sign < 0 else 'less'} than static"
+                    yield _apart(gap, says, between=f"for {model} between static and dynamic {gap.group}")
             for cell in table.of("cost", model=model):
                 if cell.value is not None:
                     text = f"The full input minus {cell.group} comes to {value_text(cell)} for {model}"
@@ -202,14 +189,8 @@ class _Writer:
             first, _, second = cell.model.partition(PAIR)
             if cell.value is None or second in table.baselines:
                 continue
-            if cell.is_shown:
-                more = "less" if cell.sign > 0 else "more"
-                yield _said(f"Under {cell.group}, {first} loses {more} than {second}: {value_text(cell)}.", cell)
-            else:
-                yield _said(
-                    f"Under {cell.group}, no difference shown between {first} and {second}: {value_text(cell)}.",
-                    cell,
-                )
+            says = f"Under {cell.group}, {first} loses {'less' if cell.sign > 0 else 'more'} than {second}"
+            yield _apart(cell, says, between=f"under {cell.group} between {first} and {second}")
         if not table.of("average change"):
             yield _said("Nothing was perturbed at several strengths, so resilience is not measured here.")
 
@@ -246,12 +227,8 @@ class _Writer:
             for cell in self.table.of("difference of kinds", model=model):
                 first, _, second = cell.group.partition(PAIR)
                 if cell.value is not None and len(losses) > 1 and second == losses[1].group:
-                    says = (
-                        f"For {model}, {first} costs more than {second}"
-                        if cell.is_shown
-                        else f"No difference shown for {model} between {first} and {second}"
-                    )
-                    yield _said(f"{says}: {value_text(cell)}.", cell)
+                    says = f"For {model}, {first} costs more than {second}"
+                    yield _apart(cell, says, between=f"for {model} between {first} and {second}")
         if not self._measured:
             yield _said("None is known, for want of scores.")
 
@@ -262,42 +239,33 @@ class _Writer:
             word = "highest" if least else "lowest"
             return _said(f"The {word} measured {cell.metric} of {model} is for {cell.group}: {value_text(cell)}.", cell)
         size = "smallest" if least else "largest"
-        return _said(
-            f"The {size} measured loss of {model} is under {cell.group}: {value_text(cell)}.",
-            cell,
-        )
+        return _said(f"The {size} measured loss of {model} is under {cell.group}: {value_text(cell)}.", cell)
 
     def breaking(self) -> Iterator[Said]:
         """At which strength half of the clean score is gone."""
         for cell in self.table.of("breaking point"):
             if cell.value is not None:
-                text = value_text(cell)
-                yield _said(
-                    f"{cell.model} loses half of its clean {cell.metric} under {cell.group} at strength {text}.",
-                    cell,
-                )
+                says = f"{cell.model} loses half of its clean {cell.metric} under {cell.group}"
+                yield _said(f"{says} at strength {value_text(cell)}.", cell)
             elif cell.reason.startswith("above"):
                 beyond = cell.reason.replace("above", "beyond")
-                where = f"Under {cell.group}, the breaking point of {cell.model}"
-                yield _said(f"{where} lies {beyond} or is not there.", cell)
+                yield _said(
+                    f"Under {cell.group}, the breaking point of {cell.model} lies {beyond} or is not there.", cell
+                )
         if not self.table.of("breaking point"):
             yield _said("Strength was not varied, so this was not measured.")
 
     def fix(self) -> Iterator[Said]:
         """The largest measured loss of each model."""
         for model in self._measured:
-            losses = self._losses(model)
+            worst = next(iter(self._losses(model)), None)
             if model in self.table.floor:
-                yield _said(f"{model}: its clean score, which the record does not tell from that of every baseline.")
-            elif losses and losses[0].measure == "average change" and losses[0].is_shown and losses[0].sign < 0:
-                yield _said(
-                    f"{model}: {losses[0].group}, with a loss of {abs(100 * (losses[0].value or 0)):.1f} points.",
-                    losses[0],
-                )
-            elif losses and losses[0].measure == "mean":
-                yield _said(
-                    f"{model}: {losses[0].group}, where {losses[0].metric} is {value_text(losses[0])}.", losses[0]
-                )
+                yield _said(f"{model}: its clean score, or too few clips to tell it from that of every baseline.")
+            elif worst is not None and worst.measure == "mean":
+                yield _said(f"{model}: {worst.group}, where {worst.metric} is {value_text(worst)}.", worst)
+            elif worst is not None and worst.is_shown and worst.sign < 0:
+                size = abs(100 * (worst.value or 0))
+                yield _said(f"{model}: {worst.group}, with a loss of {size:.1f} points.", worst)
             else:
                 yield _said(f"{model}: nothing that this record shows.")
         for model in self.table.models:
@@ -308,37 +276,29 @@ class _Writer:
         """What helps against the losses that are shown, and what the study lacks."""
         for model in self._measured:
             for cell in self._losses(model)[:2]:
-                remedy = next(
-                    (text for names, text in _REMEDIES if any(name in cell.group for name in names.split())), ""
-                )
+                remedies = (text for names, text in _REMEDIES if any(name in cell.group for name in names.split()))
+                remedy = next(remedies, "")
                 if remedy and cell.is_shown and cell.measure == "average change" and cell.sign < 0:
-                    yield _said(
-                        f"Against {cell.group} for {model}: {remedy}; then repeat the command to see whether it did.",
-                        cell,
-                    )
+                    then = "then repeat the command to see whether it did"
+                    yield _said(f"Against {cell.group} for {model}: {remedy}; {then}.", cell)
         clips = self.table.get("count", case="clips")
         if clips is not None and (clips.value or 0) < _FEW_CLIPS:
             number = counted(int(clips.value or 0), "clip")
-            yield _said(f"With {number}, intervals are wide: add clips before relying on small changes.", clips)
+            text = f"With {number}, intervals are wide, or there are none: add clips before relying on small changes."
+            yield _said(text, clips)
         else:
             yield _said("Repeat the command after each change of the model: cases and perturbations stay as they are.")
 
     def examples(self) -> Iterator[Said]:
         """Single cases, which show and prove nothing."""
-        cells, seen = self.table.of("case"), set[tuple[str, str]]()
-        for cell in cells:
-            clean = next(
-                (one for one in cells if (one.model, one.case, one.level) == (cell.model, cell.case, CLEAN)), None
-            )
-            if cell.level != CLEAN and clean is not None and (cell.model, cell.group) not in seen:
-                seen.add((cell.model, cell.group))
-                text = value_text(cell)
-                yield _said(
-                    f"{cell.case}, {cell.model}, {cell.group}: {value_text(clean)} clean, {text} at {cell.level}.",
-                    clean,
-                    cell,
-                )
-            elif cell.group == CLEAN and not any(one.level != CLEAN for one in cells):
-                yield _said(f"{cell.case}, {cell.model}: {value_text(cell)}.", cell)
+        cells = self.table.of("case")
+        clean = {(cell.model, cell.case): cell for cell in cells if cell.level == CLEAN}
+        strong = [cell for cell in cells if cell.level != CLEAN]
+        for cell in strong:
+            before = clean[cell.model, cell.case]
+            says = f"{cell.case}, {cell.model}, {cell.group}: {value_text(before)} clean"
+            yield _said(f"{says}, {value_text(cell)} at {cell.level}.", before, cell)
+        for cell in cells if not strong else ():
+            yield _said(f"{cell.case}, {cell.model}: {value_text(cell)}.", cell)
         if not cells:
             yield _said("No case stands out.")

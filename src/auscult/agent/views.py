@@ -114,13 +114,13 @@ def _check_part(part: Any, names: frozenset[str]) -> None:
         for one in part:
             _check_part(one, names)
     elif isinstance(part, dict):
-        kind, path = part.get("class", part.get("type", "JOIN")), part.get("qualified_name", {}).get("path", [])
-        known = {"FUNCTION": _allowed()["functions"], "WINDOW": _allowed()["functions"], "BASE_TABLE": names}.get(
-            str(kind)
-        )
+        kind = str(part.get("class", part.get("type", "JOIN")))
+        path = part.get("qualified_name", {}).get("path", [])
+        functions = _allowed()["functions"]
+        known = {"FUNCTION": functions, "WINDOW": functions, "BASE_TABLE": names}.get(kind)
         bad = known is not None and (len(path) != 1 or path[0].lower() not in known)
         if bad or kind not in _allowed()["parts"]:
-            what = f"{str(kind).lower().replace('_', ' ')} {'.'.join(path)[:60]}".strip()
+            what = f"{kind.lower().replace('_', ' ')} {'.'.join(path)[:60]}".strip()
             expected = f"one SELECT over {', '.join(sorted(names))} with plain functions"
             raise UsageError(f"the query is refused: {what} is not allowed", expected=expected)
         for entry in part.get("cte_map", {}).get("map", ()):  # each is known to what comes after it, inside this part
