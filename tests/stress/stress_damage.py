@@ -14,6 +14,7 @@ import csv
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -113,12 +114,9 @@ def names(room: str) -> list[str]:
 def medians(name: str, items: Sequence[Any]) -> Medians:
     """The median of each metric of the room, level by level."""
     measure = MEASURES[name.split(".", 1)[0]]
-    found: Medians = {}
-    for level in LEVELS:
-        measured = [measure(name, item, level=level, seed=at) for at, item in enumerate(items)]
-        for metric in measured[0]:
-            found.setdefault(metric, []).append(median(one[metric] for one in measured))
-    return found
+    # level by level within an item: what is computed of the clean one is then at hand
+    each = [[measure(name, item, level=level, seed=at) for level in LEVELS] for at, item in enumerate(items)]
+    return {metric: [median(one[at][metric] for one in each) for at in range(len(LEVELS))] for metric in each[0][0]}
 
 
 def grows_worse(metric: str, values: Sequence[float]) -> bool:
@@ -233,18 +231,27 @@ def ssim(clean: Picture, made: Picture) -> float:
 
     Gaussian windows of 11 x 11 and a deviation of 1.5; only windows that lie in the picture count.
     """
-
-    def mean(picture: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(cv2.GaussianBlur(picture, (11, 11), 1.5), dtype=np.float64)
-
-    x, y = clean.astype(np.float64), made.astype(np.float64)
-    mean_x, mean_y = mean(x), mean(y)
-    spread_x, spread_y = mean(x * x) - mean_x**2, mean(y * y) - mean_y**2
-    common = mean(x * y) - mean_x * mean_y
+    x, mean_x, spread_x = _moments(clean.tobytes(), clean.shape)
+    y = made.astype(np.float64)
+    mean_y = _blurred(y)
+    spread_y = _blurred(y * y) - mean_y**2
+    common = _blurred(x * y) - mean_x * mean_y
     low, high = (0.01 * 255) ** 2, (0.03 * 255) ** 2
     alike = (2 * mean_x * mean_y + low) * (2 * common + high)
     alike /= (mean_x**2 + mean_y**2 + low) * (spread_x + spread_y + high)
     return float(alike[5:-5, 5:-5].mean())
+
+
+def _blurred(picture: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(cv2.GaussianBlur(picture, (11, 11), 1.5), dtype=np.float64)
+
+
+@lru_cache(maxsize=1)
+def _moments(data: bytes, shape: tuple[int, ...]) -> tuple[NDArray[np.float64], ...]:
+    """A clean picture, its local means and its local variances."""
+    x = np.frombuffer(data, np.uint8).reshape(shape).astype(np.float64)
+    mean = _blurred(x)
+    return x, mean, _blurred(x * x) - mean**2
 
 
 def snr_db(clean: NDArray[np.float32], made: NDArray[np.float32]) -> float:
