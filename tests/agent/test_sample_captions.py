@@ -23,6 +23,7 @@ from auscult.agent.captions import (
     scene_facts,
 )
 from auscult.agent.choices import Offered
+from auscult.agent.debate import AgentLog
 from auscult.jobs.make import SceneMaker, make_scenes
 from auscult.jobs.options import MakeOptions
 from auscult.jobs.runner import Silent
@@ -250,6 +251,19 @@ def test_a_picture_is_captioned_once(tmp_path: Path) -> None:
     (other,), _ = described([Sample(name="b", frames=(tmp_path / "b.png",))], kept, chat=chat)
     assert len(chat.asked) == 1
     assert other.summary == one.summary
+
+
+def test_requests_for_captions_are_logged_and_count(tmp_path: Path) -> None:
+    samples = [photo(tmp_path / f"{number}.png", flat(60 * number)) for number in (1, 2, 3)]
+    for kept, asked in (("a.jsonl", 2), ("a.jsonl", 0)):  # a second command has no more requests than the first
+        chat, log = Chat('{"caption": "a wall"}'), AgentLog(tmp_path, most_requests=2)
+        found, (remark,) = described(samples, tmp_path / kept, chat=chat, log=log)
+        assert [one.facts["from"] for one in found].count("chat") == 2
+        assert len(chat.asked) == asked
+        assert "1 sample not captioned" in remark
+        assert "all 2 requests are spent" in remark
+    logged = [json.loads(line) for line in (tmp_path / "agent.jsonl").read_text().splitlines()]
+    assert [row["kind"] for row in logged] == ["caption", "caption"]
 
 
 def test_an_endpoint_that_dies_keeps_what_it_said(tmp_path: Path) -> None:

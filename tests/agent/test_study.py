@@ -139,6 +139,10 @@ class TestStudy:
         assert [row for row in rows(out / "agent.jsonl") if row.get("kind") == "change"]
         with pytest.raises(UsageError, match="another plan than this command proposes"):
             run_study(options(out))
+        other = replace(changed.plan.perturbations[0], severities=("high",))
+        fewer.write_text(plan_text(replace(changed.plan, perturbations=(other,))))
+        with pytest.raises(UsageError, match=r"has .*motion_blur at medium, which the plan leaves out"):
+            run_study(options(out, sentence="", plan=fewer))
 
     def test_the_command_says_what_is_left_out_and_how_long_it_takes(self, tmp_path: Path) -> None:
         out = tmp_path / "study"
@@ -176,6 +180,37 @@ class TestStudy:
         assert done.run is not None
         assert done.run.summary.failed == 0
         assert "motion_blur" in (out / "report.html").read_text()
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            ({"sentence": " "}, "there is no sentence"),
+            ({"data": ""}, "there is no data"),
+            ({"suite": "mqa"}, "no study of suite 'mqa'"),
+            ({"suite": "rris"}, "suite rris takes no --task"),
+            ({"task": "vox"}, "no task 'vox'"),
+            ({"models": ()}, "no model"),
+            ({"models": ("flo",)}, "'flo'"),
+            ({"levels": ("bogus",), "given": frozenset({"severity"})}, "'bogus' is no severity"),
+        ],
+    )
+    def test_what_is_mistyped_is_said_before_anything_is_asked(
+        self, tmp_path: Path, more: dict[str, object], message: str
+    ) -> None:
+        with pytest.raises(UsageError, match=message):
+            run_study(options(tmp_path / "out", **more))
+        assert not (tmp_path / "out" / "agent.jsonl").exists()
+        assert run_study(options(tmp_path / "out", dry_run=True)).plan.models == ("flow",)
+
+    def test_python_takes_single_names_and_needs_a_folder_where_samples_are_made(self) -> None:
+        plan = auscult.plan(SENTENCE, data="scenes", count=1, task="vos", models="flow", levels="high", workers=0)
+        assert plan.perturbations[0].severities == ("high",)
+        with pytest.raises(UsageError, match="suite avi makes its samples in `out`"):
+            auscult.plan(SENTENCE, data="scenes", suite="avi", models="random")
+        with pytest.raises(UsageError, match="there is no data"):
+            auscult.plan(SENTENCE, data="", task="vos", models="flow")
 
 
 class TestSafe:

@@ -124,17 +124,24 @@ class _ChatCaption:
 
 
 def describe(
-    samples: Sequence[Sample], *, kept: Path | None, chat: ChatModel | None, workers: int, progress: Progress
+    samples: Sequence[Sample],
+    *,
+    kept: Path | None,
+    chat: ChatModel | None,
+    workers: int,
+    progress: Progress,
+    log: ReplyCache | None = None,
 ) -> tuple[tuple[Offered, ...], tuple[str, ...]]:
     """Describe samples, in their order; and remarks on those of which less is known than could be.
 
     ``kept`` is ``captions.jsonl``, read first and added to; ``chat`` is asked once about the middle picture or the
-    video of each. An ``Unreachable`` model is raised, and what it said before stays.
+    video of each, and what it says goes to ``log`` as well, which counts requests. An ``Unreachable`` model is raised,
+    and what it said before stays.
     """
     cache, remarks = ReplyCache(kept), list[str]()
     plain = [one for one in samples if one.scene is None]
     found = _measured_samples(plain, cache, workers=workers, remarks=remarks, progress=progress)
-    said = {} if chat is None else _asked(plain, chat, cache=cache, remarks=remarks)
+    said = {} if chat is None else _asked(plain, chat, cache=cache, log=log, remarks=remarks)
     offered = tuple(_offered(one, found.get(one.name, Statistics()), said.get(one.name)) for one in samples)
     return offered, tuple(remarks)
 
@@ -257,7 +264,7 @@ def picture_statistics(frame: Frame) -> Statistics:
 
 
 def _asked(
-    samples: Sequence[Sample], chat: ChatModel, *, cache: ReplyCache, remarks: list[str]
+    samples: Sequence[Sample], chat: ChatModel, *, cache: ReplyCache, log: ReplyCache | None, remarks: list[str]
 ) -> dict[str, _ChatCaption]:
     """What a chat model says of each; what is no caption is a remark, and statistics stand in."""
     text = files("auscult.agent").joinpath("prompts/caption.txt").read_text("utf-8").format(places=", ".join(places()))
@@ -267,8 +274,11 @@ def _asked(
         images = sample.frames[len(sample.frames) // 2 :][:1]
         video = None if images else sample.video
         key = key_of(chat.name, chat.revision, text=text, media=images or tuple(filter(None, (video,))))
+        answer: Callable[[], str] = partial(chat.answer, text, images=images, video=video)
+        if log is not None:
+            answer = partial(log.reply, key, answer, kind="caption", sample=sample.name)
         try:
-            return _read(_ChatCaption, cache.reply(key, partial(chat.answer, text, images=images, video=video)))
+            return _read(_ChatCaption, cache.reply(key, answer))
         except Unreachable as error:
             silent.append(error)
             raise

@@ -27,6 +27,7 @@ from auscult.jobs.runner import Progress, Silent
 from auscult.judge.replies import printable
 from auscult.language.referring import head_noun
 from auscult.models.chat.model import ChatModel
+from auscult.models.chat.reply_cache import ReplyCache
 from auscult.record.lines import read_lines
 from auscult.scenes.plan import ScenePlan
 from auscult.scenes.splits import SPLITS
@@ -52,12 +53,13 @@ def offer_of(
     *,
     kept: Path | None = None,
     chat: ChatModel | None = None,
+    log: ReplyCache | None = None,
     progress: Progress | None = None,
 ) -> Offer:
     """What can be chosen with a suite's options: their data, and of suite r2 their task.
 
-    ``kept`` is ``captions.jsonl``. ``chat`` captions each sample; without one plans, EXIF and statistics must do. Suite
-    avi makes its samples, where it has to, in ``options.out``.
+    ``kept`` is ``captions.jsonl``. ``chat`` captions each sample, through ``log``; without one plans, EXIF and
+    statistics must do. Suite avi makes its samples, where it has to, in ``options.out``.
 
     Raises:
         NothingToDo: The data hold no sample of the suite or task; the hint says what the first ones lack.
@@ -76,7 +78,8 @@ def offer_of(
     if not samples:
         path = options.data if isinstance(options.data, Path) else None
         raise NothingToDo(f"the data hold no sample of {task or suite}", path=path, hint="; ".join(remarks[:3]))
-    offered, unknown = describe(samples, kept=kept, chat=chat, workers=options.n_workers, progress=listener)
+    workers = options.n_workers
+    offered, unknown = describe(samples, kept=kept, chat=chat, workers=workers, progress=listener, log=log)
     return Offer(
         suite=suite,
         task=task,

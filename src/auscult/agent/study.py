@@ -53,6 +53,7 @@ from auscult.agent.running import PlanSource, folder_mb, of_baseline, run_plan
 from auscult.errors import AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.runner import Progress, Silent
+from auscult.media.paths import read_bytes, write_bytes
 from auscult.models.chat.loading import ChatHow, named_chat
 from auscult.models.chat.reply_cache import key_of
 from auscult.outcome import Failed
@@ -64,7 +65,7 @@ from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import DYNAMIC, level_word
 from auscult.suites.options import SCENES, data_of
 from auscult.suites.r2.cases import task_rules
-from auscult.suites.registered import SuiteRun, load_suite, options_of
+from auscult.suites.registered import SuiteRun, from_keywords, load_suite, options_of
 from auscult.work.pool import default_workers
 
 RUN: Final = "run"
@@ -156,6 +157,7 @@ def run_study(
         planned(study)
         if not options.dry_run:
             more = {"workers": options.workers, "overwrite": options.overwrite}
+            log.add("run", parts=_parts(study))
             study = replace(study, run=run_plan(study.plan, study.record, listener, source=source, **more))
             analysis = _analysed(study, options, how, log=log)
             study = replace(study, analysis=analysis)
@@ -164,6 +166,24 @@ def run_study(
             run.write_text("report.html", report)
         run.finish()
     return study
+
+
+def _parts(study: Study) -> list[str]:
+    """Models and conditions of a plan; a record that has others of an earlier plan would report those as well."""
+    levels = [(kind_of(one.name), level) for one in study.plan.perturbations for level in one.levels]
+    tried = [f"{kind} at {level if level == DYNAMIC else level_word(level)}" for kind, level in levels]
+    parts = [*study.plan.models, *tried]
+    for row in read_lines(study.folder / LOG_FILE):
+        before = row.get("parts") if row.get("kind") == "run" else None
+        lost = [part for part in before if part not in parts] if isinstance(before, list) else []
+        if lost:
+            raise UsageError(
+                f"the record has {', '.join(map(str, lost[:5]))}, which the plan leaves out",
+                expected="a plan that holds what was run before",
+                hint="another --out for this plan, or --overwrite to begin anew",
+                path=study.record,
+            )
+    return parts
 
 
 def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLog) -> Analysis:
@@ -230,20 +250,12 @@ def plan(
     Raises:
         UsageError: Something that is named is not there, or nothing fits the sentence.
     """
-    named = (models,) if isinstance(models, str) else tuple(models)
+    if more.get("suite") == "avi" and data == SCENES and not out:
+        raise UsageError("suite avi makes its samples in `out`, and there is none", expected="out=FOLDER")
+    own = {"sentence": sentence, "data": data_of(data) if data else "", "task": task, "models": models, "dry_run": True}
     given = frozenset({"severity"} if "levels" in more else ())
     with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
-        options = AgentOptions(
-            sentence=sentence,
-            data=data_of(data),
-            task=task,
-            models=named,
-            out=Path(out or folder),
-            dry_run=True,
-            given=given,
-            **more,
-        )
-        return run_study(options).plan
+        return run_study(from_keywords(AgentOptions, {**more, **own, "out": Path(out or folder), "given": given})).plan
 
 
 def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: Progress) -> Study:
@@ -253,7 +265,13 @@ def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: P
             ("data", "--data PATH or scenes") if options.sentence.strip() else ("sentence", "SENTENCE, or --plan")
         )
         raise UsageError(f"there is no {what}", expected=flag)
-    built_in = (BuiltInDebater("operator"), BuiltInDebater("guardian"))
+    suite, base = _suite_options(options), _unchosen(options)
+    tried = (PlanPerturbation(name="gaussian_noise", severities=options.levels),)
+    # what is mistyped is said before anything is measured or asked
+    check_plan(replace(base, perturbations=tried if options.suite == "r2" and "severity" in options.given else ()))
+    built_in, kept = (BuiltInDebater("operator"), BuiltInDebater("guardian")), options.out / CAPTIONS
+    if options.replay is not None and (options.replay / CAPTIONS).is_file():
+        write_bytes(kept, read_bytes(options.replay / CAPTIONS))
     with ExitStack() as held:
         chat, debaters = None, tuple[Debater, ...](built_in)
         if options.replay is not None:
@@ -263,13 +281,12 @@ def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: P
             debaters = pair = chat_debaters(options.llm, how=how, log=log, fallbacks=built_in)
             for one in (chat, *pair):
                 held.callback(one.close)
-        kept = (options.replay or options.out) / CAPTIONS
-        offer = offer_of(_suite_options(options), kept=kept, chat=chat, progress=progress)
+        offer = offer_of(suite, kept=kept, chat=chat, log=log, progress=progress)
         found = debate(*debaters, instruction=options.sentence, offer=offer, rounds=options.rounds, log=log)
     if isinstance(found, Failed):
         hint = found.error.hint or "the same command goes on; leave --llm out for the built-in planner"
         raise UsageError(found.error.error, expected=found.error.expected, hint=hint, path=found.error.path)
-    plan, path = plan_of(options, offer, found), options.out / FILE
+    plan, path = plan_of(options, offer, found, base=base), options.out / FILE
     if path.is_file() and read_plan(path)[0].hash != plan.hash:
         raise UsageError(
             "the folder has another plan than this command proposes",
@@ -291,12 +308,28 @@ def _suite_options(options: AgentOptions) -> Any:
     lost = [name for name, value in values.items() if name not in mine and value]
     if lost:
         raise UsageError(f"suite {options.suite} takes no --{lost[0]}", expected="options of this suite")
-    if options.suite == "r2":
-        task_rules(options.task)
     return options_of(suite, {"out": options.out, **{name: value for name, value in values.items() if name in mine}})
 
 
-def plan_of(options: AgentOptions, offer: Offer, found: Debate) -> Plan:
+def _unchosen(options: AgentOptions) -> Plan:
+    """The plan as far as the command says it."""
+    made = options.data == SCENES and options.suite != "avi"  # samples of avi are made for the offer
+    return Plan(
+        instruction=options.sentence[:MOST_TEXT],
+        suite=options.suite,  # type: ignore[arg-type] # one of SUITES
+        task=options.task,
+        data=PlanData(
+            path="" if made else str(options.out / "scenes" if options.data == SCENES else options.data),
+            scenes=options.count if made else None,
+            splits=options.splits,
+            options={name: str(path) for name in _OF_DATA if (path := getattr(options, name)) is not None},
+        ),
+        models=options.models,
+        seed=options.seed,
+    )
+
+
+def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -> Plan:
     """The plan of a proposal; what cannot occur is left out of it, unless the sentence asks for it."""
     sides: dict[bool, dict[ChoiceSet, tuple[PlanChoice, ...]]] = {}
     proposal, told = found.proposal, [*offer.remarks, *found.remarks]
@@ -314,24 +347,13 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate) -> Plan:
         if not chosen:
             first = next((one.reason for one in proposal.of(of)), "nothing is offered")
             raise NothingToDo(f"none of {len(offer.of(of)):,} {of} fits: {first}", hint="other data, or fewer demands")
-    made = options.data == SCENES and options.suite != "avi"  # samples of avi are made for the offer
     reading, speaker = read_sentence(options.sentence), found.turns[0].name
     own: dict[str, Any] = {"rris": {"negatives": taken["perturbations"]}, "avi": {"tasks": taken["perturbations"]}}
-    plan = Plan(
-        instruction=options.sentence[:MOST_TEXT],
-        suite=options.suite,  # type: ignore[arg-type] # one of SUITES
-        task=options.task,
+    plan = replace(
+        base,
         places=_places(reading),
-        data=PlanData(
-            path="" if made else str(options.out / "scenes" if options.data == SCENES else options.data),
-            scenes=options.count if made else None,
-            splits=options.splits,
-            options={name: str(path) for name in _OF_DATA if (path := getattr(options, name)) is not None},
-        ),
         samples=tuple(PlanSample(id=one.name, reason=one.reason) for one in taken["samples"]),
         metrics=taken["metrics"],
-        models=options.models,
-        seed=options.seed,
         planner="built-in" if speaker.startswith("built-in") else speaker,
         rounds=found.rounds,
         remarks=tuple(text[:MOST_TEXT] for text in (*told, *map(_dispute, found.disputes))),

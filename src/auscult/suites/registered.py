@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
+from typing import Any, Protocol, TypeVar, get_args, get_type_hints, runtime_checkable
 
 from auscult import registry
 from auscult.errors import UsageError
@@ -14,6 +14,8 @@ from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.suites.options import SCENES, UNSAID, SuiteOptions, data_of, option_names
 from auscult.types import Metadata
+
+OptionsKind = TypeVar("OptionsKind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +65,8 @@ def refuse_foreign(suite: Suite, spelled: frozenset[str]) -> None:
 
 
 def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
-    """The options of a suite from keyword arguments; a string may stand for a tuple of one, and for a path."""
+    """The options of a suite from keyword arguments, as ``from_keywords`` reads them."""
     kind = suite.options()
-    hints = get_type_hints(kind)
     known = {field.name for field in fields(kind)}
     foreign = [name for name in given if name not in known]
     if foreign:
@@ -77,7 +78,13 @@ def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
         raise UsageError(
             f"suite {suite.name.partition('.')[0]} needs data", expected=f"--data with a source, or the word {SCENES}"
         )
-    return kind(**{name: _converted(hints[name], value) for name, value in given.items()})
+    return from_keywords(kind, given)
+
+
+def from_keywords(kind: type[OptionsKind], given: Mapping[str, Any]) -> OptionsKind:
+    """Options from keyword arguments; a string may stand for a tuple of one, and for a path."""
+    hints = get_type_hints(kind)
+    return kind(**{name: _converted(hints.get(name), value) for name, value in given.items()})
 
 
 def _converted(kind: Any, value: Any) -> Any:
