@@ -101,6 +101,9 @@ def test_there_are_25() -> None:
         ("do large objects lose more than small ones under snow", "large"),
         ("Which level costs most?", "high"),
         ("is dynamic stress worse than static", "constant"),
+        ("how much does strong lose under snow at high", "high"),
+        ("compare low and high", "high"),
+        ("how good is strong on clean input", "mine.strong"),
     ],
 )
 def test_an_answer_is_what_the_record_says(done: Path, question: str, first: str) -> None:
