@@ -72,6 +72,18 @@ def test_the_page_shows_choices_of_each_set_and_no_markup_of_a_reason(study: Pat
     assert (tmp_path / "other/choices.html").read_text() != html
 
 
+def test_captions_are_of_the_samples_that_were_chosen_from(study: Path, tmp_path: Path) -> None:
+    caption = offer_for("vos").samples[0].summary.removesuffix(".")
+    rate_choices(ChoicesOptions(folders=(study,), count=999, out=tmp_path / "labelled"))
+    shown = unescape((tmp_path / "labelled/choices.html").read_text())
+    assert f"{caption}. Reason given" in shown
+    made, own = Takes(labelled()[0]), tmp_path / "own"
+    own.mkdir()
+    debate(made, made, instruction="of my own", offer=offer_for("vos"), rounds=1, log=AgentLog(own))
+    rate_choices(ChoicesOptions(folders=(own,), count=999, out=tmp_path / "page"))
+    assert caption not in unescape((tmp_path / "page/choices.html").read_text()), "a sample of the same name is another"
+
+
 def test_rate_by_people_stands_beside_the_labels_of_the_same_choices(study: Path, tmp_path: Path) -> None:
     made = {one.id: one for one in choices_of(study)}
     mine = [one for one in made.values() if one.choice_set == "perturbations"]

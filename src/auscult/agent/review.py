@@ -18,22 +18,20 @@ from auscult import registry
 from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Proposal
 from auscult.agent.debate import LOG_FILE
 from auscult.agent.evaluation.labels import labelled, pool
+from auscult.agent.evaluation.measuring import interval_text, mean_over
 from auscult.cases.ids import check_id, shown
 from auscult.cases.problems import Problems, required_file
 from auscult.cases.ratings import rows_of
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import Flag, RecordOptions
 from auscult.jobs.ratings import Done, File, write_record
-from auscult.outcome import Undefined
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_json
 from auscult.record.lines import read_lines
-from auscult.report.facts import ends_text
+from auscult.record.schema import metric_row
 from auscult.report.page import Page, Question, Section, render
 from auscult.report.tables import Table
 from auscult.rng import generator
-from auscult.score.stats.few import SHARE
-from auscult.score.stats.intervals import bootstrap_interval
 
 ANSWERS: Final = ("reasonable", "not reasonable")
 _FORM: Final = "answers.csv of the page: rows with item, rater and answer, " + " or ".join(ANSWERS)
@@ -73,8 +71,8 @@ def rate_choices(options: ChoicesOptions) -> Done:
     if options.answers:
         answers, problems = read_answers(options.answers, made)
         table, metrics = _rates(made, answers, seed=options.seed)
-        tables, n, lost = {"rate": table}, len(answers), problems.found
-        return write_record("ratings choices", options, tables, n=n, problems=lost, metrics=metrics, files={})
+        more: dict[str, Any] = {"n": len(answers), "problems": problems.found, "metrics": metrics}
+        return write_record("ratings choices", options, {"rate": table}, files={}, **more)
     page = _page(made, options)
     n = sum(len(section.questions) for section in page.sections)
     table = Table(title="choices.html", header=("sentences", "choices"), rows=((str(len(page.sections)), str(n)),))
@@ -124,15 +122,16 @@ def _page(made: Mapping[str, MadeChoice], options: ChoicesOptions) -> Page:
     """A page of choices that are drawn by chance, by sentence."""
     rng, drawn = generator(options.seed, "ratings", "choices"), defaultdict[str, list[Question]](list)
     captions = {one.name: one.summary for one in pool()}
+    known = {one.instruction for one in labelled()}
     for choice_set in CHOICE_SETS:
         there = [one for one in made.values() if one.choice_set == choice_set]
-        for at in rng.permutation(len(there))[: options.count]:
-            choice, about = there[at].choice, captions.get(there[at].choice.type, "")
+        for one in (there[at] for at in rng.permutation(len(there))[: options.count]):
+            choice, about = one.choice, captions.get(one.choice.type, "") if one.instruction in known else ""
             with suppress(UsageError):  # what is no stressor
                 about = about or registry.load("stressor", choice.type).meta.summary
             tag = f"{choice_set.removesuffix('s')}, {'taken' if choice.selected else 'left out'}"
-            text = f"{about}{'. ' if about else ''}Reason given: {choice.reason or 'none'}"
-            drawn[there[at].instruction].append(Question(id=there[at].id, title=choice.type, text=text, tag=tag))
+            text = f"{about.removesuffix('.')}{'. ' if about else ''}Reason given: {choice.reason or 'none'}"
+            drawn[one.instruction].append(Question(id=one.id, title=choice.type, text=text, tag=tag))
     sections = tuple(
         Section(name=f"sentence-{number}", title=f"“{sentence}”", questions=tuple(questions))
         for number, (sentence, questions) in enumerate(drawn.items(), 1)
@@ -160,22 +159,14 @@ def _rates(
             if one.instruction in labels:
                 said["labels"][one.instruction].append(labels[one.instruction].reasonable(choice_set, one.choice))
         counts = (len(said["people"]), len(by_choice), len(given), len({rater for _, rater, _ in given}))
-        found = {who: _mean(by_sentence, seed=seed) for who, by_sentence in said.items()}
-        metrics |= {f"{choice_set}, {who}": number for who, number in found.items() if number}
-        rows.append((choice_set, *map(str, counts), *map(_words, found.values())))
+        means = {who: np.array([np.mean(values) for values in each.values()]) for who, each in said.items()}
+        found = {who: mean_over(each, seed=seed) for who, each in means.items()}
+        metrics |= {
+            f"{choice_set}, {who}": metric_row(mean, n=len(means[who]))
+            for who, mean in found.items()
+            if mean is not None
+        }
+        rows.append((choice_set, *map(str, counts), *map(interval_text, found.values())))
     note = "Mean over raters, choices, sentences; intervals of 95 % draw sentences. Labels: of the same choices."
     header = ("set", "sentences", "choices", "answers", "raters", "Rate by people", "Rate by labels")
     return Table(title="Reasonable choices", header=header, rows=tuple(rows), note=note), metrics
-
-
-def _mean(by_sentence: Mapping[str, Sequence[float]], *, seed: int) -> dict[str, Any]:
-    """The mean over sentences, and its interval where there are several; empty where there is none."""
-    means = [[float(np.mean(values))] for values in by_sentence.values()]
-    found = bootstrap_interval(np.mean, means, rng=generator(seed, "ratings", "rate"), within=SHARE)
-    ends = {} if isinstance(found, Undefined) else {"low": found.low, "high": found.high}
-    return {"value": float(np.mean(means)), "n": len(means), **ends} if means else {}
-
-
-def _words(found: Mapping[str, Any]) -> str:
-    ends = f" [{ends_text(found['low'], found['high'])}]" if "low" in found else ""
-    return f"{found['value']:.2f}{ends}" if found else "–"

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Final, TypeAlias, get_args
 
 import numpy as np
 
 from auscult.agent.chat_debater import ChatDebater, chat_debaters
-from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater
+from auscult.agent.choices import CHOICE_SETS, Debater
 from auscult.agent.debate import LOG_FILE, MOST_ROUNDS, UNANSWERED, AgentLog, debate
 from auscult.agent.evaluation import AgentTableOptions
-from auscult.agent.evaluation.labels import (
-    SCORES,
-    Half,
-    Labelled,
-    kappa,
-    labelled,
-    offer_for,
-    score,
-    table_of_grades,
-)
+from auscult.agent.evaluation.labels import SCORES, Half, Labelled, kappa, labelled, offer_for, score, table_of_grades
 from auscult.agent.evaluation.planners import ScriptedDebater, Selection, at_random, by_place, by_rounds, everything
 from auscult.agent.knowledge import BuiltInDebater
 from auscult.errors import ErrorRecord, UsageError
@@ -45,15 +36,11 @@ BUILT_IN: Final = "built-in"
 _CHOSEN: Final = 2  # rounds, as the paper chooses
 _RANDOM: Final = 20  # draws
 _DRAWS: Final = 1000
-_TITLES: Final[Mapping[ChoiceSet, str]] = MappingProxyType(
-    {"samples": "Data Sample", "perturbations": "Perturbation", "metrics": "Metric Func."}
-)
-_PRINTED: Final[Mapping[ChoiceSet, str]] = MappingProxyType(
-    {
-        "samples": "0.53 0.78 0.64 0.81 0.77 0.85 0.80 0.91",
-        "perturbations": "0.65 0.87 0.77 0.86 0.86 0.91 0.87 0.93",
-        "metrics": "1.00 1.00 1.00 1.00 1.00 1.00 1.00 1.00",
-    }
+_TITLES: Final = ("Data Sample", "Perturbation", "Metric Func.")
+_PRINTED: Final = (
+    "0.53 0.78 0.64 0.81 0.77 0.85 0.80 0.91",
+    "0.65 0.87 0.77 0.86 0.86 0.91 0.87 0.93",
+    "1.00 1.00 1.00 1.00 1.00 1.00 1.00 1.00",
 )
 _Said: TypeAlias = Sequence[Selection] | None
 """What a planner selects for one instruction after 0 to 3 rounds; None where it has failed."""
@@ -72,31 +59,29 @@ def run_agent_table(options: AgentTableOptions, progress: Progress | None = None
     refuse_idle(options, dict.fromkeys(("data", "split", "images"), "another suite"))
     found = instructions(options.half)
     listener, seed = progress or Silent(), options.seed
-    manifest = options.manifest("run agent")
-    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | CHANGE_NOTHING) as run:
-        for name in (ERRORS, LOG_FILE) if options.overwrite else (ERRORS,):
-            run.remove(name)
+    with open_run(
+        options.out, options.manifest("run agent"), overwrite=options.overwrite, ignore=IGNORED | CHANGE_NOTHING
+    ) as run:
+        for file in (ERRORS, LOG_FILE) if options.overwrite else (ERRORS,):
+            run.remove(file)
         log = AgentLog(options.out)
         planners = _planners(options, found, log=log)
         name = next(iter(planners))
         listener.stage("instructions", len(planners) * len(found))
-        said: dict[str, list[_Said]] = {}
-        errors: list[tuple[str, ErrorRecord]] = []
+        said, errors = dict[str, list[_Said]](), dict[str, ErrorRecord]()
         for planner, pair in planners.items():
             said[planner], failed = _debated(found, pair, log=log if planner == name else AgentLog(), progress=listener)
-            errors += failed
-        ErrorLog(run).keep(error_to_json(id_, error) for id_, error in errors)
-        values = {planner: _values(found, selected, rounds=MOST_ROUNDS + 1) for planner, selected in said.items()}
-        plain = _baselines(found, said[name], seed=seed)
+            errors |= failed
+        ErrorLog(run).keep(error_to_json(id_, error) for id_, error in errors.items())
+        values = {planner: _values(found, selected) for planner, selected in said.items()}
         tables = {
             "table7": _table7(values, half=options.half, n=len(found)),
-            "baselines": _baseline_table(name, values[name], plain, seed=seed),
+            "baselines": _baseline_table(name, values[name], _baselines(found, said[name], seed=seed), seed=seed),
             "rounds": _rounds_table(values, seed=seed),
             "agreement": _agreement_table(seed=seed),
         }
-        metrics = _metrics(values, seed=seed)
-        lost = len({id_ for id_, _ in errors})
-        told = Summary(command="run agent", n=len(found), ok=len(found) - lost, failed=lost, metrics=metrics)
+        count: dict[str, Any] = {"n": len(found), "ok": len(found) - len(errors), "failed": len(errors)}
+        told = Summary(command="run agent", **count, metrics=_metrics(values, seed=seed))
         summary, shown = finish_tables(run, told, tables)
     return SuiteRun(out=options.out, summary=summary, tables=tables, shown=tuple(shown))
 
@@ -137,20 +122,16 @@ def _planners(
 
 def _debated(
     found: Sequence[Labelled], pair: tuple[Debater, Debater], *, log: AgentLog, progress: Progress
-) -> tuple[list[_Said], list[tuple[str, ErrorRecord]]]:
-    """What a pair selects for each instruction; once nobody answers, nothing more is asked."""
-    said: list[_Said] = []
-    errors: list[tuple[str, ErrorRecord]] = []
-    dead: Failed | None = None
+) -> tuple[list[_Said], dict[str, ErrorRecord]]:
+    """What a pair selects for each instruction, and errors by its id; once nobody answers, nothing more is asked."""
+    said, errors, dead = list[_Said](), dict[str, ErrorRecord](), None
     for one in found:
-        asked: dict[str, Any] = {"instruction": one.instruction, "offer": offer_for(one.task)}
-        done = dead or debate(*pair, **asked, rounds=MOST_ROUNDS, log=log)
+        offer = offer_for(one.task)
+        done = dead or debate(*pair, instruction=one.instruction, offer=offer, rounds=MOST_ROUNDS, log=log)
         if isinstance(done, Failed):
             dead = done if done.error.stage in UNANSWERED else None
-            errors.append((one.id, done.error))
-            said.append(None)
-        else:
-            said.append(by_rounds(done))
+            errors[one.id] = done.error
+        said.append(None if isinstance(done, Failed) else by_rounds(done))
         progress.step()
     if isinstance(pair[0], ChatDebater):
         pair[0].close()
@@ -161,43 +142,40 @@ def _baselines(found: Sequence[Labelled], said: Sequence[_Said], *, seed: int) -
     """Choices without thought, with the values of one round; random ones are as many as the planner's."""
     rng = generator(seed, "agent", "random")
     offers = [offer_for(one.task) for one in found]
-    places = [by_place(one.instruction, offer) for one, offer in zip(found, offers, strict=True)]
     sizes = [everything(offer) if one is None else one[_CHOSEN] for one, offer in zip(said, offers, strict=True)]
     draws = [
-        [at_random(offer, like, rng=rng) for offer, like in zip(offers, sizes, strict=True)] for _ in range(_RANDOM)
+        _values(found, [[at_random(*pair, rng=rng)] for pair in zip(offers, sizes, strict=True)])
+        for _ in range(_RANDOM)
     ]
     return {
         "all": _values(found, [[everything(offer)] for offer in offers]),
-        "none": _values(found, [[dict.fromkeys(CHOICE_SETS, ())] for _ in offers]),
-        f"as many at random, mean of {_RANDOM}": np.mean(
-            [_values(found, [[one] for one in draw]) for draw in draws], 0
-        ),
-        "by place only": _values(found, [[one] for one in places]),
+        "none": _values(found, [[dict.fromkeys(CHOICE_SETS, ())]] * len(found)),
+        f"as many at random, mean of {_RANDOM}": np.mean(draws, 0),
+        "by place only": _values(found, [[by_place(one.instruction, offer_for(one.task))] for one in found]),
     }
 
 
 # --- numbers ---
 
 
-def _values(found: Sequence[Labelled], said: Sequence[_Said], *, rounds: int = 1) -> Doubles:
+def _values(found: Sequence[Labelled], said: Sequence[_Said]) -> Doubles:
+    """(instructions, rounds, sets, scores); NaN where a planner has failed."""
+    rounds = max((len(one) for one in said if one), default=MOST_ROUNDS + 1)
     values = np.full((len(found), rounds, len(CHOICE_SETS), len(SCORES)), np.nan)
     for at, (one, selections) in enumerate(zip(found, said, strict=True)):
-        names = {of: [offered.name for offered in offer_for(one.task).of(of)] for of in CHOICE_SETS}
-        for number, selection in enumerate(selections or ()):
-            values[at, number] = [
-                [score(which, one.labels[of], offered=names[of], selected=selection[of]) for which in SCORES]
-                for of in CHOICE_SETS
+        for (number, selection), (place, of) in product(enumerate(selections or ()), enumerate(CHOICE_SETS)):
+            names = [offered.name for offered in offer_for(one.task).of(of)]
+            values[at, number, place] = [
+                score(which, one.labels[of], offered=names, selected=selection[of]) for which in SCORES
             ]
     return values
 
 
-def _mean(values: Doubles, *, seed: int, within: Range = SHARE) -> Scored[float] | None:
+def mean_over(values: Doubles, *, seed: int, within: Range = SHARE) -> Scored[float] | None:
     """The mean over instructions, (n,), with the interval of draws of whole instructions; None without any."""
     kept = values[~np.isnan(values)]
-    if not kept.size:
-        return None
     rows = np.stack([kept, np.ones_like(kept)], axis=1)
-    return _with_draws(rows, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, within=within)
+    return _with_draws(rows, lambda sums: sums[:, 0] / sums[:, 1], seed=seed, within=within) if kept.size else None
 
 
 def _with_draws(rows: Doubles, statistic: FromSums, *, seed: int, within: Range) -> Scored[float]:
@@ -213,7 +191,7 @@ def _metrics(values: _Values, *, seed: int) -> dict[str, dict[str, Any]]:
     for planner, numbers in values.items():
         for number, at, which in np.ndindex(numbers.shape[1:]):
             column = numbers[:, number, at, which]
-            if (outcome := _mean(column, seed=seed)) is not None:
+            if (outcome := mean_over(column, seed=seed)) is not None:
                 name = f"{planner}, {CHOICE_SETS[at]}, {SCORES[which]}, {number} rounds"
                 found[name] = metric_row(outcome, n=int(np.count_nonzero(~np.isnan(column))))
     return found
@@ -223,14 +201,12 @@ def _metrics(values: _Values, *, seed: int) -> dict[str, dict[str, Any]]:
 
 
 def _table7(values: _Values, *, half: str, n: int) -> Table:
-    rows = []
-    for at, of in enumerate(CHOICE_SETS):
+    rows = list[tuple[str, ...]]()
+    for at, (title, printed) in enumerate(zip(_TITLES, _PRINTED, strict=True)):
         for planner, numbers in values.items():
-            shown = [
-                _number(_mean(column[:, at, which], seed=0)) for column in numbers.swapaxes(0, 1) for which in (0, 1)
-            ]
-            rows.append((_TITLES[of], planner, *shown))
-        rows.append((_TITLES[of], "R2-Bench, Table 7 (printed)", *_PRINTED[of].split()))
+            columns = numbers[:, :, at, :2].reshape(len(numbers), -1).T
+            rows.append((title, planner, *(interval_text(mean_over(one, seed=0), brief=True) for one in columns)))
+        rows.append((title, "R2-Bench, Table 7 (printed)", *printed.split()))
     return Table(
         title=f"Choices against labels by rounds of verification, {n} instructions, {half} half",
         header=("", "planner", *(f"{which} {number}" for number in range(MOST_ROUNDS + 1) for which in SCORES[:2])),
@@ -242,18 +218,12 @@ def _table7(values: _Values, *, half: str, n: int) -> Table:
 
 def _baseline_table(name: str, own: Doubles, plain: Mapping[str, Doubles], *, seed: int) -> Table:
     """The planner after two rounds, what needs no thought, and how far apart they are, paired by instruction."""
-    chosen = own[:, _CHOSEN]
-    rows = []
-    for at, of in enumerate(CHOICE_SETS):
-        mine = [_interval(_mean(chosen[:, at, which], seed=seed)) for which in range(len(SCORES))]
-        rows.append((_TITLES[of], name, *mine, *("",) * len(SCORES)))
+    chosen, rows = own[:, _CHOSEN], list[tuple[str, ...]]()
+    for at, title in enumerate(_TITLES):
+        rows.append((title, name, *_shown(chosen[:, at], seed=seed), *("",) * len(SCORES)))
         for other, numbers in plain.items():
-            theirs = [_interval(_mean(numbers[:, 0, at, which], seed=seed)) for which in range(len(SCORES))]
-            gaps = [
-                _interval(_mean((chosen - numbers[:, 0])[:, at, which], seed=seed, within=CORRELATION), sign="+")
-                for which in range(len(SCORES))
-            ]
-            rows.append((_TITLES[of], other, *theirs, *gaps))
+            gaps = _shown(chosen[:, at] - numbers[:, 0, at], seed=seed, gap=True)
+            rows.append((title, other, *_shown(numbers[:, 0, at], seed=seed), *gaps))
     return Table(
         title=f"After {_CHOSEN} rounds, beside choices without thought",
         header=("", "chosen", *SCORES, *(f"{name} less this, {which}" for which in SCORES)),
@@ -264,24 +234,16 @@ def _baseline_table(name: str, own: Doubles, plain: Mapping[str, Doubles], *, se
 
 def _rounds_table(values: _Values, *, seed: int) -> Table:
     """What each further round changes."""
-    rows = []
-    for (at, of), (planner, numbers), which in _each(values):
-        steps = np.diff(numbers, axis=1)[:, :, at, which].T
-        told = [_interval(_mean(step, seed=seed, within=CORRELATION), sign="+") for step in steps]
-        rows.append((_TITLES[of], planner, SCORES[which], *told))
+    rows = [
+        (title, planner, SCORES[which], *_shown(np.diff(numbers[:, :, at, which], axis=1), seed=seed, gap=True))
+        for (at, title), (planner, numbers), which in product(enumerate(_TITLES[:2]), values.items(), (0, 1))
+    ]
     return Table(
         title="What each round of verification changes",
         header=("", "planner", "score", "1 less 0", "2 less 1", "3 less 2"),
         rows=tuple(rows),
         note="Paired by instruction, intervals of 95 %.",
     )
-
-
-def _each(values: _Values) -> Iterator[tuple[tuple[int, ChoiceSet], tuple[str, Doubles], int]]:
-    for place in enumerate(CHOICE_SETS[:2]):
-        for planner in values.items():
-            for which in (0, 1):
-                yield place, planner, which
 
 
 def _agreement_table(*, seed: int) -> Table:
@@ -292,16 +254,17 @@ def _agreement_table(*, seed: int) -> Table:
     as_planner = _values(pairs, [[{of: one.labels[of].needed for of in CHOICE_SETS}] for one in second])
     rows = []
     for at, of in enumerate(CHOICE_SETS):
-        names = [[offered.name for offered in offer_for(one.task).of(of)] for one in second]
-        counts = np.stack(
-            [
-                table_of_grades(one.labels[of], other.labels[of], offered).ravel()
-                for one, other, offered in zip(pairs, second, names, strict=True)
-            ]
+        counts = [
+            table_of_grades(one.labels[of], other.labels[of], [offered.name for offered in offer_for(one.task).of(of)])
+            for one, other in zip(pairs, second, strict=True)
+        ]
+        agreed = _with_draws(
+            np.reshape(counts, (len(counts), -1)),
+            lambda sums: kappa(sums.reshape(-1, 3, 3)),
+            seed=seed,
+            within=CORRELATION,
         )
-        agreed = _with_draws(counts, lambda sums: kappa(sums.reshape(-1, 3, 3)), seed=seed, within=CORRELATION)
-        scores = [_interval(_mean(as_planner[:, 0, at, which], seed=seed)) for which in range(len(SCORES))]
-        rows.append((_TITLES[of], _interval(agreed), *scores))
+        rows.append((_TITLES[at], interval_text(agreed), *_shown(as_planner[:, 0, at], seed=seed)))
     return Table(
         title=f"Two labellings of {len(second)} instructions of both halves",
         header=("", "Cohen's kappa", *(f"{which} of the second" for which in SCORES)),
@@ -311,11 +274,15 @@ def _agreement_table(*, seed: int) -> Table:
     )
 
 
-def _number(outcome: Scored[float] | None) -> str:
-    return "–" if outcome is None else f"{outcome.value:.2f}"
+def _shown(columns: Doubles, *, seed: int, gap: bool = False) -> list[str]:
+    """The means of (instructions, columns) with their intervals; ``gap`` where they are differences."""
+    within = CORRELATION if gap else SHARE
+    return [interval_text(mean_over(one, seed=seed, within=within), sign="+" * gap) for one in columns.T]
 
 
-def _interval(outcome: Scored[float] | None, *, sign: str = "") -> str:
-    if not isinstance(outcome, Interval):
-        return "–" if outcome is None else f"{outcome.value:{sign}.2f}"
-    return f"{outcome.value:{sign}.2f} [{outcome.low:{sign}.2f}, {outcome.high:{sign}.2f}]"
+def interval_text(outcome: Scored[float] | None, *, sign: str = "", brief: bool = False) -> str:
+    """A mean with its interval, where it has one and ``brief`` leaves it in; a dash without any."""
+    if outcome is None:
+        return "–"
+    ends = f" [{outcome.low:{sign}.2f}, {outcome.high:{sign}.2f}]" if isinstance(outcome, Interval) else ""
+    return f"{outcome.value:{sign}.2f}{'' if brief else ends}"
