@@ -296,6 +296,36 @@ def test_an_analyst_is_asked_twice_and_then_templates_write(home: Path) -> None:
     assert "no endpoint" in failed.remarks[0]
 
 
+SAID = '{"sections": {"advice": [{"text": "Collect more clips.", "refs": []}]}}'
+
+
+@pytest.mark.parametrize(
+    "reply", [f"Here:\n```json\n{SAID}\n```\nI hope {{this}} helps.", f"<think>{{a}}</think>{SAID}"]
+)
+def test_a_reply_is_found_among_prose(home: Path, reply: str) -> None:
+    made = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
+    assert (made.writer, made.sections[0].sentences[0].text) == ("mock", "Collect more clips.")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"sections": {}}',
+        '{"sections": {"poem": [{"text": "Roses.", "refs": []}]}}',
+        '{"sections": {"clean": [{"text": "It scores 12.34 %.", "refs": []}]}}',
+        "[" * 100_000,
+        "{" + "x" * 300_000,
+        '{"sections": {"clean": [{"text": NaN, "refs": []}]}}',
+    ],
+)
+def test_where_nothing_of_a_reply_stands_templates_write(home: Path, reply: str) -> None:
+    made = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
+    assert made.writer == "templates"
+    assert "mock" in made.remarks[0]
+    assert len(made.sections) == len(SECTIONS)
+    assert [one.text for one in made.struck] == (["It scores 12.34 %."] if "12.34" in reply else [])
+
+
 def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: Path) -> None:
     folder, study = record(home, "one model"), home / "study"
     study.mkdir()

@@ -5,6 +5,7 @@ R2-Bench, Eq. 5 and Fig. 11: the table of results goes to an analyst with empty 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -12,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from auscult.agent.prose import SECTIONS, sections_of, value_text
-from auscult.agent.result_table import ResultCell, ResultTable, result_table
+from auscult.agent.result_table import ResultTable, result_table
 from auscult.agent.sentence_check import NOT_SHOWN, SentenceChecker
 from auscult.errors import AuscultError
 from auscult.outcome import Failed
-from auscult.record.codec import from_json, load, to_json
+from auscult.record.codec import from_json, to_json
 from auscult.report.drawing import plain
 
 FILE: Final = "analysis.json"
@@ -93,7 +94,7 @@ def analyse(folder: Path, *, analyst: Analyst | None = None, writer: str = TEMPL
 
     Args:
         folder: The record, as ``auscult run`` writes it.
-        analyst: Writes the prose from the table; templates do without one, and where it fails twice.
+        analyst: Writes the prose from the table; templates do without one, and where nothing it writes stands.
         writer: The analyst's name.
 
     Raises:
@@ -102,80 +103,59 @@ def analyse(folder: Path, *, analyst: Analyst | None = None, writer: str = TEMPL
     Source: R2-Bench, Eq. 5 and Fig. 11.
     """
     table = result_table(folder)
-    from_templates = checked(
-        table,
-        {
-            name: tuple(AnalysedSentence(text=text, refs=refs) for text, refs in said)
-            for name, said in sections_of(table).items()
-        },
-    )
+    said = {
+        name: tuple(AnalysedSentence(text=text, refs=refs) for text, refs in sentences)
+        for name, sentences in sections_of(table).items()
+    }
+    from_templates = checked(table, said)
     if analyst is None:
         return from_templates
     prompt = prompt_of(table)
     reply = _read(analyst(prompt))
     if isinstance(reply, str):
         reply = _read(analyst(prompt + _AGAIN.format(why=reply)))
-    if isinstance(reply, str):
-        return replace(from_templates, remarks=(plain(f"{writer} wrote no analysis: {reply}", limit=_LONGEST),))
-    return replace(checked(table, reply.sections), writer=writer)
+    written = checked(table, {} if isinstance(reply, str) else reply.sections)
+    if written.sections:
+        return replace(written, writer=writer)
+    why = reply if isinstance(reply, str) else "nothing of its reply stands"
+    remark = plain(f"{writer} wrote no analysis: {why}", limit=_LONGEST)
+    return replace(from_templates, struck=written.struck, remarks=(remark,))
 
 
 def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, ...]]) -> Analysis:
     """What of an analyst's sections the table bears out; a claim without proof becomes ``no difference shown``."""
     checker, cells = SentenceChecker(table), {cell.ref: cell for cell in table.cells}
-    kept: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    kept: dict[str, list[AnalysedSentence]] = {}
     struck = []
     for name in SECTIONS:
         for sentence in sections.get(name, ())[:_MOST_SENTENCES]:
             text, refs = plain(sentence.text, limit=_LONGEST), tuple(plain(ref, limit=80) for ref in sentence.refs[:40])
             why = checker.why_not(text, refs) if text == sentence.text.strip() else "it is too long, or no plain text"
             if not why:
-                kept.setdefault(name, []).append((text, refs))
+                kept.setdefault(name, []).append(AnalysedSentence(text=text, refs=refs))
                 continue
             struck.append(StruckSentence(section=name, text=text, refs=refs, why=why))
-            unproven = [cells[ref] for ref in refs if ref in cells and _is_open(cells[ref])] if why == NOT_SHOWN else []
-            kept.setdefault(name, []).extend((_not_shown(cell), (cell.ref,)) for cell in unproven)
-    return Analysis(sections=_sections(kept), struck=tuple(struck), table=table)
+            for cell in (cells[ref] for ref in refs if why == NOT_SHOWN and ref in cells):
+                if cell.unit == "points" and not cell.is_shown:
+                    where = ", ".join(filter(None, (cell.model, cell.group, cell.level)))
+                    text = f"No difference shown for {where}: {value_text(cell)}."
+                    kept.setdefault(name, []).append(AnalysedSentence(text=text, refs=(cell.ref,)))
+    made = tuple(
+        AnalysisSection(name=name, title=SECTIONS[name], sentences=tuple(dict.fromkeys(sentences)))
+        for name, sentences in kept.items()
+    )
+    return Analysis(sections=made, struck=tuple(struck), table=table)
 
 
 def prompt_of(table: ResultTable) -> str:
     """What an analyst is asked: our instructions, then the table."""
     text = (resources.files("auscult.agent") / "prompts" / "analysis.txt").read_text(encoding="utf-8")
     about = f"{table.suite}, {table.task}; main metric {table.metric}; models {', '.join(table.models)}"
-    rows = (
-        " | ".join(
-            (
-                cell.ref,
-                cell.path,
-                value_text(cell),
-                *([f"n {cell.n}"] if cell.n else []),
-                *([f"p {cell.p:.3f}"] if cell.p is not None else []),
-            )
-        )
-        for cell in table.cells
-    )
+    rows = []
+    for cell in table.cells:
+        further = ([f"n {cell.n}"] if cell.n else []) + ([] if cell.p is None else [f"p {cell.p:.3f}"])
+        rows.append(" | ".join((cell.ref, cell.path, value_text(cell), *further)))
     return f"{text.rstrip()}\n\nSections: {', '.join(SECTIONS)}\nStudy: {about}\n\n" + "\n".join(rows)
-
-
-def _sections(said: Mapping[str, list[tuple[str, tuple[str, ...]]]]) -> tuple[AnalysisSection, ...]:
-    return tuple(
-        AnalysisSection(
-            name=name,
-            title=SECTIONS[name],
-            sentences=tuple(AnalysedSentence(text=text, refs=refs) for text, refs in dict.fromkeys(sentences)),
-        )
-        for name, sentences in said.items()
-        if sentences
-    )
-
-
-def _is_open(cell: ResultCell) -> bool:
-    return cell.unit == "points" and not cell.is_shown
-
-
-def _not_shown(cell: ResultCell) -> str:
-    where = ", ".join(filter(None, (cell.model, cell.group, cell.level)))
-    return f"No difference shown for {where}: {value_text(cell)}."
 
 
 def _read(reply: str | Failed) -> _Reply | str:
@@ -184,8 +164,8 @@ def _read(reply: str | Failed) -> _Reply | str:
         return reply.error.error
     if len(reply) > _MOST_CHARACTERS:
         return "it is too long"
-    start, end = reply.find("{"), reply.rfind("}")
+    answer = reply.rpartition("</think>")[2]
     try:
-        return from_json(_Reply, load(reply[start : end + 1].encode()))
+        return from_json(_Reply, json.JSONDecoder().raw_decode(answer, max(0, answer.find("{")))[0])
     except (AuscultError, ValueError, RecursionError) as error:
         return plain(str(getattr(error, "message", error)), limit=200)
