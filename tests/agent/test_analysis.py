@@ -367,6 +367,25 @@ def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: P
     assert "data:image/jpeg" in page
 
 
+PLAN = Plan(instruction="fog", task="vos", data=PlanData(path="clips"), models=("red",))
+
+
+def test_of_a_conversation_only_what_changes_is_shown(home: Path) -> None:
+    study = home / "talk"
+    study.mkdir()
+
+    def turn(role: str, **selected: bool) -> str:
+        chosen = [{"type": name, "reason": f"for {name}", "selected": take} for name, take in selected.items()]
+        return json.dumps({"kind": "turn", "role": role, "name": f"built-in {role}", "proposal": {"samples": chosen}})
+
+    turns = (turn("operator", a=True, b=False), turn("guardian", a=True, b=True), turn("operator", a=True, b=True))
+    (study / "agent.jsonl").write_text("\n".join(turns))
+    folder = record(home, "one model")
+    page = study_report(study, plan=PLAN, record=folder, analysis=analyse(folder))
+    assert [page.count(text) for text in ("a (samples)", "b (samples)")] == [1, 1]
+    assert page.index("built-in operator") < page.index("built-in guardian") < page.index(">agree<")
+
+
 @pytest.mark.slow
 def test_the_prose_of_templates_needs_no_second_model(home: Path) -> None:
     table = result_table(record(home, "nothing lost"))

@@ -98,21 +98,21 @@ def _plan_sections(plan: Plan) -> Iterator[Section]:
 
 
 def _conversation(rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
-    """What operator and guardian said: the first proposal, then what each would have otherwise."""
+    """What operator and guardian said: what the first would take, then what each would have otherwise."""
     said: list[tuple[str, ...]] = []
-    before: dict[tuple[str, str], object] = {}
-    for row in rows:
-        if row["kind"] != "turn":
-            continue
-        who = (str(row.get("round", "")), f"{row.get('role', '')} ({_text(row.get('name'))})")
+    taken = dict[tuple[str, str], bool]()
+    for row in (row for row in rows if row["kind"] == "turn"):
+        role, name = str(row.get("role", "")), _text(row.get("name"))
+        who = (str(row.get("round", "")), name if role in name else f"{role} ({name})")
         now = dict(_choices(row.get("proposal")))
-        for key, choice in now.items():
-            if before.get(key) != choice.get("selected"):
-                verb = "take" if choice.get("selected") else "leave out"
-                said.append((*who, verb, f"{key[1]} ({key[0]})", _text(choice.get("reason"))))
-        said += [] if now else [(*who, "–", "–", "no answer that could be used")]
-        said += [] if not now or _differs(before, now) else [(*who, "agree", "–", "")]
-        before |= {key: choice.get("selected") for key, choice in now.items()}
+        other = [key for key, choice in now.items() if bool(choice.get("selected")) != taken.get(key, False)]
+        for key in other:
+            verb = "take" if now[key].get("selected") else "leave out"
+            said.append((*who, verb, f"{key[1]} ({key[0]})", _text(now[key].get("reason"))))
+        if not other:
+            nothing = (("agree", "–") if taken else ("take", "nothing")) if now else ("–", "–")
+            said.append((*who, *nothing, "" if now else "no answer that could be used"))
+        taken |= {key: bool(choice.get("selected")) for key, choice in now.items()}
     disputes = [
         (_text(row.get("type")), _text(row.get("operator_reason")), _text(row.get("guardian_reason")))
         for row in rows
@@ -123,11 +123,6 @@ def _conversation(rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
         open_ones = _table("Where they never agreed", ("what", "operator, whose word counts", "guardian"), disputes)
         tables = (talk, *((open_ones,) if disputes else ()))
         yield Section(name="conversation", wordy=True, title="Operator and guardian", tables=tables)
-
-
-def _differs(before: Mapping[tuple[str, str], object], now: Mapping[tuple[str, str], Mapping[str, Any]]) -> bool:
-    """Whether a turn selects anything otherwise than the one before it."""
-    return any(before.get(key) != choice.get("selected") for key, choice in now.items())
 
 
 def _choices(proposal: object) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
