@@ -35,8 +35,8 @@ def read(folder: Path, text: str) -> Plan:
     """Write, read and check a plan."""
     path = folder / "plan.yaml"
     path.write_text(text)
-    plan, lines = read_plan(path)
-    check_plan(plan, path=path, lines=lines)
+    plan, source = read_plan(path)
+    check_plan(plan, source)
     return plan
 
 
@@ -82,6 +82,8 @@ WRONG = [  # what is replaced, by what, line, message, hint
     ("splits: [a]", "options: {memory-mb: 9}", 5, "no option of the data 'memory_mb'", ""),
     ("splits: [a]", "options: {kind: fog}", 5, "no option of the data 'kind'", ""),
     ("splits: [a]", "options: {mask: b}", 5, "no option of the data 'mask'", "masks"),
+    ("limits:", "---\nlimits:", 15, "several documents", ""),
+    ("task: vos", "suite: avi\ntask: vos", 4, "suite avi has no task", ""),
     ("task: vos", "suite: rris", 9, "suite rris has no perturbations", ""),
 ]  # fmt: skip
 

@@ -144,6 +144,22 @@ class TestStudy:
         with pytest.raises(UsageError, match=r"has .*motion_blur at medium, which the plan leaves out"):
             run_study(options(out, sentence="", plan=fewer))
 
+    @pytest.mark.parametrize(
+        ("suite", "model", "sentence"),
+        [("rris", "lexicon", "a street"), ("avi", "random", "indoor home robot, counting things it sees")],
+    )
+    def test_other_suites_come_to_a_report(self, tmp_path: Path, suite: str, model: str, sentence: str) -> None:
+        more = {"suite": suite, "task": "", "models": (model,), "count": 1, "sentence": sentence}
+        done = run_study(options(tmp_path, **more))
+        assert done.run is not None
+        assert done.run.summary.failed == 0
+        assert rows(tmp_path / "run/scores.jsonl")
+        cases = {row["id"] for row in rows(tmp_path / "run/cases.jsonl")}
+        assert {one.name.partition("/")[0] for one in done.plan.tasks} >= {
+            case.partition("/")[0] for case in cases if "/" in case
+        }
+        assert sentence in (tmp_path / "report.html").read_text()
+
     def test_the_command_says_what_is_left_out_and_how_long_it_takes(self, tmp_path: Path) -> None:
         out = tmp_path / "study"
         how = (

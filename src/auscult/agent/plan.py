@@ -215,8 +215,31 @@ Key: TypeAlias = tuple[str | int, ...]
 """The keys and numbers that lead to a value."""
 
 
-def read_plan(path: Path) -> tuple[Plan, Mapping[Key, int]]:
-    """Read a plan, and the line of each of its values; what names mean is checked by ``check_plan``.
+@dataclass(frozen=True, kw_only=True)
+class PlanSource:
+    """Where a plan was read; nowhere, where it was made.
+
+    Attributes:
+        path: Of its file.
+        lines: Of its values.
+    """
+
+    path: Path | None = None
+    lines: Mapping[Key, int] = field(default_factory=dict)
+
+    def placed(self, error: UsageError, at: Key) -> UsageError:
+        """An error about a value, with file and line of it, or of the nearest that holds it."""
+        while at and at not in self.lines:
+            at = at[:-1]
+        path, line = (error.path, None) if self.path is None else (self.path, self.lines.get(at, 1))
+        return type(error)(error.message, expected=error.expected, hint=error.hint, path=path, line=line)
+
+
+_NOWHERE: Final = PlanSource()
+
+
+def read_plan(path: Path) -> tuple[Plan, PlanSource]:
+    """Read a plan, and where its values stand; what names mean is checked by ``check_plan``.
 
     Raises:
         UsageError: It cannot be read, with the line.
@@ -229,7 +252,7 @@ def read_plan(path: Path) -> tuple[Plan, Mapping[Key, int]]:
         ) from error
     file = _PlanFile(path)
     plan: Plan = file.typed(Plan, file.parsed(content))
-    return plan, file.lines
+    return plan, file.source
 
 
 def plan_text(plan: Plan) -> str:
@@ -263,11 +286,12 @@ class _PlanFile:
         except ImportError as error:
             raise UsageError("PyYAML is not installed", hint="pip install 'auscult[agent]'") from error
         self.path, self.lines = path, dict[Key, int]()
+        self.source = PlanSource(path=path, lines=self.lines)
         self._yaml, self._loader = yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     def wrong(self, at: Key, message: str, *, expected: str, hint: str = "") -> UsageError:
         """An error at a value, or at the nearest that holds it."""
-        return UsageError(message, expected=expected, hint=hint, path=self.path, line=line_of(self.lines, at))
+        return self.source.placed(UsageError(message, expected=expected, hint=hint), at)
 
     def parsed(self, text: str) -> Any:
         """The mapping that the text holds, its scalars as text but for ``_NUMBERS``."""
@@ -294,7 +318,8 @@ class _PlanFile:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             named = getattr(event, "anchor", None) or getattr(event, "tag", None)
             if named or depth > _DEEPEST or count > _MOST_NODES or documents > 1:
-                what = f"{str(named)[:40]!r} is an anchor, alias or tag" if named else "it is too long or too deep"
+                what = "it holds several documents" if documents > 1 else "it is too long or too deep"
+                what = f"{str(named)[:40]!r} is an anchor, alias or tag" if named else what
                 raise UsageError(what, expected="plain values", path=self.path, line=event.start_mark.line + 1)
 
     def _plain(self, node: Any, at: Key) -> Any:
@@ -335,7 +360,7 @@ class _PlanFile:
         except TypeError as error:  # a key that has no default
             raise self.wrong(at, f"{label} lacks a key", expected=str(error).rpartition(": ")[2]) from error
         except UsageError as error:
-            raise self.wrong(at, error.message, expected=error.expected) from error
+            raise self.source.placed(error, at) from error
 
 
 def _scalar(node: Any, *, is_number: bool) -> Any:
@@ -350,26 +375,14 @@ def _scalar(node: Any, *, is_number: bool) -> Any:
     return found if isinstance(found, int | float | str) else text
 
 
-def line_of(lines: Mapping[Key, int], at: Key) -> int:
-    """The line of a value, or of the nearest that holds it."""
-    while at and at not in lines:
-        at = at[:-1]
-    return lines.get(at, 1)
-
-
 def nearest(name: str, known: Sequence[str]) -> str:
     """A hint with the names that are most like one; empty where none is."""
     near = get_close_matches(name, known, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 
-def check_plan(plan: Plan, *, path: Path | None = None, lines: Mapping[Key, int] | None = None) -> None:
+def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
     """Insist that what a plan names is there and can occur; samples are known to the suite alone, when it runs.
-
-    Args:
-        plan: The plan.
-        path: Its file, for errors.
-        lines: Of its values, as ``read_plan`` gives them.
 
     Raises:
         UsageError: The first thing that is wrong, with file and line, and the nearest names.
@@ -378,18 +391,14 @@ def check_plan(plan: Plan, *, path: Path | None = None, lines: Mapping[Key, int]
         try:
             check()
         except UsageError as error:
-            line = None if lines is None else line_of(lines, at)
-            raise type(error)(
-                error.message, expected=error.expected, hint=error.hint, path=path or error.path, line=line
-            ) from error
+            raise source.placed(error, at) from error
     for number, why in conflicts(plan):
-        raise UsageError(
+        error = UsageError(
             f"{plan.perturbations[number].name} {why}",
             expected="perturbations that can occur where the plan is set, and together",
             hint="leave it out, change `places`, or write `force: true` beside it",
-            path=path,
-            line=None if lines is None else line_of(lines, ("perturbations", number)),
         )
+        raise source.placed(error, ("perturbations", number))
 
 
 def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
@@ -398,8 +407,9 @@ def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
     from auscult.models.spec import named_models
     from auscult.suites.r2.cases import task_rules
 
-    for key in {"perturbations", "negatives", "tasks"} - {plan.middle}:
-        yield (key,), partial(_none_of, key, plan)
+    for key in ("task", "perturbations", "negatives", "tasks"):
+        if key not in {plan.middle, "task" if plan.suite == "r2" else ""}:
+            yield (key,), partial(_none_of, key, plan)
     yield ("models",), partial(_among, "model", plan.models[0] if plan.models else "", plan.models or ("at least one",))
     if plan.suite == "r2":
         yield ("task",), partial(task_rules, plan.task)

@@ -253,9 +253,10 @@ class _CellMaker:
 
     def _over(self, number: Number) -> str:
         """The level of a number over levels: the one that it is over, else average."""
+        if number.measure not in {"apc", "apc_difference"}:
+            return ""  # a suite whose conditions have no levels has no averages either
         over = self.index.levels(number.model.split(PAIR)[0], *number.grid_cell)
-        is_over = number.measure in ("apc", "apc_difference")
-        return (over[0] if len(over) == 1 else AVERAGE) if is_over else ""
+        return over[0] if len(over) == 1 else AVERAGE
 
     def _changes(self, model: str) -> Iterator[ResultCell]:
         """The change at each level that is not the only one of its average."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from auscult.agent.plan import FILE, Key, Plan, check_plan, data_option, line_of, read_plan
+from auscult.agent.plan import FILE, Plan, PlanSource, check_plan, data_option, read_plan
 from auscult.errors import UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import Stopped
@@ -23,8 +23,6 @@ from auscult.suites import registered
 from auscult.suites.options import SCENES, SuiteOptions, data_of, option_names
 from auscult.suites.registered import SuiteRun, load_suite, options_of
 
-PlanSource: TypeAlias = tuple[Path, Mapping[Key, int]]
-"""A plan's file, and the line of each of its values."""
 _LOOKS_S: Final = 2.0
 """How often the size of a record is looked at."""
 
@@ -53,15 +51,15 @@ def run_plan(
         plan: What is run.
         out: The record, exactly as ``auscult run`` makes it.
         progress: Optional callback.
-        source: For errors.
+        source: Where it was read, for errors.
         how: Options of the suite that change no result: ``workers``, ``overwrite``.
 
     Raises:
         UsageError: The plan names what is not there, with file and line.
         LimitReached: A limit was reached; the same call with a higher one goes on.
     """
-    path, lines = source or (None, {})
-    check_plan(plan, path=path, lines=lines)
+    source = source or PlanSource()
+    check_plan(plan, source)
     watch = _Watch(plan, out, progress or Silent(), anew=bool(how.get("overwrite")))
     suite = load_suite(plan.suite)
     with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
@@ -77,10 +75,8 @@ def run_plan(
             except UsageError as error:
                 if only is None or error.path != str(only):
                     raise
-                line = line_of(lines, ("samples", (error.line or 1) - 1)) if lines else None
-                raise type(error)(
-                    error.message, expected="ids of the data", hint=error.hint, path=path, line=line
-                ) from error
+                lost = UsageError(error.message, expected="ids of the data", hint=error.hint)
+                raise source.placed(lost, ("samples", (error.line or 1) - 1)) from error
             except Stopped:
                 pass  # told below
             watch.refuse()
@@ -89,8 +85,8 @@ def run_plan(
 
 def run_plan_file(path: Path, out: Path, progress: Progress | None = None, **how: Any) -> SuiteRun:
     """As ``run_plan``, of a file, of which a copy stands beside the results then."""
-    plan, lines = read_plan(path)
-    done = run_plan(plan, out, progress, source=(path, lines), **how)
+    plan, source = read_plan(path)
+    done = run_plan(plan, out, progress, source=source, **how)
     write_bytes(out / FILE, read_bytes(path))
     return done
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -43,13 +43,15 @@ from auscult.agent.plan import (
     PlanLimits,
     PlanPerturbation,
     PlanSample,
+    PlanSource,
     check_plan,
     conflicts,
     plan_text,
     read_plan,
 )
 from auscult.agent.report import study_report
-from auscult.agent.running import PlanSource, folder_mb, of_baseline, run_plan
+from auscult.agent.running import folder_mb, of_baseline, run_plan
+from auscult.cases.avi_tree import TASK_OF
 from auscult.errors import AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.runner import Progress, Silent
@@ -207,14 +209,14 @@ def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLo
 def _given(options: AgentOptions, log: AgentLog) -> tuple[Study, PlanSource]:
     """The study of a plan that was given, which says that a person changed it where it is not the one proposed."""
     path = options.plan or Path()
-    plan, lines = read_plan(path)
-    check_plan(plan, path=path, lines=lines)
+    plan, source = read_plan(path)
+    check_plan(plan, source)
     rows = read_lines(options.out / LOG_FILE) if (options.out / LOG_FILE).is_file() else ()
     proposed = next((str(row.get("hash")) for row in rows if row.get("kind") == "plan"), "")
     if proposed not in {"", plan.hash}:
         plan = replace(plan, changed=True, proposed=proposed)
         log.add("change", file=path.name, hash=plan.hash, proposed=proposed)
-    return Study(folder=options.out, plan=_limited(plan, options)), (path, lines)
+    return Study(folder=options.out, plan=_limited(plan, options)), source
 
 
 def _limited(plan: Plan, options: AgentOptions) -> Plan:
@@ -343,6 +345,8 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
             for of in CHOICE_SETS
         }
     taken = sides[True]
+    if options.suite == "avi":
+        taken["samples"], sides[False]["samples"] = _of_tasks(taken, sides[False]["samples"])
     for of, chosen in taken.items():
         if not chosen:
             first = next((one.reason for one in proposal.of(of)), "nothing is offered")
@@ -365,6 +369,22 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
     plan = _limited(plan, options)
     check_plan(plan)
     return plan
+
+
+def _of_tasks(
+    taken: Mapping[ChoiceSet, tuple[PlanChoice, ...]], left: Sequence[PlanChoice]
+) -> tuple[tuple[PlanChoice, ...], tuple[PlanChoice, ...]]:
+    """The samples of avi that are of a task that is taken, and the others; all of these tasks where none fits."""
+    tasks = {one.name for one in taken["perturbations"]}
+    mine, others = list[PlanChoice](), [*left]
+    for one in taken["samples"]:
+        of_task = TASK_OF.get(one.name.partition("/")[0]) in tasks
+        (mine if of_task else others).append(one if of_task else replace(one, reason="Its task is left out."))
+    if not mine:
+        mine = [one for one in left if TASK_OF.get(one.name.partition("/")[0]) in tasks]
+        others = [one for one in others if one not in mine]
+        mine = [replace(one, reason="Its task is taken, of which nothing fits better.") for one in mine]
+    return tuple(mine), tuple(others)
 
 
 def _dispute(one: Dispute) -> str:
