@@ -393,12 +393,12 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
         except UsageError as error:
             raise source.placed(error, at) from error
     for number, why in conflicts(plan):
-        error = UsageError(
+        wrong = UsageError(
             f"{plan.perturbations[number].name} {why}",
             expected="perturbations that can occur where the plan is set, and together",
             hint="leave it out, change `places`, or write `force: true` beside it",
         )
-        raise source.placed(error, ("perturbations", number))
+        raise source.placed(wrong, ("perturbations", number))
 
 
 def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
