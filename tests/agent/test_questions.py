@@ -131,6 +131,18 @@ def test_what_is_not_apart_is_no_difference(tmp_path: Path) -> None:
     assert "no difference" not in apart.sentence
 
 
+def test_a_gain_is_not_said_to_cost_most(tmp_path: Path) -> None:
+    asked, names = conditions("high"), [f"clip{at}/one" for at in range(CLIPS)]
+    told = {"mine.odd": {one.name: dict.fromkeys(names, 0.5 if one.name == "clean" else 0.6) for one in asked}}
+    for at, name in enumerate(names):
+        told["mine.odd"]["clean"][name] -= at / 1000
+    record(tmp_path / "out", told, cases=[case(name) for name in names], asked=asked)
+    answer = ask(tmp_path / "out", "which perturbation hurts most?")
+    assert answer.rows[0][2] > 0
+    assert "costs most" not in answer.sentence
+    assert "gain" in answer.sentence
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -301,7 +313,8 @@ def written_by(done: Path, *replies: str) -> tuple[Answer, list[str]]:
 
 @pytest.mark.slow
 def test_a_model_writes_the_query_and_sees_no_row(done: Path) -> None:
-    answer, sent = written_by(done, "Here:\n```sql\nSELECT kind, count(*) AS n FROM changes GROUP BY kind;\n```")
+    thought = "<think>\n```sql\nDROP TABLE cases\n```\n</think>"
+    answer, sent = written_by(done, f"{thought}Here:\n```sql\nSELECT kind, count(*) AS n FROM changes GROUP BY kind;\n```")
     assert answer.columns == ("kind", "n")
     assert answer.taken_as == ""
     assert "chat.m wrote the query" in answer.notes[0]

@@ -243,6 +243,8 @@ def _sentence(form: _Form, rows: tuple[Row, ...], *, unit: str, gap: Any) -> str
     text = f"{name} {form['says']}: {size}."
     if change and (low is None or low <= 0 <= high):
         text = f"{name} comes first with {size}, but no difference from clean is shown."
+    elif change and mean > 0 and form["order"] == "ASC":
+        text = f"{name} comes first with {size}: it is a gain, and nothing costs."
     if gap is None:
         return f"{text} There is nothing beside it to compare with."
     shown = "no difference shown, " if gap.low is None or gap.low <= 0 <= gap.high else ""
@@ -272,6 +274,7 @@ def _written(views: RecordViews, question: str, *, llm: str, base_url: str, prof
     try:
         for _ in range(2):
             reply = str(model.answer(f"{prompt}\nYour last query was refused: {why}" if why else prompt))[:_MOST_REPLY]
+            reply = reply.rpartition("</think>")[2]
             fenced = re.search(r"```(?:sql)?\s(.*?)```", reply, re.DOTALL)
             sql = (fenced[1] if fenced else reply).strip().rstrip(";")
             try:
