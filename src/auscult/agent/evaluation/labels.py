@@ -5,11 +5,11 @@ Everything offered for an instruction is needed, plausible or impossible, by ``g
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -18,7 +18,7 @@ import numpy as np
 from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Offer, Offered
 from auscult.agent.offers import perturbations_of
 from auscult.errors import InputError
-from auscult.record.codec import load
+from auscult.record.lines import numbered_lines, read_lines
 from auscult.stress.recipe_parts import full_name
 from auscult.suites.r2.cases import task_rules
 from auscult.types import Doubles
@@ -26,7 +26,8 @@ from auscult.types import Doubles
 Half: TypeAlias = Literal["dev", "test"]
 Score: TypeAlias = Literal["ACC", "Rate", "balanced ACC"]
 SCORES: Final[tuple[Score, ...]] = get_args(Score)
-_FIRST, _SECOND = ("instructions_a.jsonl", "instructions_b.jsonl"), ("second_labels.jsonl",)
+_HERE: Final = Path(__file__).parent
+_FIRST: Final = ("instructions_a.jsonl", "instructions_b.jsonl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,8 @@ class Labelled:
 @cache
 def pool() -> tuple[Offered, ...]:
     """The samples that all instructions are labelled for."""
-    return tuple(Offered(name=row["id"], summary=row["caption"], facts=row["facts"]) for row in _rows("samples.jsonl"))
+    rows = read_lines(_HERE / "samples.jsonl")
+    return tuple(Offered(name=row["id"], summary=row["caption"], facts=row["facts"]) for row in rows)
 
 
 @cache
@@ -105,18 +107,11 @@ def labelled(*, second: bool = False) -> tuple[Labelled, ...]:
     Raises:
         InputError: A label is of something that is not offered, with file and line.
     """
-    return tuple(_labelled(row, where) for name in (_SECOND if second else _FIRST) for where, row in _numbered(name))
-
-
-def _rows(name: str) -> Iterator[dict[str, Any]]:
-    for _, row in _numbered(name):
-        yield row
-
-
-def _numbered(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    text = files("auscult.agent.evaluation").joinpath(name).read_bytes()
-    for number, line in enumerate(text.splitlines(), 1):
-        yield f"{name}:{number}", load(line)
+    return tuple(
+        _labelled(row, f"{name}:{line}")
+        for name in (("second_labels.jsonl",) if second else _FIRST)
+        for line, row in numbered_lines(_HERE / name)
+    )
 
 
 def _labelled(row: Mapping[str, Any], where: str) -> Labelled:

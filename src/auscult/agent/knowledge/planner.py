@@ -8,8 +8,8 @@ reason of its own; of that the operator accepts what has several. What it refuse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple
 
 from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Offer, Offered, Proposal
 from auscult.agent.knowledge.sentence import OPPOSITE, Reading, read_sentence
@@ -208,99 +208,90 @@ def _main_metrics(offer: Offer, offered: Sequence[str]) -> set[str]:
     return set(names) & set(offered) or set(offered)
 
 
+class _Seen(NamedTuple):
+    """What a sentence or caption shows, what that is a case of, and whether it is indoors and at night."""
+
+    reading: Reading
+    around: set[str]
+    indoors: bool | None
+    night: bool | None
+
+
 def _samples(reading: Reading, offer: Offer) -> Iterator[_Support]:
-    demands = _demands(reading)
-    found = [demands.support(one) for one in offer.samples]
+    wanted = _seen(reading, {})
+    found = [_fit(wanted, _seen(read_sentence(_words_of(one)), one.facts)) for one in offer.samples]
     best = max((support.value for support in found), default=0.0)
     for support in found:
         last = 0 < support.value == best < SURE
         yield _Support(SURE, f"{support.reason} Nothing that is offered fits better.") if last else support
 
 
-_Seen: TypeAlias = tuple[Reading, set[str], bool | None, bool | None]  # lineage, indoors, at night
+def _words_of(one: Offered) -> str:
+    words = (word for key in ("place", "sources", "text") for word in one.facts.get(key, ())[:20])
+    return ". ".join(map(str, (one.summary, *words)))[:2000]
 
 
-class _Demands:
-    """What a sample has to show."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
-        self._kept: dict[tuple[Any, ...], _Support] = {}
-        _, _, self.indoors, self.night = _seen(reading, {})
-        self.scenes = [name for name in reading.situations if situations()[name].shows]
-        self.objects = set() if self.scenes else set(reading.objects)
-
-    def support(self, one: Offered) -> _Support:
-        """How well a sample fits: the least over what is asked for, 0 where something contradicts it."""
-        words = [one.summary, *(word for key in ("place", "sources", "text") for word in one.facts.get(key, ())[:20])]
-        key = (". ".join(map(str, words))[:2000], one.facts.get("indoors"), one.facts.get("day"))
-        if key not in self._kept:
-            self._kept[key] = self._support(_seen(read_sentence(key[0]), one.facts))
-        return self._kept[key]
-
-    def _support(self, seen: _Seen) -> _Support:
-        against = next(self._against(seen), "")
-        if against:
-            return _Support(0.0, _sentence(against))
-        found = list(self._fits(seen)) or [_Support(1.0, "the sentence asks for no certain scenes")]
-        value = min(each.value for each in found)
-        return _Support(value, _sentence(", ".join(each.reason for each in found)))
-
-    def _against(self, seen: _Seen) -> Iterator[str]:
-        shown, around, indoors, night = seen
-        if None not in {self.indoors, indoors} and self.indoors != indoors:
-            yield f"it is {'in' if indoors else 'out'}doors, and the sentence {'in' if self.indoors else 'out'}doors"
-        if None not in {self.night, night} and self.night != night:
-            yield "it is night, and day in the sentence" if night else "it is day, and night in the sentence"
-        denied = [*(around & set(self.reading.denied)), *(set(shown.objects) & set(self.reading.unobjects))]
-        if denied:
-            yield f"it shows {min(denied)}, which the sentence leaves out"
-
-    def _fits(self, seen: _Seen) -> Iterator[_Support]:
-        shown, around, indoors, night = seen
-        if self.scenes:
-            yield max(_like(name, shown, around) for name in self.scenes)
-        elif self.indoors is not None:
-            side = "indoors" if self.indoors else "outdoors"
-            yield _Support(0.4 if indoors is None else 0.9, f"it {'may be' if indoors is None else 'is'} {side}")
-        if self.night is not None:
-            time = "night" if self.night else "day"
-            yield _Support(0.7 if night is None else 0.9, f"it {'may be' if night is None else 'is'} {time}")
-        if self.objects:
-            shared = sorted(self.objects & set(shown.objects))
-            what = " and ".join((shared or sorted(self.objects))[:3])
-            yield (
-                _Support(1.0, f"it shows {what}")
-                if shared
-                else _Support(0.2 if shown.objects else 0.4, f"it is not known to show {what}")
-            )
-
-
-@lru_cache(maxsize=2)
-def _demands(reading: Reading) -> _Demands:
-    """Kept, since operator and guardian look at the same samples."""
-    return _Demands(reading)
-
-
-def _seen(shown: Reading, facts: Mapping[str, Any]) -> _Seen:
-    """What is shown, what that is a case of, whether indoors and at night: by the facts, else by the words."""
-    around = set().union(*map(lineage, shown.situations))
+def _seen(reading: Reading, facts: Mapping[str, Any]) -> _Seen:
+    """By the facts, else by the words."""
+    around = set().union(*map(lineage, reading.situations))
     indoors, night = bool(around & {"indoors", "car cabin"}), "night" in around
     side = None if indoors == ("outdoors" in around) else indoors
     time = None if night == ("day" in around) else night
     said, day = facts.get("indoors"), facts.get("day")
-    return shown, around, said if isinstance(said, bool) else side, day == "night" if day in {"day", "night"} else time
+    known = day == "night" if day in {"day", "night"} else time
+    return _Seen(reading, around, said if isinstance(said, bool) else side, known)
 
 
-def _like(name: str, seen: Reading, around: set[str]) -> _Support:
-    """How much what a sample shows is like a situation."""
-    shared = sorted(one for one in around & set(lineage(name)) if situations()[one].shows)
+def _fit(wanted: _Seen, seen: _Seen) -> _Support:
+    """How well a sample fits: the least over what is asked for, 0 where something contradicts it."""
+    against = next(_against(wanted, seen), "")
+    if against:
+        return _Support(0.0, _sentence(against))
+    found = list(_fits(wanted, seen)) or [_Support(1.0, "the sentence asks for no certain scenes")]
+    return _Support(min(each.value for each in found), _sentence(", ".join(each.reason for each in found)))
+
+
+def _against(wanted: _Seen, seen: _Seen) -> Iterator[str]:
+    if None not in {wanted.indoors, seen.indoors} and wanted.indoors != seen.indoors:
+        yield f"it is {'in' if seen.indoors else 'out'}doors, and the sentence {'in' if wanted.indoors else 'out'}doors"
+    if None not in {wanted.night, seen.night} and wanted.night != seen.night:
+        yield "it is night, and day in the sentence" if seen.night else "it is day, and night in the sentence"
+    denied = [
+        *(seen.around & set(wanted.reading.denied)),
+        *(set(seen.reading.objects) & set(wanted.reading.unobjects)),
+    ]
+    if denied:
+        yield f"it shows {min(denied)}, which the sentence leaves out"
+
+
+def _fits(wanted: _Seen, seen: _Seen) -> Iterator[_Support]:
+    scenes = [name for name in wanted.reading.situations if situations()[name].shows]
+    if scenes:
+        yield max(_like(name, seen) for name in scenes)
+    elif wanted.indoors is not None:
+        side = "indoors" if wanted.indoors else "outdoors"
+        yield _Support(0.4, f"it may be {side}") if seen.indoors is None else _Support(0.9, f"it is {side}")
+    if wanted.night is not None:
+        time = "night" if wanted.night else "day"
+        yield _Support(0.7, f"it may be {time}") if seen.night is None else _Support(0.9, f"it is {time}")
+    objects = () if scenes else wanted.reading.objects
+    shared = [name for name in objects if name in seen.reading.objects]
     if shared:
-        return _Support(1.0 if name in around else 0.9, f"it shows {name if name in around else shared[0]}")
-    shown = [one for one in situations()[name].shows if one in seen.objects or one in around]
+        yield _Support(1.0, f"it shows {' and '.join(shared[:3])}")
+    elif objects:
+        what = " and ".join(objects[:3])
+        yield _Support(0.2 if seen.reading.objects else 0.4, f"it is not known to show {what}")
+
+
+def _like(name: str, seen: _Seen) -> _Support:
+    """How much what a sample shows is like a situation."""
+    shared = sorted(one for one in seen.around & set(lineage(name)) if situations()[one].shows)
+    if shared:
+        return _Support(1.0 if name in seen.around else 0.9, f"it shows {name if name in seen.around else shared[0]}")
+    shown = [one for one in situations()[name].shows if one in seen.reading.objects or one in seen.around]
     if shown:
         return _Support(min(0.8, 0.3 + 0.15 * len(shown)), f"it shows {' and '.join(shown[:3])}, as may be with {name}")
-    known = bool(seen.situations or seen.objects)
+    known = bool(seen.reading.situations or seen.reading.objects)
     return _Support(0.2 if known else 0.4, f"it {'does not' if known else 'may'} show {name}")
 
 

@@ -27,7 +27,7 @@ MOST_WORDS: Final = 20_000
 _MOST_UNMATCHED: Final = 20
 _ENGLISH: Final = 1 / 3  # the least share of known words in what is taken for English
 _FEW: Final = 3  # words of which nobody can tell the language
-_TYPED: Final = range(5, 26)  # letters of a word of no dictionary that may be a mistyped term
+_MOST_LETTERS: Final = 26
 _TOKEN: Final = re.compile(r"[,;.!?:()]|\d+(?:\.\d+)?|[^\W\d_]+(?:'[a-z]+)?|\w")
 _TERMINAL: Final = re.compile(r"\x1b\[[\d;?]*[a-z]")  # of a terminal: its letter is no word
 _CONTRACTED: Final = re.compile(r"\b(?:(?:do|does|did|is|are|was|ca|wo|should|would|must)n'?t|cannot)\b|n't\b")
@@ -87,13 +87,12 @@ def read_sentence(text: str) -> Reading:
     plain = text[: MOST_WORDS * 20].casefold().replace("’", "'").replace("w/o", "without")
     plain = _SPLIT.sub(r"leave out \1", _CONTRACTED.sub(" not ", _TERMINAL.sub(" ", plain)))
     words = _TOKEN.findall(plain)[:MOST_WORDS]
-    words = [word[: _TYPED.stop] for word in words]
+    words = [word[:_MOST_LETTERS] for word in words]
     index, spelt = _index(), [word for word in words if word[0].isalpha()]
     known = sum(word in lexicon().known or _key(word) in index.keys for word in spelt)
     if len(spelt) >= _FEW and known < _ENGLISH * len(spelt):
         return Reading(remarks=(_NOT_ENGLISH,))
-    keys = [_key(index.mistyped(word)) for word in words]
-    matches = list(index.matches(keys))
+    matches = list(index.matches([_key(word) for word in words]))
     reading = _gathered(words, matches)
     return reading if reading.matched else replace(reading, remarks=(*reading.remarks, _NOTHING))
 
@@ -119,17 +118,13 @@ class _Index:
 
     def __init__(self, named: Iterable[tuple[str, str, str]]) -> None:
         self._targets: dict[tuple[str, ...], tuple[tuple[str, str], ...]] = {}
-        self._words: set[str] = set()
         for term, what, name in named:
-            parts = _TOKEN.findall(term)
-            keys = tuple(map(_key, parts))
+            keys = tuple(map(_key, _TOKEN.findall(term)))
             self._targets[keys] = tuple(dict.fromkeys((*self._targets.get(keys, ()), (what, name))))
-            self._words |= {part for part in parts if len(part) in _TYPED and what != "objects"}
         self._longest: dict[str, int] = defaultdict(int)
         for keys in self._targets:
             self._longest[keys[0]] = max(self._longest[keys[0]], len(keys))
         self.keys = frozenset(key for keys in self._targets for key in keys)
-        self._shorter = {less: (word, at) for word in sorted(self._words) for less, at in _less(word)}
 
     def matches(self, keys: Sequence[str]) -> Iterator[_Match]:
         """The terms in a sentence, the longest first where they overlap."""
@@ -141,21 +136,6 @@ class _Index:
             if end:
                 yield _Match(at, end, self._targets[tuple(keys[at:end])])
             at = end or at + 1
-
-    def mistyped(self, word: str) -> str:
-        """The term's word that a letter more or less, or two exchanged, make of a word that nobody knows."""
-        if len(word) not in _TYPED or word in lexicon().known or _key(word) in self.keys:
-            return word
-        less = _less(word)[1:]  # the first letter is seldom mistyped: sparks are no parks
-        close = [(one, self._shorter[one], at) for one, at in less if one in self._shorter]
-        changed = [term for _, (term, there), at in close if abs(at - there) == 1 and term[there] == word[at]]
-        longer = [self._shorter[word][0]] if word in self._shorter else []
-        return [*longer, *(one for one, _ in less if one in self._words), *changed, word][0]
-
-
-def _less(word: str) -> list[tuple[str, int]]:
-    """A word without one letter, and which."""
-    return [(word[:at] + word[at + 1 :], at) for at in range(len(word))]
 
 
 @cache
