@@ -30,32 +30,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auscult.agent.evaluation.measuring.ERROR_RATES", ())
 
 
-# --- labels ---
-
-
-def test_there_are_as_many_labels_as_is_said() -> None:
-    first, second = labelled(), labelled(second=True)
-    assert len(first) >= 120
-    assert len({one.situation for one in first}) >= 30
-    assert len({one.id for one in first}) == len({one.instruction for one in first}) == len(first)
-    assert {one.task for one in first} == {"ris", "vos", "rvos", "avs", "refavs"}
-    halves = [one.half for one in first]
-    assert min(halves.count("dev"), halves.count("test")) >= 55
-    by_id = {one.id: one for one in first}
-    assert len({one.id for one in second}) == len(second) == 30
-    for one in second:
-        assert one.instruction == by_id[one.id].instruction
-        assert one.labeller != by_id[one.id].labeller
-
-
-def test_what_is_not_heard_is_impossible_where_the_task_hears() -> None:
-    silent = {one.name for one in pool() if not one.facts["sound"]}
-    assert silent
-    for one in labelled():
-        if one.task in {"avs", "refavs"}:
-            assert not silent & (one.labels["samples"].needed | one.labels["samples"].plausible)
-
-
 # --- comparisons ---
 
 

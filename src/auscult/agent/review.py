@@ -157,7 +157,8 @@ def _rates(
         for one, goods in by_choice.items():
             said["people"][one.instruction].append(float(np.mean(goods)))
             if one.instruction in labels:
-                said["labels"][one.instruction].append(labels[one.instruction].reasonable(choice_set, one.choice))
+                label, choice = labels[one.instruction].labels[choice_set], one.choice
+                said["labels"][one.instruction].append(label.reasonable(choice.type, selected=choice.selected))
         counts = (len(said["people"]), len(by_choice), len(given), len({rater for _, rater, _ in given}))
         means = {who: np.array([np.mean(values) for values in each.values()]) for who, each in said.items()}
         found = {who: mean_over(each, seed=seed) for who, each in means.items()}

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Offer, Offered
+from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Offer, Offered
 from auscult.agent.offers import perturbations_of
 from auscult.errors import InputError
 from auscult.record.lines import numbered_lines, read_lines
@@ -70,10 +70,6 @@ class Labelled:
     def half(self) -> Half:
         """``test`` is held back from tuning; it follows from the id alone."""
         return "test" if sha256(self.id.encode()).digest()[0] % 2 else "dev"
-
-    def reasonable(self, choice_set: ChoiceSet, choice: Choice) -> bool:
-        """Whether the labels find a choice reasonable."""
-        return self.labels[choice_set].reasonable(choice.type, selected=choice.selected)
 
 
 @cache
