@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.suites.r2_compare import r2_records
+from tests.suites.r2_compare.r2_records import case, conditions
 
 from auscult.agent.analysis import AnalysedSentence, Analysis, analyse, checked, prompt_of
 from auscult.agent.plan import Plan, PlanChoice, PlanData, PlanLeftOut, PlanPerturbation
@@ -278,6 +280,15 @@ def test_every_number_is_that_of_the_suite(home: Path) -> None:
     }
     for one in result_table(folder).of("mean", group="fog"):
         assert one.value == suite[one.model, one.level]
+
+
+def test_no_number_stands_twice(tmp_path: Path) -> None:
+    asked = conditions("high")
+    told = {"mine.one": {one.name: {"clip0": 0.9 if one.name == "clean" else 0.5} for one in asked}}
+    r2_records.record(tmp_path / "out", told, cases=[case("clip0")], asked=asked)
+    paths = [one.path for one in result_table(tmp_path / "out").cells]
+    assert sum("case/clip0" in path and "group/clean" in path for path in paths) == 1
+    assert len(paths) == len(set(paths))
 
 
 def test_an_analyst_is_asked_twice_and_then_templates_write(home: Path) -> None:

@@ -5,8 +5,9 @@ It is computed from the record alone, by what ``auscult score`` computes with; n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -16,7 +17,7 @@ from auscult.record.lines import read_lines
 from auscult.report.drawing import plain
 from auscult.score.stats.change import change_difference, change_interval
 from auscult.score.stats.paired import holm
-from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_mix
 from auscult.suites.core.grid import request_counts
 from auscult.suites.core.measures import static_of
 from auscult.suites.core.numbers import GridCell, GridColumns, Number
@@ -35,7 +36,7 @@ DIFFERENCES: Final = ("difference", "difference of changes", "difference of kind
 CHANGES: Final = ("change", "average change", "cost")
 """Measures against the same model on clean input."""
 
-_KINDS: Final = {  # measure of a suite: as it is called here, unit
+_KINDS: Final[Mapping[str, tuple[str, Unit]]] = {  # measure of a suite: as it is called here, unit
     "level": ("mean", "percent"),
     "apc": ("average change", "points"),
     "breaking": ("breaking point", "strength"),
@@ -182,18 +183,19 @@ def result_table(folder: Path) -> ResultTable:
         metric=task.metric_name(maker.main),
         models=tested,
         baselines=tuple(name for name in record.grid.models if task.is_baseline(name)),
-        groups=tuple(dict.fromkeys(map(maker.words, filter(lambda one: one[0] != CLEAN, maker.groups)))),
+        groups=tuple(dict.fromkeys(maker.words(one.grid_cell) for one in index.of("level") if one.group != CLEAN)),
         mixes=tuple(task.group_name(*mix) for mix in index.mixes()) if task.suite == "r2" else (),
         levels=tuple(dict.fromkeys(one.level for one in record.grid.conditions if one.strength)),
         floor=results.uninformative,
         unscored=results.unscored,
         failures=tuple(dict.fromkeys(errors))[:_WORST],
-        cells=_numbered((*maker.made(tested), *_counts(record, tested, len(errors)))),
+        cells=_numbered(dict.fromkeys((*maker.made(tested), *_counts(record, tested, len(errors))))),
     )
 
 
-def _numbered(cells: Sequence[ResultCell]) -> tuple[ResultCell, ...]:
+def _numbered(made: Iterable[ResultCell]) -> tuple[ResultCell, ...]:
     """The cells with references, and p adjusted for all changes and differences."""
+    cells = list(made)
     tested = [at for at, cell in enumerate(cells) if cell.p is not None]
     adjusted = dict(zip(tested, holm([cells[at].p or 0.0 for at in tested]), strict=True)) if tested else {}
     return tuple(replace(cell, ref=f"c{at + 1}", p=adjusted.get(at)) for at, cell in enumerate(cells))
@@ -204,7 +206,6 @@ class _CellMaker:
 
     def __init__(self, view: GridColumns, index: Index, main: str) -> None:
         self.view, self.index, self.main = view, index, main
-        self.groups: dict[GridCell, None] = dict.fromkeys(one.grid_cell for one in index.of("level"))
 
     def words(self, group: GridCell) -> str:
         """What is perturbed, in words."""
@@ -229,8 +230,7 @@ class _CellMaker:
         return is_main and not number.split
 
     def _cell(self, number: Number, **changes: Any) -> ResultCell:
-        name = _KINDS[number.measure][0]
-        beyond = number.beyond
+        (name, unit), beyond = _KINDS[number.measure], number.beyond
         reason = str(getattr(number.outcome, "reason", "")) if beyond is None else f"above {beyond:g}"
         counts = number.counts
         made = ResultCell(
@@ -239,7 +239,7 @@ class _CellMaker:
             metric=self.view.grid.task.metric_name(number.metric),
             group=self.words(number.grid_cell),
             level=number.level or self._over(number),
-            unit=_KINDS[number.measure][1],  # type: ignore[arg-type] # of the table above
+            unit=unit,
             value=number.value,
             low=number.low,
             high=number.high,
@@ -265,12 +265,10 @@ class _CellMaker:
             moving = [one for one in self.view.grid.of_group(*group) if one.level == DYNAMIC]
             for condition in (*(static if len(static) > 1 else ()), *moving):
                 if self.view.grid.is_complete(model, condition.name):
-                    yield self._change(model, condition)
-
-    def _change(self, model: str, condition: Condition) -> ResultCell:
-        outcome = change_interval(self.view.scores(model, [condition], self.main), **self.view.drawn())
-        number = self.view.number("apc", condition, model=model, metric=self.main, outcome=outcome)
-        return self._cell(number, measure="change", level=condition.level)
+                    scores = self.view.scores(model, [condition], self.main)
+                    outcome = change_interval(scores, **self.view.drawn())
+                    number = self.view.number("apc", condition, model=model, metric=self.main, outcome=outcome)
+                    yield self._cell(number, measure="change", level=condition.level)
 
     def _kinds(self, model: str) -> Iterator[ResultCell]:
         """What costs most beside each of the others, at the levels that both have."""
@@ -292,26 +290,24 @@ class _CellMaker:
 
     def _cases(self, tested: Sequence[str]) -> Iterator[ResultCell]:
         """The case that each model loses most on, by what is perturbed; of suites without levels the lowest scores."""
-        grid = self.view.grid
+        grid, by_level = self.view.grid, self.view.grid.task.suite == "r2"
         metric = self.main if self.main in self.view.metrics else grid.task.metrics[0]
         for model in tested:
             clean = _scored(self.view, model, CLEAN, metric=metric)
-            named = {"model": model, "metric": grid.task.metric_name(metric)}
-            for group in grid.groups() if grid.task.suite == "r2" else ():
+            cell = partial(
+                ResultCell, measure="case", model=model, metric=grid.task.metric_name(metric), unit="percent", n=1
+            )
+            for group in grid.groups() if by_level else ():
                 static = static_of(self.view, model, group)
                 strong = _scored(self.view, model, static[-1].name, metric=metric) if static else {}
                 lost = sorted((strong[case] - clean[case], case) for case in clean.keys() & strong.keys())
                 if lost and lost[0][0] < 0 and not is_mix(group[0]):
-                    yield self._case(lost[0][1], clean, (CLEAN, CLEAN), **named)
-                    yield self._case(lost[0][1], strong, (self.words(group), static[-1].level), **named)
-            if grid.task.suite != "r2":
-                for _, case in sorted((value, case) for case, value in clean.items())[:_WORST]:
-                    yield self._case(case, clean, (CLEAN, CLEAN), **named)
-
-    def _case(self, case: str, scores: Mapping[str, float], condition: tuple[str, str], **named: Any) -> ResultCell:
-        group, level = condition
-        made = ResultCell(measure="case", group=group, level=level, unit="percent", value=scores[case], n=1, case=case)
-        return replace(made, **named)
+                    case = lost[0][1]
+                    yield cell(case=case, group=CLEAN, level=CLEAN, value=clean[case])
+                    yield cell(case=case, group=self.words(group), level=static[-1].level, value=strong[case])
+            lowest = sorted((value, case) for case, value in clean.items())[:_WORST]
+            for value, case in () if by_level else lowest:
+                yield cell(case=case, group=CLEAN, level=CLEAN, value=value)
 
 
 def _scored(view: GridColumns, model: str, condition: str, *, metric: str) -> dict[str, float]:
