@@ -9,6 +9,7 @@ import pytest
 
 from auscult.agent.debate import LOG_FILE
 from auscult.agent.options import AgentOptions
+from auscult.agent.running import LimitReached
 from auscult.agent.study import run_study
 from auscult.errors import AuscultError
 from auscult.record.lines import read_lines
@@ -55,6 +56,15 @@ def test_a_dead_endpoint_is_gone_on_from_and_replayed(tmp_path: Path, monkeypatc
     assert (tmp_path / "replayed/plan.yaml").read_bytes() == (tmp_path / "study/plan.yaml").read_bytes()
     assert replayed.plan.hash == study.plan.hash
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+def test_a_limit_on_requests_stops_a_debate_and_a_higher_one_goes_on(tmp_path: Path) -> None:
+    with serving(script(odd)) as served:
+        for _ in range(2):  # what earlier commands asked counts
+            with pytest.raises(LimitReached, match="all 2 requests") as raised:
+                run_study(options(tmp_path, served.url, max_requests=2))
+            assert (raised.value.limit, len(served.bodies)) == ("requests", 2)
+        assert run_study(options(tmp_path, served.url, max_requests=20)).plan.limits.requests == 20
 
 
 def test_a_dispute_and_a_stand_in_are_said_in_the_plan(tmp_path: Path) -> None:

@@ -47,9 +47,14 @@ class AgentLog(ReplyCache):
         self._written: set[str] | None = None
         self._adding, self._most = threading.Lock(), most_requests
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether no request is left."""
+        return self._most is not None and len(self._known) >= self._most
+
     def reply(self, key: str, ask: Callable[[], str], **about: Any) -> CountedText:
         """As of any ``ReplyCache``; ``BudgetSpent`` where it would be asked and no request is left."""
-        if self._most is not None and key not in self and len(self._known) >= self._most:
+        if key not in self and self.is_spent:
             hint = "what was answered is kept: the same command with a higher limit goes on"
             raise BudgetSpent(f"all {self._most} requests are spent", expected="a limit for the whole study", hint=hint)
         return super().reply(key, ask, **about)

@@ -81,16 +81,22 @@ def _analysis_sections(analysis: Analysis) -> Iterator[Section]:
         )
 
 
-def _plan_sections(plan: Plan) -> Iterator[Section]:
+def choice_tables(plan: Plan, *, most: int = _MOST_ROWS) -> tuple[Table, ...]:
+    """What is taken and what is left out of each set, with reasons; so many rows of each at most."""
     tables = []
-    for choice_set in CHOICE_SETS:
-        taken = [("yes", one.name, one.reason) for one in plan.taken(choice_set)]
-        left = [("no", one.name, one.reason) for one in plan.left_out.of(choice_set)]
-        title = plan.middle if choice_set == "perturbations" else choice_set
-        tables.append(_table(f"Chosen {title}", ("taken", "name", "why"), (*taken, *left)))
+    for of in CHOICE_SETS:
+        name = plan.middle if of == "perturbations" else of
+        taken = dict.fromkeys((one.name, "yes", one.reason) for one in plan.taken(of))
+        left = dict.fromkeys((one.name, "no", one.reason) for one in plan.left_out.of(of))
+        title = f"{name}: {len({row[0] for row in taken}):,} taken, {len(left):,} left out"
+        tables.append(_table(title, (name, "taken", "reason"), (*taken, *left), most=most))
+    return tuple(tables)
+
+
+def _plan_sections(plan: Plan) -> Iterator[Section]:
     lead = f"For “{_text(plan.instruction)}”. " if plan.instruction else ""
     notes = tuple(map(_text, plan.remarks))
-    shown = tuple(table for table in tables if table.rows)
+    shown = tuple(table for table in choice_tables(plan) if table.rows)
     changed = "A person changed the plan after it was proposed." if plan.changed else ""
     yield Section(
         name="plan", wordy=True, title="What was chosen, and why", lead=lead + changed, tables=shown, notes=notes
@@ -133,9 +139,9 @@ def _choices(proposal: object) -> Iterator[tuple[tuple[str, str], Mapping[str, A
                     yield (choice_set, _text(choice.get("type"))), choice
 
 
-def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
-    left = len(rows) - _MOST_ROWS
-    shown = tuple(tuple(map(_text, row)) for row in rows[:_MOST_ROWS])
+def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, most: int = _MOST_ROWS) -> Table:
+    left = len(rows) - most
+    shown = tuple(tuple(map(_text, row)) for row in rows[:most])
     return Table(title=title, header=header, rows=shown, note=f"{left:,} more are not shown." if left > 0 else "")
 
 

@@ -50,7 +50,7 @@ from auscult.agent.plan import (
     read_plan,
 )
 from auscult.agent.report import study_report
-from auscult.agent.running import folder_mb, of_baseline, run_plan
+from auscult.agent.running import LimitReached, folder_mb, of_baseline, run_plan
 from auscult.cases.avi_tree import TASK_OF
 from auscult.errors import AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
@@ -62,7 +62,6 @@ from auscult.outcome import Failed
 from auscult.record.folder import open_run
 from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
-from auscult.report.tables import Table
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import DYNAMIC, level_word
 from auscult.suites.options import SCENES, data_of
@@ -74,28 +73,10 @@ RUN: Final = "run"
 CAPTIONS: Final = "captions.jsonl"
 _OF_DATA: Final = ("texts", "masks", "images", "assets")
 _LEVELS: Final = ("low", "medium", "high")
-_MOST_ROWS: Final = 60
 _GROWING: Final = frozenset(
     {"dry_run", "plan", "replay", "max_usd", "max_requests", "max_seconds", "max_disk_mb", "base_url", "profile"}
 )
 """Arguments that may change between commands."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What a plan takes.
-
-    Attributes:
-        seconds: In all.
-        disk_mb: That the record will hold.
-        requests: To models, baselines on clean input among them.
-        how: Where the numbers come from.
-    """
-
-    seconds: float
-    disk_mb: float
-    requests: int
-    how: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +268,11 @@ def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: P
         found = debate(*debaters, instruction=options.sentence, offer=offer, rounds=options.rounds, log=log)
     if isinstance(found, Failed):
         hint = found.error.hint or "the same command goes on; leave --llm out for the built-in planner"
-        raise UsageError(found.error.error, expected=found.error.expected, hint=hint, path=found.error.path)
+        kind = LimitReached if found.error.stage == "limit" else UsageError
+        raised = kind(found.error.error, expected=found.error.expected, hint=hint, path=found.error.path)
+        if isinstance(raised, LimitReached):
+            raised.limit = "requests" if log.is_spent else "usd"
+        raise raised
     plan, path = plan_of(options, offer, found, base=base), options.out / FILE
     if path.is_file() and read_plan(path)[0].hash != plan.hash:
         raise UsageError(
@@ -443,36 +428,19 @@ def _possible(plan: Plan, reading: Reading) -> Plan:
     return replace(plan, perturbations=tuple(kept), left_out=out, remarks=(*plan.remarks, *texts))
 
 
-# --- what a person is shown before it runs ---
+# --- what it would take ---
 
 
-def choice_tables(plan: Plan) -> tuple[Table, ...]:
-    """What is taken and what is left out of each set, with reasons."""
-    found = []
-    for of in CHOICE_SETS:
-        name = plan.middle if of == "perturbations" else of
-        rows = [(one.name, "yes", one.reason) for one in plan.taken(of)]
-        rows += [(one.name, "no", one.reason) for one in plan.left_out.of(of)]
-        shown = tuple(dict.fromkeys(rows))[:_MOST_ROWS]
-        note = f"{len(rows) - len(shown):,} more stand in {FILE}." if len(shown) < len(set(rows)) else ""
-        title = f"{name}: {len({one.name for one in plan.taken(of)}):,} taken, {len(plan.left_out.of(of)):,} left out"
-        found.append(Table(title=title, header=(name, "taken", "reason"), rows=shown, note=note))
-    return tuple(found)
-
-
-def estimated(plan: Plan, progress: Progress | None = None, *, workers: int | None = None) -> Estimate | None:
-    """What a plan takes, by running a small part of it: one sample, under one perturbation.
+def estimated(plan: Plan, progress: Progress | None = None, *, workers: int | None = None) -> str:
+    """What a plan takes, in a sentence, by running a small part of it: one sample, under one perturbation.
 
     What the part takes beside its requests is counted once for each set of severities, and its requests times the
-    samples and conditions of the plan. None where a part would cost money, or the plan does not name samples.
+    samples and conditions of the plan. Nothing is run where a part would cost money, or the plan names no samples.
     """
     scenes, samples = plan.data.scenes, plan.samples[:1]
-    if (
-        plan.suite == "avi"
-        or not (scenes or samples)
-        or any(name.startswith(("chat:", "cascade:", "tgs:")) for name in plan.models)
-    ):
-        return None
+    costs = any(name.startswith(("chat:", "cascade:", "tgs:")) for name in plan.models)
+    if plan.suite == "avi" or costs or not (scenes or samples):
+        return "how long it takes was not measured: a part would cost money, or no samples are named"
     levels = [level for one in plan.perturbations for level in one.levels]
     first = tuple(replace(one, severities=one.severities[:1]) for one in plan.perturbations[:1])
     data = replace(plan.data, scenes=1) if scenes is not None else plan.data
@@ -480,15 +448,13 @@ def estimated(plan: Plan, progress: Progress | None = None, *, workers: int | No
     with tempfile.TemporaryDirectory(prefix="auscult-") as folder:
         begun = time.monotonic()
         run_plan(part, Path(folder), progress, workers=workers)
-        wall, disk = time.monotonic() - begun, folder_mb(Path(folder))
+        wall, disk_mb = time.monotonic() - begun, folder_mb(Path(folder))
         rows = list(read_lines(Path(folder) / PREDICTIONS))
     of_models = [row for row in rows if not of_baseline(row.get("model"))]
     taken = sum(float(row.get(key, 0.0)) for row in of_models for key in ("seconds", "preparing_s", "overhead_s"))
     factor = (len(plan.samples) or scenes or 1) * (1 + len(levels)) / (1 + len(first))
     calls = len({one.levels for one in plan.perturbations}) or 1
-    return Estimate(
-        seconds=max(wall - taken, 0.0) * calls + taken * factor / max(1, workers or default_workers()),
-        disk_mb=disk * factor,
-        requests=round(len(of_models) * factor),
-        how=f"from a run of one sample{' under ' + first[0].name if first else ''}, which took {wall:.1f} s",
-    )
+    seconds = max(wall - taken, 0.0) * calls + taken * factor / max(1, workers or default_workers())
+    how = f"a run of one sample{' under ' + first[0].name if first else ''}, which took {wall:.1f} s"
+    requests = len(of_models) * factor
+    return f"about {seconds:,.0f} s, {disk_mb * factor:,.0f} MB and {requests:,.0f} requests: from {how}"

@@ -15,6 +15,7 @@ from auscult.cli.command import Shown, command
 if TYPE_CHECKING:
     from auscult.agent.study import Study
 
+_MOST_ROWS = 60
 _MORE = 2.0
 """How much higher a limit is that is asked for."""
 
@@ -40,7 +41,8 @@ def agent(options: AgentOptions, shown: Shown) -> None:
             break
         except LimitReached as error:
             name = f"max_{error.limit}"
-            most = getattr(options, name) or getattr(told[-1].plan.limits, error.limit) or 1
+            of_plan = getattr(told[-1].plan.limits, error.limit) if told else 0  # none yet while it is proposed
+            most = getattr(options, name) or of_plan or 1
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
                 raise
             show.say(str(error))
@@ -51,11 +53,7 @@ def agent(options: AgentOptions, shown: Shown) -> None:
     if done.run is None:
         with show.progress_bar(quiet=shown.quiet) as progress:
             guess = estimated(done.plan, progress, workers=options.workers)
-        show.say(
-            f"about {guess.seconds:,.0f} s, {guess.disk_mb:,.0f} MB and {guess.requests:,} requests: {guess.how}"
-            if guess
-            else "how long it takes was not measured: a part would cost money, or no samples are named"
-        )
+        show.say(guess)
         count = len(done.plan.samples)
         show.result(Summary(command="agent", n=count, ok=count, failed=0), (), shown, record=None)
         return
@@ -66,10 +64,10 @@ def agent(options: AgentOptions, shown: Shown) -> None:
 
 def _tell_plan(study: Study, shown: Shown) -> None:
     """Say what is taken and what is left out, on stderr where stdout is for JSON."""
-    from auscult.agent.study import choice_tables
+    from auscult.agent.report import choice_tables
 
     if not shown.json:
-        show.tables(choice_tables(study.plan))
+        show.tables(choice_tables(study.plan, most=_MOST_ROWS))
     for remark in study.plan.remarks:
         show.say(remark)
     show.say(f"plan: {study.folder / 'plan.yaml'} (planner: {study.plan.planner})")
