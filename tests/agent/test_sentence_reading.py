@@ -66,6 +66,14 @@ class TestWishes:
         assert not read_sentence("not only motion blur").only
         assert not read_sentence("a street with motion blur").only
 
+    def test_a_term_with_a_denial_in_it_denies_nothing(self) -> None:
+        found = read_sentence("wrong colours and things that are not there, in fog")
+        assert ("absence" in found.metrics, found.wished, found.unwished) == (True, (FOG,), ())
+        assert read_sentence("it writes captions").matched, "what tasks of avi are about counts too"
+
+    def test_animals_are_not_animated(self) -> None:
+        assert read_sentence("animals filmed in a park").situations == ("park", "wildlife")
+
     def test_metrics_objects_and_the_traits_of_other_suites(self) -> None:
         found = read_sentence("dogs and people speaking, with crisp edges; wrong colours, no cats")
         assert found.metrics == ("boundary",)

@@ -35,6 +35,7 @@ _SPLIT: Final = re.compile(r"\bleave (\w+(?: \w+)?) out\b")
 _NOTHING: Final = "No situation, perturbation, metric or object was matched."
 _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was matched."
 _KINDS: Final = frozenset({"kinds", "groups"})
+_WHOLE: Final = ("ing", "er", "ment", "animal")
 _NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can"})  # objects elsewhere
 _WORKS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})  # "must not fail in fog" denies no fog
 _Found: TypeAlias = Mapping[tuple[str, bool], set[str]]  # names by what they are and whether they are denied
@@ -76,9 +77,9 @@ class Reading:
 
     @property
     def matched(self) -> bool:
-        """Whether anything of situations, perturbations, metrics or objects was understood."""
-        said = (self.situations, self.denied, self.wished, self.unwished, self.metrics, self.objects, self.unobjects)
-        return any(said)
+        """Whether anything of situations, perturbations, metrics, objects or traits was understood."""
+        told = (self.situations, self.wished, self.metrics, self.objects, self.traits)
+        return any((*told, self.denied, self.unwished, self.unobjects))
 
 
 @lru_cache(maxsize=16_384)
@@ -99,9 +100,9 @@ def read_sentence(text: str) -> Reading:
 
 @lru_cache(maxsize=65_536)
 def _key(word: str) -> str:
-    """A word as it is compared: its stem; those in -ing, -er and -ment stay whole (meeting is not to meet)."""
+    """A word as it is compared: its stem; some stay whole (a meeting is not to meet, an animal is not animated)."""
     bare = word.removesuffix("'s")
-    return bare.removesuffix("s") if bare.removesuffix("s").endswith(("ing", "er", "ment")) else stem(bare)
+    return bare.removesuffix("s") if bare.removesuffix("s").endswith(_WHOLE) else stem(bare)
 
 
 class _Match(NamedTuple):
@@ -182,9 +183,10 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     """The starts of the matches that are denied."""
     if _denying().isdisjoint(map(_key, words)):
         return set()
+    inside = {at for match in matches for at in range(match.start, match.end)}  # "things that are not there" is a term
     states, state, listed, past = list[bool](), False, _or_ahead(words), 0
     for at, word in enumerate(words):
-        if at < past:
+        if at < past or at in inside:
             pass
         elif length := _is("neither", words, at) or _of_model(words, at):
             past = at + length
@@ -198,7 +200,7 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
     clauses = list(accumulate(word in {",", ";", ".", "!", "?", ":", "but"} for word in words))
     told = {clauses[match.start] for match in matches if match.start in denied}
-    dismissed = {clauses[at] for at in range(len(words)) if _dismisses(words, at)}
+    dismissed = {clauses[at] for at in range(len(words)) if at not in inside and _dismisses(words, at)}
     return denied | {match.start for match in matches if clauses[match.start] in dismissed - told}
 
 
