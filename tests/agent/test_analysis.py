@@ -337,6 +337,16 @@ def test_where_nothing_of_a_reply_stands_templates_write(home: Path, reply: str)
     assert [one.text for one in made.struck] == (["It scores 12.34 %."] if "12.34" in reply else [])
 
 
+@pytest.mark.slow
+def test_of_a_part_of_the_tasks_the_scores_there_are_spoken_of(tmp_path: Path) -> None:
+    run("avi", data="scenes", out=tmp_path / "out", count=1, tasks=("ASQA",), models=("noisy:0.7",), workers=0)
+    made = analyse(tmp_path / "out")
+    assert made.table.metric == "ASQA"
+    assert made.table.get("mean", model="reference.noisy.v1:0.7", group="clean")
+    assert made.struck == ()
+    assert not any("no score" in sentence.text for one in made.sections for sentence in one.sentences)
+
+
 def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: Path) -> None:
     folder, study = record(home, "one model"), home / "study"
     study.mkdir()

@@ -99,8 +99,9 @@ class _Writer:
         yield _said(f"{number('models')} {verb} asked about {number('cases')} from {number('clips')}.", *asked)
         yield _said(f"The task is {table.task} (suite {table.suite}), and the metric is {table.metric}.")
         if table.groups:
-            over = f", at constant strength {_listed(table.levels)}" if table.levels else ""
-            yield _said(f"Perturbed were: {', '.join(table.groups)}{over}.")
+            strengths = f", at constant strength {_listed(table.levels)}" if table.levels else ""
+            how = "Perturbed were" if table.suite == "r2" else "Scored by themselves were"
+            yield _said(f"{how}: {', '.join(table.groups)}{strengths}.")
         if count["baselines"].value:
             yield _said(f"Beside them: {number('baselines')}, which hardly look.", count["baselines"])
         unscored = ("failed requests", "undefined scores", "unasked requests")
@@ -151,7 +152,8 @@ class _Writer:
             for cell in table.cells:
                 alone = cell.measure == "mean" and cell.model == model and cell.value is not None
                 if alone and not table.of("average change") and (cell.group != CLEAN or cell.metric != table.metric):
-                    yield _said(f"For {cell.group} {model} has {cell.metric} of {value_text(cell)}.", cell)
+                    where = "On clean input" if cell.group == CLEAN else f"For {cell.group},"
+                    yield _said(f"{where} {model} has {cell.metric} of {value_text(cell)}.", cell)
 
     def _one_change(self, model: str, change: ResultCell) -> Said:
         """A change, with the scores at its mildest and at its strongest level."""

@@ -48,7 +48,7 @@ _KINDS: Final[Mapping[str, tuple[str, Unit]]] = {  # measure of a suite: as it i
 _LOWER: Final = frozenset({"S", "mask ratio"})
 _NOT_SHARES: Final = frozenset({"modality_gap", "bottleneck"})
 _MAIN: Final = ("rIoU", "level_1")
-"""Of suites whose main metric is no mean over cases."""
+"""Of suites whose main metric is no mean over cases; where it has no score the first that has one."""
 _WORST: Final = 3
 
 
@@ -171,8 +171,9 @@ def result_table(folder: Path) -> ResultTable:
     view = GridColumns(grid=record.grid, seed=record.seed)
     results = results_of(view)
     index, task = Index(results.numbers, record.task), record.task
-    main = task.main if task.main in index.metrics() else next((one for one in _MAIN if one in index.metrics()), "")
-    maker = _CellMaker(view, index, main or index.metrics()[0])
+    scored = [number.metric for number in index.of("level") if number.value is not None]
+    main = next((one for one in (task.main, *_MAIN, *scored) if one in scored), index.metrics()[0])
+    maker = _CellMaker(view, index, main)
     errors = [plain(str(row.get("error", "")), limit=300) for row in read_lines(folder / ERRORS)]
     tested = tuple(name for name in record.grid.models if not task.is_baseline(name))
     return ResultTable(
