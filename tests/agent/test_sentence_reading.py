@@ -74,6 +74,12 @@ class TestWishes:
     def test_animals_are_not_animated(self) -> None:
         assert read_sentence("animals filmed in a park").situations == ("park", "wildlife")
 
+    def test_only_a_room_leaves_out_the_others(self) -> None:
+        found = read_sentence("a street, only audio problems")
+        assert {BLUR, FOG, "timing.offset"} <= set(found.unwished)
+        assert not any(kind.startswith("sound.") for kind in found.unwished)
+        assert NOISE in read_sentence("visual corruptions only").unwished
+
     def test_metrics_objects_and_the_traits_of_other_suites(self) -> None:
         found = read_sentence("dogs and people speaking, with crisp edges; wrong colours, no cats")
         assert found.metrics == ("boundary",)

@@ -233,6 +233,8 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
     for match in matches:
         for what, name in match.targets:
             found[what, match.start in denied].add(name)
+            if what in _KINDS and _alone(words, match):
+                found["alone", match.start in denied].add(name)
             if what == "situations" and match.of({"kinds"}):
                 found["implied", False].add(name)
     here, away = _situations(found)
@@ -246,7 +248,7 @@ def _gathered(words: Sequence[str], matches: Sequence[_Match]) -> Reading:
         denied=_in_order(situations(), away),
         wished=_in_order(kinds(), wished),
         unwished=_in_order(kinds(), unwished),
-        only=any(match.of(_KINDS) and _alone(words, match) for match in matches),
+        only=bool(found["alone", False] | found["alone", True]),
         metrics=_in_order(raw()["metrics"], found["metrics", False] - found["metrics", True]),
         levels=levels,
         dynamic=bool(found["dynamic", False]),
@@ -279,7 +281,10 @@ def _kinds(found: _Found, away: set[str]) -> tuple[set[str], set[str]]:
     many, none = (_members(found["groups", no], key) for no, key in ((False, "wished"), (True, "unwished")))
     needed = {kind for name in away for kind, one in situations()[name].cells.items() if one.grade == "needed"}
     none |= needed & _members({"weather"} if needed else set(), "unwished")
-    return wished | (many - unwished), (unwished | (none - many)) - wished
+    wished |= many - unwished
+    alone = _members(found["alone", False] & found["groups", False], "unwished")
+    none |= set(kinds()) - alone if alone and not wished else set()  # "only sound"
+    return wished, (unwished | (none - many)) - wished
 
 
 def _members(groups: set[str], key: str) -> set[str]:
