@@ -12,7 +12,7 @@ from tests.suites.r2_compare import r2_records
 from tests.suites.r2_compare.r2_records import case, conditions
 
 from auscult.agent.analysis import AnalysedSentence, Analysis, analyse, checked, prompt_of
-from auscult.agent.plan import Plan, PlanChoice, PlanData, PlanLeftOut, PlanPerturbation
+from auscult.agent.plan import Plan, PlanChoice, PlanData, PlanLeftOut, PlanLimits, PlanPerturbation
 from auscult.agent.prose import SECTIONS, sections_of
 from auscult.agent.report import study_report
 from auscult.agent.result_table import ResultCell, ResultTable, result_table
@@ -371,7 +371,7 @@ def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: P
     plan = Plan(
         instruction=f"fog {planted}", task="vos", data=PlanData(path="clips"), models=("red",),
         perturbations=(PlanPerturbation(name="fog", severities=("low",), reason=planted),),
-        left_out=PlanLeftOut(perturbations=(PlanChoice(name="snow", reason="indoors"),)),
+        limits=PlanLimits(requests=250, disk_mb=40.5), left_out=PlanLeftOut(perturbations=(PlanChoice(name="snow", reason="indoors"),)),
     )  # fmt: skip
     page = study_report(study, plan=plan, record=folder, analysis=made)
     assert "<script" not in page
@@ -381,6 +381,7 @@ def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: P
         "indoors",
         "It gains 99 %.",
         "Struck out",
+        "250 requests, 40.5 disk_mb",
         "auscult run plan.yaml",
         'id="c1"',
     ):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) 
         analysis: What came out.
     """
     page, rows = read_page(record), [row for row in read_lines(folder / LOG_FILE) if "kind" in row]
+    limits = ", ".join(f"{most:g} {name}" for name, most in asdict(plan.limits).items() if most is not None)
     return render(
         replace(
             page,
@@ -42,6 +43,7 @@ def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) 
                 ("Planned by", plan.planner),
                 ("Analysed by", analysis.writer),
                 ("Plan", plan.hash[:12]),
+                ("Limits", limits or "none"),
                 *page.facts,
             ),
             sections=(
