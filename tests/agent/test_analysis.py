@@ -371,7 +371,8 @@ def test_a_report_holds_plan_talk_run_and_analysis_and_no_foreign_markup(home: P
     plan = Plan(
         instruction=f"fog {planted}", task="vos", data=PlanData(path="clips"), models=("red",),
         perturbations=(PlanPerturbation(name="fog", severities=("low",), reason=planted),),
-        limits=PlanLimits(requests=250, disk_mb=40.5), left_out=PlanLeftOut(perturbations=(PlanChoice(name="snow", reason="indoors"),)),
+        limits=PlanLimits(requests=250, disk_mb=40.5),
+        left_out=PlanLeftOut(perturbations=(PlanChoice(name="snow", reason="indoors"),)),
     )  # fmt: skip
     page = study_report(study, plan=plan, record=folder, analysis=made)
     assert "<script" not in page
