@@ -125,12 +125,10 @@ class ChatDebater:
         if other is not None:
             self._memory.append(("the other", other))
         question = _Question(instruction=instruction, offer=offer, said=tuple(self._memory), turn=self._turns)
-        self.remarks, self._turns, found = (), self._turns + 1, dict[str, tuple[Choice, ...]]()
+        self.remarks, self._turns = (), self._turns + 1
+        found: dict[str, tuple[Choice, ...]] = {} if other is None else {"metrics": other.metrics}
         try:
-            for choice_set in CHOICE_SETS:
-                if other is not None and choice_set == "metrics":
-                    found[choice_set] = other.metrics
-                    continue
+            for choice_set in CHOICE_SETS if other is None else CHOICE_SETS[:2]:
                 read = self._choices(question, choice_set)
                 chosen = self._instead(question, choice_set, other=other) if read is None else read
                 if isinstance(chosen, Failed):
@@ -139,7 +137,7 @@ class ChatDebater:
         except AuscultError as error:
             spent = isinstance(error, BudgetSpent) or isinstance(error.__cause__, BudgetSpent)
             return Failed(ErrorRecord.of(error, "limit" if spent else "ask"))
-        said = Proposal(samples=found["samples"], perturbations=found["perturbations"], metrics=found["metrics"])
+        said = Proposal(**found)
         self._memory.append(("you", said))
         return said
 

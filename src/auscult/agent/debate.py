@@ -28,7 +28,6 @@ UNANSWERED: Final = frozenset({"ask", "limit"})
 """Stages of a ``Failed`` of which nothing was said at all: the same command asks again."""
 
 Role: TypeAlias = Literal["operator", "guardian"]
-_Speak: TypeAlias = Callable[[int, Role, Proposal | None], Proposal | Failed]
 
 
 class AgentLog(ReplyCache):
@@ -170,20 +169,22 @@ def debate(
     key = _key(instruction, offer)
     names = {"operator": operator.name, "guardian": guardian.name}
     log.add("debate", debate=key, instruction=instruction, rounds=rounds, **names)
-    turns: list[Turn] = []
-
-    def turn(number: int, role: Role, proposal: Proposal | None) -> Proposal | Failed:
-        one = operator if role == "operator" else guardian
+    turns, last = list[Turn](), dict[Role, Proposal]()
+    for number, role in _order(rounds):
+        one, other = (operator, last.get("guardian")) if role == "operator" else (guardian, last["operator"])
         told = (instruction, offer)
-        said = one.propose(*told) if proposal is None else one.verify(*told, proposal=proposal)
+        said = one.propose(*told) if other is None else one.verify(*told, proposal=other)
         how: dict[str, Any] = {"failed": said.error} if isinstance(said, Failed) else {"proposal": said}
         turns.append(Turn(round=number, role=role, name=one.name, **how, remarks=tuple(getattr(one, "remarks", ()))))
         log.add("turn", debate=key, **to_json(turns[-1]))
-        return said
-
-    proposal, heard = _debated(turn, rounds)
-    if isinstance(proposal, Failed):
-        return proposal
+        if isinstance(said, Failed):
+            if role == "operator" or said.error.stage in UNANSWERED:
+                return said
+            break
+        last[role] = said
+        if len(last) > 1 and not any(_disputes(last["operator"], last["guardian"])):
+            break
+    proposal, heard = last["operator"], last.get("guardian")
     disputes = () if heard is None else tuple(_disputes(proposal, heard))
     agreed = None if heard is None else not disputes
     for dispute in disputes:
@@ -192,32 +193,16 @@ def debate(
     return Debate(proposal=proposal, turns=tuple(turns), agreed=agreed, disputes=disputes)
 
 
-def _debated(turn: _Speak, rounds: int) -> tuple[Proposal | Failed, Proposal | None]:
-    """The operator's last word, and the guardian's last version where there is one."""
-    proposal, heard = turn(0, "operator", None), None
+def _order(rounds: int) -> Iterator[tuple[int, Role]]:
+    yield 0, "operator"
     for number in range(1, rounds + 1):
-        if isinstance(proposal, Failed):
-            break
-        answer = turn(number, "guardian", proposal)
-        if isinstance(answer, Failed):
-            return (answer if answer.error.stage in UNANSWERED else proposal), heard
-        heard = answer
-        if _same(heard, proposal):
-            break
-        proposal = turn(number, "operator", heard)
-        if isinstance(proposal, Failed) or _same(heard, proposal):
-            break
-    return proposal, heard
+        yield from ((number, "guardian"), (number, "operator"))
 
 
 def _key(instruction: str, offer: Offer) -> str:
     """Of a debate: the sentence, and the names of what was offered."""
     names = [[one.name for one in offer.of(choice_set)] for choice_set in CHOICE_SETS]
     return digest_json([instruction, offer.suite, offer.task, names])[:12]
-
-
-def _same(one: Proposal, other: Proposal) -> bool:
-    return next(_disputes(one, other), None) is None
 
 
 def _disputes(operator: Proposal, guardian: Proposal) -> Iterator[Dispute]:
