@@ -133,7 +133,8 @@ class TestStudy:
         fewer = tmp_path / "fewer.yaml"
         fewer.write_text(plan_text(replace(done.plan, metrics=done.plan.metrics[:1])))
         before = len(rows(out / "run/predictions.jsonl"))
-        changed = run_study(options(out, sentence="", plan=fewer))
+        alone = {"sentence": "", "plan": fewer, "given": frozenset({"plan", "out"})}
+        changed = run_study(options(out, **alone))
         assert (changed.plan.changed, changed.plan.proposed) == (True, dry.plan.hash)
         assert len(rows(out / "run/predictions.jsonl")) == before
         assert [row for row in rows(out / "agent.jsonl") if row.get("kind") == "change"]
@@ -142,7 +143,10 @@ class TestStudy:
         other = replace(changed.plan.perturbations[0], severities=("high",))
         fewer.write_text(plan_text(replace(changed.plan, perturbations=(other,))))
         with pytest.raises(UsageError, match=r"has .*motion_blur at medium, which the plan leaves out"):
-            run_study(options(out, sentence="", plan=fewer))
+            run_study(options(out, **alone))
+        for beside in ({**alone, "given": frozenset({"model"})}, {**alone, "sentence": SENTENCE}):
+            with pytest.raises(UsageError, match="stands beside a plan"):
+                run_study(options(out, **beside))
 
     @pytest.mark.parametrize(
         ("suite", "model", "sentence"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ from auscult.suites import registered
 from auscult.suites.options import SCENES, SuiteOptions, data_of, option_names
 from auscult.suites.registered import SuiteRun, load_suite, options_of
 
+_BESIDE: Final = frozenset({"out", "workers", "overwrite", "max_failed", "json", "quiet"})
 _LOOKS_S: Final = 2.0
 """How often the size of a record is looked at."""
 
@@ -81,6 +82,14 @@ def run_plan(
                 pass  # told below
             watch.refuse()
     return done
+
+
+def refuse_beside_plan(path: Path, given: Iterable[str], allowed: Iterable[str] = ()) -> None:
+    """Refuse options that were given beside a plan, which says them; some that change no result are ``allowed``."""
+    foreign = sorted(frozenset(given) - _BESIDE.union(allowed))
+    if foreign:
+        name = f"--{foreign[0].replace('_', '-')}" if foreign[0] != "sentence" else "a sentence"
+        raise UsageError(f"{name} stands beside a plan", expected=f"it in {path}")
 
 
 def run_plan_file(path: Path, out: Path, progress: Progress | None = None, **how: Any) -> SuiteRun:

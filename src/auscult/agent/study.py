@@ -50,7 +50,7 @@ from auscult.agent.plan import (
     read_plan,
 )
 from auscult.agent.report import study_report
-from auscult.agent.running import LimitReached, folder_mb, of_baseline, run_plan
+from auscult.agent.running import LimitReached, folder_mb, of_baseline, refuse_beside_plan, run_plan
 from auscult.cases.avi_tree import TASK_OF
 from auscult.errors import AuscultError, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
@@ -190,6 +190,9 @@ def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLo
 def _given(options: AgentOptions, log: AgentLog) -> tuple[Study, PlanSource]:
     """The study of a plan that was given, which says that a person changed it where it is not the one proposed."""
     path = options.plan or Path()
+    refuse_beside_plan(
+        path, options.given | ({"sentence"} if options.sentence else set()), {*_GROWING, "llm"} - {"replay"}
+    )
     plan, source = read_plan(path)
     check_plan(plan, source)
     rows = read_lines(options.out / LOG_FILE) if (options.out / LOG_FILE).is_file() else ()

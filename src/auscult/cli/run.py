@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from auscult.agent.evaluation import AgentTableOptions
 from auscult.cli import show
 from auscult.cli.command import Shown, command
-from auscult.errors import UsageError
 from auscult.jobs.options import Flag, specs_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.mqa.options import MqaOptions
@@ -43,11 +42,13 @@ class RunCommand(R2Options, RrisOptions, AviOptions, MqaOptions, AgentTableOptio
 @command(RunCommand)
 def run(options: RunCommand, shown: Shown) -> None:
     """Run a benchmark: make it, have every judge judge it or every model asked, and write tables and a report."""
-    from auscult.agent.running import run_plan_file
+    from auscult.agent.running import refuse_beside_plan, run_plan_file
     from auscult.suites.registered import load_suite
 
     if Path(options.suite).suffix in {".yaml", ".yml"}:
-        run_it = partial(run_plan_file, Path(options.suite), options.out, **_how_of_plan(options))
+        refuse_beside_plan(Path(options.suite), options.given - {"suite"})
+        how: dict[str, Any] = {"workers": options.workers, "overwrite": options.overwrite}
+        run_it = partial(run_plan_file, Path(options.suite), options.out, **how)
     else:
         found = load_suite(options.suite)
         run_it = partial(found.run, _suite_options(options, found))
@@ -58,14 +59,6 @@ def run(options: RunCommand, shown: Shown) -> None:
     report = options.out / "report.html"
     notes = [f"report: {report}"] if report.is_file() else []  # a dry run has none
     show.result(done.summary, done.shown, shown, record=options.out, notes=notes)
-
-
-def _how_of_plan(options: RunCommand) -> dict[str, Any]:
-    """What a command may say beside a plan."""
-    foreign = sorted(options.given - _OF_THE_COMMAND - {"out", "workers", "overwrite"})
-    if foreign:
-        raise UsageError(f"--{foreign[0].replace('_', '-')} stands beside a plan", expected=f"it in {options.suite}")
-    return {"workers": options.workers, "overwrite": options.overwrite}
 
 
 def _suite_options(options: RunCommand, suite: Suite) -> SuiteOptions:
