@@ -121,6 +121,11 @@ class TestPerturbations:
         assert "sound.low_pass" in said[0]
         assert not any("not offered" in remark for remark in planned("a street, cheap microphone").remarks)
 
+    def test_a_metric_that_the_task_has_not_is_said(self) -> None:
+        plan = planned("a street, outlines matter", offer("ris"))
+        assert any("a score of boundary" in remark for remark in plan.remarks)
+        assert plan.proposal.selected("metrics") == ("IoU",)
+
     def test_a_reason_says_what_is_asked_for_instead(self) -> None:
         plan = planned("a street, typos only", offer(kinds=["vision.fog.v1"]))
         assert plan.proposal.perturbations[0].reason == "The sentence asks only for sentences.misspelling."
@@ -197,6 +202,13 @@ class TestDebate:
             choices = plan.proposal.of(name)
             assert [choice.type for choice in choices] == [one.name for one in offer().of(name)]
             assert all(choice.reason.endswith(".") and len(choice.reason) > 10 for choice in choices)
+
+    def test_another_sentence_or_offer_begins_a_new_memory(self) -> None:
+        pair = BuiltInDebater("operator"), BuiltInDebater("guardian")
+        for task in ("avs", "vos", "avs"):
+            found = debate(*pair, instruction="desert race", offer=offer(task), rounds=2, log=AgentLog())
+            assert isinstance(found, Debate)
+            assert found.turns == planned("desert race", offer(task)).turns
 
     def test_the_operator_does_not_take_over_what_cannot_be(self) -> None:
         everything = BuiltInDebater("guardian").propose("", offer())

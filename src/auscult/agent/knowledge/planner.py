@@ -49,15 +49,13 @@ class BuiltInDebater:
         self.name = f"built-in {role}"
         self.remarks: tuple[str, ...] = ()
         self._known: tuple[Any, ...] = ()  # the last instruction, offer and support of all that is offered
-        self._argued: set[tuple[str, ChoiceSet, str]] = set()  # what it has asked for before: its memory
+        self._argued: set[tuple[ChoiceSet, str]] = set()  # what it has asked for before: its memory
 
     def propose(self, instruction: str, offer: Offer) -> Proposal:
         """A first proposal, with a reason for each choice."""
         reading = read_sentence(instruction)
-        self.remarks, least = (
-            (*reading.remarks, *_remarks(reading, offer)),
-            SURE if self.role == "operator" else PLAUSIBLE,
-        )
+        self.remarks = (*reading.remarks, *_remarks(reading, offer))
+        least = SURE if self.role == "operator" else PLAUSIBLE
         return self._chosen(instruction, offer, lambda _, support: support >= least)
 
     def verify(self, instruction: str, offer: Offer, *, proposal: Proposal) -> Proposal:
@@ -68,8 +66,8 @@ class BuiltInDebater:
         def taken(key: tuple[ChoiceSet, str], support: float) -> bool:
             if self.role == "operator":
                 return support >= (ACCEPTED if key in theirs else SURE)
-            new = support >= PLAUSIBLE and (instruction, *key) not in self._argued
-            self._argued |= {(instruction, *key)} if new else set()
+            new = support >= PLAUSIBLE and key not in self._argued
+            self._argued |= {key} if new else set()
             return new or (key in theirs and support > 0)
 
         return self._chosen(instruction, offer, taken)
@@ -77,14 +75,15 @@ class BuiltInDebater:
     def _chosen(self, text: str, offer: Offer, taken: Callable[[tuple[ChoiceSet, str], float], bool]) -> Proposal:
         if self._known[:2] != (text, id(offer)):
             reading = read_sentence(text)
+            self._argued.clear()
             self._known = (text, id(offer), {of: list(_SUPPORTS[of](reading, offer)) for of in CHOICE_SETS}, offer)
-        chosen: dict[ChoiceSet, tuple[Choice, ...]] = {}
-        for of in CHOICE_SETS:
-            found = zip(offer.of(of), self._known[2][of], strict=True)
-            chosen[of] = tuple(
+        chosen = {
+            of: tuple(
                 Choice(type=one.name, reason=support.reason, selected=taken((of, one.name), support.value))
-                for one, support in found
+                for one, support in zip(offer.of(of), self._known[2][of], strict=True)
             )
+            for of in CHOICE_SETS
+        }
         return Proposal(**chosen)
 
 
@@ -97,6 +96,7 @@ def _remarks(reading: Reading, offer: Offer) -> Iterator[str]:
         yield "No situation was recognised: what is plausible anywhere is taken."
     offered = {kind_of(one.name) for one in offer.perturbations}
     lacking = [kind for kind in reading.wished if kind not in offered]
+    lacking += [f"a score of {wish}" for wish in reading.metrics if not _scores(wish, offer)]
     if lacking:
         yield f"Wished, but not offered for this task and data: {', '.join(lacking)}."
     for name in reading.situations:
@@ -192,7 +192,7 @@ def _by_traits(reading: Reading, names: Sequence[str]) -> Iterator[_Support]:
 def _metrics(reading: Reading, offer: Offer) -> Iterator[_Support]:
     offered = [one.name for one in offer.metrics]
     main = _main_metrics(offer, offered)
-    asked = {name for wish in reading.metrics for name in raw()["metrics"][wish]["names"].split("|") if name in offered}
+    asked = set().union(*(_scores(wish, offer) for wish in reading.metrics))
     asked |= main if asked and "quality" in reading.metrics else set()
     for name in offered:
         if asked and reading.metrics != ("quality",):
@@ -201,9 +201,14 @@ def _metrics(reading: Reading, offer: Offer) -> Iterator[_Support]:
             yield _Support(float(name in main), f"It is {'a' if name in main else 'no'} main score of the task.")
 
 
+def _scores(wish: str, offer: Offer) -> set[str]:
+    """What is offered of a wish for metrics."""
+    return {one.name for one in offer.metrics}.intersection(raw()["metrics"][wish]["names"].split("|"))
+
+
 def _main_metrics(offer: Offer, offered: Sequence[str]) -> set[str]:
     """The scores that a study of the task reports; everything offered where none of them is."""
-    rules = next((rules for name, rules in TASK_RULES.items() if name == offer.task), None)
+    rules = TASK_RULES.get(offer.task)
     names = _RRIS_METRICS if rules is None else (*rules.means, *rules.metrics, *rules.class_wise, *rules.beside)
     return set(names) & set(offered) or set(offered)
 
