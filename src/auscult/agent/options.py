@@ -25,8 +25,9 @@ class AgentOptions(R2Options):
         dry_run: Stop after the plan, and say how long it would take.
         plan: Go on from this plan, which a person may have changed.
         replay: Take what was proposed from the log of this study, and ask nobody.
-        max_usd: Most USD for models behind endpoints, earlier commands included.
-        max_requests: Most requests to models, earlier commands included.
+        max_usd: Most USD for the language model, and as much for models of suite avi, earlier commands included.
+        max_requests: Most requests to the language model, and as many to the models under test, earlier commands
+            included.
         max_seconds: Most seconds that this command runs the plan.
         max_disk_mb: Most MB that the record of the run holds.
     """

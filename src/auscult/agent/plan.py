@@ -119,7 +119,7 @@ class PlanLimits:
     """Most that a study may take, earlier commands included; none where it is null.
 
     Attributes:
-        usd: For requests to models behind endpoints.
+        usd: For the planner's language model, and as much for models of suite avi.
         requests: To the planner's language model, and as many to the models under test, baselines apart.
         seconds: Of running, of each command anew.
         disk_mb: That the record holds.

@@ -32,7 +32,7 @@ class LimitReached(UsageError):
     """A limit of the plan is reached; what was done is kept.
 
     Attributes:
-        limit: ``usd``, ``requests``, ``seconds`` or ``disk_mb``.
+        limit: ``requests``, ``seconds`` or ``disk_mb``; of a debate ``requests`` or ``usd``.
     """
 
     limit: str = ""
