@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,20 @@ def test_a_true_sentence_stands(text: str, refs: str) -> None:
 @pytest.mark.parametrize(("text", "refs"), FALSE)
 def test_a_false_sentence_is_struck(text: str, refs: str) -> None:
     assert CHECKER.why_not(text, refs.split())
+
+
+def test_what_templates_say_of_gains_and_losses_stands() -> None:
+    counts = ("models", "baselines", "requests", "undefined scores", "unasked requests")
+    more = tuple(cell(f"n{at}", "count", 2, case=name) for at, name in enumerate(counts))
+    table = replace(TABLE, cells=(*TABLE.cells, *more))
+    made = checked(table, {name: tuple(map(said_as, said)) for name, said in sections_of(table).items()})
+    assert made.struck == ()
+    (strengths,) = (one for one in made.sections if one.name == "strengths")
+    assert "Under rain, flow gains 5.2 points on average [1.0, 9.0]." in [one.text for one in strengths.sentences]
+
+
+def said_as(said: tuple[str, tuple[str, ...]]) -> AnalysedSentence:
+    return AnalysedSentence(text=said[0], refs=said[1])
 
 
 def test_a_claim_without_proof_reads_no_difference_shown() -> None:

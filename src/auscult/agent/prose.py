@@ -235,7 +235,7 @@ class _Writer:
             yield _said("None is known, for want of scores.")
 
     def _extreme(self, model: str, cell: ResultCell, *, least: bool) -> Said:
-        if cell.measure == "average change" and not cell.is_shown:
+        if cell.measure == "average change" and not (cell.is_shown and cell.sign < 0):
             return self._change(f"Under {cell.group}", model, cell)
         if cell.measure == "mean":
             word = "highest" if least else "lowest"
