@@ -106,7 +106,7 @@ class ModelOptions(SuiteOptions):
 
     def selection(self) -> Mapping[str, Any]:
         """What the manifest says of the inputs: which cases were chosen, and by which plan."""
-        ids = _ids(self.only) if self.only is not None else []
+        ids = list(filter(None, _ids(self.only))) if self.only is not None else []
         only = {"only": {"name": f"{len(ids)} ids", "ids": digest_json(ids)}} if self.only is not None else {}
         return only | ({"plan": self.plan_hash} if self.plan_hash else {})
 
@@ -130,7 +130,7 @@ class ModelOptions(SuiteOptions):
                     path=self.only,
                     line=line,
                 )
-        named = frozenset(wanted)
+        named = frozenset(filter(None, wanted))
         return [thing for thing in things if not named.isdisjoint(ids(thing))]
 
     @property
@@ -145,7 +145,7 @@ class ModelOptions(SuiteOptions):
 def _ids(path: Path) -> list[str]:
     """The lines of a file of ids."""
     try:
-        return [line.strip() for line in read_bytes(path, limits=_MOST_IDS).decode().splitlines()]
+        return [line.strip() for line in read_bytes(path, limits=_MOST_IDS).decode().split("\n")]
     except (InputError, UnicodeDecodeError) as error:
         raise UsageError(
             f"--only: {getattr(error, 'message', 'the file is no UTF-8')}", path=path, expected="ids, one a line"

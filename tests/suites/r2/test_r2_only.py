@@ -9,6 +9,7 @@ import pytest
 from r2_material import asked, clips, model_file, rows
 
 from auscult.errors import UsageError
+from auscult.suites.r2 import R2Options
 
 
 def ids(folder: Path, *names: str) -> Path:
@@ -31,7 +32,7 @@ class TestOnly:
         assert {row["clip"] for row in rows(out, "cases.jsonl")} == {"one", "two"}
         inputs = json.loads((out / "manifest.json").read_text())["inputs"]
         assert inputs["plan"] == "00ff"
-        assert inputs["only"]["name"] == "3 ids"
+        assert inputs["only"]["name"] == "2 ids"
         before = rows(out, "predictions.jsonl")
         asked(data, out, "vos", model)
         assert {row["clip"] for row in rows(out, "cases.jsonl")} == {"one", "two", "three"}
@@ -49,3 +50,9 @@ class TestOnly:
     def test_a_file_that_is_not_there_is_a_usage_error(self, tmp_path: Path, data: Path) -> None:
         with pytest.raises(UsageError, match="--only"):
             asked(data, tmp_path / "out", "vos", f"{model_file(tmp_path)}:colour", only=tmp_path / "nothing")
+
+
+def test_an_empty_line_names_nothing(tmp_path: Path) -> None:
+    """A case may have no clip, or no confirmation: its empty name is no id."""
+    options = R2Options(data="scenes", out=tmp_path, only=ids(tmp_path, "two", ""))
+    assert options.chosen(["one", "two"], lambda name: (name, "")) == ["two"]
