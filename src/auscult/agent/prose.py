@@ -129,7 +129,7 @@ class _Writer:
             yield _apart(cell, f"On clean input {first} is {side} {second}", between=between)
         for model in table.floor:
             yield _said(
-                f"Flipping whole clips does not tell {model} from every baseline on clean input: its changes say little."
+                f"Flipping whole clips does not tell {model} from every baseline on clean input: changes say little."
             )
 
     def kinds(self) -> Iterator[Said]:
