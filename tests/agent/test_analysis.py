@@ -176,18 +176,36 @@ def test_a_false_sentence_is_struck(text: str, refs: str) -> None:
     assert CHECKER.why_not(text, refs.split())
 
 
-def test_what_templates_say_of_gains_and_losses_stands() -> None:
+def from_templates(table: ResultTable) -> Analysis:
     counts = ("models", "baselines", "requests", "undefined scores", "unasked requests")
     more = tuple(cell(f"n{at}", "count", 2, case=name) for at, name in enumerate(counts))
-    table = replace(TABLE, cells=(*TABLE.cells, *more))
-    made = checked(table, {name: tuple(map(said_as, said)) for name, said in sections_of(table).items()})
+    table = replace(table, cells=(*table.cells, *more))
+    said = {
+        name: tuple(AnalysedSentence(text=text, refs=refs) for text, refs in sentences)
+        for name, sentences in sections_of(table).items()
+    }
+    return checked(table, said)
+
+
+def test_what_templates_say_of_gains_and_losses_stands() -> None:
+    made = from_templates(TABLE)
     assert made.struck == ()
     (strengths,) = (one for one in made.sections if one.name == "strengths")
     assert "Under rain, flow gains 5.2 points on average [1.0, 9.0]." in [one.text for one in strengths.sentences]
 
 
-def said_as(said: tuple[str, tuple[str, ...]]) -> AnalysedSentence:
-    return AnalysedSentence(text=said[0], refs=said[1])
+def test_many_perturbations_are_spoken_of_one_by_one() -> None:
+    kinds = tuple(f"kind_of_trouble_{at:02d}" for at in range(45))
+    cells = tuple(
+        cell(f"{model}{at}", "average change", -0.2, model=model, group=kind, level="average", low=-0.3, high=-0.1)
+        for model in TABLE.models
+        for at, kind in enumerate(kinds)
+    )
+    made = from_templates(replace(TABLE, groups=kinds, cells=(*TABLE.cells, *cells)))
+    assert made.struck == ()
+    (said,) = (one.sentences for one in made.sections if one.name == "kinds")
+    for model in TABLE.models:
+        assert all(any(model in one.text and f"Under {kind}," in one.text for one in said) for kind in kinds)
 
 
 def test_a_claim_without_proof_reads_no_difference_shown() -> None:

@@ -26,8 +26,8 @@ Analyst: TypeAlias = Callable[[str], str | Failed]
 """From a prompt to the reply of a model that remembers nothing, or why there is none."""
 
 _MOST_CHARACTERS: Final = 200_000
-_MOST_SENTENCES: Final = 60
-_LONGEST: Final = 500
+_MOST_REFS: Final = 200
+_LONGEST: Final = 2000
 _AGAIN: Final = "\n\nYour last reply could not be read: {why}. Reply with the JSON object alone."
 
 
@@ -128,8 +128,9 @@ def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, .
     kept: dict[str, list[AnalysedSentence]] = {}
     struck = []
     for name in SECTIONS:
-        for sentence in sections.get(name, ())[:_MOST_SENTENCES]:
-            text, refs = plain(sentence.text, limit=_LONGEST), tuple(plain(ref, limit=80) for ref in sentence.refs[:40])
+        for sentence in sections.get(name, ()):
+            text = plain(sentence.text, limit=_LONGEST)
+            refs = tuple(plain(ref, limit=_LONGEST) for ref in sentence.refs[:_MOST_REFS])
             why = checker.why_not(text, refs) if text == sentence.text.strip() else "it is too long, or no plain text"
             if not why:
                 kept.setdefault(name, []).append(AnalysedSentence(text=text, refs=refs))

@@ -246,7 +246,7 @@ def _wrong_number(said: _Sentence, cells: Sequence[ResultCell]) -> str:
             if not _is_ratio(number.value, cells):
                 return f"no two cells it refers to stand as {number.value:g} to 1"
         elif not any(said.is_about(cell, number.at) and _is_value(cell, number, said) for cell in cells):
-            return f"{number.printed!r} is no value of the cells it refers to"
+            return f"{number.printed[:40]!r} is no value of the cells it refers to"
     return ""
 
 

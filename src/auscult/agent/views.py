@@ -58,8 +58,8 @@ class RecordViews:
             record = read_record(folder, suite)
             self.task, self.seed = record.grid.task, record.seed
         elif command != MQA:
-            what, expected = f"the record is of `auscult {command}`", "a study, or a record of `auscult run`"
-            raise UsageError(what, expected=expected, path=folder)
+            expected = "a study that has run, or a record of `auscult run`"
+            raise UsageError(f"the record is of `auscult {command}`", expected=expected, path=folder)
         self._connection = _database(_of_judges(folder) if suite is None else _of_models(record))
 
     def query(self, sql: str, *, most_rows: int = MOST_ROWS) -> tuple[tuple[str, ...], list[Row]]:
