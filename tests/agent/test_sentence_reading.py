@@ -24,6 +24,7 @@ class TestWishes:
             ("Motion-blur, please; typos and reverb", {BLUR, "sentences.misspelling", "sound.room_reverberation"}),
             ("frames get lost, audio dropouts happen", {"sound.time_mask"}),
             ("no noise but motion blur", {BLUR}),
+            ("no noise with motion blur", {BLUR}),
             ("no blur except motion blur", {BLUR}),
             ("not only fog", {FOG}),
             ("no doubt about motion blur", {BLUR}),
@@ -46,6 +47,7 @@ class TestWishes:
             ("we dont need jpeg", {"vision.jpeg_compression"}),
             ("everything other than motion blur", {BLUR}),
             ("nothing with fog please", {FOG}),
+            ("don't bother with fog", {FOG}),
             ("a street, leave fog out", {FOG}),
             ("a street, fog can be skipped", {FOG}),
             ("a street, fog should not be tested", {FOG}),
@@ -151,7 +153,7 @@ class TestWhatIsNotUnderstood:
         assert "both names and denies vision.fog" in " ".join(read_sentence("no fog. It must have fog.").remarks)
 
     @pytest.mark.parametrize(
-        "part", ["no fog, a car ", "except ", "fog or ", "severity 1 to 5 ", "only fog ", "zzqqx "]
+        "part", ["no fog, a car ", "no with ", "except ", "fog or ", "severity 1 to 5 ", "only fog ", "zzqqx "]
     )
     def test_long_texts_take_time_in_proportion(self, part: str) -> None:
         start = time.perf_counter()

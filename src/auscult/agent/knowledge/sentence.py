@@ -185,17 +185,20 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
         return set()
     inside = {at for match in matches for at in range(match.start, match.end)}  # "things that are not there" is a term
     states, state, listed, past = list[bool](), False, _or_ahead(words), 0
+    begun, met = 0, -1  # where the last denial began, and the last word of a term
     for at, word in enumerate(words):
-        if at < past or at in inside:
+        if at in inside:
+            met = at
+        elif at < past:
             pass
         elif length := _is("neither", words, at) or _of_model(words, at):
             past = at + length
         elif length := _is("excepts", words, at):
             state, past = not state, at + length
         elif length := _is("denies", words, at):
-            state, past = True, at + length
+            state, past, begun = True, at + length, at
         elif _is("ends", words, at) or (word == "," and not listed[at]):
-            state = False
+            state = state and word == "with" and met < begun  # "do not bother with fog"
         states.append(state)
     denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
     clauses = list(accumulate(word in {",", ";", ".", "!", "?", ":", "but"} for word in words))
