@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from auscult.agent.analysis import Analysis
 from auscult.agent.choices import CHOICE_SETS
+from auscult.agent.debate import LOG_FILE
 from auscult.agent.plan import Plan
 from auscult.agent.prose import value_text
 from auscult.record.lines import read_lines
@@ -17,7 +18,6 @@ from auscult.report.page import Section, render
 from auscult.report.suite import read_page
 from auscult.report.tables import Table
 
-LOG_FILE: Final = "agent.jsonl"
 _MOST_ROWS: Final = 200
 _LONGEST: Final = 300
 _REPEAT: Final = 'Repeat it: `auscult run plan.yaml --out AGAIN`. Ask about it: `auscult ask STUDY "QUESTION"`.'

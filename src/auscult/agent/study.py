@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.agent.analysis import Analysis, analyse
+from auscult.agent.captions import FILE as CAPTIONS
 from auscult.agent.chat_debater import chat_debaters
 from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater, Offer
 from auscult.agent.debate import LOG_FILE, AgentLog, Debate, Dispute, debate, replay
@@ -70,7 +71,6 @@ from auscult.suites.registered import SuiteRun, from_keywords, load_suite, optio
 from auscult.work.pool import default_workers
 
 RUN: Final = "run"
-CAPTIONS: Final = "captions.jsonl"
 _OF_DATA: Final = ("texts", "masks", "images", "assets")
 _LEVELS: Final = ("low", "medium", "high")
 _GROWING: Final = frozenset(
@@ -118,9 +118,10 @@ def run_study(
         LimitReached: A limit of the plan was reached.
     """
     listener = progress or Silent()
-    every = frozenset(one.name for one in fields(options)) | {"model", "split", "severity", "kind", "perturb", "part"}
+    manifest = options.manifest("agent")
+    every = frozenset().union(*manifest["arguments"].values())  # of those given and those by default
     ignore = IGNORED | _GROWING | (every if options.plan else frozenset())
-    with open_run(options.out, options.manifest("agent"), overwrite=options.overwrite, ignore=ignore) as run:
+    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=ignore) as run:
         for name in (LOG_FILE, CAPTIONS, "report.html"):
             run.claim(name)
         log = AgentLog(options.out, most_requests=options.max_requests)
