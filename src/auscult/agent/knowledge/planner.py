@@ -297,7 +297,7 @@ def _like(name: str, seen: _Seen) -> _Support:
     if shown:
         return _Support(min(0.8, 0.3 + 0.15 * len(shown)), f"it shows {' and '.join(shown[:3])}, as may be with {name}")
     known = bool(seen.reading.situations or seen.reading.objects)
-    return _Support(0.2 if known else 0.4, f"it {'does not' if known else 'may'} show {name}")
+    return _Support(0.2 if known else 0.4, f"it {'is not known to' if known else 'may'} show {name}")
 
 
 _SUPPORTS: Final[Mapping[ChoiceSet, Callable[[Reading, Offer], Iterator[_Support]]]] = {
