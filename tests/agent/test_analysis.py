@@ -315,6 +315,11 @@ def test_every_number_is_that_of_the_suite(home: Path) -> None:
         assert one.value == suite[one.model, one.level]
 
 
+def test_p_is_of_changes_and_differences_alone(home: Path) -> None:
+    cells = result_table(record(home, "one model")).cells
+    assert {one.unit for one in cells if one.p is not None} == {"points"}
+
+
 def test_no_number_stands_twice(tmp_path: Path) -> None:
     asked = conditions("high")
     told = {"mine.one": {one.name: {"clip0": 0.9 if one.name == "clean" else 0.5} for one in asked}}

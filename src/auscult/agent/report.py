@@ -166,4 +166,4 @@ def _cells(analysis: Analysis) -> Section:
         note="In brackets: 95 % interval, by drawing whole clips or photographs. p: by sign flips of these, adjusted "
         "by Holm for all of this table. Changes and differences are percentage points.",
     )
-    return Section(name="cells", title="The numbers behind the analysis", referred=table)
+    return Section(name="cells", wordy=True, title="The numbers behind the analysis", referred=table)

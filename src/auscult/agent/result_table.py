@@ -244,7 +244,7 @@ class _CellMaker:
             value=number.value,
             low=number.low,
             high=number.high,
-            p=number.p if number.value is not None else None,
+            p=number.p if number.value is not None and unit == "points" else None,
             n=None if counts is None else counts.n,
             clusters=number.clusters,
             lower_is_better=number.metric in _LOWER,
