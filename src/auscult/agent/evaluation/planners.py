@@ -60,12 +60,11 @@ class ScriptedDebater:
 
     def _said(self, offer: Offer, seen: dict[tuple[ChoiceSet, str], bool]) -> Proposal:
         self._last = seen
-        return Proposal(
-            **{
-                of: tuple(Choice(type=one.name, reason="", selected=seen[of, one.name]) for one in offer.of(of))
-                for of in CHOICE_SETS
-            }
-        )
+        chosen = {
+            of: tuple(Choice(type=one.name, reason="", selected=seen[of, one.name]) for one in offer.of(of))
+            for of in CHOICE_SETS
+        }
+        return Proposal(**chosen)
 
 
 def by_rounds(found: Debate) -> list[Selection]:
