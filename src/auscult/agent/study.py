@@ -338,8 +338,10 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
         taken["samples"], sides[False]["samples"] = _of_tasks(taken, sides[False]["samples"])
     for of, chosen in taken.items():
         if not chosen:
-            first = next((one.reason for one in proposal.of(of)), "nothing is offered")
-            raise NothingToDo(f"none of {len(offer.of(of)):,} {of} fits: {first}", hint="other data, or fewer demands")
+            first = next((f"{one.type}: {one.reason}" for one in proposal.of(of)), "nothing is offered")
+            raise NothingToDo(
+                f"none of {len(offer.of(of)):,} {of} is taken; {first}", hint="other data, or fewer demands"
+            )
     reading, speaker = read_sentence(options.sentence), found.turns[0].name
     own: dict[str, Any] = {"rris": {"negatives": taken["perturbations"]}, "avi": {"tasks": taken["perturbations"]}}
     plan = replace(
