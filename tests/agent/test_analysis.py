@@ -18,7 +18,7 @@ from auscult.agent.prose import SECTIONS, sections_of
 from auscult.agent.report import study_report
 from auscult.agent.result_table import ResultCell, ResultTable, result_table
 from auscult.agent.sentence_check import SentenceChecker
-from auscult.errors import ErrorRecord
+from auscult.errors import ErrorRecord, RecordError
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 from auscult.outcome import Failed
@@ -313,6 +313,14 @@ def test_every_number_is_that_of_the_suite(home: Path) -> None:
     }
     for one in result_table(folder).of("mean", group="fog"):
         assert one.value == suite[one.model, one.level]
+
+
+def test_scores_that_are_no_shares_are_not_spoken_of(home: Path, tmp_path: Path) -> None:
+    manifest = json.loads((record(home, "one model") / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "command": "run separation"}))
+    with pytest.raises(RecordError, match="run separation") as raised:
+        analyse(tmp_path)
+    assert "r2, rris or avi" in str(raised.value)
 
 
 def test_p_is_of_changes_and_differences_alone(home: Path) -> None:

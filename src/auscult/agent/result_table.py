@@ -49,6 +49,7 @@ _LOWER: Final = frozenset({"S", "mask ratio"})
 _NOT_SHARES: Final = frozenset({"modality_gap", "bottleneck"})
 _MAIN: Final = ("rIoU", "level_1")
 """Of suites whose main metric is no mean over cases; where it has no score the first that has one."""
+_OF_SHARES: Final = ("r2", "rris", "avi")
 _WORST: Final = 3
 
 
@@ -160,13 +161,11 @@ def result_table(folder: Path) -> ResultTable:
         RecordError: The folder holds no such record, or no score yet.
     """
     manifest = read_manifest(folder)
-    suite = suite_of(str(manifest["command"]), folder)
-    if suite is None:
-        raise RecordError(
-            f"the record is of `auscult {manifest['command']}`",
-            path=folder,
-            expected="the record of a suite of models: r2, rris, avi or separation",
-        )
+    command = str(manifest["command"])
+    suite = suite_of(command, folder)
+    if suite is None or command.rpartition(" ")[2] not in _OF_SHARES:
+        expected = "the record of a suite whose scores are shares: r2, rris or avi"
+        raise RecordError(f"the record is of `auscult {command}`", path=folder, expected=expected)
     record = read_record(folder, suite)
     view = GridColumns(grid=record.grid, seed=record.seed)
     results = results_of(view)
