@@ -61,14 +61,7 @@ class JudgeAsking:
         """The same, as models behind endpoints take it."""
         from auscult.models.chat.loading import ChatHow
 
-        options = self.options
-        return ChatHow(
-            base_url=options.base_url,
-            profile=options.profile,
-            connections=options.max_connections,
-            budget=options.budget,
-            folder=self.folder,
-        )
+        return ChatHow.of(self.options, folder=self.folder)
 
     @cached_property
     def kept(self) -> ReplyCache:

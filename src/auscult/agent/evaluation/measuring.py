@@ -100,15 +100,7 @@ def _planners(
     """Operator and guardian of each planner, the one that is measured first."""
     planners: dict[str, tuple[Debater, Debater]] = {}
     if options.llm:
-        how = ChatHow(
-            base_url=options.base_url,
-            profile=options.profile,
-            connections=options.max_connections,
-            seed=options.seed,
-            budget=options.budget,
-            folder=options.out,
-            replies=LOG_FILE,
-        )
+        how = ChatHow.of(options, seed=options.seed, folder=options.out, replies=LOG_FILE)
         planners[options.llm] = chat_debaters(options.llm, how=how, log=log)
     planners[BUILT_IN] = BuiltInDebater("operator"), BuiltInDebater("guardian")
     texts = {one.instruction: one for one in found}

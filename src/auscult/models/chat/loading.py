@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta
 
@@ -53,6 +53,12 @@ class ChatHow:
     replies: str = ""
     sends: bool = True
     spending: Spending = field(init=False, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, options: Any, **more: Any) -> ChatHow:
+        """As the options of a command have it (``jobs.options.ChatOptions``); ``more`` are the other attributes."""
+        asked = {"base_url": options.base_url, "profile": options.profile, "connections": options.max_connections}
+        return cls(**asked, budget=options.budget, **more)
 
     def __post_init__(self) -> None:
         """Make the budget; what earlier commands spent is read when it is needed."""

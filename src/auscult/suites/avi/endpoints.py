@@ -33,16 +33,7 @@ ENDPOINT = CHANGE_NOTHING | {"dry_run", "formatter", "formatter_profile"}
 
 def how_of(options: AviOptions) -> ChatHow:
     """How models behind endpoints are asked."""
-    return ChatHow(
-        base_url=options.base_url,
-        profile=options.profile,
-        connections=options.max_connections,
-        seed=options.seed,
-        budget=options.budget,
-        folder=options.out,
-        replies=job.FILE,
-        sends=not options.dry_run,
-    )
+    return ChatHow.of(options, seed=options.seed, folder=options.out, replies=job.FILE, sends=not options.dry_run)
 
 
 def formatter_of(options: AviOptions, how: ChatHow) -> ChatFormatter | None:
