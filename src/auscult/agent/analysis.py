@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from auscult.agent.prose import SECTIONS, sections_of, value_text
+from auscult.agent.replies import MOST_CHARACTERS, after_thought
 from auscult.agent.result_table import ResultTable, result_table
 from auscult.agent.sentence_check import NOT_SHOWN, SentenceChecker
 from auscult.errors import AuscultError
@@ -25,7 +26,6 @@ TEMPLATES: Final = "templates"
 Analyst: TypeAlias = Callable[[str], str | Failed]
 """From a prompt to the reply of a model that remembers nothing, or why there is none."""
 
-_MOST_CHARACTERS: Final = 200_000
 _MOST_REFS: Final = 200
 _LONGEST: Final = 2000
 _AGAIN: Final = "\n\nYour last reply could not be read: {why}. Reply with the JSON object alone."
@@ -163,9 +163,9 @@ def _read(reply: str | Failed) -> _Reply | str:
     """The sections of a reply; else why it cannot be read."""
     if isinstance(reply, Failed):
         return reply.error.error
-    if len(reply) > _MOST_CHARACTERS:
+    if len(reply) > MOST_CHARACTERS:
         return "it is too long"
-    answer = reply.rpartition("</think>")[2]
+    answer = after_thought(reply)
     try:
         return from_json(_Reply, json.JSONDecoder().raw_decode(answer, max(0, answer.find("{")))[0])
     except (AuscultError, ValueError, RecursionError) as error:

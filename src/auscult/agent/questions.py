@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from auscult.agent.replies import after_thought
 from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
 from auscult.record.folder import MANIFEST
@@ -274,7 +275,7 @@ def _written(views: RecordViews, question: str, *, llm: str, base_url: str, prof
     try:
         for _ in range(2):
             reply = str(model.answer(f"{prompt}\nYour last query was refused: {why}" if why else prompt))[:_MOST_REPLY]
-            reply = reply.rpartition("</think>")[2]
+            reply = after_thought(reply)
             fenced = re.search(r"```(?:sql)?\s(.*?)```", reply, re.DOTALL)
             sql = (fenced[1] if fenced else reply).strip().rstrip(";")
             try:

@@ -75,7 +75,7 @@ def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
     """
     known = {name.casefold(): key for key, name in asked.items()} | {key.casefold(): key for key in asked}
     found, twice, unasked, unreadable = dict[str, Answer](), set[str](), 0, 0
-    for one in _objects(_THOUGHT.split(text)[-1]) if len(text) <= MOST_CHARACTERS else ():
+    for one in _objects(after_thought(text)) if len(text) <= MOST_CHARACTERS else ():
         selected = _YES_NO.get(one.get("selected", "").strip().casefold())
         key = known.get(one.get("type", "").strip().casefold())
         if "type" not in one or selected is None:
@@ -88,6 +88,11 @@ def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
             found[key] = Answer(selected=selected, reason=printable(one.get("reason", ""), MOST_REASON))
     agreed = {key: answer for key, answer in found.items() if key not in twice}
     return Answers(of=agreed, unasked=unasked, unreadable=unreadable)
+
+
+def after_thought(text: str) -> str:
+    """A reply without the thought that some models write before it."""
+    return _THOUGHT.split(text)[-1]
 
 
 def _objects(text: str) -> Iterator[dict[str, str]]:
