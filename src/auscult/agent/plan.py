@@ -259,8 +259,8 @@ def plan_text(plan: Plan) -> str:
     """The plan as YAML; what is empty is left out."""
     import yaml
 
-    held = _without_empty(to_json(plan))
-    return str(yaml.safe_dump(held, sort_keys=False, allow_unicode=True, width=110))
+    held, dumper = _without_empty(to_json(plan)), getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(held, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110))
 
 
 def plan_schema() -> dict[str, Any]:
