@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -223,6 +224,12 @@ class TestBadInput:
             run_study(options(tmp_path / "out", **more))
         assert not (tmp_path / "out" / "agent.jsonl").exists()
         assert run_study(options(tmp_path / "out", dry_run=True)).plan.models == ("flow",)
+
+    def test_without_pyyaml_nothing_is_begun(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "yaml", None)
+        with pytest.raises(UsageError, match="PyYAML is not installed"):
+            run_study(options(tmp_path / "out", dry_run=True))
+        assert not (tmp_path / "out").exists()
 
     def test_python_takes_single_names_and_needs_a_folder_where_samples_are_made(self) -> None:
         plan = auscult.plan(SENTENCE, data="scenes", count=1, task="vos", models="flow", levels="high", workers=0)

@@ -257,10 +257,18 @@ def read_plan(path: Path) -> tuple[Plan, PlanSource]:
 
 def plan_text(plan: Plan) -> str:
     """The plan as YAML; what is empty is left out."""
-    import yaml
-
+    yaml = yaml_module()
     held, dumper = _without_empty(to_json(plan)), getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     return str(yaml.dump(held, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110))
+
+
+def yaml_module() -> Any:
+    """PyYAML, of the extra ``agent``; a UsageError where it is not installed."""
+    try:
+        import yaml
+    except ImportError as error:
+        raise UsageError("PyYAML is not installed", hint="pip install 'auscult[agent]'") from error
+    return yaml
 
 
 def plan_schema() -> dict[str, Any]:
@@ -281,10 +289,7 @@ class _PlanFile:
     """A file that is read, with the line of each value."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            import yaml
-        except ImportError as error:
-            raise UsageError("PyYAML is not installed", hint="pip install 'auscult[agent]'") from error
+        yaml = yaml_module()
         self.path, self.lines = path, dict[Key, int]()
         self.source = PlanSource(path=path, lines=self.lines)
         self._yaml, self._loader = yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)

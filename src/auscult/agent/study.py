@@ -49,6 +49,7 @@ from auscult.agent.plan import (
     conflicts,
     plan_text,
     read_plan,
+    yaml_module,
 )
 from auscult.agent.report import study_report
 from auscult.agent.running import LimitReached, folder_mb, of_baseline, refuse_beside_plan, run_plan
@@ -118,6 +119,7 @@ def run_study(
         LimitReached: A limit of the plan was reached.
     """
     listener = progress or Silent()
+    yaml_module()  # what is not installed is said before anything is asked
     manifest = options.manifest("agent")
     every = frozenset().union(*manifest["arguments"].values())  # of those given and those by default
     ignore = IGNORED | _GROWING | (every if options.plan else frozenset())
