@@ -163,6 +163,12 @@ FALSE = (
     ("flow is beaten by sam_9 on clean input.", "c8"),
     ("flow loses under every perturbation.", "c3"),
     ("flow breaks under fog at high.", "c10"),
+    ("flow is excellent under fog.", "c3"),
+    ("flow handles fog well.", "c3"),
+    ("fog ruins flow.", ""),
+    ("flow tolerates motion_blur.", "c4"),
+    ("sam_9 leads flow on clean input.", "c8"),
+    ("No request failed.", "c13"),
 )
 
 
@@ -362,6 +368,13 @@ SAID = '{"sections": {"advice": [{"text": "Collect more clips.", "refs": []}]}}'
 def test_a_reply_is_found_among_prose(home: Path, reply: str) -> None:
     made = analyse(record(home, "one model"), analyst=lambda _: reply, writer="mock")
     assert (made.writer, made.sections[0].sentences[0].text) == ("mock", "Collect more clips.")
+
+
+def test_advice_may_rest_on_a_cell_without_a_number() -> None:
+    advice = AnalysedSentence(text="Film flow in fog and train it so.", refs=("c3",))
+    made = checked(TABLE, {"advice": (advice,), "overall": (advice,)})
+    assert [one.name for one in made.sections] == ["advice"]
+    assert [one.section for one in made.struck] == ["overall"]
 
 
 @pytest.mark.parametrize(

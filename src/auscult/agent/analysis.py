@@ -131,7 +131,8 @@ def checked(table: ResultTable, sections: Mapping[str, tuple[AnalysedSentence, .
         for sentence in sections.get(name, ()):
             text = plain(sentence.text, limit=_LONGEST)
             refs = tuple(plain(ref, limit=_LONGEST) for ref in sentence.refs[:_MOST_REFS])
-            why = checker.why_not(text, refs) if text == sentence.text.strip() else "it is too long, or no plain text"
+            why = checker.why_not(text, refs, advises=name in ("fix", "advice"))
+            why = why if text == sentence.text.strip() else "it is too long, or no plain text"
             if not why:
                 kept.setdefault(name, []).append(AnalysedSentence(text=text, refs=refs))
                 continue

@@ -189,14 +189,16 @@ class SentenceChecker:
         self._name = re.compile(rf"(?<![\w.])(?:(?i:{_any(others)})|{_any(metrics)})(?!\w|\.\d)")
         self._unknown = re.compile(rf"(?<![\w.])(?:{_any(_foreign(self._names))})(?!\w)", re.I)
 
-    def why_not(self, text: str, refs: Sequence[str]) -> str:
-        """Why a sentence does not follow from the cells it refers to; empty where it does."""
+    def why_not(self, text: str, refs: Sequence[str], *, advises: bool = False) -> str:
+        """Why a sentence does not follow from the cells it refers to; empty where it does, or is but advice."""
         missing = [ref for ref in refs if ref not in self._cells]
         if missing:
             return f"it refers to {missing[0][:40]!r}, which is no cell"
         said, cells = self._read(text), [self._cells[ref] for ref in refs]
         if not said.numbers and not _CLAIM.search(said.bare):
-            return ""
+            named = {dimension for _, dimension, name in said.names if name != CLEAN}
+            is_finding = not advises and (cells or named >= {"model", "group"})
+            return "it has no number and no claim in words that can be checked" if is_finding else ""
         if foreign := self._unknown.search(said.bare) or _LETTERS_AND_DIGITS.search(said.bare):
             return f"it names {foreign[0].strip()[:40]!r}, of which the record has nothing"
         if not cells:
