@@ -314,7 +314,8 @@ def written_by(done: Path, *replies: str) -> tuple[Answer, list[str]]:
 @pytest.mark.slow
 def test_a_model_writes_the_query_and_sees_no_row(done: Path) -> None:
     thought = "<think>\n```sql\nDROP TABLE cases\n```\n</think>"
-    answer, sent = written_by(done, f"{thought}Here:\n```sql\nSELECT kind, count(*) AS n FROM changes GROUP BY kind;\n```")
+    query = "SELECT kind, count(*) AS n FROM changes GROUP BY kind;"
+    answer, sent = written_by(done, f"{thought}Here:\n```sql\n{query}\n```")
     assert answer.columns == ("kind", "n")
     assert answer.taken_as == ""
     assert "chat.m wrote the query" in answer.notes[0]
