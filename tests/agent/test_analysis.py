@@ -321,6 +321,21 @@ def test_every_number_is_that_of_the_suite(home: Path) -> None:
         assert one.value == suite[one.model, one.level]
 
 
+def test_the_metric_that_matters_is_spoken_of(home: Path) -> None:
+    folder = record(home, "one model")
+    assert result_table(folder, metrics=["F"]).metric == "F"
+    assert "has a clean F of" in str(analyse(folder, metrics=["F"]).as_json()["sections"])
+    for metrics in ([], ["J", "J&F"], ["mIoU"]):
+        assert result_table(folder, metrics=metrics).metric == "J&F"
+
+
+def test_levels_are_told_mildest_first(tmp_path: Path) -> None:
+    asked = conditions("high", "low")
+    told = {"mine.one": {one.name: {"clip0": 0.9} for one in asked}}
+    r2_records.record(tmp_path / "out", told, cases=[case("clip0")], asked=asked)
+    assert result_table(tmp_path / "out").levels == ("low", "high")
+
+
 def test_scores_that_are_no_shares_are_not_spoken_of(home: Path, tmp_path: Path) -> None:
     manifest = json.loads((record(home, "one model") / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "command": "run separation"}))

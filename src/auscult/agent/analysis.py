@@ -6,7 +6,7 @@ R2-Bench, Eq. 5 and Fig. 11: the table of results goes to an analyst with empty 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -89,11 +89,14 @@ class _Reply:
     sections: Mapping[str, tuple[AnalysedSentence, ...]]
 
 
-def analyse(folder: Path, *, analyst: Analyst | None = None, writer: str = TEMPLATES) -> Analysis:
+def analyse(
+    folder: Path, *, metrics: Sequence[str] = (), analyst: Analyst | None = None, writer: str = TEMPLATES
+) -> Analysis:
     """Analyse the record of a suite of models, finished or not; nothing is written.
 
     Args:
         folder: The record, as ``auscult run`` writes it.
+        metrics: What matters, as ``result_table`` takes it; the main metric where nothing is said.
         analyst: Writes the prose from the table; templates do without one, and where nothing it writes stands.
         writer: The analyst's name.
 
@@ -102,7 +105,7 @@ def analyse(folder: Path, *, analyst: Analyst | None = None, writer: str = TEMPL
 
     Source: R2-Bench, Eq. 5 and Fig. 11.
     """
-    table = result_table(folder)
+    table = result_table(folder, metrics=metrics)
     said = {
         name: tuple(AnalysedSentence(text=text, refs=refs) for text, refs in sentences)
         for name, sentences in sections_of(table).items()

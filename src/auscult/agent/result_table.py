@@ -154,8 +154,10 @@ class ResultTable:
         return next((cell for cell in self.of(measure, **named) if cell.value is not None), None)
 
 
-def result_table(folder: Path) -> ResultTable:
-    """Read the table off a record of a suite of models, finished or not.
+def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
+    """Read the table off a record of a suite of models, finished or not; of the task's main metric.
+
+    Where ``metrics`` are given and the main one is not among them, it is of the first of them that has scores.
 
     Raises:
         RecordError: The folder holds no such record, or no score yet.
@@ -171,10 +173,12 @@ def result_table(folder: Path) -> ResultTable:
     results = results_of(view)
     index, task = Index(results.numbers, record.task), record.task
     scored = [number.metric for number in index.of("level") if number.value is not None]
-    main = next((one for one in (task.main, *_MAIN, *scored) if one in scored), index.metrics()[0])
+    wished = () if task.main in metrics else [one for one in metrics if one in view.metrics]
+    main = next((one for one in (*wished, task.main, *_MAIN, *scored) if one in scored), index.metrics()[0])
     maker = _CellMaker(view, index, main)
     errors = [plain(str(row.get("error", "")), limit=300) for row in read_lines(folder / ERRORS)]
     tested = tuple(name for name in record.grid.models if not task.is_baseline(name))
+    strengths = [(one.strength, one.level) for one in record.grid.conditions if one.strength]
     return ResultTable(
         suite=task.suite,
         task=task.title,
@@ -185,7 +189,7 @@ def result_table(folder: Path) -> ResultTable:
         baselines=tuple(name for name in record.grid.models if task.is_baseline(name)),
         groups=tuple(dict.fromkeys(maker.words(one.grid_cell) for one in index.of("level") if one.group != CLEAN)),
         mixes=tuple(task.group_name(*mix) for mix in index.mixes()) if task.suite == "r2" else (),
-        levels=tuple(dict.fromkeys(one.level for one in record.grid.conditions if one.strength)),
+        levels=tuple(dict.fromkeys(level for _, level in sorted(strengths))),
         floor=results.uninformative,
         unscored=results.unscored,
         failures=tuple(dict.fromkeys(errors))[:_WORST],
