@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import auscult
@@ -16,6 +17,8 @@ from auscult.agent.plan import Plan, PlanLimits, PlanSample, plan_text, read_pla
 from auscult.agent.running import LimitReached, run_plan, run_plan_file
 from auscult.agent.study import run_study
 from auscult.errors import NothingToDo, UsageError
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_mask
 from small_inputs import auscult as command
 from small_inputs import rows
 
@@ -164,6 +167,22 @@ class TestStudy:
             case.partition("/")[0] for case in cases if "/" in case
         }
         assert sentence in (tmp_path / "report.html").read_text()
+
+    def test_where_every_request_failed_the_reasons_are_said(self, tmp_path: Path) -> None:
+        for part in ("frames", "masks"):
+            (tmp_path / "data/clip" / part).mkdir(parents=True)
+        for number in range(3):
+            write_frame(tmp_path / f"data/clip/frames/{number}.png", np.full((40, 60, 3), 90, np.uint8))
+            write_mask(tmp_path / f"data/clip/masks/{number}.png", np.eye(40, 60, dtype=bool))
+        (tmp_path / "data/clip/frames/1.png").write_bytes(b"\x89PNG torn")
+        out = tmp_path / "study"
+        how = ("--task", "vos", "--model", "flow", "--data", tmp_path / "data", "--workers", 1, "--out", out)
+        ran = command("agent", "only motion blur", *how)
+        assert ran.code == 1, ran.err
+        assert "frames/1.png" in ran.err
+        assert "no analysis" in ran.err
+        assert not (out / "analysis.json").exists()
+        assert (out / "run/report.html").is_file()
 
     def test_the_command_says_what_is_left_out_and_how_long_it_takes(self, tmp_path: Path) -> None:
         out = tmp_path / "study"

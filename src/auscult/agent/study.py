@@ -89,7 +89,7 @@ class Study:
         plan: What is run.
         debate: How it was proposed; None where a plan was given.
         run: What the suite came to; None of a dry run.
-        analysis: The numbers in words; None of a dry run.
+        analysis: The numbers in words; None of a dry run, and where every request failed.
     """
 
     folder: Path
@@ -144,12 +144,14 @@ def run_study(
         if not options.dry_run:
             more = {"workers": options.workers, "overwrite": options.overwrite}
             log.add("run", parts=_parts(study))
-            study = replace(study, run=run_plan(study.plan, study.record, listener, source=source, **more))
-            analysis = _analysed(study, options, how, log=log)
-            study = replace(study, analysis=analysis)
-            run.write_json("analysis.json", analysis.as_json())
-            report = study_report(study.folder, plan=study.plan, record=study.record, analysis=analysis)
-            run.write_text("report.html", report)
+            done = run_plan(study.plan, study.record, listener, source=source, **more)
+            study = replace(study, run=done)
+            if done.summary.ok:
+                analysis = _analysed(study, options, how, log=log)
+                study = replace(study, analysis=analysis)
+                run.write_json("analysis.json", analysis.as_json())
+                report = study_report(study.folder, plan=study.plan, record=study.record, analysis=analysis)
+                run.write_text("report.html", report)
         run.finish()
     return study
 
@@ -174,8 +176,9 @@ def _parts(study: Study) -> list[str]:
 
 def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLog) -> Analysis:
     """The numbers in words, by the language model where there is one; what it wrote is not asked again."""
+    metrics = [one.name for one in study.plan.metrics]
     if not options.llm or options.replay is not None:
-        return analyse(study.record)
+        return analyse(study.record, metrics=metrics)
     with ExitStack() as held:
         chat = named_chat(options.llm, profile=how.profile, asking=how.asking())
         held.callback(chat.close)
@@ -187,7 +190,7 @@ def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLo
             except AuscultError as error:
                 return Failed(ErrorRecord.of(error, "ask"))
 
-        return analyse(study.record, analyst=write, writer=chat.name)
+        return analyse(study.record, metrics=metrics, analyst=write, writer=chat.name)
 
 
 def _given(options: AgentOptions, log: AgentLog) -> tuple[Study, PlanSource]:

@@ -57,9 +57,10 @@ def agent(options: AgentOptions, shown: Shown) -> None:
         count = len(done.plan.samples)
         show.result(Summary(command="agent", n=count, ok=count, failed=0), (), shown, record=None)
         return
-    show.result(
-        done.run.summary, done.run.shown, shown, record=done.record, notes=[f"report: {options.out / 'report.html'}"]
-    )
+    if done.analysis is None:
+        show.say("no case under test has a score, so there is no analysis")
+    report = (done.record if done.analysis is None else options.out) / "report.html"
+    show.result(done.run.summary, done.run.shown, shown, record=done.record, notes=[f"report: {report}"])
 
 
 def _tell_plan(study: Study, shown: Shown) -> None:
