@@ -90,6 +90,8 @@ class TestRunning:
         first = rows(out / "predictions.jsonl")
         with pytest.raises(LimitReached, match="disk_mb"):
             run_plan(replace(plan, limits=PlanLimits(disk_mb=0.1)), out, workers=0)
+        with pytest.raises(LimitReached, match="limit of 0 seconds"):
+            run_plan(replace(plan, limits=PlanLimits(seconds=0)), out, workers=0)
         auscult.run(plan, out=out, workers=0)
         after = rows(out / "predictions.jsonl")
         assert after[: len(first)] == first
