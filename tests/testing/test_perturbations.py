@@ -18,9 +18,9 @@ from auscult.stress.sentences.base import Edit
 from auscult.stress.sentences.character_missing import STRESSOR as CHARACTER_MISSING
 from auscult.stress.sound.time_mask import TimeMask
 from auscult.stress.timing.offset import Offset
-from auscult.stress.vision.brightness import Brightness
+from auscult.stress.vision.colour import Brightness
 from auscult.stress.vision.elastic_transform import ElasticTransform
-from auscult.stress.vision.gaussian_noise import GaussianNoise
+from auscult.stress.vision.sensor_noise import GaussianNoise
 from auscult.testing import ContractBroken
 from auscult.testing.perturbations import CHECKS, EXAMPLES
 

@@ -18,13 +18,12 @@ from auscult.stress import vision
 from auscult.stress.noise import words
 from auscult.stress.perturbation import NoDraws, Params, SeedParams
 from auscult.stress.vision.base import ClipInfo, VisionStressor
-from auscult.stress.vision.defocus_blur import STRESSOR as DEFOCUS
-from auscult.stress.vision.gaussian_blur import STRESSOR as GAUSSIAN
-from auscult.stress.vision.glass_blur import STRESSOR as GLASS
-from auscult.stress.vision.glass_blur import offsets, scatter
-from auscult.stress.vision.motion_blur import STRESSOR as MOTION
-from auscult.stress.vision.motion_blur import MotionBlurParams
-from auscult.stress.vision.zoom_blur import STRESSOR as ZOOM
+from auscult.stress.vision.blur import DEFOCUS_BLUR as DEFOCUS
+from auscult.stress.vision.blur import GAUSSIAN_BLUR as GAUSSIAN
+from auscult.stress.vision.blur import GLASS_BLUR as GLASS
+from auscult.stress.vision.blur import MOTION_BLUR as MOTION
+from auscult.stress.vision.blur import ZOOM_BLUR as ZOOM
+from auscult.stress.vision.blur import MotionBlurParams, offsets, scatter
 from auscult.types import Frame
 
 STRESSORS: tuple[VisionStressor[Any], ...] = (GAUSSIAN, DEFOCUS, GLASS, MOTION, ZOOM)

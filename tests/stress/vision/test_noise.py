@@ -18,11 +18,11 @@ from auscult.stress import noise
 from auscult.stress.perturbation import Params, SeedParams
 from auscult.stress.strength import between
 from auscult.stress.vision.base import VisionStressor
-from auscult.stress.vision.gaussian_noise import STRESSOR as GAUSSIAN
-from auscult.stress.vision.impulse_noise import STRESSOR as IMPULSE
-from auscult.stress.vision.shot_noise import STRESSOR as SHOT
-from auscult.stress.vision.shot_noise import brightness_table
-from auscult.stress.vision.speckle_noise import STRESSOR as SPECKLE
+from auscult.stress.vision.sensor_noise import GAUSSIAN_NOISE as GAUSSIAN
+from auscult.stress.vision.sensor_noise import IMPULSE_NOISE as IMPULSE
+from auscult.stress.vision.sensor_noise import SHOT_NOISE as SHOT
+from auscult.stress.vision.sensor_noise import SPECKLE_NOISE as SPECKLE
+from auscult.stress.vision.sensor_noise import brightness_table
 from auscult.types import Frame
 
 STRESSORS = (GAUSSIAN, SHOT, IMPULSE, SPECKLE)

@@ -30,7 +30,7 @@ from auscult.rng import generator
 from auscult.stress import noise
 from auscult.stress.perturbation import Constant, Params, Perturbs, Seed, seed_from
 from auscult.stress.vision.base import ClipInfo, VisionStressor, as_bytes
-from auscult.stress.vision.motion_blur import BITS, PIECE, Tap, kernel_of, summed
+from auscult.stress.vision.blur import BITS, PIECE, Tap, kernel_of, summed
 from auscult.types import Frame, Metadata
 
 LEAST_ZOOM = 2.0

@@ -1,11 +1,4 @@
-"""Pixelation: sent at a low resolution and blown up again.
-
-Source: R2-Bench, Table 1, transmission noise of vision; constants of ImageNet-C, geometry of imagecorruptions, whose
-small picture keeps the frame's shape. ``pixelate_r2bench`` is the release's own geometry.
-
-A box takes in the pixels whose centres lie in it, each with the same weight, and none by halves; OpenCV's area
-interpolation weighs by overlap and gives other values wherever a factor is not whole.
-"""
+"""What is lost on the way: strong compression, and a low resolution."""
 
 from __future__ import annotations
 
@@ -16,9 +9,55 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.errors import UsageError
 from auscult.stress.perturbation import Constant, Fixed, NoDraws
 from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
+
+MOST_PIXELS: Final = 65_500
+"""Greatest height and width that the JPEG library takes."""
+
+
+class JpegCompression(Fixed):
+    """JPEG: the picture went through a strong compression.
+
+    Source: R2-Bench, Table 1, transmission noise of vision; qualities of ImageNet-C, colour at half resolution (4:2:0).
+
+    What comes back depends on the JPEG library by a grey level or so; with the pinned versions it is the same every
+    time.
+    """
+
+    name = "vision.jpeg_compression.v1"
+    quality = Constant("quality", (100.0, 25.0, 18.0, 15.0, 10.0, 7.0), unit="100 = best")
+    meta = Metadata(
+        summary="compresses as JPEG at quality 25 to 7 and opens it again",
+        goal="blocks of 8 x 8 and smeared colour: false edges beside true ones",
+        modality="image",
+        source="R2-Bench, Table 1 (transmission); constants of ImageNet-C",
+        truth="masks and boxes stay",
+        origin="transmission",
+    )
+
+    def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
+        """The frame as it comes out of a JPEG file; a UsageError where it is larger than such a file may be."""
+        del index
+        if max(frame.shape) > MOST_PIXELS:
+            raise UsageError(
+                f"a frame of {frame.shape[0]} x {frame.shape[1]} for JPEG", expected=f"up to {MOST_PIXELS}"
+            )
+        quality = self.quality.at(params.strength)
+        options = [
+            cv2.IMWRITE_JPEG_QUALITY,
+            round(quality),
+            cv2.IMWRITE_JPEG_SAMPLING_FACTOR,
+            cv2.IMWRITE_JPEG_SAMPLING_FACTOR_420,
+        ]
+        _, encoded = cv2.imencode(".jpg", cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), options)
+        return np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR_RGB), dtype=np.uint8)
+
+
+JPEG_COMPRESSION: VisionStressor[NoDraws] = JpegCompression()
+
 
 Plane: TypeAlias = NDArray[np.uint8]
 Whole: TypeAlias = NDArray[np.int64]
@@ -113,7 +152,14 @@ def _summed(lines: NDArray[Any], boxes: _Boxes, kind: type[np.generic]) -> NDArr
 
 
 class Pixelate(Fixed):
-    """Scales a frame down by box means and up again by the nearest."""
+    """Pixelation: sent at a low resolution and blown up again.
+
+    Source: R2-Bench, Table 1, transmission noise of vision; constants of ImageNet-C, geometry of imagecorruptions,
+    whose small picture keeps the frame's shape. ``pixelate_r2bench`` is the release's own geometry.
+
+    A box takes in the pixels whose centres lie in it, each with the same weight, and none by halves; OpenCV's area
+    interpolation weighs by overlap and gives other values wherever a factor is not whole.
+    """
 
     name = "vision.pixelate.v1"
     factor = Constant("share of each side", (1.0, 0.6, 0.5, 0.4, 0.3, 0.25))
@@ -134,7 +180,7 @@ class Pixelate(Fixed):
         return blocky(frame, rows=max(1, int(height * factor)), columns=max(1, int(width * factor)))
 
 
-STRESSOR: VisionStressor[NoDraws] = Pixelate()
+PIXELATE: VisionStressor[NoDraws] = Pixelate()
 
 
 SQUARE_PX: Final = 512
@@ -170,4 +216,4 @@ class PixelateR2Bench(Fixed):
         return blocky(frame, rows=height, columns=width)
 
 
-R2BENCH: VisionStressor[NoDraws] = PixelateR2Bench()
+PIXELATE_R2BENCH: VisionStressor[NoDraws] = PixelateR2Bench()
