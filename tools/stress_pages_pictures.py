@@ -21,8 +21,7 @@ from stress_pages_text import LEVELS, seed_of, side_of
 from auscult.rng import generator
 from auscult.stress import sound, vision
 from auscult.stress.perturbation import loaded
-from auscult.stress.timing.base import TimingInfo
-from auscult.stress.timing.making import heard_by, numbers_of
+from auscult.stress.timing.base import TimingInfo, heard_by, numbers_of
 
 MOST_BYTES: Final = 60_000
 SEED: Final = 5

@@ -221,7 +221,7 @@ def mp3_compression(both: Both, level: int) -> Found:
 
 def impulse_response(both: Both, level: int) -> Found:
     """What is left of theirs when ours, as loud as fits best, is taken away, in dB of it; and how much louder ours."""
-    from auscult.stress.sound.impulse_response import ImpulseResponse, ResponseParams
+    from auscult.stress.sound.reverberation import ImpulseResponse, ResponseParams
 
     found = []
     for at, clip in enumerate(both.clips[:3]):

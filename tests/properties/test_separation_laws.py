@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from auscult import registry
 from auscult.outcome import Undefined
+from auscult.stress.perturbation import monotone
 from auscult.stress.sound import separation
-from auscult.stress.strength import monotone
 
 NAMES = [entry.name for entry in registry.entries("stressor") if entry.room == "separation"]
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auscult.errors import UsageError
-from auscult.stress.perturbation import Constant, Range
-from auscult.stress.strength import NAMED, STRONGEST, between, monotone, strength_of
+from auscult.stress.perturbation import NAMED, STRONGEST, Constant, Range, between, monotone, strength_of
 
 NUMBERS = st.floats(-1e6, 1e6)
 SIX = st.lists(NUMBERS, min_size=6, max_size=6)

@@ -42,6 +42,6 @@ class _Reckless(Negative):
 
 
 def test_claiming_what_is_there_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auscult.stress.negatives.making.loaded", lambda *_: _Reckless())
+    monkeypatch.setattr("auscult.stress.negatives.base.loaded", lambda *_: _Reckless())
     with pytest.raises(ContractBroken, match="present"):
         proves_what_it_says("negatives.reckless.v1", EXAMPLES["plain"])

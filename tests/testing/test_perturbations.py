@@ -15,9 +15,9 @@ from auscult.registry import Entry
 from auscult.stress.perturbation import Params, seed_from
 from auscult.stress.recipe_parts import room_of
 from auscult.stress.sentences.base import Edit
-from auscult.stress.sentences.character_missing import STRESSOR as CHARACTER_MISSING
-from auscult.stress.sound.time_mask import TimeMask
-from auscult.stress.timing.offset import Offset
+from auscult.stress.sentences.spelling import CHARACTER_MISSING
+from auscult.stress.sound.amplitude import TimeMask
+from auscult.stress.timing.kinds import Offset
 from auscult.stress.vision.colour import Brightness
 from auscult.stress.vision.elastic_transform import ElasticTransform
 from auscult.stress.vision.sensor_noise import GaussianNoise

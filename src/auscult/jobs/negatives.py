@@ -55,7 +55,7 @@ from auscult.rng import generator
 from auscult.scenes.references import scene_references
 from auscult.stress.negatives import KINDS, Borrowed, Seen, Subject, perturb
 from auscult.stress.negatives.borrowing import borrowable
-from auscult.stress.negatives.colours import is_colourless, shares
+from auscult.stress.negatives.attribute import is_colourless, shares
 from auscult.stress.perturbation import loaded
 from auscult.types import Frame
 

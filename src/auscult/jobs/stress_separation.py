@@ -33,7 +33,7 @@ from auscult.report.tables import Table
 from auscult.score.sound.perceptual import perceptual
 from auscult.stress.recipe_parts import base_of, full_names, registered
 from auscult.stress.sound import separation
-from auscult.stress.strength import strength_of
+from auscult.stress.perturbation import strength_of
 from auscult.types import PERFORMANCE, Samples, SoundItem, SoundQuery, SoundTruth
 
 ITEMS, TARGETS = "items.jsonl", "targets.jsonl"

@@ -19,6 +19,7 @@ import numpy as np
 
 from auscult.errors import NothingToDo, UsageError
 from auscult.rng import generator
+from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import (
     MORE,
     PAPER,
@@ -32,7 +33,6 @@ from auscult.stress.recipe_parts import (
     room_of,
 )
 from auscult.stress.schedule import LEVELS, SCHEDULES, STATIC, Schedule, no_such
-from auscult.stress.strength import strength_of
 
 _SIDES: Final = frozenset({"indoors", "outdoors", "cabin"})
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from auscult import registry
 from auscult.errors import UnknownName, UsageError
+from auscult.stress.perturbation import strength_of
 from auscult.stress.schedule import STATIC, Schedule, schedule_of
-from auscult.stress.strength import strength_of
 
 ORIGINS: Final = ("source", "environment", "sensor", "transmission")
 """Where perturbations arise, in the order in which they do (R2-Bench, Eq. 1)."""

@@ -19,19 +19,25 @@ from auscult.errors import InputError, TooLarge, UnknownName, UsageError
 from auscult.language.tokens import MOST_CHARACTERS
 from auscult.record import codec
 from auscult.rng import generator
-from auscult.stress.perturbation import MOST_SEED, Params, WordChange, kind_of, seed_from
+from auscult.stress.perturbation import MOST_SEED, Params, WordChange, kind_of, seed_from, strength_of
 from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, RecipeStep, load_stressors, room_of
 from auscult.stress.schedule import Schedule, Strengths, schedule_of
-from auscult.stress.sentences.base import Edit, Edits, edited, followed
-from auscult.stress.sentences.making import checked, chosen_edits, spans_of
-from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, silences
-from auscult.stress.sound.making import opened
-from auscult.stress.sound.making import rendered as sound_rendered
-from auscult.stress.strength import strength_of
-from auscult.stress.timing.base import Numbers, Spans, Times, TimingInfo, joined, retimed, spans_heard, unheard
-from auscult.stress.timing.making import heard_by, numbers_of
-from auscult.stress.vision.base import MOST_FRAMES, ClipInfo, MovingStressor
-from auscult.stress.vision.making import frame_of
+from auscult.stress.sentences.base import Edit, Edits, checked, chosen_edits, edited, followed, spans_of
+from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, opened, silences
+from auscult.stress.sound.base import rendered as sound_rendered
+from auscult.stress.timing.base import (
+    Numbers,
+    Spans,
+    Times,
+    TimingInfo,
+    heard_by,
+    joined,
+    numbers_of,
+    retimed,
+    spans_heard,
+    unheard,
+)
+from auscult.stress.vision.base import MOST_FRAMES, ClipInfo, MovingStressor, frame_of
 from auscult.types import Frame, Mask, Samples
 
 

@@ -22,9 +22,9 @@ from auscult.language.facts import Facts, SceneObject, Voice
 from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.stress import negatives
+from auscult.stress.negatives.attribute import COLOURS
 from auscult.stress.negatives.base import NegativeStressor, Proof, Seen, Subject
 from auscult.stress.negatives.borrowing import borrowable
-from auscult.stress.negatives.colours import COLOURS
 from auscult.testing import ContractBroken, require
 from auscult.types import Metadata, Stressed
 

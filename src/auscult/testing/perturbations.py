@@ -20,10 +20,10 @@ import numpy as np
 from auscult import registry
 from auscult.rng import generator
 from auscult.stress import sentences, sound, timing, vision
+from auscult.stress.perturbation import STRONGEST, monotone
 from auscult.stress.recipe_parts import ORIGINS, room_of
 from auscult.stress.sound.base import keeps_silence
-from auscult.stress.strength import STRONGEST, monotone
-from auscult.stress.timing.making import Footage
+from auscult.stress.timing.base import Footage
 from auscult.stress.vision.base import MovingStressor
 from auscult.testing import require
 from auscult.types import Mask, Metadata, Stressed

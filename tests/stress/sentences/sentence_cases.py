@@ -9,11 +9,8 @@ from pathlib import Path
 
 from auscult.rng import generator
 from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan, edited
-from auscult.stress.sentences.character_missing import STRESSOR as CHARACTER_MISSING
 from auscult.stress.sentences.grammar_error import STRESSOR as GRAMMAR_ERROR
-from auscult.stress.sentences.homoglyphs import STRESSOR as HOMOGLYPHS
-from auscult.stress.sentences.mispunctuation import STRESSOR as MISPUNCTUATION
-from auscult.stress.sentences.misspelling import STRESSOR as MISSPELLING
+from auscult.stress.sentences.spelling import CHARACTER_MISSING, HOMOGLYPHS, MISPUNCTUATION, MISSPELLING
 
 ALL = (MISSPELLING, MISPUNCTUATION, GRAMMAR_ERROR, CHARACTER_MISSING, HOMOGLYPHS)
 NESTED = (MISSPELLING, GRAMMAR_ERROR, CHARACTER_MISSING, HOMOGLYPHS)

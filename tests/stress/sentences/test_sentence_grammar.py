@@ -8,9 +8,9 @@ import pytest
 from sentence_cases import GRAMMAR_ERROR, LONG, edits, made
 
 from auscult.language.lexicon import lexicon, regular_past, third
-from auscult.stress.sentences.base import edited
+from auscult.language.tokens import words
+from auscult.stress.sentences.base import Guard, edited
 from auscult.stress.sentences.grammar_error import SentenceWords, possible_faults
-from auscult.stress.sentences.tokens import Guard, words
 
 
 def faults(sentence: str, kind: str) -> set[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from auscult.language.tokens import words
 from auscult.stress import sentences
 from auscult.stress.sentences import head_noun
-from auscult.stress.sentences.tokens import words
 
 NAMES = ("misspelling", "grammar_error", "character_missing", "homoglyphs", "mispunctuation")
 

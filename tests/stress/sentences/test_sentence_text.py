@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from sentence_cases import ALL, CHARACTER_MISSING, LONG, MISPUNCTUATION, edits, made
 
 from auscult.errors import UsageError
+from auscult.language.tokens import graphemes, words
 from auscult.stress import sentences
-from auscult.stress.sentences.base import Edits, SentenceStressor, edited
-from auscult.stress.sentences.making import spans_of
-from auscult.stress.sentences.tokens import Guard, graphemes, words
+from auscult.stress.sentences.base import Edits, Guard, SentenceStressor, edited, spans_of
 
 JOINED = ("e\u0301", "👩‍👩‍👧", "👍🏽", "🇩🇪", "क्षि", "❤️", "1️⃣", "नि", "\r\n", "각", "กำ")
 ODD = (

@@ -9,8 +9,7 @@ from sentence_cases import HOMOGLYPHS, LONG, MISSPELLING, edits, made
 
 from auscult.errors import UsageError
 from auscult.rng import generator
-from auscult.stress.sentences.homoglyphs import look_alikes
-from auscult.stress.sentences.misspelling import DRAWS, Misspelling, misspelt, neighbours, typos
+from auscult.stress.sentences.spelling import DRAWS, Misspelling, look_alikes, misspelt, neighbours, typos
 
 WORDS = (
     "a",

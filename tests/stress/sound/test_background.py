@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from auscult.errors import InputError
 from auscult.rng import generator
 from auscult.stress import sound as stress
-from auscult.stress.sound.background_noise import STRESSOR, BackgroundNoise, BackgroundParams
-from auscult.stress.sound.noise_makers import KINDS, LONGEST_S, make
+from auscult.stress.sound.added_noise import BACKGROUND_NOISE, KINDS, LONGEST_S, BackgroundNoise, BackgroundParams, make
 from auscult.types import Samples
 
 RATE_HZ = 16_000
@@ -97,7 +96,7 @@ def test_a_kind_that_is_not_known() -> None:
 
 def test_every_kind_is_drawn() -> None:
     take = stress.AudioInfo(samples=10, channels=1, rate_hz=RATE_HZ)
-    drawn = {STRESSOR.choose(generator(0, "kind", at), take, strength=1.0).kind for at in range(80)}
+    drawn = {BACKGROUND_NOISE.choose(generator(0, "kind", at), take, strength=1.0).kind for at in range(80)}
     assert drawn == set(KINDS)
 
 

@@ -16,12 +16,20 @@ from auscult.arrays.resampling import resampled
 from auscult.media.sound import read_sound
 from auscult.rng import generator
 from auscult.stress import sound as stress
-from auscult.stress.sound.air_absorption import STRESSOR as AIR
-from auscult.stress.sound.air_absorption import AirParams, absorption
 from auscult.stress.sound.base import AudioInfo
 from auscult.stress.sound.convolution import convolve
-from auscult.stress.sound.impulse_response import ImpulseResponse, ResponseParams
-from auscult.stress.sound.room_reverberation import LEAD, Room, RoomParams, RoomReverberation, absorption_for, response
+from auscult.stress.sound.filters import AIR_ABSORPTION as AIR
+from auscult.stress.sound.filters import AirParams, absorption
+from auscult.stress.sound.reverberation import (
+    LEAD,
+    ImpulseResponse,
+    ResponseParams,
+    Room,
+    RoomParams,
+    RoomReverberation,
+    absorption_for,
+    response,
+)
 from auscult.types import Samples
 
 FILTERS = ("air_absorption", "room_reverberation", "impulse_response")

@@ -13,11 +13,10 @@ from hypothesis.extra import numpy as hnp
 
 from auscult.rng import generator
 from auscult.stress import sound
+from auscult.stress.sound.amplitude import TANH_DISTORTION as TANH
+from auscult.stress.sound.amplitude import TIME_MASK as MASK
+from auscult.stress.sound.amplitude import TanhParams, TimeMaskParams, quantile
 from auscult.stress.sound.base import AudioInfo
-from auscult.stress.sound.tanh_distortion import STRESSOR as TANH
-from auscult.stress.sound.tanh_distortion import TanhParams, quantile
-from auscult.stress.sound.time_mask import STRESSOR as MASK
-from auscult.stress.sound.time_mask import TimeMaskParams
 from auscult.types import Samples
 
 LSB = 1.0 / 32_768

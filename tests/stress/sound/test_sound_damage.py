@@ -12,8 +12,7 @@ from auscult.media.sound import read_sound
 from auscult.rng import generator
 from auscult.stress import sound
 from auscult.stress.perturbation import loaded
-from auscult.stress.sound.base import AudioInfo
-from auscult.stress.sound.making import opened
+from auscult.stress.sound.base import AudioInfo, opened
 from auscult.types import Samples
 
 BY_SNR = ("gaussian_noise", "impulse_noise", "time_mask", "tanh_distortion")

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from auscult.rng import generator
 from auscult.stress import sound
 from auscult.stress.sound import filters
-from auscult.stress.sound.cutoff import HIGH_PASS, LOW_PASS, CutoffParams
-from auscult.stress.sound.filters import Response
-from auscult.stress.sound.peaking_filter import STRESSOR as PEAKING
-from auscult.stress.sound.peaking_filter import PeakingParams
+from auscult.stress.sound.filters import HIGH_PASS, LOW_PASS, CutoffParams, PeakingParams, Response
+from auscult.stress.sound.filters import PEAKING_FILTER as PEAKING
 from auscult.types import Samples
 
 RATES = (8_000, 16_000, 44_100, 192_000)

@@ -12,11 +12,10 @@ import pytest
 from auscult.rng import generator
 from auscult.stress import sound
 from auscult.stress.perturbation import SeedParams
+from auscult.stress.sound.added_noise import GAUSSIAN_NOISE as HISS
+from auscult.stress.sound.added_noise import IMPULSE_NOISE as CLICKS
+from auscult.stress.sound.added_noise import GaussianNoiseParams, ImpulseNoise
 from auscult.stress.sound.base import AudioInfo
-from auscult.stress.sound.gaussian_noise import STRESSOR as HISS
-from auscult.stress.sound.gaussian_noise import GaussianNoiseParams
-from auscult.stress.sound.impulse_noise import STRESSOR as CLICKS
-from auscult.stress.sound.impulse_noise import ImpulseNoise
 from auscult.types import Samples
 
 RATE_HZ = 44_100

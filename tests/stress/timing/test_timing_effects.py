@@ -18,13 +18,9 @@ from auscult.media.frames import read_frame
 from auscult.stress import timing
 from auscult.stress.perturbation import SeedParams
 from auscult.stress.timing.base import TimingInfo, joined, retimed, spans_heard, unheard
-from auscult.stress.timing.drift import STRESSOR as DRIFT
-from auscult.stress.timing.drift import DriftParams
-from auscult.stress.timing.offset import STRESSOR as OFFSET
-from auscult.stress.timing.offset import OffsetParams
-from auscult.stress.timing.stalls import DROPPED_FRAMES as DROPPED
-from auscult.stress.timing.stalls import REPEATED_FRAMES as REPEATED
-from auscult.stress.timing.stalls import held_back
+from auscult.stress.timing.kinds import DRIFT, OFFSET, DriftParams, OffsetParams, held_back
+from auscult.stress.timing.kinds import DROPPED_FRAMES as DROPPED
+from auscult.stress.timing.kinds import REPEATED_FRAMES as REPEATED
 
 RATE_HZ = 48_000
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as some
 from auscult import registry
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.stress import timing
-from auscult.stress.perturbation import loaded
-from auscult.stress.strength import STRONGEST, monotone
-from auscult.stress.timing import making
+from auscult.stress.perturbation import STRONGEST, loaded, monotone
+from auscult.stress.timing import base
 from auscult.stress.timing.base import TimingInfo
 from auscult.types import Metadata
 
@@ -172,10 +171,10 @@ class TestLaws:
 def test_frames_and_times_never_fall(name: str, frames: int, rate_fps: float, strength: float, seed: int) -> None:
     stressor, reel = loaded("timing", name), TimingInfo(frames=frames, rate_fps=rate_fps)
     params = stressor.choose(np.random.Generator(np.random.PCG64(seed)), reel, strength=strength)
-    numbers = making.numbers_of(stressor, params, reel)
+    numbers = base.numbers_of(stressor, params, reel)
     assert numbers[0] == 0
     assert (numbers <= np.arange(frames)).all()
-    heard = making.heard_by(stressor, params, np.linspace(0, reel.duration_s, 50))
+    heard = base.heard_by(stressor, params, np.linspace(0, reel.duration_s, 50))
     assert (np.diff(heard) >= 0).all()
 
 
@@ -253,11 +252,11 @@ WRONG = (
 def test_a_plug_in_with_wrong_frames_is_at_fault(frames: Any) -> None:
     params = loaded("timing", "offset").params(strength=3.0, late=True)
     with pytest.raises(UsageError, match="plug-in is at fault"):
-        making.numbers_of(Broken(frames, None), params, TimingInfo(frames=3, rate_fps=25.0))  # type: ignore[arg-type]
+        base.numbers_of(Broken(frames, None), params, TimingInfo(frames=3, rate_fps=25.0))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("heard", [None, np.zeros(2), np.array([0.0, 1.0, np.nan]), np.array([0.0, 2.0, 1.0])])
 def test_a_plug_in_with_wrong_times_is_at_fault(heard: Any) -> None:
     params = loaded("timing", "offset").params(strength=3.0, late=True)
     with pytest.raises(UsageError, match="plug-in is at fault"):
-        making.heard_by(Broken(None, heard), params, np.arange(3.0))  # type: ignore[arg-type]
+        base.heard_by(Broken(None, heard), params, np.arange(3.0))  # type: ignore[arg-type]

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.perturbation import Params, SeedParams
-from auscult.stress.strength import between
+from auscult.stress.perturbation import Params, SeedParams, between
 from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.sensor_noise import GAUSSIAN_NOISE as GAUSSIAN
 from auscult.stress.vision.sensor_noise import IMPULSE_NOISE as IMPULSE

@@ -17,7 +17,7 @@ from auscult.scenes.mixtures.plan import MixturePlan, PlannedSource
 from auscult.scenes.sound.mix import CEILING, edged
 from auscult.scenes.sound.source import Span
 from auscult.stress.sound.convolution import convolve
-from auscult.stress.sound.room_reverberation import LEAD, Room, response
+from auscult.stress.sound.reverberation import LEAD, Room, response
 from auscult.types import Samples
 
 _SILENT_LUFS = -120.0  # what the loudness of a silent stem is recorded as

@@ -3,7 +3,16 @@
 Kinds register as ``negatives.<name>.v1``: sentence, category, target, attribute, relation and sound.
 """
 
-from auscult.stress.negatives.base import Borrowed, NegativeParams, NegativeStressor, Proof, Seen, Subject
-from auscult.stress.negatives.making import KINDS, perturb, render
+from auscult.stress.negatives.base import (
+    KINDS,
+    Borrowed,
+    NegativeParams,
+    NegativeStressor,
+    Proof,
+    Seen,
+    Subject,
+    perturb,
+    render,
+)
 
 __all__ = ["KINDS", "Borrowed", "NegativeParams", "NegativeStressor", "Proof", "Seen", "Subject", "perturb", "render"]

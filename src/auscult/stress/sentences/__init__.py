@@ -4,8 +4,7 @@ One perturbation is one file; each registers as ``sentences.<name>.v1``. Rules a
 """
 
 from auscult.language.referring import head_noun
-from auscult.stress.sentences.base import Edit, Edits, Rewriter, SentenceStressor
-from auscult.stress.sentences.making import apply, perturb, render
+from auscult.stress.sentences.base import Edit, Edits, Rewriter, SentenceStressor, apply, perturb, render
 from auscult.stress.sentences.rewriting import rewritten
 
 __all__ = ["Edit", "Edits", "Rewriter", "SentenceStressor", "apply", "head_noun", "perturb", "render", "rewritten"]

@@ -20,11 +20,11 @@ import numpy as np
 
 from auscult.language.lexicon import Lexicon, lexicon, regular_past, third
 from auscult.language.morphology import article, ing, is_plural, plural
+from auscult.language.tokens import Word, words
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
-from auscult.stress.sentences.misspelling import as_written
-from auscult.stress.sentences.tokens import Guard, Word, words
+from auscult.stress.sentences.base import Edit, Guard, Kept, SentenceStressor
+from auscult.stress.sentences.spelling import as_written
 from auscult.types import Metadata
 
 

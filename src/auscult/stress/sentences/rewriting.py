@@ -16,12 +16,9 @@ import numpy as np
 
 from auscult.errors import InputError, UsageError
 from auscult.language.tokens import TextSpan, graphemes, words
-from auscult.stress.perturbation import Effect, loaded
+from auscult.stress.perturbation import Effect, between, loaded, strength_of
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, Edits, Rewriter, changes, edited
-from auscult.stress.sentences.making import checked, spans_of
-from auscult.stress.sentences.tokens import Guard
-from auscult.stress.strength import between, strength_of
+from auscult.stress.sentences.base import Edit, Edits, Guard, Rewriter, changes, checked, edited, spans_of
 from auscult.types import Stressed
 
 

@@ -3,7 +3,6 @@
 One perturbation is one file; each registers as ``sound.<name>.v1``. Strengths 1 to 5 are the levels of R2-Bench.
 """
 
-from auscult.stress.sound.base import AudioInfo, SoundStressor
-from auscult.stress.sound.making import apply, perturb, render
+from auscult.stress.sound.base import AudioInfo, SoundStressor, apply, perturb, render
 
 __all__ = ["AudioInfo", "SoundStressor", "apply", "perturb", "render"]

@@ -3,7 +3,6 @@
 One perturbation is one file; each registers as ``timing.<name>.v1``. No benchmark has them, so their levels are ours.
 """
 
-from auscult.stress.timing.base import TimingInfo, TimingStressor
-from auscult.stress.timing.making import Footage, apply, perturb, render
+from auscult.stress.timing.base import Footage, TimingInfo, TimingStressor, apply, perturb, render
 
 __all__ = ["Footage", "TimingInfo", "TimingStressor", "apply", "perturb", "render"]

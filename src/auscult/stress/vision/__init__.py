@@ -3,7 +3,6 @@
 One perturbation is one file; each registers as ``vision.<name>.v1``. Strengths 1 to 5 are the levels of R2-Bench.
 """
 
-from auscult.stress.vision.base import ClipInfo, VisionStressor
-from auscult.stress.vision.making import apply, perturb, render
+from auscult.stress.vision.base import ClipInfo, VisionStressor, apply, perturb, render
 
 __all__ = ["ClipInfo", "VisionStressor", "apply", "perturb", "render"]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from auscult.rng import generator
 from auscult.stress import noise
 from auscult.stress.perturbation import Constant, Params, Perturbs, Share
-from auscult.stress.vision import weather_fractal
+from auscult.stress.vision import fog
 from auscult.stress.vision.base import VisionStressor, as_bytes
 from auscult.types import Frame, Metadata
 
@@ -54,8 +54,8 @@ def texture(number: int) -> NDArray[np.uint8]:
     feathers = _feathers(rng)
     haze = cv2.GaussianBlur(feathers, (0, 0), 14.0)
     relief = cv2.filter2D(cv2.GaussianBlur(feathers, (0, 0), 1.2), cv2.CV_32F, _LIGHT)
-    clouds = weather_fractal.plasma(int(rng.integers(1 << 32)), 2048, decay=1.6)
-    cloudy = weather_fractal.piece(clouds, at=(0, 0), shape=(HEIGHT, WIDTH))
+    clouds = fog.plasma(int(rng.integers(1 << 32)), 2048, decay=1.6)
+    cloudy = fog.piece(clouds, at=(0, 0), shape=(HEIGHT, WIDTH))
     grain = cv2.GaussianBlur(noise.normal(rng, (HEIGHT, WIDTH)), (5, 5), 0.9)
     ice = (0.35 + cloudy) * (0.7 * haze + 0.75 * feathers + 0.6 * relief) + (0.9 + 0.25 * grain) * cloudy
     output = _coloured(ice)

@@ -13,8 +13,8 @@ from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness
 from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, ChartEstimate, Words
 from auscult.report.page import Figure
 from auscult.score.stats.correlation import Correlation
+from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
-from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import DYNAMIC, part_name
 from auscult.suites.core.measures import PERFORMANCE, Ranks
 from auscult.suites.core.numbers import GridCell, Number, estimate

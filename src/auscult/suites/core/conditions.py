@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import base_of, room_of
-from auscult.stress.strength import strength_of
 
 FramePart = Literal["all", "first", "rest"]
 

@@ -19,7 +19,7 @@ from auscult.score.stats.few import SHARE
 from auscult.score.stats.paired import holm, sign_flips
 from auscult.score.stats.ratios import RatioColumns, mean_ratio
 from auscult.score.stats.samples import Counts, Value
-from auscult.stress.strength import strength_of
+from auscult.stress.perturbation import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
 from auscult.suites.core.grid import Grid
 

@@ -12,8 +12,8 @@ from auscult.report.facts import ends_text
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.score.stats.few import FEW, LEAST_FOR_STAR
+from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import room_of
-from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, REMOVED, Condition, is_kind, is_mix, words_of
 from auscult.suites.core.grid import Grid, Task
 from auscult.suites.core.measures import NOT_ALL_LEVELS, PERFORMANCE, Ranks, static_of, unranked

@@ -12,7 +12,7 @@ import numpy as np
 from auscult.errors import UsageError
 from auscult.outcome import Undefined
 from auscult.stress.perturbation import Constant, Params, Perturbs, Share, at_fault, chosen, kind_of, loaded
-from auscult.stress.sound.making import opened, rate_of
+from auscult.stress.sound.base import opened, rate_of
 from auscult.types import Metadata, Samples, Stressed
 
 Degree: TypeAlias = Literal["lost_share", "interference_db", "artefacts_db"]

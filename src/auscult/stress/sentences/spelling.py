@@ -1,9 +1,4 @@
-"""Misspelling: words written as hasty fingers or a hazy memory would write them.
-
-Source: R2-Bench, Table 1, source noise of text. Its toolbox picks round(c x tokens) words, c = .2 to .6, and has a chat
-model misspell them; here the same number is misspelt by rules, from a seed. Words are counted by themselves, without
-the punctuation marks that its tokenizer counts too. ``rewritten`` takes a chat model instead.
-"""
+"""Wrong characters: typos, lost characters, look-alikes of other scripts, stray marks."""
 
 from __future__ import annotations
 
@@ -18,10 +13,10 @@ import numpy as np
 
 from auscult.errors import UsageError
 from auscult.language.lexicon import lexicon
+from auscult.language.tokens import TextSpan, graphemes, words
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, Kept, SentenceStressor
-from auscult.stress.sentences.tokens import Guard, graphemes, words
+from auscult.stress.sentences.base import Edit, Guard, Kept, SentenceStressor
 from auscult.types import Metadata
 
 _REACH: Final = 1.3
@@ -165,10 +160,11 @@ _WAYS: Final[Mapping[str, Callable[[Letters, Typos], Iterator[str]]]] = MappingP
 
 
 class Misspelling(Declared):
-    """Misspells words; what is misspelt at one strength is so at every greater one too, and in the same way.
+    """Misspelling: words written as hasty fingers or a hazy memory would write them.
 
-    Args:
-        layout: The keyboard whose neighbouring keys are hit: ``qwerty``, ``qwertz`` or ``azerty``.
+    Source: R2-Bench, Table 1, source noise of text. Its toolbox picks round(c x tokens) words, c = .2 to .6, and has a
+    chat model misspell them; here the same number is misspelt by rules, from a seed. Words are counted by themselves,
+    without the punctuation marks that its tokenizer counts too. ``rewritten`` takes a chat model instead.
     """
 
     name = "sentences.misspelling.v1"
@@ -197,4 +193,119 @@ class Misspelling(Declared):
         ]
 
 
-STRESSOR: SentenceStressor = Misspelling()
+MISSPELLING: SentenceStressor = Misspelling()
+
+
+class CharacterMissing(Declared):
+    """Missing characters: a keyboard, a recogniser or a link that loses some.
+
+    Source: R2-Bench, Table 1, sensor noise of text; the amounts of its toolbox: round(length x 0.05 x level) deletions,
+    spaces among them. Here a character is what a reader sees: a letter with its accents goes as one.
+    """
+
+    name = "sentences.character_missing.v1"
+    share = Constant("share of the characters", (0.0, 0.05, 0.10, 0.15, 0.20, 0.25))
+    meta = Metadata(
+        summary="takes characters out of the sentence",
+        goal="a lossy keyboard or recogniser: words lose letters and run together",
+        modality="text",
+        source="R2-Bench, Sec. 3.1, Table 1",
+        truth="the meaning stays; the lost characters are listed",
+        origin="sensor",
+    )
+
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
+        """Draw the order in which characters go, and take the first of it; a kept word does not run into others."""
+        share = self.share.at(strength)
+        spans = graphemes(sentence)
+        guard = Guard.over([_with_spaces(sentence, span) for span in kept])
+        can_go = [span for span in spans if guard.free(*span)]
+        count = min(round(share * len(spans)), len(can_go))
+        gone = sorted(rng.permutation(len(can_go))[:count].tolist())
+        return [Edit(can_go[at][0], can_go[at][1], "") for at in gone]
+
+
+def _with_spaces(sentence: str, span: TextSpan) -> TextSpan:
+    low, high = span
+    before, after = sentence[max(low - 1, 0) : low].isspace(), sentence[high : high + 1].isspace()
+    return low - before, high + after
+
+
+CHARACTER_MISSING: SentenceStressor = CharacterMissing()
+
+
+class Homoglyphs(Declared):
+    """Homoglyphs: letters replaced by look-alikes of other scripts; a reader sees no difference, a tokenizer does.
+
+    R2-Bench's prompt for misspellings asks for them too; the shares here are ours, those of missing characters, so that
+    the two compare at equal numbers of touched characters. The look-alikes survive NFKC normalisation.
+    """
+
+    name = "sentences.homoglyphs.v1"
+    share = Constant("share of the characters", (0.0, 0.05, 0.10, 0.15, 0.20, 0.25))
+    meta = Metadata(
+        summary="replaces letters by look-alikes of other scripts",
+        goal="text that reads the same and is spelt with other characters: words fall apart for a tokenizer",
+        modality="text",
+        source="R2-Bench, Sec. 3.1 (part of its misspellings); shares are ours",
+        truth="the meaning stays; the replaced letters are listed",
+        origin="source",
+    )
+
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
+        """Draw the order in which letters are replaced and a look-alike for each, and take the first of them."""
+        share = self.share.at(strength)
+        guard, alike = Guard.over(kept), look_alikes()
+        spans = graphemes(sentence)
+        can = [(start, end) for start, end in spans if sentence[start:end] in alike and guard.free(start, end)]
+        order, draws = rng.permutation(len(can)), rng.random(len(can))
+        edits = []
+        for at in sorted(order[: round(share * len(spans))].tolist()):
+            start, end = can[at]
+            choice = alike[sentence[start:end]]
+            edits.append(Edit(start, end, choice[int(draws[at] * len(choice))]))
+        return edits
+
+
+@cache
+def look_alikes() -> Mapping[str, str]:
+    """Each letter that has look-alikes, with these."""
+    groups: list[str] = data.read("look_alikes")["groups"]
+    return MappingProxyType({char: group.replace(char, "") for group in groups for char in group})
+
+
+HOMOGLYPHS: SentenceStressor = Homoglyphs()
+
+
+MARKS: Final = ",.;:!?"
+
+
+class Mispunctuation(Declared):
+    """Mispunctuation: stray punctuation marks inside the sentence.
+
+    Source: R2-Bench, Table 1, source noise of text; the amounts of its toolbox: round(length x 0.04 x level) marks.
+    Here a character is what a reader sees, so that no mark falls between a letter and its accent.
+    """
+
+    name = "sentences.mispunctuation.v1"
+    share = Constant("marks per character", (0.0, 0.04, 0.08, 0.12, 0.16, 0.20))
+    meta = Metadata(
+        summary="puts stray punctuation marks inside the sentence",
+        goal="hasty typing: words fall apart for a tokenizer",
+        modality="text",
+        source="R2-Bench, Sec. 3.1, Table 1",
+        truth="the meaning stays; the changed places are listed",
+        origin="source",
+    )
+
+    def choose(self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Kept = ()) -> Sequence[Edit]:
+        """Draw distinct places and a mark for each."""
+        share = self.share.at(strength)
+        guard, spans = Guard.over(kept), graphemes(sentence)
+        positions = [at for at, _ in spans[1:] if guard.free(at, at)]
+        count = min(round(share * len(spans)), len(positions))
+        drawn = sorted(rng.choice(len(positions), size=count, replace=False).tolist()) if count else []
+        return [Edit(positions[index], positions[index], MARKS[int(rng.integers(len(MARKS)))]) for index in drawn]
+
+
+MISPUNCTUATION: SentenceStressor = Mispunctuation()

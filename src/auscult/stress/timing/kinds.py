@@ -1,17 +1,98 @@
-"""Which frames of a clip do not arrive: single ones and bursts, more of the same at a greater strength."""
+"""Sound that is early, late or drifts from its picture, and frames that do not arrive, single ones and bursts."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.rng import generator
-from auscult.stress.perturbation import Constant, SeedParams
-from auscult.stress.timing.base import Numbers, Retiming, TimingInfo, TimingStressor
+from auscult.stress.perturbation import Constant, Params, SeedParams
+from auscult.stress.timing.base import Numbers, Retiming, Times, TimingInfo, TimingStressor
 from auscult.types import Metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetParams(Params):
+    """Parameters of the offset."""
+
+    late: bool  # whether the sound comes after its picture
+
+
+class Offset(Retiming[OffsetParams]):
+    """Offset: the sound comes before or after its picture, by the same time throughout.
+
+    No other benchmark has it; the levels double from what few notice (ITU-R BT.1359 gives 45 ms early and 125 ms late
+    as what can be seen) to what nobody misses.
+    """
+
+    name = "timing.offset.v1"
+    params = OffsetParams
+    offset = Constant(
+        "offset",
+        (0.0, 0.04, 0.08, 0.16, 0.32, 0.64),
+        unit="s",
+        exception="drawn both ways: the sound comes early or late",
+    )
+    meta = Metadata(
+        summary="moves the sound against the picture, early or late",
+        goal="a model that binds sound to picture by their moment",
+        modality="video",
+        source="ours; the least that is seen after ITU-R BT.1359",
+        truth="masks stay; the lag of the sound at each frame and the silence at one end are reported",
+        origin="transmission",
+    )
+
+    def heard(self, params: OffsetParams, times_s: Times) -> Times:
+        """The sound of some time before, or after."""
+        offset_s = self.offset.at(params.strength)
+        return times_s - offset_s if params.late else times_s + offset_s
+
+
+OFFSET: TimingStressor[OffsetParams] = Offset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftParams(Params):
+    """Parameters of the drift."""
+
+    behind: bool  # whether the sound falls behind its picture
+
+
+class Drift(Retiming[DriftParams]):
+    """Drift: sound and picture run by two clocks, and part a little more every second.
+
+    No other benchmark has it; .05 % is a poor pair of free-running clocks, 2 % half of what 24 frames a second shown at
+    25 gives.
+    """
+
+    name = "timing.drift.v1"
+    params = DriftParams
+    share = Constant(
+        "seconds lost or won per second",
+        (0.0, 0.0005, 0.002, 0.005, 0.01, 0.02),
+        exception="drawn both ways: the sound runs ahead or falls behind",
+    )
+    meta = Metadata(
+        summary="lets the sound run away from the picture by a share of every second",
+        goal="long clips: a model that is in step at first and trusts it",
+        modality="video",
+        source="ours",
+        truth="masks stay; the lag of the sound at each frame, and silence where the sound is over, are reported",
+        origin="sensor",
+    )
+
+    def heard(self, params: DriftParams, times_s: Times) -> Times:
+        """The sound of a little less, or more, than the time that has passed."""
+        share = self.share.at(params.strength)
+        return times_s * (1.0 - share if params.behind else 1.0 + share)
+
+
+DRIFT: TimingStressor[DriftParams] = Drift()
+
 
 _BURST_S: Final = 0.4
 _SINGLE: Final = 0.7
