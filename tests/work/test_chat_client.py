@@ -147,6 +147,34 @@ def test_slow_answers_fail_in_time() -> None:
     assert time.monotonic() - begun < 5
 
 
+@pytest.mark.parametrize("whole", [b"HTTP/1.1 200 OK\r\nX-Slow: " + 100 * b"x", http(b"", length=100) + 100 * b"x"])
+def test_an_answer_that_drips_fails_in_time(whole: bytes) -> None:
+    """Each byte comes well within the time of one try, in the headers or in the body."""
+    over = threading.Event()
+
+    class Dripping(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1 << 16)
+            for byte in whole:
+                if over.wait(0.1):
+                    return
+                self.request.sendall(bytes([byte]))
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        client = ChatClient(
+            Endpoint(base_url=f"http://127.0.0.1:{server.server_address[1]}/v1", timeout_s=0.5, tries=1)
+        )
+        begun = time.monotonic()
+        with pytest.raises(InputError, match=r"no answer in 0\.5 s"):
+            client.ask(CALL)
+        assert time.monotonic() - begun < 5
+        over.set()
+        client.close()
+        server.shutdown()
+
+
 def test_ten_megabytes_are_not_read() -> None:
     found, sent = ask(lambda *_: completed("x" * 10_000_000))
     assert isinstance(found, InputError)
@@ -231,9 +259,12 @@ def test_a_dead_endpoint_ends_the_run_for_all_threads() -> None:
 
 
 def test_closing_wakes_who_waits() -> None:
-    with serving(lambda *_: refused(429, Retry_After="60")) as served:
+    def script(*_: object) -> bytes:
+        threading.Timer(1.0, client.close).start()  # a slow machine may take that long to read the answer
+        return refused(429, Retry_After="60")
+
+    with serving(script) as served:
         client = ChatClient(Endpoint(base_url=served.url))
-        threading.Timer(0.3, client.close).start()
         begun = time.monotonic()
         with pytest.raises(EndpointError):
             client.ask(CALL)

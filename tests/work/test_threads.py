@@ -79,3 +79,26 @@ def test_an_error_of_storing_is_raised_and_one_of_a_task_is_a_result() -> None:
 
     with pytest.raises(OutputError, match="full"):
         list(run_threads(lambda: odd, TASKS, threads=3, stage="ask", store=full))
+
+
+def test_a_task_that_hangs_is_failed_and_the_others_go_on() -> None:
+    held, stored = Event(), list[str]()
+
+    def hangs(number: int) -> int:
+        if number in {0, 1, 7}:  # as many as threads, and one for a thread that took a place
+            held.wait(20)
+        return number
+
+    begun = time.monotonic()
+    made = run_threads(
+        lambda: hangs, TASKS, threads=2, stage="ask", store=lambda one: stored.append(one.key), timeout_s=0.3
+    )
+    found = {result.key: result.outcome for result in made}
+    assert time.monotonic() - begun < 10
+    held.set()
+    time.sleep(0.05)
+    assert sorted(stored, key=int) == sorted(found, key=int) == [task.key for task in TASKS]
+    assert {key for key, outcome in found.items() if isinstance(outcome, Failed)} == {"0", "1", "7"}
+    failed = found["7"]
+    assert isinstance(failed, Failed)
+    assert "0.3 s" in failed.error.error

@@ -172,9 +172,9 @@ def _by_workers(
 
 
 def _by_threads(
-    requests: list[QueuedRequest], model: OmniSpec, _: PredictOptions, *, store: _Store
+    requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions, *, store: _Store
 ) -> Generator[_Outcome, None, None]:
-    """Results from threads, which cannot be ended: the model itself limits its time, as one behind an endpoint does."""
+    """Results from threads; what is behind an endpoint limits its own time, tries and waits included."""
     named = {request.key: request for request in requests}
     held: list[ReplyWorker] = []
 
@@ -189,6 +189,7 @@ def _by_threads(
         threads=model.connections,
         stage=STAGE,
         store=lambda result: store(named[result.key], result.outcome),
+        timeout_s=options.timeout_s if model.kind == "callable" else None,
     )
     try:
         with closing(results):

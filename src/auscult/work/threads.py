@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from queue import SimpleQueue
-from threading import Event, Lock, Semaphore, Thread
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, Semaphore, Thread, current_thread
 from typing import Final, Generic, TypeVar
 
 from auscult.outcome import Failed
@@ -26,6 +26,7 @@ def run_threads(
     threads: int,
     stage: str,
     store: Callable[[TaskResult[R]], None] | None = None,
+    timeout_s: float | None = None,
 ) -> Generator[TaskResult[R], None, None]:
     """Run a function, which ``make`` makes once, from ``threads`` threads; yields each result as it comes.
 
@@ -35,20 +36,26 @@ def run_threads(
     ``store`` is called with each result by the thread that has it, by one thread at a time, before it is yielded: so
     what was waited for is kept even where it is never taken. What ``store`` raises is raised. Whoever stops to iterate
     gets no new task begun, and waits ``LEAVE_S`` at most for what was begun; nothing is stored after that.
+
+    A task that takes more than ``timeout_s`` is ``Failed``. Its thread cannot be ended: it is left to itself, another
+    takes its place, and what it still gives is dropped.
     """
     try:
         function = make()
     except Exception as error:
         raise failures.of_setup(error, stage) from error
-    shared = _Asking(function, iter(tasks), stage=stage, store=store)
+    shared = _Asking(function, iter(tasks), stage=stage, store=store, timeout_s=timeout_s)
     shared.room.release(2 * threads)
-    all_threads = [Thread(target=shared.work, daemon=True) for _ in range(threads)]
-    for thread in all_threads:
-        thread.start()
+    for _ in range(threads):
+        shared.begin()
     try:
-        running = len(all_threads)
+        running = threads
         while running:
-            result = shared.results.get()
+            try:
+                result = shared.results.get(timeout=shared.patience_s())
+            except Empty:
+                shared.give_up()
+                continue
             if isinstance(result, BaseException):
                 raise result
             if result is None:
@@ -61,14 +68,14 @@ def run_threads(
         shared.room.release(threads)
         until = time.monotonic() + LEAVE_S
         try:
-            for thread in all_threads:
+            for thread in tuple(shared.threads):
                 thread.join(max(0.0, until - time.monotonic()))
         finally:
             shared.leave()
 
 
 class _Asking(Generic[P, R]):
-    """What the threads share; each puts None among the results when it ends."""
+    """What the threads share; each puts None among the results when it ends, unless it was given up."""
 
     def __init__(
         self,
@@ -77,25 +84,66 @@ class _Asking(Generic[P, R]):
         *,
         stage: str,
         store: Callable[[TaskResult[R]], None] | None,
+        timeout_s: float | None,
     ) -> None:
         self._function, self._source, self._stage, self._store = function, source, stage, store
         self._lock, self._storing, self.stopped = Lock(), Lock(), Event()
+        self._timeout_s = timeout_s
+        self._begun: dict[Thread, tuple[Task[P], float]] = {}
+        self.threads: set[Thread] = set()  # without those that were given up
         self.room = Semaphore(0)  # for tasks that are under way, or done and not yet taken
         self.results: SimpleQueue[TaskResult[R] | BaseException | None] = SimpleQueue()
 
-    def work(self) -> None:
-        """Do tasks until there are none."""
+    def begin(self) -> None:
+        """Start a thread."""
+        thread = Thread(target=self._work, daemon=True)
+        self.threads.add(thread)
+        thread.start()
+
+    def patience_s(self) -> float | None:
+        """How long to wait for a result before a task may have taken too long; None without a limit."""
+        if self._timeout_s is None:
+            return None
+        with self._lock:
+            first = min((begun for _, begun in self._begun.values()), default=time.monotonic())
+        return max(0.0, first + self._timeout_s - time.monotonic())
+
+    def give_up(self) -> None:
+        """Make failures of tasks that have taken too long, each with a new thread for its own."""
+        limit_s = self._timeout_s or 0.0
+        with self._lock:
+            until = time.monotonic() - limit_s
+            late = {thread: task for thread, (task, begun) in self._begun.items() if begun <= until}
+            for thread in late:
+                del self._begun[thread]
+                self.threads.discard(thread)
+        for task in late.values():
+            self._finish(TaskResult(task.key, failures.of_timeout(limit_s, self._stage)))
+            self.begin()
+
+    def _work(self) -> None:
+        """Do tasks until there are none, or until this thread is given up."""
+        thread = current_thread()
         try:
             while (task := self._next()) is not None:
-                result = TaskResult(task.key, self._outcome(task))
-                with self._storing:
-                    if self._store is not None:
-                        self._store(result)
-                self.results.put(result)
+                with self._lock:
+                    self._begun[thread] = task, time.monotonic()
+                outcome = self._outcome(task)
+                with self._lock:
+                    if self._begun.pop(thread, None) is None:
+                        return
+                self._finish(TaskResult(task.key, outcome))
         except BaseException as error:  # of whoever makes the tasks or stores: the caller's
             self.results.put(error)
         finally:
-            self.results.put(None)
+            if thread in self.threads:
+                self.results.put(None)
+
+    def _finish(self, result: TaskResult[R]) -> None:
+        with self._storing:
+            if self._store is not None:
+                self._store(result)
+        self.results.put(result)
 
     def leave(self) -> None:
         """Store nothing from now on."""

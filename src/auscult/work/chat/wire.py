@@ -1,11 +1,13 @@
 """What goes over the connection: replies of bounded size and time, without the key, from one address alone.
 
-Time is looked at between pieces of a body, and the wait for a piece is what was left after the headers: an answer ends
-within twice its time once its headers are there. Headers alone, bounded in size, may take that time for each piece.
+Each wait of a connection, for headers as for a body, is for what is left of the request's time, however little comes at
+once: an endpoint that sends a byte now and then is left when that time is over. Only the lookup of a name is the
+system's.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -16,15 +18,12 @@ from auscult.work.chat.replies import Malformed
 
 SHORTEST_SECRET: Final = 12
 """Characters. A shorter key, such as ``EMPTY``, is a placeholder: to strike it would change replies."""
+_PIECE: Final = 1 << 16
 _KEPT: Final = ("Content-Type", "Retry-After", "Retry-After-Ms")
 
 
 class TooMuch(Malformed):
     """The answer is larger than it may be; nothing more of it was read."""
-
-
-class TooLate(Malformed):
-    """The answer was still coming when its time was over."""
 
 
 def http_client(base_url: str, *, secret: str, most_bytes: int, timeout_s: float, connections: int) -> Any:
@@ -52,20 +51,22 @@ class _Bounded:
 
     def __init__(self, within: Any, *, secret: str, most_bytes: int, timeout_s: float) -> None:
         self._within, self._secret, self._most_bytes, self._timeout_s = within, secret, most_bytes, timeout_s
+        self._time = _Time()
+        # what makes connections can be given to the pool alone, which httpx2 makes itself
+        pool = within._pool  # noqa: SLF001
+        pool._network_backend = _Timed(pool._network_backend, self._time)  # noqa: SLF001
 
     def handle_request(self, request: Any) -> Any:
         """Send a request; what comes back holds its whole body and three of its headers."""
         import httpx2
 
         request.headers["Accept-Encoding"] = "identity"
-        until = time.monotonic() + self._timeout_s
+        self._time.until = time.monotonic() + self._timeout_s
         response = self._within.handle_request(request)
         try:
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise Malformed("it is packed, which was not asked for")
-            left = max(0.001, until - time.monotonic())
-            request.extensions.get("timeout", {})["read"] = left  # of the body, which is read after this
-            body = b"".join(_bounded(response.stream, self._most_bytes, until=until))
+            body = b"".join(_bounded(response.stream, self._most_bytes))
         finally:
             response.close()
         headers = {name: response.headers[name] for name in _KEPT if name in response.headers}
@@ -76,14 +77,49 @@ class _Bounded:
         self._within.close()
 
 
-def _bounded(stream: Iterable[bytes], most_bytes: int, *, until: float) -> Iterator[bytes]:
+class _Time(threading.local):
+    """When the request of this thread has to be over; each connection is used by one thread at a time."""
+
+    until = float("inf")
+
+    def left(self, most: float | None) -> float:
+        """Seconds to wait, above 0."""
+        import httpcore2
+
+        if (left := self.until - time.monotonic()) <= 0:
+            raise httpcore2.ReadTimeout
+        return left if most is None else min(left, most)
+
+
+class _Timed:
+    """A connection of ``httpcore2``, or what makes them, of which no wait ends after the request's time."""
+
+    def __init__(self, within: Any, limit: _Time) -> None:
+        self._within, self._time = within, limit
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._within, name)
+
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **how: Any) -> _Timed:
+        return _Timed(self._within.connect_tcp(host, port, timeout=self._time.left(timeout), **how), self._time)
+
+    def start_tls(self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None) -> _Timed:
+        return _Timed(self._within.start_tls(ssl_context, server_hostname, self._time.left(timeout)), self._time)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> Any:
+        return self._within.read(max_bytes, self._time.left(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        for start in range(0, len(buffer), _PIECE):  # a long request may be taken slowly too
+            self._within.write(buffer[start : start + _PIECE], self._time.left(timeout))
+
+
+def _bounded(stream: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
     read = 0
     for chunk in stream:
         read += len(chunk)
         if read > most_bytes:
             raise TooMuch(f"it has more than {most_bytes:,} bytes")
-        if time.monotonic() > until:
-            raise TooLate("it was still coming when its time was over")
         yield chunk
 
 
