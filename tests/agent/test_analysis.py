@@ -321,6 +321,18 @@ def test_every_number_is_that_of_the_suite(home: Path) -> None:
         assert one.value == suite[one.model, one.level]
 
 
+def test_of_two_clips_no_interval_leaves_what_a_score_can_be(tmp_path: Path) -> None:
+    asked, clips = conditions("low", "high"), ("one/a", "two/a")
+    scores = {
+        model: {one.name: dict(zip(clips, pair if one.name == "clean" else pair[::-1], strict=True)) for one in asked}
+        for model, pair in {"mine.up": (0.9, 0.1), "mine.down": (0.2, 0.6), "baseline.empty.v1": (0.1, 0.2)}.items()
+    }
+    table = result_table(r2_records.record(tmp_path / "out", scores, cases=[case(name) for name in clips], asked=asked))
+    ends = [(one.measure, end) for one in table.cells if one.unit == "points" for end in (one.low, one.high) if end]
+    assert ends
+    assert all(abs(end) <= 1 + (measure == "difference of changes") for measure, end in ends)
+
+
 def test_the_metric_that_matters_is_spoken_of(home: Path) -> None:
     folder = record(home, "one model")
     assert result_table(folder, metrics=["F"]).metric == "F"

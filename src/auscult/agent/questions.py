@@ -21,7 +21,7 @@ from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
 from auscult.record.folder import MANIFEST
 from auscult.rng import generator
-from auscult.score.stats.few import SHARE
+from auscult.score.stats.few import CORRELATION, GAP, SHARE
 from auscult.score.stats.ratios import mean_ratio, ratio_change
 from auscult.score.stats.samples import Value
 from auscult.suites.core.numbers import minus
@@ -201,9 +201,10 @@ def _ranked(views: RecordViews, form: _Form, read: _Read) -> Answer:
         clips[key] = clip
     how: dict[str, Any] = {"clusters": clips, "rng": generator(views.seed, "ask")}
     table = [(row, values[row[0]]) for row in views.query(sql)[1]]
-    means = (mean_ratio(mine, within=SHARE if unit == "%" else None, **how) for _, mine in table)
+    within, apart = {"%": (SHARE, CORRELATION), "points": (CORRELATION, GAP)}.get(unit, (None, None))
+    means = (mean_ratio(mine, within=within, **how) for _, mine in table)
     rows = tuple((*row[:2], *_ends(mean), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
-    gap = _gap(table[0][1], table[1][1], how) if len(rows) > 1 else None
+    gap = _gap(table[0][1], table[1][1], {**how, "within": apart}) if len(rows) > 1 else None
     return Answer(
         question="",
         sql=sql,

@@ -16,6 +16,7 @@ from auscult.record.folder import read_manifest
 from auscult.record.lines import read_lines
 from auscult.report.drawing import plain
 from auscult.score.stats.change import change_difference, change_interval
+from auscult.score.stats.few import CORRELATION
 from auscult.score.stats.paired import holm
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_mix
 from auscult.suites.core.grid import request_counts
@@ -270,7 +271,7 @@ class _CellMaker:
             for condition in (*(static if len(static) > 1 else ()), *moving):
                 if self.view.grid.is_complete(model, condition.name):
                     scores = self.view.scores(model, [condition], self.main)
-                    outcome = change_interval(scores, **self.view.drawn())
+                    outcome = change_interval(scores, **self.view.drawn(CORRELATION))
                     number = self.view.number("apc", condition, model=model, metric=self.main, outcome=outcome)
                     yield self._cell(number, measure="change", level=condition.level)
 
@@ -287,7 +288,7 @@ class _CellMaker:
             shared = [level for level in mine if level in other]
             if kind != worst and shared:
                 both = [self.view.scores(model, [part[level] for level in shared], self.main) for part in (mine, other)]
-                outcome = change_difference(*both, **self.view.drawn())
+                outcome = change_difference(*both, **self.view.drawn(CORRELATION))
                 number = self.view.number("apc_difference", worst, model=model, metric=self.main, outcome=outcome)
                 pair = PAIR.join(map(self.words, (worst, kind)))
                 yield self._cell(number, measure="difference of kinds", group=pair)

@@ -21,6 +21,7 @@ from auscult.score.stats import (
     mean_change,
     sample_changes,
 )
+from auscult.score.stats.few import CORRELATION, GAP
 from auscult.score.stats.paired import sign_flips
 from auscult.score.stats.resample import drawn
 
@@ -265,3 +266,15 @@ def test_intervals_hold_what_they_promise():
     clustered, single = inside / 300
     assert 0.84 <= clustered <= 0.95
     assert single < 0.75
+
+
+def test_of_two_clips_no_interval_leaves_what_a_change_can_be():
+    one = Scores(clean={0: 0.9, 1: 0.8}, levels={"low": {0: 0.1, 1: 0.7}})
+    other = Scores(clean={0: 0.2, 1: 0.9}, levels={"low": {0: 0.9, 1: 0.8}})
+    how = {"clusters": {0: "a", 1: "b"}, "replicates": 100}
+    free = change_interval(one, rng=generator(1, "two"), **how)
+    assert free.low < -1, "the t interval of two clips"
+    kept = change_interval(one, rng=generator(1, "two"), within=CORRELATION, **how)
+    assert (kept.value, kept.low, kept.high) == (free.value, max(free.low, -1.0), min(free.high, 1.0))
+    apart = change_difference(one, other, rng=generator(1, "two"), within=GAP, **how)
+    assert -2 <= apart.low < apart.value < apart.high <= 2

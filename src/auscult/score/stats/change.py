@@ -223,6 +223,7 @@ def change_interval(
     variant: Variant = "difference",
     level: float = 0.95,
     replicates: int = 1000,
+    within: Range | None = None,
 ) -> ChangeInterval | Change | Undefined:
     """The change over all samples, with an interval by drawing whole clusters.
 
@@ -233,6 +234,7 @@ def change_interval(
         variant: ``difference`` or ``relative``.
         level: Share of draws inside the interval, 0..1, both ends excluded.
         replicates: How often to draw.
+        within: What the change can be, such as ``few.CORRELATION`` of shares; its interval does not leave it.
 
     Returns:
         The change; without interval where there is one cluster only, or the change is the same in all.
@@ -242,10 +244,8 @@ def change_interval(
         InputError: A score is not finite, a sample has no cluster, or ``level`` or ``replicates`` is out of range.
         UsageError: There is no such variant.
     """
-    intervals = change_intervals(
-        {"": scores}, clusters=clusters, rng=rng, variant=variant, level=level, replicates=replicates
-    )
-    return intervals[""]
+    how: dict[str, Any] = {"variant": variant, "level": level, "replicates": replicates, "within": within}
+    return change_intervals({"": scores}, clusters=clusters, rng=rng, **how)[""]
 
 
 def change_intervals(
@@ -256,6 +256,7 @@ def change_intervals(
     variant: Variant = "difference",
     level: float = 0.95,
     replicates: int = 1000,
+    within: Range | None = None,
 ) -> dict[str, ChangeInterval | Change | Undefined]:
     """``change_interval`` of many models or kinds of stress, on the same draws, which are made once.
 
@@ -289,6 +290,7 @@ def change_intervals(
             values=mine,
             clusters=held,
             level=level,
+            within=within,
             totals=sums[name][:, 0] if variant == "difference" else None,
         )
     return intervals
@@ -303,6 +305,7 @@ def change_difference(
     variant: Variant = "difference",
     level: float = 0.95,
     replicates: int = 1000,
+    within: Range | None = None,
 ) -> ChangeInterval | Change | Undefined:
     """The change of the first minus that of the second, on the samples that both have; as ``change_interval``.
 
@@ -335,9 +338,8 @@ def change_difference(
     totals = None
     if variant == "difference":
         totals = cluster_totals(sums[:, 0] - sums[:, 3], members)
-    return with_draws(
-        left - right, kept.counts, fields=fields, values=draws, clusters=total, level=level, totals=totals
-    )
+    how: dict[str, Any] = {"values": draws, "clusters": total, "level": level, "totals": totals, "within": within}
+    return with_draws(left - right, kept.counts, fields=fields, **how)
 
 
 def with_draws(

@@ -97,6 +97,8 @@ SHARE: Final = Range(low=0.0, high=1.0)
 """Shares, and means of scores of 0..1."""
 CORRELATION: Final = Range(low=-1.0, high=1.0)
 """Correlations, and differences of shares."""
+GAP: Final = Range(low=-2.0, high=2.0)
+"""Differences of differences of shares."""
 ROOT: Final = Range(low=0.0, high=1.0, root=True)
 """RMSE of numbers of 0..1."""
 

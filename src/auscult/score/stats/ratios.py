@@ -103,11 +103,12 @@ def ratio_change(
     rng: np.random.Generator,
     level: float = 0.95,
     replicates: int = 1000,
+    within: Range | None = None,
 ) -> Ratio | Undefined:
     """The mean over levels minus clean: the average performance change of an overall IoU or a class-wise mIoU.
 
     ``parts`` are what ``mean_of_ratios`` takes, clean first, then one for each level; it is over the samples that all
-    have. Undefined as there.
+    have. ``within`` is what the change can be. Undefined as there.
     """
     if len(parts) < 2:
         raise InputError(f"{len(parts)} ratios give no change", expected="the clean one and at least one level")
@@ -127,7 +128,7 @@ def ratio_change(
     drawn = resampled(kept.values.T, members, changes, rng=rng, replicates=replicates, level=level)
     of = "a ratio of sums" if all(len(part) == 1 for part in parts) else "a mean of ratios of sums"
     fields = {"metric": f"apc of {of}", "levels": len(parts) - 1}
-    return _ratio(value, drawn, fields=fields, counts=kept.counts, level=level)
+    return _ratio(value, drawn, fields=fields, counts=kept.counts, level=level, within=within)
 
 
 def _ratio(

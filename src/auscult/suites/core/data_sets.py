@@ -27,7 +27,7 @@ import numpy as np
 
 from auscult.outcome import Outcome
 from auscult.score.stats.change import Scores, change_fields, change_sums, changes_of, with_draws
-from auscult.score.stats.few import SHARE, Range
+from auscult.score.stats.few import CORRELATION, GAP, SHARE, Range
 from auscult.score.stats.ranking import DataSet as Ranked
 from auscult.score.stats.ranking import (
     Stratum,
@@ -390,7 +390,7 @@ def mean_over(
         clusters=sum(totals),
         fewest=min(totals),
         level=LEVEL,
-        within=SHARE if of == "level" else None,
+        within=SHARE if of == "level" else CORRELATION,
         drawn_from=drawn_within(2),
     )
 
@@ -524,7 +524,7 @@ class _ModelsOver:
             kept = common(many)
             value = kept.values[0] if len(many) == 1 else kept.values[0] - kept.values[1]
             strata[name] = self._stratum(name, kept, np.stack([value, np.ones_like(value)], axis=1))
-        within = SHARE if of == "level" else None
+        within = SHARE if of == "level" else CORRELATION
         return _change_outcome(strata, {"metric": f"mean {of}"}, pair=False, within=within)
 
     def _change(self, scores: Mapping[str, Sequence[Scores]]) -> Outcome[float]:
@@ -537,7 +537,8 @@ class _ModelsOver:
         many = next(iter(scores.values()))
         fields = change_fields(many[0], "difference")
         pair = len(many) > 1
-        return _change_outcome(strata, fields | ({"metric": "apc difference"} if pair else {}), pair=pair, change=True)
+        fields |= {"metric": "apc difference"} if pair else {}
+        return _change_outcome(strata, fields, pair=pair, change=True, within=GAP if pair else CORRELATION)
 
     def _stratum(self, name: str, kept: Common, columns: Doubles) -> Stratum:
         cases = self.views[name].grid.cases

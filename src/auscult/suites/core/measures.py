@@ -27,7 +27,7 @@ from auscult.outcome import Failed, Outcome, Undefined
 from auscult.score.stats.breaking import breaking_point
 from auscult.score.stats.change import Scores, change_difference, change_interval, sample_changes
 from auscult.score.stats.correlation import Correlation, correlation, joined
-from auscult.score.stats.few import SHARE
+from auscult.score.stats.few import CORRELATION, GAP, SHARE
 from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ratios import RatioColumns, mean_of_ratios, mean_ratio, ratio_change
 from auscult.score.stats.samples import SampleValues, common
@@ -66,13 +66,13 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
 def _pooled(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
-            outcome = mean_of_ratios(view.ratios(model, condition.name, metric), within=SHARE, **view.drawn())
+            outcome = mean_of_ratios(view.ratios(model, condition.name, metric), **view.drawn(SHARE))
             yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
     for group in view.grid.groups():
         static = static_of(view, model, group)
         if static and view.grid.is_complete(model, CLEAN):
             parts = [view.ratios(model, name, metric) for name in (CLEAN, *(condition.name for condition in static))]
-            change, columns = ratio_change(parts, **view.drawn()), _columns(view, model, metric, group=group)
+            change, columns = ratio_change(parts, **view.drawn(CORRELATION)), _columns(view, model, metric, group=group)
             yield view.number("apc", group, outcome=change, model=model, metric=metric, columns=columns)
 
 
@@ -128,13 +128,13 @@ def _changes(view: GridColumns, model: str, metric: str, *, group: GridCell) -> 
     static, dynamic = static_of(view, model, group), dynamic_of(view, model, group)
     if static:
         scores, columns = view.scores(model, static, metric), _columns(view, model, metric, group=group)
-        yield made("apc", outcome=change_interval(scores, **view.drawn()), columns=columns)
+        yield made("apc", outcome=change_interval(scores, **view.drawn(CORRELATION)), columns=columns)
         yield made("apc_relative", outcome=change_interval(scores, variant="relative", **view.drawn()))
         curve = view.scores(model, _curve(view, model, group), metric)
         yield made("breaking", outcome=breaking_point(curve, **view.drawn()))
     if dynamic is not None:
         scores = view.scores(model, [dynamic], metric)
-        yield made("apc_dynamic", outcome=change_interval(scores, **view.drawn()))
+        yield made("apc_dynamic", outcome=change_interval(scores, **view.drawn(CORRELATION)))
         if static:
             for measure, outcome in _gap(view, model, metric, static=static, dynamic=dynamic).items():
                 yield made(measure, outcome=outcome)
@@ -156,9 +156,9 @@ def _gap(
     moving = Scores(clean=clean, levels={DYNAMIC: last})
     pair = [Scores(clean=clean, levels={"dynamic - static": column}) for column in (last, level)]
     return {
-        "dynamic_gap": change_difference(*pair, **view.drawn()),
-        "gap_static": change_interval(still, **view.drawn()),
-        "gap_dynamic": change_interval(moving, **view.drawn()),
+        "dynamic_gap": change_difference(*pair, **view.drawn(CORRELATION)),
+        "gap_static": change_interval(still, **view.drawn(CORRELATION)),
+        "gap_dynamic": change_interval(moving, **view.drawn(CORRELATION)),
     }
 
 
@@ -179,12 +179,12 @@ def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[
         if all(view.grid.is_complete(model, condition.name) for model in pair):
             first, second = (view.values(model, condition.name, metric) for model in pair)
             gap: ValueMap = {case: minus(first[case], second[case]) for case in first if case in second}
-            yield made("difference", condition, outcome=mean_ratio(gap, **view.drawn()))
+            yield made("difference", condition, outcome=mean_ratio(gap, **view.drawn(CORRELATION)))
     for group in view.grid.groups():
         shared = [one for one in static_of(view, pair[0], group) if view.grid.is_complete(pair[1], one.name)]
         if shared:
             both = [view.scores(model, shared, metric) for model in pair]
-            yield made("apc_difference", group, outcome=change_difference(*both, **view.drawn()))
+            yield made("apc_difference", group, outcome=change_difference(*both, **view.drawn(GAP)))
 
 
 def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str, Any]:

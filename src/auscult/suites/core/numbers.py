@@ -15,7 +15,7 @@ from auscult.report.facts import ends_text
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of
 from auscult.score.stats.change import Scores
-from auscult.score.stats.few import SHARE
+from auscult.score.stats.few import SHARE, Range
 from auscult.score.stats.paired import holm, sign_flips
 from auscult.score.stats.ratios import RatioColumns, mean_ratio
 from auscult.score.stats.samples import Counts, Value
@@ -247,9 +247,10 @@ class GridColumns:
             **{"signature": self.grid.signature(model, metric), **more},
         )
 
-    def drawn(self) -> dict[str, Any]:
+    def drawn(self, within: Range | None = None) -> dict[str, Any]:
         """How the interval of every number is drawn: by whole clips, the same ones for every model."""
-        return {"clusters": self.grid.cases, "rng": self.rng("levels")}
+        drawn = {"clusters": self.grid.cases, "rng": self.rng("levels")}
+        return drawn if within is None else {**drawn, "within": within}
 
     def rng(self, *key: str) -> np.random.Generator:
         """The generator of a number's interval; the same for every model, so that all are drawn by the same clips."""
@@ -270,7 +271,7 @@ def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number
     """The mean of a metric under every condition that a model was asked under."""
     for condition in view.grid.conditions:
         if view.grid.is_complete(model, condition.name):
-            outcome = mean_ratio(view.values(model, condition.name, metric), within=SHARE, **view.drawn())
+            outcome = mean_ratio(view.values(model, condition.name, metric), **view.drawn(SHARE))
             yield view.number("level", condition, outcome=outcome, model=model, metric=metric)
 
 

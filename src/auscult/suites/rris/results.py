@@ -34,7 +34,7 @@ from auscult.score.masks import (
     t_acc,
 )
 from auscult.score.masks.referring import ORIGIN, PRECISIONS
-from auscult.score.stats.few import SHARE
+from auscult.score.stats.few import CORRELATION, SHARE
 from auscult.score.stats.ratios import mean_of_ratios, mean_ratio
 from auscult.score.stats.samples import Counts, Value
 from auscult.suites.core.conditions import CLEAN
@@ -311,7 +311,7 @@ def _difference(
         group=kind or CLEAN,
         level="" if kind else CLEAN,
         split=view.split,
-        outcome=mean_ratio(gap, **drawing.words()),
+        outcome=mean_ratio(gap, within=CORRELATION, **drawing.words()),
         signature=_signature(view, pair[0], first.score),
     )
 
