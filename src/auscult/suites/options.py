@@ -133,6 +133,13 @@ class ModelOptions(SuiteOptions):
         named = frozenset(filter(None, wanted))
         return [thing for thing in things if not named.isdisjoint(ids(thing))]
 
+    def require_models(self) -> None:
+        """Refuse a command that names no model."""
+        if not self.models:
+            raise UsageError(
+                "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
+            )
+
     @property
     def limits(self) -> PredictOptions:
         """How requests to the models are run."""

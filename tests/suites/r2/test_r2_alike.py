@@ -20,13 +20,11 @@ from auscult.suites.core.measures import unranked
 from auscult.suites.core.numbers import GridColumns
 from auscult.suites.core.page import Answers, SuiteResults, results_of, summary_of
 from auscult.suites.core.requests import FILE, command_rows, load_log, log_of
+from auscult.suites.core.runner import stored_rows
 from auscult.suites.core.tables import waiting_notes
-from auscult.suites.r2 import strips
-from auscult.suites.r2.cases import R2Case, task_rules
+from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.scene_source import unshown
-from auscult.types import Query
 
 RULES = task_rules("rvos")
 CASES = tuple("abcdef")
@@ -233,18 +231,10 @@ class TestStrengths:
 
 
 def test_a_strip_shows_no_answer_to_other_data(tmp_path: Path) -> None:
-    asked = conditions("low")
-    view = GridColumns(grid=grid({"m": {"clean": [1.0] * 6, "mix_low": [0.5] * 6}}, asked), seed=1)
-    lines = [{"key": key, "model": "m", "condition": "clean", "id": "a"} for key in ("now", "of other data")]
+    lines = [{"key": key, "model": "m", "condition": "clean", "id": "a"} for key in ("now", "of other data", "now")]
     (tmp_path / "predictions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
-    case = R2Case(
-        id="a", clip="a", split="", query=Query(), frames=(), targets=(), size=(1, 1), rate_fps=1.0, scored="all"
-    )
-    (order,) = strips._orders(
-        tmp_path / "predictions.jsonl", view, {"a": case}, valid={"now": ("m", "clean", "a")},
-        prepare=lambda shown, one: Prepared(shown, one, seed=0, guidance="sentences"),
-    )  # fmt: skip
-    assert order.rows[0][1] == lines[0]
+    asked = {("m", "clean", "a"), ("m", "mix_low", "a")}
+    assert stored_rows(tmp_path, {"now": ("m", "clean", "a")}, asked) == {("m", "clean", "a"): lines[0]}
 
 
 def test_sentences_of_what_is_not_shown(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from r2_material import SIZE, asked, block, calls, clip, clips, line, listed, mo
 from auscult.cases.instances import list_instances
 from auscult.errors import InputError
 from auscult.media.masks import write_labels, write_mask
-from auscult.suites.r2.cases import CaseList, cases_of, task_rules, truths_of
+from auscult.suites.core.requests import CaseList
+from auscult.suites.r2.cases import R2Case, cases_of, task_rules, truths_of
 from auscult.types import Query
 
 
@@ -34,7 +35,7 @@ def other_size(path: Path) -> None:
     write_labels(path, block(1, size=(40, 60)).astype(np.uint8))
 
 
-def listing(data: Path, task: str = "vos") -> CaseList:
+def listing(data: Path, task: str = "vos") -> CaseList[R2Case]:
     """The cases of a folder of sequences."""
     found = list_instances(data)
     return cases_of(found.instances, task_rules(task), scored="all", unopened=found.unopened)

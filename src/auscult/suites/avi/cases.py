@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from auscult.record import codec
 from auscult.record.digest import digest_file, digest_json
 from auscult.score.tasks import TASKS, AviTask
 from auscult.suites.core.conditions import REMOVED, Condition
+from auscult.suites.core.requests import CaseList
 
 SENSES: Final = ("sound", "picture")
 WITHOUT: Final[Mapping[str, Condition]] = {
@@ -87,13 +88,11 @@ class AviCase:
         """Whether its sound is that of its video alone."""
         return not self.sample.sounds and self.sample.video is not None and "sound" in self.task.modality
 
-    def row(self) -> dict[str, Any]:
-        """Its line in ``cases.jsonl``, with the whole text that is sent."""
-        return {
-            "id": self.id, "clip": self.clip, "split": self.split, "question": self.sample.question,
-            "images": len(self.sample.images), "sounds": len(self.sample.sounds),
-            "video": self.sample.video is not None, "digest": self.digest, "truth": self.truth, "about": self.about,
-        }  # fmt: skip
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What its line says of it for people: the whole text that is sent, and its media."""
+        media = {"images": len(self.sample.images), "sounds": len(self.sample.sounds)}
+        return {"question": self.sample.question, **media, "video": self.sample.video is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +138,6 @@ class Prepared:
         )
 
 
-@dataclass(slots=True)
-class CaseList:
-    """The cases of a listing."""
-
-    cases: list[AviCase] = field(default_factory=list)
-    errors: list[ListError] = field(default_factory=list)
-
-
 def cases_of(
     samples: Iterable[AviSample],
     *,
@@ -154,12 +145,12 @@ def cases_of(
     scored: Mapping[str, str],
     released: bool,
     step: Callable[[], None],
-) -> CaseList:
+) -> CaseList[AviCase]:
     """Make cases of the samples of some tasks, or of all; a sample whose media cannot be read costs itself.
 
     ``scored`` says by task how replies are scored, so that they are scored anew where that changes.
     """
-    found = CaseList()
+    found = CaseList[AviCase]()
     hashed = _hashed([one for one in samples if _wanted(one, tasks)], found.errors, step=step)
     guesses = text_guesses([sample for sample, _ in hashed])
     ids = {(one.folder, one.position): one.id for one, _ in hashed}

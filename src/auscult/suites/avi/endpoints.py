@@ -10,11 +10,9 @@ from auscult.jobs import predict as job
 from auscult.jobs.dry_run import DRY_RUN, estimate_all, estimate_table
 from auscult.jobs.options import CHANGE_NOTHING
 from auscult.jobs.reformatting import ToRead, write_reformatted
-from auscult.jobs.runner import Progress
-from auscult.models.chat.formatter import ChatFormatter
 from auscult.models.chat.loading import CHAT, ChatHow, named_chat
-from auscult.models.omni_spec import OmniSpec
-from auscult.record.folder import RunFolder
+from auscult.models.chat.model import ChatFormatter
+from auscult.models.omni import OmniSpec
 from auscult.record.lines import read_lines
 from auscult.record.schema import Summary
 from auscult.score.task_scores import variant_of
@@ -72,10 +70,10 @@ def _metrics(found: Mapping[str, tuple[Any, Mapping[str, int]]]) -> dict[str, di
 
 
 def reformatting(
-    run: RunFolder, cases: Sequence[AviCase], formatter: ChatFormatter, *, variant: str, progress: Progress
+    runner: SuiteRunner[AviCase, Any], formatter: ChatFormatter, *, variant: str
 ) -> Callable[[Mapping[str, ResultKey]], None]:
     """What is done before replies are scored: the formatter reformats those without an answer."""
-    known = {case.id: case for case in cases}
+    run, known = runner.run, {case.id: case for case in runner.cases}
 
     def replies(requests: Mapping[str, ResultKey]) -> Iterator[ToRead]:
         for row in read_lines(run.path / job.FILE):
@@ -93,7 +91,7 @@ def reformatting(
 
     def reformat(requests: Mapping[str, ResultKey]) -> None:
         try:
-            write_reformatted(run, replies(requests), formatter, progress=progress)
+            write_reformatted(run, replies(requests), formatter, progress=runner.progress)
         finally:
             formatter.close()
 

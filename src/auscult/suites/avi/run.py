@@ -10,43 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from auscult.cases.avi_tree import AviListing
-from auscult.cases.problems import ListError
-from auscult.errors import REMARKS, NothingToDo, UsageError
+from auscult.errors import UsageError
 from auscult.jobs.ask import ask, declared
 from auscult.jobs.reformatting import REFORMATTED
 from auscult.jobs.runner import Progress, Silent
-from auscult.models.chat.formatter import ChatFormatter
-from auscult.models.chat.loading import ChatHow
-from auscult.models.chat.reply_cache import FILE as REPLY_CACHE
-from auscult.models.omni_spec import OmniSpec, omni_models, omni_spec
-from auscult.record.folder import MANIFEST, RunFolder, open_run
-from auscult.record.manifest import IGNORED
-from auscult.record.schema import error_to_json
+from auscult.models.chat.model import FILE as REPLY_CACHE
+from auscult.models.chat.model import ChatFormatter
+from auscult.models.omni import OmniSpec, omni_models, omni_spec
+from auscult.record.folder import MANIFEST, RunFolder
 from auscult.score.task_scores import convention_of
 from auscult.score.tasks import TASKS
 from auscult.suites.avi import AviOptions
-from auscult.suites.avi.cases import WITHOUT, AviCase, CaseList, Prepared, cases_of
+from auscult.suites.avi.cases import WITHOUT, AviCase, Prepared, cases_of
 from auscult.suites.avi.data import count_of, is_released, listing_of
 from auscult.suites.avi.endpoints import ENDPOINT, dry_run, formatter_of, how_of, reformatting
 from auscult.suites.avi.results import FLOOR, task_of
 from auscult.suites.avi.scoring import ScoreHow, Scorer
 from auscult.suites.avi.senses import AblatedVideos, ablated_videos
 from auscult.suites.avi.worst import sample_sections
+from auscult.suites.core.command import SuiteCommand
 from auscult.suites.core.conditions import NOTHING, Condition
-from auscult.suites.core.page import write_results
-from auscult.suites.core.requests import assign_unique_names
-from auscult.suites.core.results import unmade_rows
-from auscult.suites.core.runner import SuiteRunner, earlier_log, write_cases, write_errors
-from auscult.suites.options import CHOSEN
+from auscult.suites.core.requests import CaseList
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 _SCORED: Final = frozenset({"unparsed", "reading", "variant", "boxes", "sentence_model", "fluency_model"})
 """Arguments that say how stored replies are scored."""
-_GROWING: Final = CHOSEN | {"model", "memory_mb", "timeout", "without", "tasks", "count"} | _SCORED | ENDPOINT
+_GROWING: Final = frozenset({"without", "tasks", "count"}) | _SCORED | ENDPOINT
 """Arguments that may change between commands."""
 
 
@@ -55,64 +47,44 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
     listener = progress or Silent()
     task = task_of(options.unparsed, options.variant, options.reading)
     conditions, how_asked = _conditions(options), how_of(options)
-    named, formatter = _models(options, how_asked), formatter_of(options, how_asked)
-    manifest = options.manifest(
-        "run avi",
-        spelled=frozenset({"model"}),
-        model=[model.name for model in named],
-        count=count_of(options),
-        timeout=options.limits.timeout_s,
+    options.require_models()
+    refuse_idle(options, {})
+    command = SuiteCommand[AviCase](
+        options=options,
+        task=task,
+        models=omni_models(options.models, how=how_asked),
+        floor=list(map(omni_spec, FLOOR)),
+        conditions=conditions,
+        growing=_GROWING,
+        decided={"count": count_of(options)},
+        data=partial(listing_of, options, listener),
+        progress=listener,
     )
-    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
-        _keep_scoring(run, manifest)
-        log, how = earlier_log(run), options.limits
-        models = [declared(one, how) for one in assign_unique_names(log, named) if isinstance(one, OmniSpec)]
-        listing = listing_of(options, listener)
+    formatter = formatter_of(options, how_asked)
+    with command.opened() as run:
+        _keep_scoring(run, command.manifest())
+        models = [declared(one, options.limits) for one in command.models if isinstance(one, OmniSpec)]
+        command.models = models
         run.claim(REPLY_CACHE)
         scored = _scored(options, models, formatter)
-        found = _cases(options, listing, scored, progress=listener)
-        errors = [*(error_to_json(name, error) for name, error in listing.errors), *unmade_rows(found.errors)]
-        if not found.cases:
-            write_errors(run, errors)
-            raise _nothing(options, (*listing.errors, *found.errors))
-        write_cases(run, (case.row() for case in found.cases))
+        found = _cases(options, command.listing, scored, progress=listener)
         left, lost = ablated_videos(run, found.cases, conditions, progress=listener)
-        runner = SuiteRunner(
-            run=run,
-            task=task,
-            cases=found.cases,
-            seed=options.seed,
-            how=how,
+        runner = command.runner(
+            run,
+            found,
+            nothing="there is no sample to ask about",
+            expected="samples of the tasks that were asked for",
             prepare=partial(_prepared, seed=options.seed, left=left),
             scorer=partial(Scorer, scored),
-            progress=listener,
             send=ask,
-            errors=[*errors, *lost],
         )
+        runner.errors += lost
         if options.dry_run:
-            return dry_run(runner, models, conditions, log=log)
+            return dry_run(runner, models, conditions, log=command.log)
         if formatter is not None:
-            runner.before_scoring = reformatting(
-                run, found.cases, formatter, variant=options.variant, progress=listener
-            )
-        floor = [one for one in map(omni_spec, FLOOR) if one.name not in {model.name for model in models}]
-        done = runner.finish(runner.ask_all(log, models, conditions, floor=floor))
-        return write_results(
-            runner,
-            done,
-            unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
-            notes=tuple(listing.notes),
-            pictures=sample_sections(runner, done),
-        )
-
-
-def _models(options: AviOptions, how: ChatHow) -> tuple[OmniSpec, ...]:
-    if not options.models:
-        raise UsageError(
-            "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
-        )
-    refuse_idle(options, {})
-    return omni_models(options.models, how=how)
+            runner.before_scoring = reformatting(runner, formatter, variant=options.variant)
+        done = command.finish(runner, command.ask(runner))
+        return command.write(runner, done, pictures=sample_sections(runner, done))
 
 
 def _conditions(options: AviOptions) -> list[Condition]:
@@ -150,7 +122,7 @@ def _scored(options: AviOptions, models: Sequence[OmniSpec], formatter: ChatForm
     )
 
 
-def _cases(options: AviOptions, listing: AviListing, scored: ScoreHow, *, progress: Progress) -> CaseList:
+def _cases(options: AviOptions, listing: AviListing, scored: ScoreHow, *, progress: Progress) -> CaseList[AviCase]:
     progress.stage("cases", len(listing.samples))
     found = cases_of(
         listing.samples,
@@ -178,13 +150,3 @@ def _keep_scoring(run: RunFolder, manifest: Mapping[str, Any]) -> None:
             kept = {name: value for name, value in dict(known.get(part) or {}).items() if name not in _SCORED}
             known[part] = kept | {name: value for name, value in now[part].items() if name in _SCORED}
         run.write_json(MANIFEST, run.manifest)
-
-
-def _nothing(options: AviOptions, errors: Sequence[ListError]) -> NothingToDo:
-    told = [error.error if error.path is None else f"{error.error}: {error.path}" for _, error in errors[:3]]
-    return NothingToDo(
-        "there is no sample to ask about",
-        path=options.data if isinstance(options.data, Path) else None,
-        expected="samples of the tasks that were asked for",
-        hint="; ".join(dict.fromkeys(told)),
-    )

@@ -10,11 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from auscult.jobs.predict import FILE
 from auscult.media.frames import encode_jpeg
 from auscult.media.wav import encode_wav
-from auscult.outcome import Failed
-from auscult.record.lines import read_lines
 from auscult.report.facts import shortened
 from auscult.report.page import Example, ExampleSound, Section
 from auscult.report.sheet import sheet, short_sound
@@ -23,8 +20,7 @@ from auscult.suites.avi.cases import AviCase, Prepared
 from auscult.suites.avi.scoring import SCORE
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Grid
-from auscult.suites.core.runner import Finished, SuiteRunner
-from auscult.work.pool import Task, run_tasks
+from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 
 MOST_TELLING: Final = 8
 _MOST_CHARACTERS: Final = 240
@@ -91,11 +87,10 @@ def _replies(
     runner: SuiteRunner[AviCase, Prepared], done: Finished, *, models: Sequence[str], wanted: Mapping[str, AviCase]
 ) -> dict[str, dict[str, str]]:
     """What each model replied to the samples, by sample."""
+    keys = {(model, CLEAN, case) for model in models for case in wanted}
     found: dict[str, dict[str, str]] = {}
-    for row in read_lines(runner.run.path / FILE):
-        model, condition, case = done.requests.get(str(row["key"]), ("", "", ""))
-        if case in wanted and condition == CLEAN and model in models:
-            found.setdefault(case, {})[model] = shortened(str(row["reply"]), _MOST_CHARACTERS)
+    for (model, _, case), row in stored_rows(runner.run.path, done.requests, keys).items():
+        found.setdefault(case, {})[model] = shortened(str(row["reply"]), _MOST_CHARACTERS)
     return found
 
 
@@ -120,17 +115,13 @@ def _example(case: AviCase, shown: _Shown, *, replies: Mapping[str, str], grid: 
 
 
 def _drawn(runner: SuiteRunner[AviCase, Prepared], wanted: Mapping[str, AviCase]) -> dict[str, _Shown]:
-    """Draw samples into the record; one whose media cannot be opened is left out, it is no failure of the run."""
-    found: dict[str, _Shown] = {}
-    tasks = [Task(name, case) for name, case in wanted.items()]
-    for result in run_tasks(_Drawer, tasks, workers=min(1, runner.how.workers), stage="figure"):
-        if isinstance(result.outcome, Failed):
-            continue
-        file = f"{_FOLDER}/{wanted[result.key].digest[:16]}"
-        runner.run.write_bytes(f"{file}.jpg", result.outcome.jpeg, durable=False)
-        if result.outcome.wav:
-            runner.run.write_bytes(f"{file}.wav", result.outcome.wav, durable=False)
-        found[result.key] = result.outcome
+    """Draw samples into the record."""
+    found = runner.drawn(_Drawer, wanted, most_workers=1)
+    for name, shown in found.items():
+        file = f"{_FOLDER}/{wanted[name].digest[:16]}"
+        runner.run.write_bytes(f"{file}.jpg", shown.jpeg, durable=False)
+        if shown.wav:
+            runner.run.write_bytes(f"{file}.wav", shown.wav, durable=False)
     return found
 
 

@@ -11,6 +11,7 @@ measures    levels, changes, breaking points, differences, rankings, correlation
 tables      numbers to tables
 charts      numbers to charts
 page        numbers, tables and charts of a run, laid out on a page and written
+command     what commands of suites of models have in common: data, folder, cases, models, end
 finish      the output files of a run of any suite
 records     a record read again and scored from its lines
 data_sets   several records put together; models over several data sets

@@ -15,9 +15,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from auscult.cases.ids import counted
+from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, ErrorRecord, RecordError
 from auscult.models.adapters.folder import FolderOfPredictions
 from auscult.models.base import Request
@@ -64,6 +65,18 @@ class SuiteCase(Protocol):
     def truth(self) -> str:
         """Hash of its truth, so that answers are scored anew where it changed."""
         ...
+
+
+CaseKind = TypeVar("CaseKind", bound=SuiteCase)
+
+
+@dataclass(slots=True)
+class CaseList(Generic[CaseKind]):
+    """The cases of a listing."""
+
+    cases: list[CaseKind] = field(default_factory=list)
+    errors: list[ListError] = field(default_factory=list)
+    absent: int = 0  # null expressions, which the task leaves out
 
 
 def is_met(case: SuiteCase, condition: Condition) -> bool:

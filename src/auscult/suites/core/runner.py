@@ -14,9 +14,10 @@ missing. A model that cannot be loaded costs its own rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
@@ -31,8 +32,8 @@ from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.grid import Grid, Task, grid_of
 from auscult.suites.core.requests import FILE as REQUESTS
 from auscult.suites.core.requests import (
+    CaseKind,
     RequestLog,
-    SuiteCase,
     command_rows,
     conditions_for,
     is_met,
@@ -51,8 +52,9 @@ CASES: Final = "cases.jsonl"
 ERRORS: Final = "errors.jsonl"
 _ROWS_A_WRITE: Final = 64
 
-CaseKind = TypeVar("CaseKind", bound=SuiteCase)
 AskableKind = TypeVar("AskableKind", bound=job.Askable[Any])
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,18 @@ def write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write ``errors.jsonl`` with these rows and no others."""
     run.remove(ERRORS)
     ErrorLog(run).keep(rows)
+
+
+def stored_rows(
+    folder: Path, requests: Mapping[str, ResultKey], wanted: Collection[ResultKey]
+) -> dict[ResultKey, Mapping[str, Any]]:
+    """The stored answers to some requests of a record; of several the first."""
+    stored: dict[ResultKey, Mapping[str, Any]] = {}
+    for row in read_lines(folder / job.FILE):
+        request = requests.get(str(row["key"]))
+        if request is not None and request in wanted:
+            stored.setdefault(request, row)
+    return stored
 
 
 @dataclass(slots=True, kw_only=True)
@@ -179,6 +193,15 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             about={case.id: getattr(case, "about", {}) for case in self.cases},
         )
         return Finished(grid=grid, requests=requests, failed=every)
+
+    def drawn(
+        self, make: Callable[[], Callable[[T], R]], orders: Mapping[str, T], *, most_workers: int = 64
+    ) -> dict[str, R]:
+        """Pictures for the page, drawn in worker processes; one that cannot be drawn is no failure of the run."""
+        tasks = [PoolTask(name, order) for name, order in orders.items()]
+        results = run_tasks(make, tasks, workers=min(most_workers, self.how.workers), stage="figure")
+        made = {result.key: result.outcome for result in results}
+        return {name: outcome for name in orders if not isinstance(outcome := made[name], Failed)}
 
     def _ask(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
         """Make the requests whose answers are not stored yet."""

@@ -7,7 +7,7 @@ A further task (the paper's fifth is queryable 3-D mapping) is one more entry of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,6 @@ from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.layouts.refavs import COLUMNS, TABLE
 from auscult.cases.listing import ListOptions
-from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName
 from auscult.jobs.runner import Progress
 from auscult.media.frames import frame_size
@@ -32,6 +31,7 @@ from auscult.scenes.splits import SPLITS
 from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import GridColumns
 from auscult.suites.core.page import SuiteResults
+from auscult.suites.core.requests import CaseList
 from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.r2 import R2Options
 from auscult.suites.r2.ref_avs import ref_avs_results
@@ -229,19 +229,15 @@ class R2Case:
         return {"absent": 1} if self.absent else {}
 
     @property
+    def shown(self) -> dict[str, Any]:
+        """What its line says of it for people."""
+        return {"text": self.query.text, "frames": len(self.frames), "size": list(self.size)}
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of its frames' predictions: the files' stems, or numbers where two stems are equal."""
         stems = tuple(path.stem for path in self.frames)
         return stems if len(set(stems)) == len(stems) else tuple(f"{number:05d}" for number in range(len(stems)))
-
-
-@dataclass(slots=True)
-class CaseList:
-    """The cases of a listing."""
-
-    cases: list[R2Case] = field(default_factory=list)
-    errors: list[ListError] = field(default_factory=list)
-    absent: int = 0  # null expressions, which the task leaves out
 
 
 def cases_of(
@@ -251,9 +247,9 @@ def cases_of(
     scored: FrameRule,
     step: Callable[[], None] = lambda: None,
     unopened: Mapping[Path, ErrorRecord] = _ALL_OPEN,
-) -> CaseList:
+) -> CaseList[R2Case]:
     """Make the cases of a task; an instance without the sentence, sound or first mask that it needs is an error."""
-    found, digests = CaseList(), set[str]()
+    found, digests = CaseList[R2Case](), set[str]()
     source = _Source(task=task, scored=scored, hash_of=cache(digest_file), unopened=unopened)
     for instance in instances:
         try:

@@ -2,151 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
-from auscult.jobs.predict import FILE, Reader, stored_answer
+from auscult.jobs.predict import Reader, stored_answer
 from auscult.media.frames import encode_jpeg
-from auscult.outcome import Failed
-from auscult.record.lines import read_lines
 from auscult.report.page import Example, Section
 from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, evenly, strip
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import CLEAN, Condition, is_mix
+from auscult.suites.core.grid import Grid
 from auscult.suites.core.measures import static_of
-from auscult.suites.core.numbers import GridColumns
-from auscult.suites.core.results import ResultKey
-from auscult.suites.core.runner import Finished
+from auscult.suites.core.numbers import GridCell, GridColumns
+from auscult.suites.core.runner import Finished, stored_rows
 from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.inputs import R2Runner
 from auscult.suites.r2.perturbing import Prepared
-from auscult.work.pool import Task, run_tasks
 
 WIDTH_PX = 1200
-_MOST_BESIDE = 4
+_MOST_BESIDE: Final = 4
 """Strips of all models, at most."""
 _QUALITY = 85
 
 
+_BESIDE: Final = (
+    "One frame of the cases that the first model loses most on, by what is perturbed. Tinted is a model's mask, "
+    "the white line is the true outline; below each picture the IoU of its frame."
+)
+_THROUGH: Final = (
+    "Of each the case that the first model loses most on, or gains least, at the highest strength. Tinted is its "
+    "mask, the white line is the true outline. In brackets: the change from clean."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripOrder:
-    """The content of one strip."""
+    """The content of one strip: a case under conditions, mildest first."""
 
-    name: str
-    title: str
-    case: R2Case
-    # under each condition, mildest first: the case, its stored prediction, its score
-    rows: tuple[tuple[Prepared, Mapping[str, Any] | None, float | None], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BesideOrder:
-    """The content of one strip of all models: one frame of a case, conditions below one another."""
-
-    name: str
     title: str
     case: R2Case
     models: tuple[str, ...]
-    rows: tuple[tuple[Prepared, tuple[Mapping[str, Any] | None, ...]], ...]  # each with the models' stored predictions
+    beside: bool  # whether one frame is shown as every model segments it, instead of the clip of the first model
+    # the case under each condition, the models' stored predictions, the first one's score
+    rows: tuple[tuple[Prepared, tuple[Mapping[str, Any] | None, ...], float | None], ...]
 
 
-def draw_strips(runner: R2Runner, done: Finished) -> list[Example]:
-    """Draw a strip for every group of conditions: the case with the largest loss, or least gain, of the first model."""
-    view, cases = GridColumns(grid=done.grid, seed=runner.seed), {case.id: case for case in runner.cases}
-    orders = _orders(runner.run.path / FILE, view, cases, prepare=runner.prepare, valid=done.requests)
-    return _examples(runner, orders)
-
-
-def draw_beside(runner: R2Runner, done: Finished) -> list[Example]:
-    """Draw all models side by side, for the groups of conditions that cost the first model most on one case."""
+def beside_sections(runner: R2Runner, done: Finished) -> list[Section]:
+    """All models side by side, for the groups of conditions that cost the first model most on one case."""
     grid, view = done.grid, GridColumns(grid=done.grid, seed=runner.seed)
-    cases = {case.id: case for case in runner.cases}
-    found = sorted(grid.models, key=grid.task.is_baseline)  # baselines last
-    tested = [name for name in found if not grid.task.is_baseline(name) and grid.is_complete(name, CLEAN)]
-    if not tested:
-        return []
-    metric, first = grid.task.metrics[0], tested[0]
-    worst = {group: _worst(view, first, metric, group=group) for group in grid.groups()}
-    losses = sorted((change, group) for group, (case, change) in worst.items() if case in cases)[:_MOST_BESIDE]
-    groups = {group: (grid.conditions[0], *static_of(view, first, group)) for _, group in losses}
-    models = {
-        group: tuple(model for model in found if all(grid.is_complete(model, one.name) for one in conditions))
-        for group, conditions in groups.items()
-    }
-    wanted = {
-        (model, one.name, worst[group][0]) for group, all_ in groups.items() for one in all_ for model in models[group]
-    }
-    stored = _stored(runner.run.path / FILE, wanted, done.requests)
-    orders = []
-    for group, conditions in groups.items():
-        case, shown = cases[worst[group][0]], models[group][:MOST_FRAMES]
-        rows = (
-            (runner.prepare(case, one), tuple(stored.get((model, one.name, case.id)) for model in shown))
-            for one in conditions
-        )
-        name = f"models_{conditions[-1].name.rpartition('_')[0] or group[0]}"
-        title = grid.task.group_name(*group)
-        orders.append(BesideOrder(name=name, title=title, case=case, models=shown, rows=tuple(rows)))
-    return _examples(runner, orders)
+    first, models = _first(grid), sorted(grid.models, key=grid.task.is_baseline)  # baselines last
+    worst = {group: _worst(view, first, group) for group in grid.groups()}
+    losses = sorted((change, group) for group, (case, change) in worst.items() if case)[:_MOST_BESIDE]
+    chosen = []
+    for _, group in losses:
+        conditions = (grid.conditions[0], *static_of(view, first, group))
+        shown = [model for model in models if all(grid.is_complete(model, one.name) for one in conditions)]
+        chosen.append((worst[group][0], group, conditions, tuple(shown[:MOST_FRAMES])))
+    strips = tuple(_draw(runner, done, chosen, beside=True))
+    return [Section(name="beside", title="All models side by side", lead=_BESIDE, examples=strips)] if strips else []
 
 
-def _examples(runner: R2Runner, orders: Sequence[StripOrder] | Sequence[BesideOrder]) -> list[Example]:
-    """Draw strips into the record; one that cannot be drawn is left out."""
-    run = runner.run
-    made: dict[str, bytes] = {}
-    tasks = [Task(order.name, order) for order in orders]
-    for result in run_tasks(_StripDrawer, tasks, workers=runner.how.workers, stage="figure"):
-        if not isinstance(result.outcome, Failed):  # a figure that cannot be drawn fails no case
-            made[result.key] = result.outcome
-            run.write_bytes(_file(result.key), result.outcome, durable=False)
-    return [
-        Example(
-            title=order.title,
-            jpeg=made[order.name],
-            text=order.case.query.text or "",
-            id=order.case.id,
-            facts=_facts(order) if isinstance(order, StripOrder) else (),
-            broad=True,
-            file=_file(order.name),
-        )
-        for order in orders
-        if order.name in made
-    ]
-
-
-def beside_sections(strips: Sequence[Example]) -> list[Section]:
-    """The section of the page that shows all models side by side; none where there is no strip."""
-    lead = (
-        "One frame of the cases that the first model loses most on, by what is perturbed. Tinted is a model's mask, "
-        "the white line is the true outline; below each picture the IoU of its frame."
-    )
-    section = Section(name="beside", title="All models side by side", lead=lead, examples=tuple(strips))
+def strip_sections(runner: R2Runner, done: Finished) -> list[Section]:
+    """Of every group of conditions the case with the largest loss, or least gain, of the first model."""
+    grid, view = done.grid, GridColumns(grid=done.grid, seed=runner.seed)
+    first, chosen = _first(grid), []
+    for group in grid.groups():
+        case, _ = _worst(view, first, group)
+        every = (grid.conditions[0], *grid.of_group(*group))
+        if case:
+            chosen.append((case, group, [one for one in every if grid.is_complete(first, one.name)], (first,)))
+    strips = tuple(_draw(runner, done, chosen, beside=False))
+    section = Section(name="strips", title="The first model through its clips", lead=_THROUGH, examples=strips)
     return [section] if strips else []
 
 
-def strip_sections(strips: Sequence[Example]) -> list[Section]:
-    """The section of the page that shows them; none where there is no strip."""
-    lead = (
-        "Of each the case that the first model loses most on, or gains least, at the highest strength. Tinted is its "
-        "mask, the white line is the true outline. In brackets: the change from clean."
-    )
-    section = Section(name="strips", title="The first model through its clips", lead=lead, examples=tuple(strips))
-    return [section] if strips else []
+def _first(grid: Grid) -> str:
+    """The first model that looks and has clean results; empty where there is none."""
+    tested = (name for name in grid.models if not grid.task.is_baseline(name))
+    return next((name for name in tested if grid.is_complete(name, CLEAN)), "")
 
 
-def _file(name: str) -> str:
-    return f"figures/strips/{name}.jpg"
+def _draw(
+    runner: R2Runner,
+    done: Finished,
+    chosen: Sequence[tuple[str, GridCell, Sequence[Condition], tuple[str, ...]]],
+    *,
+    beside: bool,
+) -> list[Example]:
+    """Draw cases under the conditions of a group, as models segment them, into the record."""
+    grid, cases, orders = done.grid, {case.id: case for case in runner.cases}, dict[str, StripOrder]()
+    wanted = {(model, one.name, case) for case, _, under, models in chosen for one in under for model in models}
+    stored = stored_rows(runner.run.path, done.requests, wanted)
+    for case, group, conditions, models in chosen:
+        scores = [grid.cell(models[0], one.name, grid.task.metrics[0]).values.get(case) for one in conditions]
+        rows = [tuple(stored.get((model, one.name, case)) for model in models) for one in conditions]
+        prepared = [runner.prepare(cases[case], one) for one in conditions]
+        name, words = conditions[-1].name.rpartition("_")[0] or group[0], grid.task.group_name(*group)
+        orders[f"models_{name}" if beside else name] = StripOrder(
+            title=words if beside else f"{words}: {models[0]}",
+            case=cases[case],
+            models=models,
+            beside=beside,
+            rows=tuple(zip(prepared, rows, scores, strict=True)),
+        )
+    strips = []
+    for name, jpeg in runner.drawn(_StripDrawer, orders).items():
+        order, file = orders[name], f"figures/strips/{name}.jpg"
+        runner.run.write_bytes(file, jpeg, durable=False)
+        text, facts = order.case.query.text or "", () if beside else _facts(order)
+        strips.append(
+            Example(title=order.title, jpeg=jpeg, text=text, id=order.case.id, facts=facts, broad=True, file=file)
+        )
+    return strips
 
 
 def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
     """Each level's score, and its change from clean."""
     clean = next((score for prepared, _, score in order.rows if prepared.condition.name == CLEAN), None)
     facts = []
-    for prepared, row, score in order.rows:
+    for prepared, (row,), score in order.rows:
         text = "failed" if row is None else "n/a" if score is None else f"{100 * score:.1f}"
         if score is not None and clean is not None and prepared.condition.name != CLEAN:
             text += f" ({100 * (score - clean):+.1f})"
@@ -154,66 +131,12 @@ def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _orders(
-    predictions: Path,
-    view: GridColumns,
-    cases: Mapping[str, R2Case],
-    *,
-    prepare: Callable[[R2Case, Condition], Prepared],
-    valid: Mapping[str, ResultKey],
-) -> list[StripOrder]:
-    grid = view.grid
-    tested = (name for name in grid.models if not grid.task.is_baseline(name))
-    model = next((name for name in tested if grid.is_complete(name, CLEAN)), "")
-    if not model:
-        return []
-    metric = grid.task.metrics[0]
-    chosen = {group: _worst(view, model, metric, group=group)[0] for group in grid.groups()}
-    wanted = {
-        (model, condition.name, case)
-        for group, case in chosen.items()
-        if case
-        for condition in (grid.conditions[0], *grid.of_group(*group))
-    }
-    stored = _stored(predictions, wanted, valid)
-    orders = []
-    for (group, part), case in chosen.items():
-        if case in cases:
-            conditions = [
-                one for one in (grid.conditions[0], *grid.of_group(group, part)) if grid.is_complete(model, one.name)
-            ]
-            rows = tuple(
-                (
-                    prepare(cases[case], condition),
-                    stored.get((model, condition.name, case)),
-                    grid.cell(model, condition.name, metric).values.get(case),
-                )
-                for condition in conditions
-            )
-            name = conditions[-1].name.rpartition("_")[0] or group
-            title = f"{grid.task.group_name(group, part)}: {model}"
-            orders.append(StripOrder(name=name, title=title, case=cases[case], rows=rows))
-    return orders
-
-
-def _stored(
-    predictions: Path, wanted: Collection[ResultKey], valid: Mapping[str, ResultKey]
-) -> dict[ResultKey, Mapping[str, Any]]:
-    """The stored predictions of some requests; of several the first."""
-    stored: dict[ResultKey, Mapping[str, Any]] = {}
-    for row in read_lines(predictions):
-        request = valid.get(str(row["key"]))
-        if request in wanted and request is not None:
-            stored.setdefault(request, row)
-    return stored
-
-
-def _worst(view: GridColumns, model: str, metric: str, *, group: tuple[str, str]) -> tuple[str, float]:
+def _worst(view: GridColumns, model: str, group: GridCell) -> tuple[str, float]:
     """The case with the largest loss, or least gain, at the strongest static condition, and its change.
 
     Without a name where none is scored.
     """
-    static = static_of(view, model, group)
+    static, metric = static_of(view, model, group), view.grid.task.metrics[0]
     if not static:
         return "", 0.0
     clean = view.grid.cell(model, CLEAN, metric).values
@@ -229,37 +152,28 @@ class _StripDrawer:
     def __init__(self) -> None:
         self._reader = Reader()
 
-    def __call__(self, order: StripOrder | BesideOrder) -> bytes:
-        """One strip as JPEG."""
-        rows = self._of_models(order) if isinstance(order, BesideOrder) else self._of_model(order)
-        few = isinstance(order, BesideOrder) and len(order.models) > 1
+    def __call__(self, order: StripOrder) -> bytes:
+        """One strip as JPEG: one frame as every model segments it, or frames of the clip, evenly chosen."""
+        frames = [self._frame(order.case)] if order.beside else evenly(len(order.case.frames))
+        rows = [
+            StripRow(
+                name=prepared.condition.level,
+                cells=tuple(self._cells(prepared, [(row, index) for row in answers for index in frames], order)),
+                detail="" if score is None or order.beside else f"{100 * score:.1f} %",
+                note=self._note(prepared),
+            )
+            for prepared, answers, score in order.rows
+        ]
+        few = len(order.models) > 1
         width_px = min(WIDTH_PX, 120 + 280 * len(rows[0].cells)) if few else WIDTH_PX
         return encode_jpeg(strip(rows, width_px=width_px), quality=_QUALITY)
 
-    def _of_models(self, order: BesideOrder) -> list[StripRow]:
-        """The frame in the middle of those with a true object, as every model segments it."""
-        truths = truths_of(order.case).masks
+    @staticmethod
+    def _frame(case: R2Case) -> int:
+        """The frame in the middle of those with a true object."""
+        truths = truths_of(case).masks
         known = [index for index, truth in enumerate(truths) if truth is not None and truth.any()]
-        index = known[len(known) // 2] if known else len(truths) // 2
-        rows = []
-        for prepared, answers in order.rows:
-            cells = self._cells(prepared, [(row, index) for row in answers])
-            named = [replace(cell, over=model) for cell, model in zip(cells, order.models, strict=True)]
-            rows.append(StripRow(name=prepared.condition.level, cells=tuple(named), note=self._note(prepared)))
-        return rows
-
-    def _of_model(self, order: StripOrder) -> list[StripRow]:
-        """The frames of the case, evenly chosen."""
-        indices = evenly(len(order.case.frames))
-        return [
-            StripRow(
-                name=prepared.condition.level,
-                cells=tuple(self._cells(prepared, [(row, index) for index in indices])),
-                detail="" if score is None else f"{100 * score:.1f} %",
-                note=self._note(prepared),
-            )
-            for prepared, row, score in order.rows
-        ]
+        return known[len(known) // 2] if known else len(truths) // 2
 
     def _note(self, prepared: Prepared) -> str:
         """What the pictures do not show: the kinds drawn for the case, and a changed sentence."""
@@ -268,12 +182,14 @@ class _StripDrawer:
         sentence = f"“{text}”" if text != clean else ""
         return ": ".join(part for part in (_drawn(prepared), sentence) if part)
 
-    def _cells(self, prepared: Prepared, wanted: Sequence[tuple[Mapping[str, Any] | None, int]]) -> list[StripCell]:
+    def _cells(
+        self, prepared: Prepared, wanted: Sequence[tuple[Mapping[str, Any] | None, int]], order: StripOrder
+    ) -> list[StripCell]:
         """Frames of a case, each with a stored prediction of it, or None where that failed."""
         truths = prepared.truths(truths_of(prepared.case).masks)
         frames = prepared.frames(self._reader)
         found = []
-        for row, index in wanted:
+        for number, (row, index) in enumerate(wanted):
             # of classes what is no background is shown
             truth = None if (true := truths[index]) is None else true != 0
             mask = None if row is None else stored_answer(row, index) != 0
@@ -284,6 +200,7 @@ class _StripDrawer:
                     truth=truth,
                     score=None if mask is None or truth is None else iou(mask, truth),
                     why="failed" if row is None else "",
+                    over=order.models[number] if order.beside else "",
                 )
             )
         return found

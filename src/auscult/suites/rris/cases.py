@@ -7,15 +7,14 @@ references, as null expressions of generated scenes, are one reference for each 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions
-from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.jobs.predict import Reader
 from auscult.jobs.runner import Progress
@@ -24,6 +23,7 @@ from auscult.media.masks import read_mask
 from auscult.models.base import Request
 from auscult.record.digest import digest_file, digest_json
 from auscult.suites.core.conditions import Condition
+from auscult.suites.core.requests import CaseList
 from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.rris import RrisOptions
 from auscult.suites.scene_source import scenes_of, shown_instances
@@ -61,6 +61,11 @@ class RrisCase:
         """What results need besides areas."""
         return {"reference": self.reference, "kind": self.kind, "picture_px": self.size[0] * self.size[1]}
 
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What its line says of it for people."""
+        return {"text": self.text, "size": list(self.size)}
+
     def mask(self) -> Mask | None:
         """The true mask, bool (H, W); None where the sentence names nothing."""
         return None if self.target is None else read_mask(self.target, size=self.size).mask
@@ -86,14 +91,6 @@ class RrisPrepared:
         )
 
 
-@dataclass(slots=True)
-class RrisCaseList:
-    """The cases of a listing."""
-
-    cases: list[RrisCase] = field(default_factory=list)
-    errors: list[ListError] = field(default_factory=list)
-
-
 def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
     """List the sentences of the data; those of scenes that a silent, still picture cannot tell are left out."""
     source = sentences_of(scenes_of(options, progress) if options.data == SCENES else Path(options.data))
@@ -106,9 +103,9 @@ def listing_of(options: RrisOptions, progress: Progress) -> InstanceListing:
     return replace(listing, notes=(*listing.notes, note))
 
 
-def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> RrisCaseList:
+def cases_of(instances: Iterable[Instance], *, step: Callable[[], None] = lambda: None) -> CaseList[RrisCase]:
     """Make the cases; a sentence without picture, words or true mask is an error and costs itself."""
-    found, hash_of, size_of = RrisCaseList(), cache(digest_file), cache(frame_size)
+    found, hash_of, size_of = CaseList[RrisCase](), cache(digest_file), cache(frame_size)
     for instance in instances:
         try:
             found.cases.append(_case(instance, hash_of, size_of))

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from auscult.errors import AuscultError
-from auscult.jobs.predict import FILE, PredictOptions, Reader, stored_answer
+from auscult.jobs.predict import PredictOptions, Reader, stored_answer
 from auscult.language.categories import coco_categories
 from auscult.media.frames import encode_jpeg
 from auscult.models.base import AttentiveModel
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
-from auscult.record.lines import read_lines
 from auscult.report.page import Example, Section
 from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Grid
-from auscult.suites.core.runner import Finished, SuiteRunner
+from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 from auscult.suites.rris.cases import RrisCase, RrisPrepared
 from auscult.suites.rris.scoring import IOU, PAINTED
 from auscult.work.pool import Task, run_tasks
@@ -202,11 +201,7 @@ def _orders(
     runner: SuiteRunner[RrisCase, RrisPrepared], done: Finished, models: Sequence[str], *, cases: Sequence[RrisCase]
 ) -> Iterator[_Order]:
     wanted = {(model, CLEAN, case.id) for model in models for case in cases}
-    stored = {
-        done.requests[str(row["key"])]: row
-        for row in read_lines(runner.run.path / FILE)
-        if done.requests.get(str(row["key"])) in wanted
-    }
+    stored = stored_rows(runner.run.path, done.requests, wanted)
     for case in cases:
         yield _Order(
             case=case,
@@ -221,19 +216,16 @@ def _drawn(runner: SuiteRunner[RrisCase, RrisPrepared], orders: Iterator[_Order]
     """Draw into the record; a picture that cannot be drawn is left out."""
     known = {order.case.id: order for order in orders}
     found: dict[str, Example] = {}
-    tasks = [Task(name, order) for name, order in known.items()]
-    for result in run_tasks(_WorstDrawer, tasks, workers=runner.how.workers, stage="figure"):
-        if isinstance(result.outcome, Failed):  # a figure that cannot be drawn fails no case
-            continue
-        order = known[result.key]
+    for name, jpeg in runner.drawn(_WorstDrawer, known).items():
+        order = known[name]
         case = order.case
-        runner.run.write_bytes(order.file, result.outcome, durable=False)
+        runner.run.write_bytes(order.file, jpeg, durable=False)
         shares = [f"{model} {_percent(share)}" for model, share in zip(order.models, order.shares, strict=True)]
         facts = (("kind", case.kind), ("painted", ", ".join(shares)), ("should be", "nothing"))
         ious = [f"{model} {_percent(iou)}" for model, iou in zip(order.models, order.ious, strict=True)]
         found[case.id] = Example(
             title=case.kind or "it is there",
-            jpeg=result.outcome,
+            jpeg=jpeg,
             text=case.text,
             id=case.id,
             facts=facts if case.kind else (("IoU", ", ".join(ious)),),

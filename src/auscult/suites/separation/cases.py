@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from auscult.cases.problems import ListError
 from auscult.cases.sounds import SoundListing, read_sounds
 from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.jobs.predict import Reader
@@ -18,6 +17,7 @@ from auscult.jobs.runner import Progress
 from auscult.media.sound import read_sound
 from auscult.record.digest import digest_file, digest_json
 from auscult.suites.core.conditions import Condition
+from auscult.suites.core.requests import CaseList
 from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.separation import SeparationOptions
 from auscult.types import Samples, SoundItem
@@ -73,12 +73,10 @@ class SeparationCase:
             "system": item.system, "oracle": int(_is_oracle(item)), "repeated": int(self.repeated),
         }  # fmt: skip
 
-    def row(self) -> dict[str, Any]:
-        """Its line in ``cases.jsonl``."""
-        return {
-            "id": self.id, "clip": self.clip, "split": self.split, "text": self.item.query.text,
-            "mixture": self.item.mixture.name, "digest": self.digest, "truth": self.truth, "about": self.about,
-        }  # fmt: skip
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What its line says of it for people."""
+        return {"text": self.item.query.text, "mixture": self.item.mixture.name}
 
 
 def _is_oracle(item: SoundItem) -> bool:
@@ -135,14 +133,6 @@ class Prepared:
         return CaseSounds(mixture=mixture, stems=tuple(stems), rate_hz=sound.rate_hz)
 
 
-@dataclass(slots=True)
-class CaseList:
-    """The cases of a listing."""
-
-    cases: list[SeparationCase] = field(default_factory=list)
-    errors: list[ListError] = field(default_factory=list)
-
-
 def listing_of(options: SeparationOptions, progress: Progress) -> SoundListing:
     """List the items of the data, which are made first where they are to be."""
     listing = read_sounds(_made(options, progress) if options.data == SCENES else Path(options.data))
@@ -164,9 +154,9 @@ def _made(options: SeparationOptions, progress: Progress) -> Path:
     return made.out
 
 
-def cases_of(items: Iterable[SoundItem], *, step: Callable[[], None]) -> CaseList:
+def cases_of(items: Iterable[SoundItem], *, step: Callable[[], None]) -> CaseList[SeparationCase]:
     """Make the cases, those of one request one after the other; an item whose files cannot be read costs itself."""
-    found, hash_of, seen = CaseList(), cache(digest_file), set[str]()
+    found, hash_of, seen = CaseList[SeparationCase](), cache(digest_file), set[str]()
     for item in items:
         try:
             found.cases.append(_case(item, hash_of))

@@ -10,23 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.jobs.predict import FILE, Reader
+from auscult.jobs.predict import Reader
 from auscult.media.paths import inside
 from auscult.media.sound import read_sound
-from auscult.outcome import Failed
-from auscult.record.lines import read_lines
 from auscult.report.facts import number, shortened
 from auscult.report.page import Example, ExampleSound, Section
 from auscult.report.spectrogram import HeardSounds, bytes_a_sound, loudest_part, page_media, sound_file
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.suites.core.conditions import CLEAN, NOTHING
 from auscult.suites.core.grid import Grid
-from auscult.suites.core.runner import Finished, SuiteRunner
+from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 from auscult.suites.separation.cases import CaseSounds, Prepared, SeparationCase
 from auscult.suites.separation.results import PUBLISHED, named, value_text
 from auscult.suites.separation.scoring import IMPROVEMENT, SCALES, SI_SDR
 from auscult.types import Samples
-from auscult.work.pool import Task, run_tasks
 
 MOST: Final = 100
 """Outputs on a page, of all models together."""
@@ -86,8 +83,7 @@ def _orders(
     runner: SuiteRunner[SeparationCase, Prepared], done: Finished, chosen: Mapping[str, Sequence[SeparationCase]]
 ) -> Iterator[_Order]:
     wanted = {(model, CLEAN, case.id): case for model, cases in chosen.items() for case in cases}
-    stored = read_lines(runner.run.path / FILE)
-    rows = {request: row for row in stored if (request := done.requests.get(str(row["key"]))) in wanted}
+    rows = stored_rows(runner.run.path, done.requests, wanted)
     most_bytes = bytes_a_sound(3 * len(rows))
     for request, case in wanted.items():
         if (row := rows.get(request)) is not None:
@@ -98,18 +94,12 @@ def _orders(
 
 
 def _drawn(runner: SuiteRunner[SeparationCase, Prepared], orders: Sequence[_Order]) -> dict[str, _Shown]:
-    """Draw into the record; an output that cannot be drawn is left out, it is no failure of the run."""
-    found: dict[str, _Shown] = {}
-    runner.progress.stage("draw", len(orders))
-    tasks = [Task(order.file, order) for order in orders]
-    for result in run_tasks(_Drawer, tasks, workers=runner.how.workers, stage="figure"):
-        runner.progress.step()
-        if isinstance(result.outcome, Failed):
-            continue
-        found[result.key] = result.outcome
-        runner.run.write_bytes(f"{result.key}.jpg", result.outcome[0], durable=False)
-        for name, data in result.outcome[1].items():
-            runner.run.write_bytes(sound_file(f"{result.key}-{name}", data), data, durable=False)
+    """Draw into the record."""
+    found = runner.drawn(_Drawer, {order.file: order for order in orders})
+    for file, (jpeg, sounds) in found.items():
+        runner.run.write_bytes(f"{file}.jpg", jpeg, durable=False)
+        for name, data in sounds.items():
+            runner.run.write_bytes(sound_file(f"{file}-{name}", data), data, durable=False)
     return found
 
 

@@ -1,0 +1,138 @@
+"""A command of a suite of models, from the data to the page; a suite says what is special about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, Generic
+
+from auscult.cases.problems import ListError
+from auscult.errors import REMARKS, NothingToDo
+from auscult.jobs.runner import Progress
+from auscult.models.spec import ModelSpec
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.manifest import IGNORED
+from auscult.record.schema import error_to_json
+from auscult.report.page import Section
+from auscult.suites.core.conditions import NOTHING, Condition
+from auscult.suites.core.grid import Task
+from auscult.suites.core.page import write_results
+from auscult.suites.core.requests import CaseKind, CaseList, RequestLog, assign_unique_names
+from auscult.suites.core.results import unmade_rows
+from auscult.suites.core.runner import Finished, SuiteRunner, earlier_log, write_cases, write_errors
+from auscult.suites.options import CHOSEN, SCENES, ModelOptions
+from auscult.suites.registered import SuiteRun
+
+_GROWING: Final = CHOSEN | {"model", "memory_mb", "timeout"}
+
+
+@dataclass(slots=True, kw_only=True)
+class SuiteCommand(Generic[CaseKind]):
+    """A command in progress: ``opened``, then ``runner``, ``ask`` and ``write``.
+
+    Errors of the data come before the folder is made, but for scenes, which are made inside it.
+    """
+
+    options: ModelOptions
+    task: Task
+    models: Sequence[ModelSpec]  # once the folder is open, with unique names
+    floor: Sequence[ModelSpec]  # asked about clean input, where they are not among the models
+    conditions: Sequence[Condition] = (NOTHING,)
+    growing: frozenset[str] = frozenset()  # arguments that may change between commands, besides those of every suite
+    decided: Mapping[str, Any] = field(default_factory=dict)  # arguments recorded with another value than the given one
+    data: Callable[[], Any]  # lists the data, which may have ``notes``
+    unlisted: Callable[[Any], Sequence[ListError]] = attrgetter("errors")  # what could not be listed
+    progress: Progress
+    log: RequestLog = field(default_factory=RequestLog)  # of earlier commands
+    listing: Any = None
+    found: CaseList[CaseKind] = field(default_factory=CaseList)
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of the run."""
+        options, names = self.options, [model.name for model in self.models]
+        count = options.count if options.data == SCENES else None
+        usual = {"model": names, "count": count, "timeout": options.limits.timeout_s}
+        return options.manifest(
+            f"run {self.task.suite}", spelled=frozenset({"task", "model"}), **usual | dict(self.decided)
+        )
+
+    @contextmanager
+    def opened(self) -> Iterator[RunFolder]:
+        """The folder of the run, with the data listed."""
+        self.listing = None if self.options.data == SCENES else self.data()
+        asked, ignore = {model.name for model in self.models}, IGNORED | _GROWING | self.growing
+        self.floor = [one for one in self.floor if one.name not in asked]
+        with open_run(self.options.out, self.manifest(), overwrite=self.options.overwrite, ignore=ignore) as run:
+            self.log = earlier_log(run)
+            self.models = assign_unique_names(self.log, self.models)
+            self.listing = self.listing or self.data()
+            yield run
+
+    def runner(
+        self, run: RunFolder, found: CaseList[CaseKind], *, nothing: str, expected: str = "", **how: Any
+    ) -> SuiteRunner[Any, Any]:
+        """The engine with the cases on record; ``how`` they are asked and scored, ``nothing`` said where none is."""
+        self.found = found
+        unlisted = self.unlisted(self.listing)
+        errors = [*(error_to_json(name, error) for name, error in unlisted), *unmade_rows(found.errors)]
+        if not found.cases:
+            write_errors(run, errors)
+            raise NothingToDo(
+                nothing,
+                path=self.options.data if isinstance(self.options.data, Path) else None,
+                expected=expected,
+                hint="; ".join(dict.fromkeys(map(_message, (*unlisted, *found.errors)[:3]))),
+            )
+        write_cases(run, map(_row, found.cases))
+        return SuiteRunner(
+            run=run,
+            task=self.task,
+            cases=found.cases,
+            seed=self.options.seed,
+            how=self.options.limits,
+            progress=self.progress,
+            errors=errors,
+            **how,
+        )
+
+    def ask(self, runner: SuiteRunner[Any, Any]) -> RequestLog:
+        """Ask and score."""
+        return runner.ask_all(self.log, self.models, self.conditions, floor=self.floor)
+
+    def finish(self, runner: SuiteRunner[Any, Any], asked: RequestLog) -> Finished:
+        """The scores and failures."""
+        return runner.finish(asked, reported=frozenset(error.path for _, error in self.unlisted(self.listing)))
+
+    def write(
+        self,
+        runner: SuiteRunner[Any, Any],
+        done: Finished,
+        *,
+        first: Sequence[Section] = (),
+        pictures: Sequence[Section] = (),
+    ) -> SuiteRun:
+        """Write what follows from the scores; ``first`` and ``pictures`` as of ``write_results``."""
+        problems = (*self.unlisted(self.listing), *self.found.errors)
+        return write_results(
+            runner,
+            done,
+            unlisted=sum(error.stage not in REMARKS for _, error in problems),
+            absent=self.found.absent,
+            notes=tuple(getattr(self.listing, "notes", ())),
+            first=first,
+            pictures=pictures,
+        )
+
+
+def _row(case: Any) -> dict[str, Any]:
+    """The line of a case in ``cases.jsonl``; ``shown`` of it is for people."""
+    known = {"id": case.id, "clip": case.clip, "split": case.split, **case.shown}
+    return {**known, "digest": case.digest, "truth": case.truth, **({"about": case.about} if case.about else {})}
+
+
+def _message(found: ListError) -> str:
+    _, error = found
+    return error.error if error.path is None else f"{error.error}: {error.path}"
