@@ -37,6 +37,8 @@ _NOT_ENGLISH: Final = "The sentence does not read as English: nothing of it was 
 _KINDS: Final = frozenset({"kinds", "groups"})
 _WHOLE: Final = ("ing", "er", "ment", "animal")
 _NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can"})  # objects elsewhere
+_ENDS: Final = frozenset(",;.!?:")
+_DENIALS: Final = ("denies", "excepts", "seldom", "rare")
 _WORKS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})  # "must not fail in fog" denies no fog
 _Found: TypeAlias = Mapping[tuple[str, bool], set[str]]  # names by what they are and whether they are denied
 
@@ -176,7 +178,7 @@ def _is(name: str, words: Sequence[str], at: int) -> int:
 
 @cache
 def _denying() -> frozenset[str]:
-    return frozenset(map(_key, ("free", *_words("denies"), *_words("excepts"))))
+    return frozenset(map(_key, ("free", *(word for name in _DENIALS for word in _words(name)))))
 
 
 def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
@@ -201,10 +203,27 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
             state = state and word == "with" and met < begun  # "do not bother with fog"
         states.append(state)
     denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
-    clauses = list(accumulate(word in {",", ";", ".", "!", "?", ":", "but"} for word in words))
+    clauses = list(accumulate(word in _ENDS or word == "but" for word in words))
     told = {clauses[match.start] for match in matches if match.start in denied}
-    dismissed = {clauses[at] for at in range(len(words)) if at not in inside and _dismisses(words, at)}
-    return denied | {match.start for match in matches if clauses[match.start] in dismissed - told}
+    outside = [at for at in range(len(words)) if at not in inside]
+    dismissed = {clauses[at] for at in outside if _dismisses(words, at)} - told
+    dismissed |= {clauses[at] - 1 for at in outside if _answers_no(words, at)}
+    rare = {clauses[at]: at for at in outside if _is("rare", words, at) and not _denied_before(words, at)}
+    return denied | {
+        match.start
+        for match in matches
+        if clauses[match.start] in dismissed or rare.get(clauses[match.start], 0) >= match.end
+    }
+
+
+def _denied_before(words: Sequence[str], at: int) -> bool:
+    """Whether a denial stands right before a word: *not rare*, *not at all unlikely*."""
+    return any(_is("denies", words, before) for before in range(at - 3, at))
+
+
+def _answers_no(words: Sequence[str], at: int) -> bool:
+    """Whether a clause is nothing but *no*: *snow? No.*"""
+    return words[at] == "no" and words[at - 1] in _ENDS and words[at + 1 : at + 2] in ([], *([end] for end in _ENDS))
 
 
 def _of_model(words: Sequence[str], at: int) -> int:
@@ -213,7 +232,9 @@ def _of_model(words: Sequence[str], at: int) -> int:
 
 
 def _dismisses(words: Sequence[str], at: int) -> bool:
-    """Whether a clause is dismissed here: by *not important*, *not tested* or *skipped*."""
+    """Whether a clause is dismissed here: by *not important*, *not tested*, *skipped* or *seldom*."""
+    if _is("seldom", words, at):
+        return True
     if not _is("denies", words, at):
         return words[at].endswith("ed") and _key(words[at]) in _denying()
     near = range(at + 1, min(at + 4, len(words)))
@@ -342,7 +363,7 @@ def _numbers(words: Sequence[str]) -> Iterator[str]:
 
 def _unmatched(words: Sequence[str], matches: Sequence[_Match], *, levels: Sequence[str]) -> tuple[str, ...]:
     inside = {at for match in matches for at in range(match.start, match.end)}
-    lists = {"asking", "denies", "excepts", "only", "strength", "ends", "dismisses", *levels} & raw()["words"].keys()
+    lists = {*_DENIALS, "asking", "only", "strength", "ends", "dismisses", *levels} & raw()["words"].keys()
     left = {word for at, word in enumerate(words) if at not in inside and len(word) > 1 and word[0].isalpha()}
     left -= lexicon().function_words | _NOT_SEEN
     said = (
