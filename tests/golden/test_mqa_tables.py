@@ -5,9 +5,8 @@ import pytest
 from auscult.outcome import Scored, Signature
 from auscult.suites.mqa.evaluate import TABLE_2, plain_mean
 from auscult.suites.mqa.evaluate import mean_by_group as group_means
-from auscult.suites.mqa.printed import printed_rows
 from auscult.suites.mqa.rows import Candidate, JudgeAnswer
-from auscult.suites.mqa.tables import results_of
+from auscult.suites.mqa.tables import printed_rows, results_of
 
 TABLES = ("2", "3", "4", "5", "6", "9", "10")
 # part, defect, difficulty, right types, right actions, masks: Table 2, MQ-Auditor

@@ -4,7 +4,7 @@ import pytest
 from mqa_material import benchmark, candidate
 
 from auscult.act.policy import DEFAULT
-from auscult.suites.mqa.baselines import ALWAYS_PERFECT, CONSTANT, RANDOM, baseline_answers, constant_of
+from auscult.suites.mqa.rows import ALWAYS_PERFECT, CONSTANT, RANDOM, baseline_answers, constant_of
 from auscult.types import ACTIONS, DEFECTS
 
 

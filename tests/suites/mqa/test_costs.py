@@ -23,7 +23,7 @@ from auscult.suites.mqa.costs import (
     printed_costs,
 )
 from auscult.suites.mqa.evaluate import blocks_of
-from auscult.suites.mqa.printed import printed_rows
+from auscult.suites.mqa.tables import printed_rows
 from auscult.types import DEFECTS, Evidence, Verdict
 from small_inputs import write_lines
 

@@ -6,9 +6,9 @@ from mqa_material import answers, benchmark
 from auscult.report.drawing import points_of
 from auscult.report.page import Page, Section, render
 from auscult.suites.mqa import finish_run
-from auscult.suites.mqa.baselines import Constant
 from auscult.suites.mqa.charts import figures_of
 from auscult.suites.mqa.finish_run import Basis, RunOutcome, write_results
+from auscult.suites.mqa.rows import Constant
 from auscult.suites.mqa.tables import results_of
 
 CANDIDATES = benchmark(2, protocols=("image",))

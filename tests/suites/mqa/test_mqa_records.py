@@ -16,8 +16,8 @@ from auscult.act.policy import load_policy, shipped_policies
 from auscult.errors import RecordError
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.manifest import build
-from auscult.suites.mqa.baselines import Constant
 from auscult.suites.mqa.finish_run import Basis, read_basis, read_candidates, score_mqa, write_basis
+from auscult.suites.mqa.rows import Constant
 from small_inputs import LEFT, RIGHT, auscult, rows, save_frame, save_mask, tree, write_lines
 
 CANDIDATES = tuple(replace(one, making=(("take", "all"),)) for one in benchmark(1))

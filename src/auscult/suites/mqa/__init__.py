@@ -6,12 +6,10 @@ build        from cases with masks to the benchmark, as an INPUT and as the rele
 building     what a worker does: one instance, from its true masks to candidates
 sample       which instances are sampled
 statistics   tables that describe a benchmark
-rows         candidates, and a judge's answer to each
-baselines    rows that never look at the mask: always perfect, a constant, random
+rows         candidates, a judge's answer to each, and baselines that never look at the mask
 evaluate     candidates and answers to numbers with intervals; how far a judge can be trusted
-tables       numbers to tables, all of a run
+tables       numbers to tables, all of a run, beside the rows that the paper prints
 costs        what a mask costs, and what a cascade of two judges would give
-printed      the rows of the paper's tables, to stand beside
 charts       charts, pictures of the best and the worst cases, and of failures
 finish_run   the end of a run, and scores from the record alone
 run          a whole run: benchmark, judges, tables, report

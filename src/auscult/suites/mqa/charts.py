@@ -21,9 +21,8 @@ from auscult.report.facts import ACTION_WORDS, number
 from auscult.report.overlay import draw, overlay, parts
 from auscult.report.page import Example, Figure
 from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
-from auscult.suites.mqa.baselines import BASELINES, RANDOM
 from auscult.suites.mqa.evaluate import Bin, Block, TableNumber
-from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer, bin_of
+from auscult.suites.mqa.rows import BASELINES, RANDOM, Answers, Candidate, JudgeAnswer, bin_of
 from auscult.suites.mqa.tables import BlockResults
 from auscult.types import DEFECTS, Box, ErrorMap, Frame, Item, Mask
 

@@ -32,9 +32,8 @@ from auscult.report.page import Figure
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.suites.mqa.evaluate import Block, JudgedBlock, TableNumber, measured_by
-from auscult.suites.mqa.printed import OTHER_DATA, printed_rows
 from auscult.suites.mqa.rows import answers_of
-from auscult.suites.mqa.tables import cell_texts
+from auscult.suites.mqa.tables import OTHER_DATA, cell_texts, printed_rows
 from auscult.types import Verdict
 
 TIMING: Final = "timing.jsonl"

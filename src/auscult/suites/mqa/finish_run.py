@@ -34,7 +34,6 @@ from auscult.report.page import Page, Section
 from auscult.report.tables import Table
 from auscult.suites.core.finish import write_run
 from auscult.suites.core.numbers import SuiteNumber
-from auscult.suites.mqa.baselines import RANDOM, Constant, baseline_answers
 from auscult.suites.mqa.charts import draw_examples, failures, figures_of, picks
 from auscult.suites.mqa.costs import (
     TIMING,
@@ -48,7 +47,7 @@ from auscult.suites.mqa.costs import (
     pairs_of,
     printed_costs,
 )
-from auscult.suites.mqa.rows import Answers, Candidate, answers_of
+from auscult.suites.mqa.rows import RANDOM, Answers, Candidate, Constant, answers_of, baseline_answers
 from auscult.suites.mqa.tables import (
     MqaResults,
     headline,

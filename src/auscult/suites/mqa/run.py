@@ -41,13 +41,12 @@ from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run
 from auscult.record.schema import error_to_json
 from auscult.scenes.splits import SPLITS
-from auscult.suites.mqa.baselines import constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.costs import TIMING, spent_usd
 from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import COMMAND, JUDGES, Basis, outcome_of, read_timings, write_results
 from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
-from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of
+from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of, constant_of
 from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
