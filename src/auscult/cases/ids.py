@@ -74,8 +74,8 @@ def natural_key(name: str) -> NaturalKey:
     """
     key: list[tuple[int, int, str]] = []
     for part in name.split("/"):
-        for piece in _RUN.split(part):
-            if piece.isascii() and piece.isdigit():
+        for number, piece in enumerate(_RUN.split(part)):
+            if number % 2:  # between two texts
                 digits = piece.lstrip("0")
                 key.append((1, len(digits), digits))
             elif piece:

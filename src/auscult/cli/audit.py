@@ -11,7 +11,7 @@ from auscult.cli.command import Shown, command
 from auscult.errors import RecordError, UsageError
 from auscult.jobs.options import AuditOptions
 from auscult.record.codec import read_file
-from auscult.record.schema import PRINTED
+from auscult.record.schema import PRINTED, PROBED
 
 if TYPE_CHECKING:
     from auscult.record.reader import Run
@@ -35,7 +35,6 @@ def audit(options: AuditOptions, shown: Shown) -> None:
 
 def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: Table | None = None) -> None:
     """Print a finished record: the summary as JSON, or its tables, with another table of the worst masks first."""
-    from auscult.jobs.finish import alarms_of
     from auscult.record.manifest import notes_of
     from auscult.record.reader import read_run
     from auscult.report.tables import read_table
@@ -48,8 +47,11 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool, worst: 
     paths = {name: folder / "tables" / f"{name}.json" for name in PRINTED[: None if worst is None else -1]}
     tables = [read_table(name, _content(path)) for name, path in paths.items() if path.is_file()]
     show.tables(tables if worst is None else [worst, *tables])
-    for alarm in alarms_of(folder):
-        show.say(f"warning: {alarm}")
+    if (folder / PROBED).is_file():
+        from auscult.jobs.finish import alarms_of  # a quarter of a second
+
+        for alarm in alarms_of(folder):
+            show.say(f"warning: {alarm}")
     for note in notes_of(run.manifest):
         show.say(f"note: {note}")
     _say_remarks(run)
@@ -71,14 +73,17 @@ def _content(path: Path) -> dict[str, Any]:
 
 def _say_unlike(run: Run) -> None:
     from auscult.report.facts import percent, unlike_of
-    from auscult.report.sounds import sound_notes
 
-    found = unlike_of(run.summary or {})
+    summary = run.summary or {}
+    found = unlike_of(summary)
     if found is not None and found.many:
         share = percent(found.share)
         show.say(f"note: {share} of your items are out of distribution for this judge; the report says what to do")
-    for note in sound_notes(run.summary or {}):
-        show.say(f"note: {note}")
+    if summary.get("sound"):
+        from auscult.report.sounds import sound_notes
+
+        for note in sound_notes(summary):
+            show.say(f"note: {note}")
 
 
 def _say_remarks(run: Run) -> None:

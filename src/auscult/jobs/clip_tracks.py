@@ -112,7 +112,7 @@ def _is_video(item: Item, layout: str) -> bool:
         return False
     if layout == _FOLDER:
         # the id holds the folder below frames/; pictures that stand in frames/ itself have INPUT's own name for a clip
-        return item.frame.parent.as_posix().endswith(f"/{item.clip}") and item.id.startswith(f"{item.clip}/")
+        return item.id.startswith(f"{item.clip}/") and item.frame.parent.as_posix().endswith(f"/{item.clip}")
     return layout not in _PHOTO_LAYOUTS  # a plug-in's layout names clips on purpose
 
 

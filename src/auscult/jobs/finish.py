@@ -31,7 +31,7 @@ from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import DAMAGED, Run, SoundVerdicts, Verdicts, column, kept_file, read_run, require_whole
-from auscult.record.schema import HANDOVERS, PRINTED, REPORT, TABLE, Summary, counted_by, metric_row
+from auscult.record.schema import HANDOVERS, PRINTED, PROBED, REPORT, TABLE, Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
@@ -43,7 +43,6 @@ from auscult.work.pool import Task, run_tasks
 
 WORST = 100
 MOST_BYTES = 4 << 20
-PROBED = "probes.jsonl"
 _QUICK_BYTES = 24 << 20
 _QUICK = Limits(max_pixels=12_000_000)
 

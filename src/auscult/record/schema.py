@@ -34,6 +34,8 @@ DECIMALS = 6
 
 
 TABLE, REPORT = "verdicts.csv", "report.html"
+PROBED = "probes.jsonl"
+"""What the sanity probes of a judge gave, where it was probed."""
 SOUND_TRUTH = "sound_truth.jsonl"
 """True scores of separated sounds, written after judging."""
 PRINTED = ("printed_actions", "printed_sounds", "printed_estimates", "printed_worst")
