@@ -18,7 +18,7 @@ from auscult.score.stats.change import Scores
 from auscult.score.stats.few import SHARE, Range
 from auscult.score.stats.paired import holm, sign_flips
 from auscult.score.stats.ratios import RatioColumns, mean_ratio
-from auscult.score.stats.samples import Counts, Value
+from auscult.score.stats.samples import Clusters, Counts, Value
 from auscult.stress.perturbation import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
 from auscult.suites.core.grid import Grid
@@ -236,20 +236,14 @@ class GridColumns:
     def number(self, measure: str, condition: Condition | GridCell, *, model: str, metric: str, **more: Any) -> Number:
         """A number of a condition, or of all levels of a group; ``more`` are its outcome and other fields."""
         group, level, part = condition.key if isinstance(condition, Condition) else (condition[0], "", condition[1])
+        usual = {"level": level, "signature": self.grid.signature(model, metric)}
         return Number(
-            measure=measure,
-            model=model,
-            metric=metric,
-            group=group,
-            level=level,
-            part=part,
-            split=self.split,
-            **{"signature": self.grid.signature(model, metric), **more},
+            measure=measure, model=model, metric=metric, group=group, part=part, split=self.split, **usual | more
         )
 
-    def drawn(self, within: Range | None = None) -> dict[str, Any]:
-        """How the interval of every number is drawn: by whole clips, the same ones for every model."""
-        drawn = {"clusters": self.grid.cases, "rng": self.rng("levels")}
+    def drawn(self, within: Range | None = None, *, clusters: Clusters | None = None) -> dict[str, Any]:
+        """How the interval of every number is drawn: by whole clips or ``clusters``, the same ones for every model."""
+        drawn = {"clusters": self.grid.cases if clusters is None else clusters, "rng": self.rng("levels")}
         return drawn if within is None else {**drawn, "within": within}
 
     def rng(self, *key: str) -> np.random.Generator:
@@ -290,16 +284,18 @@ def minus(first: Value, second: Value) -> Value:
     return lost if isinstance(lost, Failed | Undefined) else first - second  # type: ignore[operator]
 
 
-def number_text(number: Number | None, *, points: bool = False, interval: bool = False) -> str:
-    """A number in percent; a dash where it was not measured, n/a where it does not exist."""
+def number_text(
+    number: Number | None, *, points: bool = False, interval: bool = False, digits: int = 1, scale: float = 100.0
+) -> str:
+    """A number in percent, or times ``scale``; a dash where it was not measured, n/a where it does not exist."""
     if number is None:
         return "–"
     if number.value is None:
         return "n/a"
-    text = percent(number.value, points=points)
+    text = percent(number.value, points=points, digits=digits, scale=scale)
     if interval and number.ends is not None:
-        low, high = (100 * end for end in number.ends)
-        return f"{text} [{ends_text(low, high, 1, signed=points)}]"
+        low, high = (scale * end for end in number.ends)
+        return f"{text} [{ends_text(low, high, digits, signed=points)}]"
     return text
 
 
@@ -324,19 +320,17 @@ def levels_only(levels: Sequence[str], usual: Sequence[str]) -> str:
     return "" if set(levels) == set(usual) or not levels else f" ({', '.join(levels)} only)"
 
 
-def percent(value: float, *, points: bool = False) -> str:
+def percent(value: float, *, points: bool = False, digits: int = 1, scale: float = 100.0) -> str:
     """A share in percent; a change in percentage points, with its sign; one that rounds to zero prints as +0.0."""
-    rounded = round(100 * value, 1) + 0.0  # of -0.0 this makes 0.0
-    return f"{rounded:+.1f}" if points else f"{rounded:.1f}"
+    rounded = round(scale * value, digits) + 0.0  # of -0.0 this makes 0.0
+    return f"{rounded:{'+' if points else ''}.{digits}f}"
 
 
-def estimate(number: Number | None) -> ChartEstimate:
-    """A number as charts take it, in percent."""
+def estimate(number: Number | None, *, scale: float = 100.0) -> ChartEstimate:
+    """A number as charts take it, in percent, or times ``scale``."""
     if number is None or number.value is None:
         return UNDEFINED
     counts = number.counts
     n = None if counts is None else counts.n
-    if number.ends is None:
-        return ChartEstimate(value=100 * number.value, n=n)
-    low, high = (100 * end for end in number.ends)
-    return ChartEstimate(value=100 * number.value, low=min(low, high), high=max(low, high), n=n)
+    low, high = (None, None) if number.ends is None else sorted(scale * end for end in number.ends)
+    return ChartEstimate(value=scale * number.value, low=low, high=high, n=n)

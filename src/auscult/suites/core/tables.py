@@ -161,7 +161,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
                     *(_column(number, alike, level) for number, level in zip(still, levels, strict=True)),
                     number_text(change, points=True, interval=True) + (only if change is not None else ""),
                     *((number_text(moving), number_text(gap, points=True, interval=True)) if moves else ()),
-                    _counts(change or clean),
+                    counts_text(change or clean),
                 )
             )
     return Table(
@@ -188,7 +188,7 @@ def _general_note(levels: Sequence[str], over: Sequence[str], *, moves: bool, ap
     return " ".join(parts)
 
 
-def _counts(number: Number | None) -> str:
+def counts_text(number: Number | None) -> str:
     """How many cases a number is computed from, and how many are left out."""
     counts = None if number is None else number.counts
     if counts is None:
@@ -199,7 +199,7 @@ def _counts(number: Number | None) -> str:
     return f"{counts.n}" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def cases_text(numbers: Sequence[Number | None], *, counts: Callable[[Number | None], str] = _counts) -> str:
+def cases_text(numbers: Sequence[Number | None], *, counts: Callable[[Number | None], str] = counts_text) -> str:
     """The cases of the numbers of a row: one count where all are equal, else each in the order of the columns."""
     texts = [counts(number) for number in numbers if number is not None]
     return ", ".join(texts) if len(set(texts)) > 1 else next(iter(texts), "–")
@@ -232,10 +232,14 @@ def difference_table(index: Index) -> Table | None:
     )
 
 
+def starred(text: str, number: Number | None, stars: Sequence[Number]) -> str:
+    """A number's text, with a star where it is among those that differ from 0."""
+    return f"{text} *" if any(number is one for one in stars) else text
+
+
 def signed(number: Number | None, stars: Sequence[Number]) -> str:
     """A difference, with a star where it is among those that differ from 0."""
-    text = number_text(number, points=True, interval=True)
-    return f"{text} *" if any(number is one for one in stars) else text
+    return starred(number_text(number, points=True, interval=True), number, stars)
 
 
 def floor_table(index: Index) -> Table | None:
@@ -314,9 +318,7 @@ def kinds_table(index: Index) -> Table | None:
     every = [cell for _, cells, _ in kinds for cell in cells]
     stars, rows = significant(every), []
     for kind, cells, texts in kinds:
-        marked = [
-            f"{text} *" if any(cell is one for one in stars) else text for cell, text in zip(cells, texts, strict=True)
-        ]
+        marked = [starred(text, cell, stars) for cell, text in zip(cells, texts, strict=True)]
         breaks = [_strength(index.get("breaking", model, kind)) for model in models]
         rows.append((index.task.group_name(*kind), *marked, *breaks, cases_text(cells)))
     return Table(

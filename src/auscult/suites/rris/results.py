@@ -41,7 +41,7 @@ from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import NO_ANSWER, GridColumns, Number, minus, number_text, significant
 from auscult.suites.core.page import SPLITS, PagePart, SuiteResults
-from auscult.suites.core.tables import clips_note, signed, starred_note
+from auscult.suites.core.tables import clips_note, counts_text, signed, starred_note
 from auscult.suites.rris.scoring import IOU, METRICS, PAINTED
 
 BASELINES: Final = ("baseline.empty.v1", "baseline.full_frame.v1", "baseline.centre_box.v1")
@@ -195,27 +195,17 @@ def _emptied(one: _Sentence) -> _Sentence:
     return one if one.exists or one.areas is None else replace(one, areas=replace(one.areas, predicted_px=0))
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
-    """How intervals are drawn: by whole pictures, the same ones for every model."""
-
-    view: GridColumns
-    pictures: Mapping[Hashable, Hashable]  # of every reference and sentence
-
-    @classmethod
-    def of(cls, view: GridColumns) -> _Drawing:
-        pictures: dict[Hashable, Hashable] = {}
-        for case in view.cases:
-            reference = str(view.grid.about[case]["reference"])
-            pictures[reference] = pictures[reference, case] = view.grid.cases[case]
-        return cls(view, pictures)
-
-    def words(self) -> dict[str, Any]:
-        return {"clusters": self.pictures, "rng": self.view.rng("levels")}
+def _pictures(view: GridColumns) -> dict[Hashable, Hashable]:
+    """The picture of every reference and sentence: intervals draw whole pictures."""
+    pictures: dict[Hashable, Hashable] = {}
+    for case in view.cases:
+        reference = str(view.grid.about[case]["reference"])
+        pictures[reference] = pictures[reference, case] = view.grid.cases[case]
+    return pictures
 
 
 def _numbers(view: GridColumns) -> Iterable[Number]:
-    drawing, kinds, made = _Drawing.of(view), _kinds_of(view), dict[tuple[str, str, str], _Columns]()
+    pictures, kinds, made = _pictures(view), _kinds_of(view), dict[tuple[str, str, str], _Columns]()
     models = _asked(view)
     for model in models:
         sentences = _sentences(view, model)
@@ -223,17 +213,29 @@ def _numbers(view: GridColumns) -> Iterable[Number]:
         for kind, mine in by_kind.items():
             for metric in BY_KIND if kind else _SCORES:
                 columns = made[model, metric, kind] = _columns(_SCORES[metric], mine)
-                yield _level(drawing, model, metric, columns=columns, kind=kind)
-        yield _level(drawing, model, "mask ratio", columns=_columns(_ORIGIN, sentences), kind=ORIGIN)
+                yield _level(view, model, metric, columns=columns, pictures=pictures, kind=kind)
+        columns = _columns(_ORIGIN, sentences)
+        yield _level(view, model, "mask ratio", columns=columns, pictures=pictures, kind=ORIGIN)
         if not view.grid.task.is_baseline(model):
             right = list(map(_emptied, sentences))
             for metric in PAPER:
-                yield _level(drawing, model + ORACLE, metric, columns=_columns(_SCORES[metric], right))
+                columns = _columns(_SCORES[metric], right)
+                yield _level(view, model + ORACLE, metric, columns=columns, pictures=pictures)
     for pair in combinations(sorted(models, key=view.grid.task.is_baseline), 2):
         for kind in ("", *kinds):
             for metric in ("mRR", "rIoU") if kind else PAPER:
                 first, second = (made[model, metric, kind] for model in pair)
-                yield _difference(drawing, pair, metric, columns=(first, second), kind=kind)
+                shared = [unit for unit in first.values if unit in second.values]
+                gap = {unit: minus(first.values[unit], second.values[unit]) for unit in shared}
+                yield view.number(
+                    "difference",
+                    (kind or CLEAN, "all"),
+                    model=" - ".join(pair),
+                    metric=metric,
+                    level="" if kind else CLEAN,
+                    outcome=mean_ratio(gap, **view.drawn(CORRELATION, clusters=pictures)),
+                    signature=_signature(view, pair[0], first.score),
+                )
 
 
 def _kinds_of(view: GridColumns) -> tuple[str, ...]:
@@ -270,22 +272,29 @@ def _columns(how: _Metric, sentences: Sequence[_Sentence]) -> _Columns:
     return _Columns(score=score, values=values | dict.fromkeys(failed, NO_ANSWER), over=over)
 
 
-def _level(drawing: _Drawing, model: str, metric: str, *, columns: _Columns, kind: str = "") -> Number:
-    view, score = drawing.view, columns.score
+def _level(
+    view: GridColumns,
+    model: str,
+    metric: str,
+    *,
+    columns: _Columns,
+    pictures: Mapping[Hashable, Hashable],
+    kind: str = "",
+) -> Number:
+    score = columns.score
     outcome: Outcome[float] = score
     if isinstance(score, Undefined):
         failed = sum(value is NO_ANSWER for value in columns.values.values())
         left = Counts(n=0, failed=failed, undefined=len(columns.values) - failed, missing=0)
         outcome = Undefined(score.reason, asdict(left))
     elif metric != "R":  # below 1 without a lower end, and defined by what is taken from 1
-        outcome = mean_of_ratios([(columns.values, columns.over)], within=SHARE, **drawing.words())
-    return Number(
-        measure="level",
+        outcome = mean_of_ratios([(columns.values, columns.over)], **view.drawn(SHARE, clusters=pictures))
+    return view.number(
+        "level",
+        (kind or CLEAN, "all"),
         model=model,
         metric=metric,
-        group=kind or CLEAN,
         level="" if kind else CLEAN,
-        split=view.split,
         outcome=outcome,
         signature=_signature(view, model.removesuffix(ORACLE), score),
     )
@@ -296,24 +305,6 @@ def _signature(view: GridColumns, model: str, score: ReferringScore | Undefined)
     made = score.signature.as_dict() if isinstance(score, Scored) else {}
     pixels = {key: value for key, value in view.grid.signature(model, IOU).items() if key not in ("metric", "negative")}
     return {**pixels, **made}
-
-
-def _difference(
-    drawing: _Drawing, pair: tuple[str, str], metric: str, *, columns: tuple[_Columns, _Columns], kind: str
-) -> Number:
-    """Of two models, reference by reference."""
-    view, (first, second) = drawing.view, columns
-    gap = {unit: minus(value, second.values[unit]) for unit, value in first.values.items() if unit in second.values}
-    return Number(
-        measure="difference",
-        model=" - ".join(pair),
-        metric=metric,
-        group=kind or CLEAN,
-        level="" if kind else CLEAN,
-        split=view.split,
-        outcome=mean_ratio(gap, within=CORRELATION, **drawing.words()),
-        signature=_signature(view, pair[0], first.score),
-    )
 
 
 # --- tables
@@ -330,7 +321,7 @@ def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
     rows = []
     for model in dict.fromkeys(model for model, _, group in level if group == CLEAN):
         mine = [level[model, metric, CLEAN] for metric in PAPER]
-        rows.append((model, *(number_text(one, interval=True) for one in mine), _units(mine[-1])))
+        rows.append((model, *(number_text(one, interval=True) for one in mine), counts_text(mine[-1])))
     return Table(
         title="Right masks, invented masks, and both together" + (f"; {view.split} objects" if view.split else ""),
         header=("model", *PAPER, "references of rIoU"),
@@ -339,15 +330,6 @@ def _general(view: GridColumns, numbers: Sequence[Number]) -> Table:
         f"{ORACLE.strip().capitalize()}: every mask for a negative sentence emptied. {_without(view)} "
         f"{clips_note(level.values())}",
     )
-
-
-def _units(number: Number) -> str:
-    counts = number.counts
-    if counts is None:
-        return "–"
-    left = [f"{counts.failed} failed"] if counts.failed else []
-    left += [f"{counts.undefined} undefined"] if counts.undefined else []
-    return f"{counts.n}" + (f" ({', '.join(left)})" if left else "")
 
 
 def _without(view: GridColumns) -> str:
@@ -369,9 +351,9 @@ def _kinds(view: GridColumns, numbers: Sequence[Number]) -> Table:
     for model in _asked(view):
         for kind in _kinds_of(view):
             mine = [level[model, metric, kind] for metric in BY_KIND]
-            rows.append((model, kind, *(number_text(one, interval=True) for one in mine), _units(mine[-1])))
+            rows.append((model, kind, *(number_text(one, interval=True) for one in mine), counts_text(mine[-1])))
         origin = level[model, "mask ratio", ORIGIN]
-        rows.append((model, "origin (positive)", "–", "–", number_text(origin, interval=True), _units(origin)))
+        rows.append((model, "origin (positive)", "–", "–", number_text(origin, interval=True), counts_text(origin)))
     return Table(
         title="By kind of negation",
         header=("model", "kind", *BY_KIND, "sentences"),

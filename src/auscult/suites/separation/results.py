@@ -6,7 +6,7 @@ requests once and count once; published outputs are items of their own, several 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -14,19 +14,18 @@ from typing import Final
 from auscult.cases.ids import counted
 from auscult.errors import RecordError
 from auscult.models.separators import ORACLE
+from auscult.outcome import Outcome
 from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
-from auscult.report.charts.marks import MAX_MODELS, UNDEFINED, ChartEstimate, Words
-from auscult.report.facts import ends_text
+from auscult.report.charts.marks import MAX_MODELS, Words
 from auscult.report.page import Figure
 from auscult.report.tables import Table
 from auscult.score.stats.few import Range
 from auscult.score.stats.ratios import mean_ratio
-from auscult.score.stats.samples import Value
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Task
-from auscult.suites.core.numbers import GridColumns, Number, minus, significant
+from auscult.suites.core.numbers import GridColumns, Number, estimate, minus, number_text, percent, significant
 from auscult.suites.core.page import PagePart, SuiteResults
-from auscult.suites.core.tables import clips_note, starred_note
+from auscult.suites.core.tables import cases_text, clips_note, starred, starred_note
 from auscult.suites.separation.scoring import DECIBELS, IMPROVEMENT, METRICS, SCALES, SI_SDR
 from auscult.types import DIFFICULTY_AXES
 
@@ -140,14 +139,31 @@ def _numbers(view: GridColumns) -> _Numbers:
             for name, cases in by_level.items():
                 mine = cases if model.startswith(PUBLISHED) or group == "family" else _once(view, cases)
                 for metric in METRICS:
-                    level[model, metric, group, name] = _level(view, (model, metric), (group, name), cases=mine)
+                    level[model, metric, group, name] = view.number(
+                        "level" if group == CLEAN else "by group",  # summary.json has the first alone
+                        (group, "all"),
+                        model=model,
+                        metric=metric,
+                        level=name,
+                        outcome=_mean(view, [model], metric, cases=mine),
+                    )
+    difference = {}
+    for first, second in _pairs(view, models):
+        published = first.startswith(PUBLISHED) or second.startswith(PUBLISHED)
+        cases, pair = view.cases if published else _once(view, view.cases), f"{first} - {second}"
+        for metric in _COMPARED:
+            difference[pair, metric] = view.number(
+                "difference",
+                (CLEAN, "all"),
+                model=pair,
+                metric=metric,
+                level=CLEAN,
+                outcome=_mean(view, (first, second), metric, cases=cases),
+                signature=view.grid.signature(first, metric),
+            )
     return _Numbers(
         level=level,
-        difference={
-            (f"{first} - {second}", metric): _difference(view, (first, second), metric)
-            for first, second in _pairs(view, models)
-            for metric in _COMPARED
-        },
+        difference=difference,
         models=models,
         levels={group: tuple(by_level) for group, by_level in (groups | {"family": _by(view, "family")}).items()},
     )
@@ -193,46 +209,13 @@ def _once(view: GridColumns, cases: Iterable[str]) -> list[str]:
     return [case for case in cases if not view.grid.about[case].get("repeated")]
 
 
-def _level(view: GridColumns, what: tuple[str, str], where: tuple[str, str], *, cases: Collection[str]) -> Number:
-    (model, metric), (group, level) = what, where
-    known = view.values(model, CLEAN, metric)
-    values = {case: known[case] for case in cases if case in known}
-    within = _SCALE if metric in SCALES else None
-    measure = "level" if group == CLEAN else "by group"  # summary.json has the first alone
-    return _number(view, model, metric, measure=measure, where=(group, level), values=values, within=within)
-
-
-def _difference(view: GridColumns, pair: tuple[str, str], metric: str) -> Number:
-    """Of two models, item by item."""
-    first, second = (view.values(model, CLEAN, metric) for model in pair)
-    published = any(model.startswith(PUBLISHED) for model in pair)
-    cases = [
-        case for case in (view.cases if published else _once(view, view.cases)) if case in first and case in second
-    ]
-    values = {case: minus(first[case], second[case]) for case in cases}
-    return _number(view, " - ".join(pair), metric, measure="difference", where=(CLEAN, CLEAN), values=values)
-
-
-def _number(
-    view: GridColumns,
-    model: str,
-    metric: str,
-    *,
-    measure: str,
-    where: tuple[str, str],
-    values: Mapping[str, Value],
-    within: Range | None = None,
-) -> Number:
-    return Number(
-        measure=measure,
-        model=model,
-        metric=metric,
-        group=where[0],
-        level=where[1],
-        split=view.split,
-        outcome=mean_ratio(values, within=within, **view.drawn()),
-        signature=view.grid.signature(model.partition(" - ")[0], metric),
-    )
+def _mean(view: GridColumns, models: Sequence[str], metric: str, *, cases: Iterable[str]) -> Outcome[float]:
+    """Of a model the mean of some cases; of two that of their differences, item by item."""
+    first, *second = (view.values(model, CLEAN, metric) for model in models)
+    known = {case: first[case] for case in cases if case in first}
+    for other in second:
+        known = {case: minus(value, other[case]) for case, value in known.items() if case in other}
+    return mean_ratio(known, **view.drawn(_SCALE if metric in SCALES and not second else None))
 
 
 def _pairs(view: GridColumns, models: Sequence[str]) -> list[tuple[str, str]]:
@@ -249,34 +232,14 @@ def _value(number: Number | None) -> float | None:
     return None if number is None else number.value
 
 
-def _digits(metric: str) -> int:
-    return 1 if metric in DECIBELS else 2
-
-
-def value_text(metric: str, value: float, *, signed: bool = False) -> str:
-    """A score as tables have it."""
-    return f"{round(value, _digits(metric)) + 0.0:{'+' if signed else ''}.{_digits(metric)}f}"
+def value_text(metric: str, value: float) -> str:
+    """A score as tables have it: decibels with one digit, 1..5 with two."""
+    return percent(value, digits=1 if metric in DECIBELS else 2, scale=1.0)
 
 
 def _text(number: Number | None, *, interval: bool = False, signed: bool = False) -> str:
-    """Decibels with one digit, 1..5 with two; a dash where it was not measured, n/a where it does not exist."""
-    if number is None or number.value is None:
-        return "–" if number is None else "n/a"
-    digits, text = _digits(number.metric), value_text(number.metric, number.value, signed=signed)
-    return f"{text} [{ends_text(*number.ends, digits, signed=signed)}]" if interval and number.ends else text
-
-
-def _items(numbers: Sequence[Number | None]) -> str:
-    """How many items are scored, and what became of the others; of decibels apart where those are fewer."""
-    texts = []
-    for number in numbers:
-        counts = None if number is None else number.counts
-        if counts is not None:
-            left = [f"{counts.failed} failed"] * bool(counts.failed) + [f"{counts.undefined} undefined"] * bool(
-                counts.undefined
-            )
-            texts.append(f"{counts.n}" + (f" ({', '.join(left)})" if left else ""))
-    return ", ".join(dict.fromkeys(texts)) or "–"
+    digits = 1 if number is not None and number.metric in DECIBELS else 2
+    return number_text(number, points=signed, interval=interval, digits=digits, scale=1.0)
 
 
 def named(model: str) -> str:
@@ -289,7 +252,7 @@ def _general(view: GridColumns, found: _Numbers) -> Table:
     for model in found.models:
         numbers = [found.of(model, metric) for metric in _COLUMNS]
         texts = [_text(one, interval=True) for one in numbers]
-        rows.append((named(model), *texts, _items([found.of(model, "overall"), found.of(model, SI_SDR)])))
+        rows.append((named(model), *texts, cases_text([found.of(model, "overall"), found.of(model, SI_SDR)])))
     repeated = sum(bool(view.grid.about[case].get("repeated")) for case in view.cases)
     twice = f" {counted(repeated, 'item')} ask for what another asks: separators count it once." if repeated else ""
     remarks = _remarks(view, found.models)
@@ -328,7 +291,7 @@ def _by_group(found: _Numbers, group: str) -> Table:
         for model in found.grouped():
             numbers = [found.of(model, metric, (group, level)) for metric in _COLUMNS]
             texts = [_text(one, interval=one is not None and one.metric in _TELLING) for one in numbers]
-            items = _items([found.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
+            items = cases_text([found.of(model, metric, (group, level)) for metric in ("overall", SI_SDR)])
             rows.append((level, named(model), *texts, items))
     return Table(
         title=_GROUPS[group],
@@ -370,7 +333,8 @@ def _families(view: GridColumns, found: _Numbers) -> Table:
             mixtures = len({view.grid.cases[case] for case in cases})
             texts = [_text(one, interval=one is not None and one.metric in (*_TELLING, SI_SDR)) for one in mine]
             name = f"{family} (oracle)" if oracle else family
-            rows.append((name, _items([mine[_COLUMNS.index("overall")]]), str(mixtures), *texts, *map(_text, floor)))
+            outputs = cases_text([mine[_COLUMNS.index("overall")]])
+            rows.append((name, outputs, str(mixtures), *texts, *map(_text, floor)))
     return Table(
         title="Published outputs by family",
         header=("family", "outputs", "mixtures", *_COLUMNS, "mixture: overall", "mixture: SI-SDR"),
@@ -385,11 +349,8 @@ def _differences(found: _Numbers) -> Table:
     rows = []
     for pair in dict.fromkeys(pair for pair, _ in found.difference):
         numbers = [found.difference[pair, metric] for metric in _COMPARED]
-        texts = [
-            _text(one, interval=True, signed=True) + (" *" if any(one is star for star in stars) else "")
-            for one in numbers
-        ]
-        rows.append((" - ".join(map(named, pair.split(" - "))), *texts, _items(numbers[::-1])))
+        texts = [starred(_text(one, interval=True, signed=True), one, stars) for one in numbers]
+        rows.append((" - ".join(map(named, pair.split(" - "))), *texts, cases_text(numbers[::-1])))
     every = list(found.difference.values())
     return Table(
         title="Differences of models on the same items",
@@ -406,7 +367,8 @@ def _charts(found: _Numbers) -> Iterable[Figure]:
         return
     types = tuple(
         TypeBars(
-            name=band, values=tuple(_estimate(found.of(model, "overall", ("difficulty", band))) for model in models)
+            name=band,
+            values=tuple(estimate(found.of(model, "overall", ("difficulty", band)), scale=1.0) for model in models),
         )
         for band in bands
     )
@@ -417,13 +379,6 @@ def _charts(found: _Numbers) -> Iterable[Figure]:
             [BarGroup(name="", types=types)], list(map(named, models)), Words(axis="overall, 1 to 5", digits=2)
         ),
     )
-
-
-def _estimate(number: Number | None) -> ChartEstimate:
-    if number is None or number.value is None:
-        return UNDEFINED
-    low, high = number.ends or (None, None)
-    return ChartEstimate(value=number.value, low=low, high=high, n=None if number.counts is None else number.counts.n)
 
 
 def _lead(view: GridColumns, found: _Numbers) -> str:
