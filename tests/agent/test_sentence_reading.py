@@ -52,7 +52,7 @@ class TestWishes:
             ("everything other than motion blur", {BLUR}),
             ("nothing with fog please", {FOG}),
             ("don't bother with fog", {FOG}),
-            ("fog is rare, snow is common", {FOG}),
+            ("a street where fog is rare", {FOG}),
             ("fog can be ruled out", {FOG}),
             ("we rarely see fog", {FOG}),
             ("hardly any motion blur", {BLUR}),
