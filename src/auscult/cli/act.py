@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from auscult.cli import show
-from auscult.cli.command import Commands, Shown, command
+from auscult.cli.command import Commands, Shown, command, verb_command
 from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions, GateOptions, RepairOptions
 from auscult.jobs.sound_options import PseudoLabelOptions, RerankOptions
 
@@ -95,17 +95,13 @@ def calibrate_verdicts(options: CalibrateOptions, shown: Shown) -> None:
     show.failures(made.out)
 
 
-@app.command("repair")
-@command(RepairOptions)
-def repair_masks(options: RepairOptions, shown: Shown) -> None:
-    """Try to repair what was not accepted, judge it again, and keep what is better; the record stays as it is."""
-    from auscult.jobs.repair import RepairMasks
-    from auscult.jobs.runner import run_verb
-
-    verb = RepairMasks(options)
-    with show.progress_bar(quiet=shown.quiet) as progress:
-        summary, tables = run_verb(verb, progress)
-    show.result(summary, tables, shown, record=verb.options.out)
+app.command("repair")(
+    verb_command(
+        RepairOptions,
+        "repair:RepairMasks",
+        help="Try to repair what was not accepted, judge it again, and keep what is better; the record stays as it is.",
+    )
+)
 
 
 @app.command("rerank")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -77,6 +78,30 @@ def command(
         return call
 
     return decorate
+
+
+def verb_command(options: type, verb: str, *, help: str, next_step: str = "") -> Callable[..., None]:  # noqa: A002
+    """Make a command of a verb of ``jobs``, ``module:Class``, which is imported when the command is given.
+
+    Notes of its manifest are shown, and ``next_step``, with ``{out}`` for the output folder.
+    """
+
+    def run(given: Any, shown: Shown) -> None:
+        from auscult.cli import show
+        from auscult.record.folder import read_manifest
+        from auscult.record.manifest import notes_of
+
+        module, _, name = verb.partition(":")
+        made = getattr(import_module(f"auscult.jobs.{module}"), name)(given)
+        with show.progress_bar(quiet=shown.quiet) as progress:
+            summary, tables = made.run(progress)
+        out = made.options.out
+        notes = [f"note: {note}" for note in notes_of(read_manifest(out))]
+        notes += [next_step.format(out=out)] if next_step else []
+        show.result(summary, tables, shown, record=out, notes=notes)
+
+    run.__doc__ = help
+    return command(options)(run)
 
 
 def _spelled(ctx: typer.Context) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from auscult.cli import perturb, show
-from auscult.cli.command import Commands, Shown, command
+from auscult.cli.command import Commands, Shown, command, verb_command
 from auscult.errors import UsageError
 from auscult.jobs.options import InputOptions, NegativesOptions, SeparationStressOptions, StressOptions, specs_of
 from auscult.suites.mqa.options import BuildOptions
@@ -58,29 +58,20 @@ def stress_masks_command(options: MasksOptions, shown: Shown) -> None:
     show.result(summary, tables, shown, record=options.out, notes=notes)
 
 
-@app.command("negatives")
-@command(NegativesOptions)
-def stress_negatives_command(options: NegativesOptions, shown: Shown) -> None:
-    """Make sentences about what is not in the picture, each with proof, beside the positive ones."""
-    from auscult.jobs.negatives import stress_negatives
-    from auscult.record.folder import read_manifest
-    from auscult.record.manifest import notes_of
-
-    with show.progress_bar(quiet=shown.quiet) as progress:
-        summary, tables = stress_negatives(options, progress)
-    notes = [f"note: {note}" for note in notes_of(read_manifest(options.out))]
-    show.result(summary, tables, shown, record=options.out, notes=notes)
-
-
-@app.command("separation")
-@command(SeparationStressOptions)
-def stress_separation_command(options: SeparationStressOptions, shown: Shown) -> None:
-    """Make of true stems what separators wrongly return, with exact truth; writes an INPUT of sounds."""
-    from auscult.jobs.stress_separation import stress_separation
-
-    with show.progress_bar(quiet=shown.quiet) as progress:
-        summary, tables = stress_separation(options, progress)
-    show.result(summary, tables, shown, record=options.out)
+app.command("negatives")(
+    verb_command(
+        NegativesOptions,
+        "negatives:StressNegatives",
+        help="Make sentences about what is not in the picture, each with proof, beside the positive ones.",
+    )
+)
+app.command("separation")(
+    verb_command(
+        SeparationStressOptions,
+        "stress_separation:StressSeparation",
+        help="Make of true stems what separators wrongly return, with exact truth; writes an INPUT of sounds.",
+    )
+)
 
 
 def _made(options: MasksOptions, progress: Progress) -> tuple[Summary, list[Table]]:

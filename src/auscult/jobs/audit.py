@@ -22,7 +22,7 @@ from auscult.jobs.joint import JOINT
 from auscult.jobs.judges import JudgeAsking, judge_spec, sound_judge_arguments
 from auscult.jobs.judging import VERDICTS, identity_arguments, make_auditor
 from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
-from auscult.jobs.runner import HINT, INPUTS, FrameVerb, Progress, Result, ResultWriter, run_verb
+from auscult.jobs.runner import HINT, INPUTS, FrameVerb, Result, ResultWriter
 from auscult.models.chat.reply_cache import FILE as REPLY_CACHE
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
@@ -33,11 +33,6 @@ from auscult.record.schema import HANDOVERS, PRINTED, REPORT, TABLE, Summary, is
 if TYPE_CHECKING:
     from auscult.cases.video import VideoMasks
     from auscult.types import SoundItem
-
-
-def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
-    """Audit an INPUT into an output folder."""
-    return run_verb(Audit(options), progress)
 
 
 _TOGETHER: Final = 4
@@ -257,6 +252,9 @@ class Audit(FrameVerb[Summary]):
             collect_sound_truth(writer, listing.sounds, sounds=sounds, workers=workers)
         writer.progress.stage("tables and report", 0)
         return finish_run(writer.run, command="audit", verdicts=verdicts, sounds=sounds)
+
+
+audit_folder: Final = Audit.of
 
 
 def _chosen(listing: Listing, verdicts: Verdicts) -> Listing:

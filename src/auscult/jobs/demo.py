@@ -32,7 +32,6 @@ from auscult.jobs.runner import (
     Silent,
     Verb,
     frame_groups,
-    run_verb,
 )
 from auscult.jobs.stress import ITEMS, TARGETS, Stresser
 from auscult.media.frames import frame_size, read_frame
@@ -78,7 +77,7 @@ def run_demo(options: DemoOptions, progress: Progress | None = None) -> Summary:
     out, workers, overwrite = options.out, options.n_workers, options.overwrite
     _check_free(out, overwrite=overwrite)
     candidates = RunOptions(out=out / INPUT, workers=workers, timeout_s=_TIMEOUT_S, overwrite=overwrite)
-    run_verb(Candidates(candidates, items, seed=options.seed, outlines=digest_json([photos, load_masks()])), listener)
+    Candidates(candidates, items, seed=options.seed, outlines=digest_json([photos, load_masks()])).run(listener)
     return audit_folder(AuditOptions(source=out / INPUT, out=out, workers=workers, overwrite=overwrite), listener)
 
 

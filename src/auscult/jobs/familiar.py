@@ -18,12 +18,10 @@ from auscult.jobs.options import FamiliarOptions
 from auscult.jobs.runner import (
     Indivisible,
     NumberedVerb,
-    Progress,
     Result,
     ResultWriter,
     finish_tables,
     run_manifest,
-    run_verb,
 )
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
@@ -56,16 +54,6 @@ def _make(task: SampleTask, seed: int, world: World) -> list[Result]:
 
 def _maker(seed: int, material: Material) -> partial[list[Result]]:
     return partial(_make, seed=seed, world=World(material=material))
-
-
-def make_avi(options: FamiliarOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Make samples into an output folder.
-
-    Raises:
-        UsageError: The extra ``video`` is missing, or the folder of ``data`` holds nothing to use.
-        Mismatch: The output folder holds more samples, or was made with other arguments.
-    """
-    return run_verb(MakeAvi(options), progress)
 
 
 class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
@@ -119,6 +107,9 @@ class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
             for number in range(self.options.count):
                 turn, at = divmod(number, len(kinds))
                 yield SampleTask(kinds[at].name, turn)
+
+
+make_avi: Final = MakeAvi.of
 
 
 def _networks(options: FamiliarOptions) -> Networks:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
@@ -24,13 +24,11 @@ from auscult.jobs.options import MakeOptions, refuse_out_of_range
 from auscult.jobs.runner import (
     ERRORS,
     Indivisible,
-    Progress,
     Result,
     ResultWriter,
     Verb,
     finish_tables,
     run_manifest,
-    run_verb,
 )
 from auscult.language.facts import Facts
 from auscult.media.frames import FRAME_SUFFIXES
@@ -321,11 +319,6 @@ def _splits(options: MakeOptions) -> tuple[Split, ...]:
     return tuple(split for split in SPLITS if options.split in {"all", split})
 
 
-def make_scenes(options: MakeOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Make scenes into an output folder."""
-    return run_verb(MakeScenes(options), progress)
-
-
 class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
     """``auscult make scenes``, as the runner sees it."""
 
@@ -381,6 +374,9 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
         if self._left_out:
             tables["left_out"] = left_out_table(self._left_out)
         return finish_tables(run, summary, tables)
+
+
+make_scenes: Final = MakeScenes.of
 
 
 def _in_order(run: RunFolder) -> list[dict[str, Any]]:

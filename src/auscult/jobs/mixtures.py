@@ -17,12 +17,10 @@ from auscult.jobs.options import MixturesOptions, refuse_out_of_range
 from auscult.jobs.runner import (
     Indivisible,
     NumberedVerb,
-    Progress,
     Result,
     ResultWriter,
     finish_tables,
     run_manifest,
-    run_verb,
 )
 from auscult.media.paths import read_bytes
 from auscult.outcome import Undefined
@@ -81,11 +79,6 @@ class MixtureMaker:
         line |= {"loudness_lufs": made.loudness_lufs, "heard_s": made.spans, "overlap": made.overlap}
         files = files_of(mixture, tracks=self._options.tracks)
         return [Result(id=mixture.id, files=files, rows={ITEMS: [item], PLANS: [codec.to_json(line)]})]
-
-
-def make_mixtures(options: MixturesOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Make mixtures into an output folder; a UsageError where options are out of range, or sounds too few for them."""
-    return run_verb(MakeMixtures(options), progress)
 
 
 class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
@@ -151,6 +144,9 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
             tables["left_out"] = left_out_table(self._left_out)
         summary = self.counted("make mixtures", run, made)
         return finish_tables(run, replace(summary, n=summary.n + len(self._bad_plans)), tables)
+
+
+make_mixtures: Final = MakeMixtures.of
 
 
 def _check(options: MixturesOptions) -> None:

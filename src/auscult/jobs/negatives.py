@@ -31,13 +31,11 @@ from auscult.jobs.options import NegativesOptions, arguments_of
 from auscult.jobs.predict import DEFAULT_TIMEOUT_S, PredictOptions
 from auscult.jobs.runner import (
     ERRORS,
-    Progress,
     Result,
     ResultWriter,
     Verb,
     finish_tables,
     run_manifest,
-    run_verb,
 )
 from auscult.language.categories import Categories, CategoryTable, coco_table, joined
 from auscult.media.frames import frame_size, read_frame
@@ -328,11 +326,6 @@ def _sentence_row(sentence: Sentence) -> dict[str, Any]:
 # --- the verb ---
 
 
-def stress_negatives(options: NegativesOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Make negative sentences for an INPUT into an output folder."""
-    return run_verb(StressNegatives(options), progress)
-
-
 class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
     """``auscult stress negatives``, as the runner sees it."""
 
@@ -438,6 +431,9 @@ class StressNegatives(Verb[PictureTask, tuple[Summary, list[Table]]]):
             undefined=counts.missing,
         )
         return finish_tables(run, summary, counts.tables() | tables)
+
+
+stress_negatives: Final = StressNegatives.of
 
 
 def _kinds(given: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,12 +20,10 @@ from auscult.jobs.options import PriseOptions
 from auscult.jobs.runner import (
     Indivisible,
     NumberedVerb,
-    Progress,
     Result,
     ResultWriter,
     finish_tables,
     run_manifest,
-    run_verb,
 )
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
@@ -60,11 +58,6 @@ def _make(task: QuestionTask, seed: int) -> list[Result]:
 
 def _maker(seed: int) -> partial[list[Result]]:
     return partial(_make, seed=seed)
-
-
-def make_prise(options: PriseOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Make stimuli and questions into an output folder."""
-    return run_verb(MakePrise(options), progress)
 
 
 class MakePrise(NumberedVerb[QuestionTask, tuple[Summary, list[Table]]]):
@@ -108,6 +101,9 @@ class MakePrise(NumberedVerb[QuestionTask, tuple[Summary, list[Table]]]):
         for kind in KINDS.values():
             for index in range(kind.count if self.options.count is None else self.options.count):
                 yield QuestionTask(kind.name, index)
+
+
+make_prise: Final = MakePrise.of
 
 
 def review_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:

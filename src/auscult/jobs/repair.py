@@ -35,7 +35,6 @@ from auscult.jobs.options import RepairOptions
 from auscult.jobs.runner import (
     ERRORS,
     FrameGroup,
-    Progress,
     Result,
     ResultWriter,
     Verb,
@@ -44,7 +43,6 @@ from auscult.jobs.runner import (
     frame_groups,
     refuse_changed,
     run_manifest,
-    run_verb,
 )
 from auscult.jobs.stress import frame_name_of
 from auscult.media.frames import encode_jpeg, read_frame
@@ -193,11 +191,6 @@ def _row(item: Item, before: Verdict, found: act.Repair, *, frame: Frame) -> dic
         drawn = small_overlay(shrunk(frame), kept.mask, errors=kept.verdict.error_map)
         line["jpeg"] = b64encode(encode_jpeg(drawn, quality=64)).decode("ascii")
     return line
-
-
-def repair_record(options: RepairOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Repair the masks of a record into another folder; the record stays as it is."""
-    return run_verb(RepairMasks(options), progress)
 
 
 class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
@@ -422,6 +415,9 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         writer.keep([Result(id="", copies=copies, errors=lost)])
         writer.run.write_lines("items.jsonl", items)
         writer.run.write_long_json(COCO, coco_of(rows, run, masks=masks))
+
+
+repair_record: Final = RepairMasks.of
 
 
 def _kept(row: Mapping[str, Any]) -> dict[str, Any]:

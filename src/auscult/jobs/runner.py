@@ -428,7 +428,7 @@ class ResultWriter:
 
 
 class Verb(ABC, Generic[V, S]):
-    """The parts of a verb that differ; ``run_verb`` does the rest."""
+    """The parts of a verb that differ; ``run`` does the rest."""
 
     doing: ClassVar[str]  # name of its stage in the progress display
     stage: ClassVar[str]  # the stage that failures are recorded under
@@ -466,26 +466,29 @@ class Verb(ABC, Generic[V, S]):
     def kept(self, results: Sequence[Result]) -> None:
         """Called with results after they were written."""
 
+    def run(self, progress: Progress | None = None) -> S:
+        """Do all tasks that have no result yet, and finish."""
+        options, ignore = self.options, SAME_RESULT | self.growing
+        with open_run(options.out, self.manifest(), overwrite=options.overwrite, ignore=ignore) as run:
+            run.remove(ERRORS)  # whatever failed before is tried again now
+            writer = ResultWriter(run, progress or Silent(), once=self.once)
+            writer.errors.keep(error_to_json(name, error) for name, error in self.unlisted())
+            for tasks, timeout_s in self.batches(writer):
+                workers = Workers(
+                    make=self.worker(),
+                    count=options.n_workers,
+                    stage=self.stage,
+                    timeout_s=timeout_s,
+                    memory_mb=options.memory_mb,
+                    threads=self.threads,
+                )
+                writer.keep_all(workers, tasks, before=partial(self.begin, run=run), after=self.kept)
+            return self.finish(writer)
 
-def run_verb(verb: Verb[V, S], progress: Progress | None = None) -> S:
-    """Run a verb."""
-    options = verb.options
-    ignore = SAME_RESULT | verb.growing
-    with open_run(options.out, verb.manifest(), overwrite=options.overwrite, ignore=ignore) as run:
-        run.remove(ERRORS)  # whatever failed before is tried again now
-        writer = ResultWriter(run, progress or Silent(), once=verb.once)
-        writer.errors.keep(error_to_json(name, error) for name, error in verb.unlisted())
-        for tasks, timeout_s in verb.batches(writer):
-            workers = Workers(
-                make=verb.worker(),
-                count=options.n_workers,
-                stage=verb.stage,
-                timeout_s=timeout_s,
-                memory_mb=options.memory_mb,
-                threads=verb.threads,
-            )
-            writer.keep_all(workers, tasks, before=partial(verb.begin, run=run), after=verb.kept)
-        return verb.finish(writer)
+    @classmethod
+    def of(cls, options: Any, progress: Progress | None = None) -> S:
+        """Run the verb with these options; the same options again continue in their output folder."""
+        return cls(options).run(progress)
 
 
 def finish_tables(run: RunFolder, summary: Summary, tables: Mapping[str, Table]) -> tuple[Summary, list[Table]]:

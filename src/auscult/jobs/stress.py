@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from auscult.cases.listing import refuse_best
 from auscult.errors import AuscultError, InputError, UsageError
@@ -22,14 +22,12 @@ from auscult.jobs.runner import (
     ERRORS,
     FrameGroup,
     FrameVerb,
-    Progress,
     Result,
     ResultWriter,
     failed_row,
     finish_tables,
     input_digest,
     item_row,
-    run_verb,
 )
 from auscult.media.frames import frame_size
 from auscult.media.masks import encode_mask, read_mask
@@ -152,11 +150,6 @@ def frame_name_of(frame: Path, source: Path) -> str:
     return safe_name("__".join([*kept[:-1], frame.stem])) + tag + frame.suffix.lower()
 
 
-def stress_masks(options: StressOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Stress the masks of an INPUT into an output folder."""
-    return run_verb(StressMasks(options), progress)
-
-
 class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
     """``auscult stress masks``, as the runner sees it."""
 
@@ -216,6 +209,9 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
             rows = tuple((kind, reason, str(count)) for (kind, reason), count in reasons.most_common())
             tables["undefined"] = Table(title="undefined", header=("kind", "reason", "targets"), rows=rows, note="")
         return finish_tables(run, summary, tables)
+
+
+stress_masks: Final = StressMasks.of
 
 
 def _chosen(options: StressOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:

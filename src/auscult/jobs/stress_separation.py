@@ -14,13 +14,13 @@ from functools import cache, partial
 from itertools import chain, product
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Final
 
 from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, UsageError
 from auscult.jobs import runner
 from auscult.jobs.options import SeparationStressOptions, arguments_of
-from auscult.jobs.runner import Progress, Result, ResultWriter
+from auscult.jobs.runner import Result, ResultWriter
 from auscult.jobs.stress import frame_name_of
 from auscult.media.paths import check_file, safe_name
 from auscult.media.sound import read_sound
@@ -150,13 +150,6 @@ def _digest(files: Sequence[Path]) -> str:
     return digest_json([digest_file(path) for path in files])
 
 
-def stress_separation(
-    options: SeparationStressOptions, progress: Progress | None = None
-) -> tuple[Summary, list[Table]]:
-    """Make wrong outputs of the stems of an INPUT into an output folder."""
-    return runner.run_verb(StressSeparation(options), progress)
-
-
 class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
     """``auscult stress separation``, as the runner sees it."""
 
@@ -223,6 +216,9 @@ class StressSeparation(runner.Verb[OutputTask, tuple[Summary, list[Table]]]):
         n, ok = len(items) + len(failed) + len(undefined), len(items)
         counts = Summary(command="stress separation", n=n, ok=ok, failed=len(failed), undefined=len(undefined))
         return runner.finish_tables(run, counts, {"made": _made_table(items, undefined)})
+
+
+stress_separation: Final = StressSeparation.of
 
 
 def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[str, Any]]) -> Table:

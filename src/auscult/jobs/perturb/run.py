@@ -40,7 +40,6 @@ from auscult.jobs.perturb.sentences import written
 from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, part_digest
 from auscult.jobs.runner import (
     HINT,
-    Progress,
     Result,
     ResultWriter,
     Verb,
@@ -48,7 +47,6 @@ from auscult.jobs.runner import (
     item_row,
     require_unchanged,
     run_manifest,
-    run_verb,
 )
 from auscult.media.containers import load_av
 from auscult.media.video_write import LOSSLESS, WORST_QUALITY
@@ -205,11 +203,6 @@ def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[Row], *, n
 _CHUNKS: Final[Mapping[InputMedium, int]] = {"picture": 4, "sentence": 256}
 
 
-def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Perturb an INPUT into an output folder."""
-    return run_verb(Perturb(options), progress)
-
-
 class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
     """``auscult stress vision|sound|sentences|timing|recipe``, as the runner sees it."""
 
@@ -340,6 +333,9 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
                     loose = item.id not in films
                     lines.append(item_line(item, outputs[0].recipe, rows, seed=self.options.seed, loose=loose))
             yield name, lines
+
+
+perturb: Final = Perturb.of
 
 
 def _rows_there(run: RunFolder) -> dict[str, Row]:
