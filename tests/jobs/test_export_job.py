@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from auscult.act.export.detections import from_detections, from_fiftyone, to_detections, to_fiftyone
+from auscult.act.export.formats import FORMATS
 from auscult.act.export.masks import safe_path
 from auscult.arrays.overlap import iou
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import InputError, RecordError, UsageError
-from auscult.jobs.export import EXPORT_FORMATS, SUMMARY, Exported, export_record, record_frames
+from auscult.jobs.export import SUMMARY, Exported, export_record, record_frames
 from auscult.jobs.options import ExportOptions
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
@@ -62,7 +63,7 @@ SOURCES = {"cvat": "annotations.xml", "label-studio": "tasks.json"}
 """What INPUT is, where it is not the folder."""
 
 
-@pytest.mark.parametrize("name", EXPORT_FORMATS)
+@pytest.mark.parametrize("name", FORMATS)
 def test_200_real_masks_come_back(real: tuple[Path, Path, dict[str, Mask]], tmp_path: Path, name: str) -> None:
     record, images, masks = real
     done = exported(record, name, tmp_path / "out", images=images)
@@ -133,7 +134,7 @@ def small(tmp_path: Path) -> Path:
     return record_of(tmp_path / "record", rows)
 
 
-@pytest.mark.parametrize("name", EXPORT_FORMATS)
+@pytest.mark.parametrize("name", FORMATS)
 def test_nothing_leaves_the_folder_and_only_asked_for_pictures_are_copied(
     small: Path, tmp_path: Path, name: str
 ) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from auscult.act.export.masks import ExportedFrame, ExportedMask, Exporter, Piece, Tally, label_of, safe_path
+from auscult.act.export.formats import FORMATS
+from auscult.act.export.masks import ExportedFrame, ExportedMask, Piece, Tally, label_of, safe_path
 from auscult.act.filter import select
 from auscult.cases.ids import counted, natural_key, shown
 from auscult.cases.walk import is_folder
@@ -26,7 +26,6 @@ from auscult.record.codec import dump
 from auscult.record.manifest import section
 from auscult.record.reader import DAMAGED, Run
 
-EXPORT_FORMATS: Final = ("yolo", "labelme", "voc", "cvat", "label-studio", "hf-datasets")
 SUMMARY: Final = "auscult-export.json"
 """The summary, beside what was written."""
 
@@ -78,9 +77,9 @@ class Exported:
 
 def export_record(options: ExportOptions, progress: Progress | None = None) -> Exported:
     """Write masks of a record for another tool; nothing is judged, and pictures are opened only to be copied."""
-    if options.format not in EXPORT_FORMATS:
+    if options.format not in FORMATS:
         hint = "`auscult act filter` writes COCO" if options.format == "coco" else ""
-        raise UsageError(f"there is no format {options.format!r}", expected=", ".join(EXPORT_FORMATS), hint=hint)
+        raise UsageError(f"there is no format {options.format!r}", expected=", ".join(FORMATS), hint=hint)
     if options.images is not None and not is_folder(options.images):
         raise UsageError("--images names no folder", path=options.images, expected="the folder of the frames")
     run, rows = judged_rows(options.folder)
@@ -92,13 +91,11 @@ def export_record(options: ExportOptions, progress: Progress | None = None) -> E
     listener = progress or Silent()
     listener.stage("writing frames", len({str(row.get("frame")) for row in kept}))
     frames = _stepping(frames_of(run, kept, pictures=pictures), listener)
-    module = import_module(f"auscult.act.export.{options.format.replace('-', '_')}")
-    write: Exporter = module.write
-    _write(out, write(frames, tally))
+    _write(out, FORMATS[options.format].write(frames, tally))
     copied = Counter[bool]()
     if options.images is not None:
         for frame, picture in pictures.items():
-            copied[_copied(options.images, frame, out / module.PICTURES / picture)] += 1
+            copied[_copied(options.images, frame, out / FORMATS[options.format].pictures / picture)] += 1
     done = Exported(
         format=options.format,
         masks=len(kept),

@@ -21,6 +21,9 @@ JsonRow: TypeAlias = Mapping[str, Any]
 OBJECT = "object"
 """The class of a mask of which none is known."""
 
+ESTIMATES = ("iou", "iou_low", "iou_high", "prob_iou_80", "defect", "action", "rationale", "judge")
+"""What a verdict says of a mask, by the keys of its line."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExportedMask:
@@ -73,8 +76,7 @@ def one_line(text: str) -> str:
 
 def estimate(row: JsonRow) -> dict[str, Any]:
     """What auscult says of a mask, as one object: id, estimate, interval, defect, action, reason, judge."""
-    keys = ("iou", "iou_low", "iou_high", "prob_iou_80", "defect", "action", "rationale", "judge")
-    return {"item": row.get("id"), **{key: row[key] for key in keys if row.get(key) is not None}}
+    return {"item": row.get("id"), **{key: row[key] for key in ESTIMATES if row.get(key) is not None}}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
