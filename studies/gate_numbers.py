@@ -23,9 +23,8 @@ import numpy as np
 
 from auscult import registry
 from auscult.act.gate import KnownMask, search
-from auscult.jobs.gate import bound_of
+from auscult.jobs.gate import bound_of, read_calibration
 from auscult.jobs.options import GateOptions
-from auscult.jobs.gate_calibration import read_calibration
 from auscult.rng import generator
 from auscult.train import material
 from auscult.train.split import committed

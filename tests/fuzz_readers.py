@@ -190,9 +190,8 @@ def _read_records(home: Path) -> None:
     from auscult.cli.audit import show_record
     from auscult.jobs.act import filter_record
     from auscult.jobs.compare import compare_folders
-    from auscult.jobs.finish import score_record
+    from auscult.jobs.finish import report_folder, score_record
     from auscult.jobs.options import FilterOptions
-    from auscult.jobs.report import report_folder
 
     one = home / "one"
     readings = (

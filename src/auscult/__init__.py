@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from auscult.agent.questions import ask
     from auscult.agent.running import run
     from auscult.agent.study import plan
-    from auscult.jobs.mask_quality import MaskQuality
-    from auscult.jobs.python import audit, audit_mask, audit_masks, judge_sound, load_judge, to_frame
+    from auscult.jobs.python import MaskQuality, audit, audit_mask, audit_masks, judge_sound, load_judge, to_frame
     from auscult.types import Case, Evidence, Item, MaskRef, Prediction, Query, SoundItem, SoundVerdict, Truth, Verdict
 
 __version__ = VERSION
@@ -34,7 +33,7 @@ _HOMES = {
     "Case": "auscult.types",
     "Evidence": "auscult.types",
     "Item": "auscult.types",
-    "MaskQuality": "auscult.jobs.mask_quality",
+    "MaskQuality": "auscult.jobs.python",
     "MaskRef": "auscult.types",
     "Prediction": "auscult.types",
     "Query": "auscult.types",

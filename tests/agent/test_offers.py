@@ -13,8 +13,8 @@ from auscult.agent.choices import Offer
 from auscult.agent.offers import metrics_of, offer_of, perturbations_of
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.make import make_scenes
+from auscult.jobs.make_avi import make_prise
 from auscult.jobs.options import MakeOptions, PriseOptions
-from auscult.jobs.prise import make_prise
 from auscult.jobs.runner import Silent
 from auscult.media.frames import write_frame
 from auscult.score.levels import NAMES

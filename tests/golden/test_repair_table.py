@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auscult.jobs.before_after import Scores, compared, j_and_f
+from auscult.jobs.repair import Scores, compared, j_and_f
 
 PRINTED = {  # in percent: J, F, J&F of seen, then of unseen; first before, then after
     "EEMC": ((31.9, 42.2, 37.1, 16.7, 32.5, 24.6), (38.4, 50.6, 44.5, 56.7, 66.0, 61.3)),

@@ -15,8 +15,8 @@ from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import OutputError, RecordError, UsageError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
+from auscult.jobs.finish import report_folder
 from auscult.jobs.options import AuditOptions, FilterOptions, StressOptions
-from auscult.jobs.report import report_folder
 from auscult.jobs.stress import stress_masks
 from auscult.media.masks import read_mask
 from small_inputs import LEFT, folder_input, item, rows, save_mask, tree, write_lines

@@ -15,8 +15,8 @@ from auscult.errors import InputError, RecordError, UsageError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.calibrate import MEAN_IOU, Estimates, Labels, calibrate_record, fit
+from auscult.jobs.finish import report_folder
 from auscult.jobs.options import AuditOptions, CalibrateOptions, FilterOptions, StressOptions
-from auscult.jobs.report import report_folder
 from auscult.jobs.stress import stress_masks
 from small_inputs import auscult, folder_input, rows, tree, write_lines
 

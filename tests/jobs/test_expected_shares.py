@@ -12,8 +12,7 @@ import pytest
 
 from auscult.errors import RecordError
 from auscult.jobs.estimates import expected
-from auscult.jobs.finish import score_record
-from auscult.jobs.report import report_folder
+from auscult.jobs.finish import report_folder, score_record
 from small_inputs import auscult, rows, write_lines
 from small_records import record, verdict
 

@@ -13,7 +13,7 @@ import avi_observers
 from auscult.cases.avi_samples import AviSample, TrueBoxes, TrueFrames
 from auscult.cases.avi_tree import read_tree
 from auscult.errors import Mismatch
-from auscult.jobs.familiar import FOLDERS, make_avi
+from auscult.jobs.make_avi import FOLDERS, make_avi
 from auscult.jobs.options import FamiliarOptions
 from auscult.scenes.familiar.material import Material, open_material
 from auscult.scenes.familiar.worlds import World

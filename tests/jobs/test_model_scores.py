@@ -13,8 +13,8 @@ import pytest
 from auscult.cases.listing import ListOptions
 from auscult.errors import Mismatch
 from auscult.jobs.audit import audit_folder
+from auscult.jobs.finish import report_folder
 from auscult.jobs.options import AuditOptions
-from auscult.jobs.report import report_folder
 from auscult.record.folder import read_manifest
 from auscult.record.schema import Summary
 from small_inputs import auscult, folder_input, rows, write_lines

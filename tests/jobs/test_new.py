@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from auscult.errors import UsageError
-from auscult.jobs.new import ROOMS, write_skeleton
+from auscult.jobs.registered import ROOMS, write_skeleton
 
 ROOT = Path(__file__).parents[2]
 

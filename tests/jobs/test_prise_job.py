@@ -11,8 +11,8 @@ import pytest
 import prise_observers
 from auscult.cases.layouts.avibench import read_data
 from auscult.errors import Mismatch
+from auscult.jobs.make_avi import make_prise
 from auscult.jobs.options import PriseOptions
-from auscult.jobs.prise import make_prise
 from auscult.outcome import Scored
 from auscult.scenes.primitives.base import NOT_SURE
 from auscult.scenes.primitives.kinds import KINDS

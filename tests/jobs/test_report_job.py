@@ -14,9 +14,8 @@ import pytest
 from auscult.errors import AuscultError, Locked, NewerSchema, RecordError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.finish import score_record
+from auscult.jobs.finish import report_folder, score_record
 from auscult.jobs.options import AuditOptions, FilterOptions, StressOptions
-from auscult.jobs.report import report_folder
 from auscult.jobs.stress import stress_masks
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.lines import read_lines

@@ -15,8 +15,7 @@ import pytest
 from auscult.errors import AuscultError
 from auscult.jobs.against_sound_truth import collect_sound_truth
 from auscult.jobs.compare import compare_folders, write_comparison
-from auscult.jobs.finish import finish_run, score_record
-from auscult.jobs.report import report_folder
+from auscult.jobs.finish import finish_run, report_folder, score_record
 from auscult.jobs.runner import ResultWriter, Silent
 from auscult.jobs.sound_input import true_scores
 from auscult.jobs.sound_report import draw_worst_sounds

@@ -15,9 +15,8 @@ from auscult.errors import AuscultError, RecordError
 from auscult.jobs import runner
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.finish import score_record
+from auscult.jobs.finish import report_folder, score_record
 from auscult.jobs.options import AuditOptions, FilterOptions, StressOptions
-from auscult.jobs.report import report_folder
 from auscult.jobs.stress import stress_masks
 from small_inputs import LEFT, folder_input, item, rows, save_frame, save_mask, write_lines
 

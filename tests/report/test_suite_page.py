@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, Locked, OutputError, RecordError
-from auscult.jobs.report import is_suite, report_folder, report_suite
+from auscult.jobs.finish import is_suite, report_folder, report_suite
 from auscult.media.frames import encode_jpeg
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.manifest import build

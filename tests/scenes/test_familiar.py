@@ -17,8 +17,7 @@ import pytest
 from auscult.cases.avi_tree import read_tree
 from auscult.cases.layouts.avibench import DATA, data_json, entry_json, task_folder
 from auscult.errors import AuscultError, UsageError
-from auscult.jobs.familiar import tasks_table
-from auscult.jobs.familiar_chance import Networks, captions_table, chance_of
+from auscult.jobs.make_avi import Networks, captions_table, chance_of, tasks_table
 from auscult.media.wav import encode_wav
 from auscult.rng import generator
 from auscult.scenes.facts import facts_from_json

@@ -35,13 +35,13 @@ _VERBS: Final[Mapping[str, tuple[type, str, str, str]]] = {
     ),
     "avi": (
         FamiliarOptions,
-        "familiar:MakeAvi",
+        "make_avi:MakeAvi",
         "Make samples of AVI-Bench's eleven familiar tasks, with exact truth, in its layout.",
         "",
     ),
     "prise": (
         PriseOptions,
-        "prise:MakePrise",
+        "make_avi:MakePrise",
         "Make sounds, pictures and videos that nobody trained on, with questions, in AVI-Bench's layout.",
         "to be reviewed in this order: {out}/review.csv",
     ),

@@ -94,7 +94,7 @@ def effects(options: EffectsOptions, shown: Shown) -> None:
 @command(ReportOptions, shown=("json",))
 def report(options: ReportOptions, shown: Shown) -> None:
     """Lay out a record again: report.html, and of an audit the tables too, without judging or asking anything."""
-    from auscult.jobs.report import AGAIN, is_suite, report_folder, report_suite
+    from auscult.jobs.finish import AGAIN, is_suite, report_folder, report_suite
     from auscult.record.reader import read_summary
 
     folder = options.folder

@@ -59,7 +59,7 @@ def doctor(_options: NoOptions, shown: Shown) -> None:
 @command(NewOptions, shown=())
 def new(options: NewOptions, _shown: Shown) -> None:
     """Write the skeleton of a plug-in package, with its contract test."""
-    from auscult.jobs.new import write_skeleton
+    from auscult.jobs.registered import write_skeleton
 
     folder = options.out or Path(f"auscult-{options.name.rpartition('.')[2].replace('_', '-')}")
     for path in write_skeleton(options.kind, options.name, folder=folder):

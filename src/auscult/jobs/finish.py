@@ -5,11 +5,12 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from auscult.act.export.coco import coco
 from auscult.act.export.masks import ExportedMask
@@ -29,14 +30,29 @@ from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature
-from auscult.record.folder import RunFolder
-from auscult.record.reader import DAMAGED, Run, SoundVerdicts, Verdicts, column, kept_file, read_run, require_whole
+from auscult.record.files import Files
+from auscult.record.folder import FolderLock, RunFolder, open_run, read_manifest
+from auscult.record.reader import (
+    DAMAGED,
+    SUMMARY,
+    Run,
+    SoundVerdicts,
+    Verdicts,
+    column,
+    kept_file,
+    read_all_verdicts,
+    read_run,
+    require_audit,
+    require_record,
+    require_whole,
+)
 from auscult.record.schema import HANDOVERS, PRINTED, PROBED, REPORT, TABLE, Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
-from auscult.report.page import LARGE, PICTURED, render
+from auscult.report.page import LARGE, PICTURED, Page, render
 from auscult.report.sounds import sound_counts
+from auscult.report.suite import PAGE, read_page
 from auscult.report.tables import Table, console_tables
 from auscult.types import DECISIONS, DEFECTS, Item, Verdict
 from auscult.work.pool import Task, run_tasks
@@ -331,3 +347,40 @@ def alarms_of(folder: Path) -> tuple[str, ...]:
     from auscult.jobs.probes import chance_alarms  # draws scenes, which few records need
 
     return chance_alarms(folder)
+
+
+AGAIN: Final = "repeat the `auscult run` command that made the record: it asks nothing again"
+
+
+def report_folder(folder: Path) -> Summary:
+    """Write summary, tables, CSV, COCO and report of a record anew from its lines."""
+    require_record(folder)
+    manifest = read_manifest(folder)
+    require_audit(folder, manifest)
+    verdicts, sounds = read_all_verdicts(folder)
+    require_whole(folder, verdicts, sounds)
+    with open_run(folder, manifest) as run:
+        run.remove(SUMMARY)  # it is written anew; a damaged one is no reason to stop
+        command, ended = str(manifest["command"]), "finished" in manifest
+        return finish_run(run, command=command, verdicts=verdicts, sounds=sounds, ended=ended)
+
+
+def is_suite(folder: Path) -> bool:
+    """Whether a folder is the record of a suite, which has a page layout of its own."""
+    require_record(folder)
+    return str(read_manifest(folder)["command"]).startswith("run ") or (folder / PAGE).is_file()
+
+
+def report_suite(folder: Path) -> Page:
+    """Write the report of a suite's record anew, from its finished tables, charts and pictures.
+
+    Everything else stays as it is, the manifest too: a report does not mark a run as finished.
+    """
+    require_record(folder)
+    with ExitStack() as held:
+        held.callback(FolderLock(folder).release)
+        page = read_page(folder)
+        files = Files(folder)
+        held.callback(files.close)
+        files.write_bytes(REPORT, render(page).encode())
+    return page

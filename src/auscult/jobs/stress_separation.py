@@ -31,9 +31,9 @@ from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.score.sound.perceptual import perceptual
+from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import base_of, full_names, registered
 from auscult.stress.sound import separation
-from auscult.stress.perturbation import strength_of
 from auscult.types import PERFORMANCE, Samples, SoundItem, SoundQuery, SoundTruth
 
 ITEMS, TARGETS = "items.jsonl", "targets.jsonl"

@@ -10,7 +10,7 @@ import pytest
 from r2_material import asked, calls, clips, model_file, photographs, rows
 
 from auscult.errors import RecordError
-from auscult.jobs.report import report_suite
+from auscult.jobs.finish import report_suite
 from auscult.record.folder import read_manifest
 from auscult.suites.core.records import score_record
 from auscult.suites.r2 import SUITE

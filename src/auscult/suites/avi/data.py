@@ -53,9 +53,8 @@ def _trees(source: Path) -> list[Path]:
 
 def _made(options: AviOptions, progress: Progress) -> list[Path]:
     """Make the samples that are missing in the run's folder, of scenes and of stimuli; gives their folders."""
-    from auscult.jobs.familiar import make_avi
+    from auscult.jobs.make_avi import make_avi, make_prise
     from auscult.jobs.options import FamiliarOptions, PriseOptions
-    from auscult.jobs.prise import make_prise
 
     familiar = FamiliarOptions(out=options.out / _FOLDER / "familiar", data=options.assets, **_how(options))
     stimuli = PriseOptions(out=options.out / _FOLDER / "stimuli", **_how(options))

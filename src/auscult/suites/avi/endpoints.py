@@ -7,9 +7,8 @@ from typing import Any
 
 from auscult.errors import UsageError
 from auscult.jobs import predict as job
-from auscult.jobs.dry_run import DRY_RUN, estimate_all, estimate_table
+from auscult.jobs.ask import DRY_RUN, ToRead, estimate_all, estimate_table, write_reformatted
 from auscult.jobs.options import CHANGE_NOTHING
-from auscult.jobs.reformatting import ToRead, write_reformatted
 from auscult.models.chat.loading import CHAT, ChatHow, named_chat
 from auscult.models.chat.model import ChatFormatter
 from auscult.models.omni import OmniSpec

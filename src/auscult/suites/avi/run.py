@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from auscult.cases.avi_tree import AviListing
 from auscult.errors import UsageError
-from auscult.jobs.ask import ask, declared
-from auscult.jobs.reformatting import REFORMATTED
+from auscult.jobs.ask import REFORMATTED, ask, declared
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.chat.model import FILE as REPLY_CACHE
 from auscult.models.chat.model import ChatFormatter

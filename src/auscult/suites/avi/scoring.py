@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.jobs.reformatting import reformatted
+from auscult.jobs.ask import reformatted
 from auscult.models.omni import BOXES
 from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.codec import to_json

@@ -1,0 +1,420 @@
+"""``auscult make avi`` and ``make prise``: samples in AVI-Bench's layout; the same command goes on.
+
+``avi``, its eleven familiar tasks on material of our own: ``samples.jsonl`` has a line for each sample that is made,
+with what an observer needs to check its truth. ``prise``, low-semantic stimuli with questions: ``questions.jsonl`` has
+a line for each question. ``data.json`` of each task, and ``review.csv`` of questions, follow from these at the end.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias, get_args
+
+import numpy as np
+
+from auscult.cases.layouts.avi_prompts import YES_NO
+from auscult.cases.layouts.avibench import DATA, data_json, task_folder
+from auscult.errors import ErrorRecord
+from auscult.jobs.options import FamiliarOptions, PriseOptions
+from auscult.jobs.runner import (
+    Indivisible,
+    NumberedVerb,
+    Result,
+    ResultWriter,
+    finish_tables,
+    run_manifest,
+)
+from auscult.media.containers import load_av
+from auscult.outcome import Undefined
+from auscult.record.schema import Summary
+from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.scenes.familiar.kinds import KINDS, kinds_of, sample, sample_id, sample_row
+from auscult.scenes.familiar.material import Material, open_material
+from auscult.scenes.familiar.worlds import World
+from auscult.scenes.primitives.base import Folder, StimulusKind
+from auscult.scenes.primitives.kinds import KINDS as STIMULI
+from auscult.scenes.primitives.kinds import question, question_id, question_row
+from auscult.score.answers import AnswerScore
+from auscult.score.boxes import FourNumbers, FrameBoxes, NamedBox, SoundingBoxes, avl, avlg, from_xywh
+from auscult.score.counts import amic, vmic
+from auscult.score.retrieval import retrieval
+from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, sbert
+from auscult.score.text.words import cider_d, meteor, rouge_l
+
+SAMPLES: Final = "samples.jsonl"
+FOLDERS: Final = {kind.folder: kind.stage for kind in KINDS.values()}
+"""The tasks with their stages' folders, in the paper's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTask(Indivisible):
+    """A sample that is to be made, the ``index``-th of a kind; its key is its id."""
+
+    key: str
+    kind: str
+    index: int
+
+
+def _make(task: SampleTask, seed: int, world: World) -> list[Result]:
+    made = sample(KINDS[task.kind], task.index, seed=seed, world=world)
+    return [Result(id=task.key, files=made.files, rows={SAMPLES: [sample_row(made)]})]
+
+
+class MakeAvi(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
+    """``auscult make avi``, as the runner sees it."""
+
+    doing = "making samples"
+    stage = "make"
+    growing = frozenset({"count", "sentences", "fluency"})
+    once = (SAMPLES,)
+    rows = SAMPLES
+    unit = "samples"
+    options: FamiliarOptions
+
+    def __init__(self, options: FamiliarOptions) -> None:
+        super().__init__(options)
+        load_av()  # videos need it; without it nothing is begun
+        self._material, self._left_out = (Material(), ()) if options.data is None else open_material(options.data)
+        self._networks = _networks(options)
+        self._kinds = {folder: kinds_of(folder, self._material) for folder in FOLDERS}
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+        kinds = [kind.name for kinds in self._kinds.values() for kind in kinds]
+        inputs = {"kinds": kinds, "data_files": self._material.digest() if self.options.data else None}
+        return run_manifest("make avi", self.options, inputs=inputs)
+
+    def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
+        """The files of the user's folder that cannot be used."""
+        return ((None, error) for error in self._left_out)
+
+    def worker(self) -> Callable[[], Callable[[SampleTask], list[Result]]]:
+        """Makes the function of one sample in a worker process."""
+        return partial(partial, _make, seed=self.options.seed, world=World(material=self._material))
+
+    def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
+        """Write each task's samples, and a table."""
+        run = writer.run
+        made = self.ordered(run)
+        tasks = {folder: [row["entry"] for row in made if row["entry"]["task"] == folder] for folder in FOLDERS}
+        for folder, entries in tasks.items():
+            run.write_bytes(f"{task_folder(FOLDERS[folder], folder)}/{DATA}", data_json(entries))
+        summary = self.counted("make avi", run, made)
+        captions = captions_table(tasks["AVC"], self._networks)
+        return finish_tables(run, summary, {"tasks": tasks_table(tasks), "captions": captions})
+
+    def wanted(self) -> Iterator[SampleTask]:
+        """A task's types take turns, so that a larger count adds samples and changes none."""
+        for kinds in self._kinds.values():
+            for number in range(self.options.count):
+                turn, at = divmod(number, len(kinds))
+                yield SampleTask(sample_id(kinds[at], turn), kinds[at].name, turn)
+
+
+make_avi: Final = MakeAvi.of
+
+
+def _networks(options: FamiliarOptions) -> Networks:
+    """What compares captions; loaded before anything is made, so that a wrong folder is known at once."""
+    if options.sentences is None and options.fluency is None:
+        return Networks()
+    from auscult.nets.hf_sentences import load_fluency, load_sentences
+
+    sentences = None if options.sentences is None else load_sentences(options.sentences)
+    return Networks(sentences, None if options.fluency is None else load_fluency(options.fluency))
+
+
+def tasks_table(tasks: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
+    """Samples of each task, of how many types, and what guessing scores on them."""
+    rows = []
+    for folder, entries in tasks.items():
+        types = list(dict.fromkeys(entry["subtask"] for entry in entries))
+        chance = chance_of(folder, entries)
+        rows.append((folder, str(len(entries)), ", ".join(types), *chance))
+    return Table(
+        title="own data, not comparable with Table 3",
+        header=("task", "samples", "types", "random", "constant"),
+        rows=tuple(rows),
+        note="random, constant: what answers without a look score on these samples, in percent; "
+        "the constant answer is the best for each type",
+    )
+
+
+Entries: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+class _Score(Protocol):
+    def __call__(self, entries: Entries, *, drawn: bool) -> float: ...
+
+
+_UNKNOWN: Final = "-"
+_WHOLE: Final[FourNumbers] = (0.0, 0.0, 1.0, 1.0)
+_MIDDLE: Final[FourNumbers] = (0.3, 0.25, 0.7, 0.75)
+_MOST_CLASSES: Final = 4
+_MOST_TIMES: Final = 5
+
+
+def captions_table(entries: Entries, networks: Networks) -> Table:
+    """What captions score beside each other: one of a clip's references against its others, and against another clip's.
+
+    The second is the floor: a caption that is well formed and has nothing to do with the clip.
+    """
+    truths = [tuple(_truth(entry)) for entry in entries]
+    shifted = [*truths[1:], *truths[:1]]
+    pairs = ([one[0] for one in truths], [one[1:] for one in truths]), ([one[0] for one in truths], shifted)
+    rows = []
+    for name, score in _caption_scores(networks).items():
+        own, other = (_value(score(*pair)) for pair in pairs)
+        rows.append((name, f"{100 * own:.1f}", f"{100 * other:.1f}"))
+    return Table(
+        title="AVC: references as captions",
+        header=("score", "of the clip", "of another clip"),
+        rows=tuple(rows),
+        note="in percent; the second is the floor that chance gives. FENSE needs --sentences and --fluency",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Networks:
+    """Loaded networks that compare captions; None where there is none."""
+
+    sentences: SentenceEncoder | None = None
+    fluency: FluencyModel | None = None
+
+
+def _caption_scores(networks: Networks) -> dict[str, Callable[..., AnswerScore | Undefined]]:
+    scores: dict[str, Callable[..., AnswerScore | Undefined]] = {
+        "METEOR": meteor,
+        "ROUGE-L": rouge_l,
+        "CIDEr-D": cider_d,
+    }
+    if networks.sentences is not None:
+        scores["SBERT"] = partial(sbert, sentences=networks.sentences)
+        if networks.fluency is not None:
+            scores["FENSE"] = partial(fense, sentences=networks.sentences, fluency=networks.fluency)
+    return scores
+
+
+def chance_of(folder: str, entries: Entries) -> tuple[str, str]:
+    """What a random and a constant answerer score on a task's entries, in percent; a dash where that is not known."""
+    score = _SCORES.get(folder)
+    if score is None or not entries:
+        return _UNKNOWN, _UNKNOWN
+    random, constant = (f"{100 * score(entries, drawn=drawn):.1f}" for drawn in (True, False))
+    return random, constant
+
+
+def _truth(entry: Mapping[str, Any]) -> Any:
+    return entry["output"]["question_answer"]
+
+
+def _options(entry: Mapping[str, Any]) -> list[str]:
+    found: list[str] = entry["input"]["question"]["options"]
+    return found
+
+
+def _drawing(entry: Mapping[str, Any]) -> np.random.Generator:
+    return generator(0, "chance", entry["id"])
+
+
+def _value(score: AnswerScore | Undefined) -> float:
+    return float(score.value) if isinstance(score, AnswerScore) else 0.0
+
+
+def _choices(entries: Entries, *, drawn: bool) -> float:
+    if drawn:
+        return float(np.mean([1 / len(_options(entry)) for entry in entries]))
+    types: dict[str, Counter[str]] = {}
+    for entry in entries:
+        types.setdefault(entry["subtask"], Counter())[_truth(entry)] += 1
+    return sum(counts.most_common(1)[0][1] for counts in types.values()) / len(entries)
+
+
+def _candidates(entries: Entries, *, drawn: bool) -> float:
+    given = [(int(_drawing(entry).integers(_shown(entry))) if drawn else 0,) for entry in entries]
+    return _value(retrieval(given, [_truth(entry) for entry in entries]))
+
+
+def _shown(entry: Mapping[str, Any]) -> int:
+    """How many candidates there are."""
+    asked = entry["input"]
+    return max(len(asked["image_list"] or ()), len(asked["audio_list"] or ()))
+
+
+def _counts(entries: Entries, *, drawn: bool) -> float:
+    truths = [{name: int(count) for name, count in _truth(entry).items()} for entry in entries]
+    score = amic if entries[0]["task"] == "AMIC" else vmic
+    if drawn:
+        return _value(score([_some_classes(entry) for entry in entries], truths))
+    best: dict[str, dict[str, int]] = {}
+    for kind in {entry["subtask"] for entry in entries}:
+        own = [truth for entry, truth in zip(entries, truths, strict=True) if entry["subtask"] == kind]
+        name = Counter(name for truth in own for name in truth).most_common(1)[0][0]
+        best[kind] = {name: Counter(truth[name] for truth in own if name in truth).most_common(1)[0][0]}
+    return _value(score([best[entry["subtask"]] for entry in entries], truths))
+
+
+def _some_classes(entry: Mapping[str, Any]) -> dict[str, int]:
+    rng, names = _drawing(entry), _options(entry)
+    chosen = rng.permutation(len(names))[: int(rng.integers(1, _MOST_CLASSES + 1))]
+    return {names[int(at)]: int(rng.integers(1, _MOST_TIMES + 1)) for at in chosen}
+
+
+def _located(entries: Entries, *, drawn: bool) -> float:
+    truths, given = [], list[list[NamedBox]]()
+    for entry in entries:
+        truth, rng = _truth(entry), _drawing(entry)
+        boxes = [(name.rpartition("_")[0], _corners(box)) for name, box in truth["bbox"].items()]
+        truths.append(SoundingBoxes(width=truth["original_wh"][0], height=truth["original_wh"][1], boxes=boxes))
+        given.append([(name, _box(rng) if drawn else _WHOLE) for name in _options(entry)])
+    return _value(avl(given, truths))
+
+
+def _grounded(entries: Entries, *, drawn: bool) -> float:
+    truths, given = [], list[list[FourNumbers | None]]()
+    for entry in entries:
+        truth, rng = _truth(entry), _drawing(entry)
+        boxes = [None if box is None else _corners(box) for box in truth["bbox"].values()]
+        truths.append(FrameBoxes(width=truth["original_wh"][0], height=truth["original_wh"][1], boxes=boxes))
+        given.append([_box(rng) if drawn else _MIDDLE for _ in boxes])
+    return _value(avlg(given, truths))
+
+
+def _box(rng: np.random.Generator) -> FourNumbers:
+    """Two corners at random."""
+    low, high = np.sort(rng.random((2, 2)), axis=0)
+    return float(low[0]), float(low[1]), float(high[0]), float(high[1])
+
+
+def _corners(box: Sequence[float]) -> FourNumbers:
+    return from_xywh((box[0], box[1], box[2], box[3]))
+
+
+_SCORES: Final[Mapping[str, _Score]] = {
+    **dict.fromkeys(("AVM", "AVH", "VAH", "AVQA"), _choices),
+    **dict.fromkeys(("VAR", "AVR"), _candidates),
+    **dict.fromkeys(("AMIC", "VMIC"), _counts),
+    "AVL": _located,
+    "AVLG": _grounded,
+}
+
+
+QUESTIONS: Final = "questions.jsonl"
+REVIEW: Final = "review.csv"
+REVIEW_STAGES: Final = (0.10, 0.35, 0.60, 0.85, 1.0)
+"""Shares of the questions after which reviewers stop: a tenth, then every further quarter (H.2)."""
+
+
+def _make_question(task: SampleTask, seed: int) -> list[Result]:
+    made = question(STIMULI[task.kind], task.index, seed=seed)
+    return [Result(id=task.key, files=made.files, rows={QUESTIONS: [question_row(made)]})]
+
+
+class MakePrise(NumberedVerb[SampleTask, tuple[Summary, list[Table]]]):
+    """``auscult make prise``, as the runner sees it."""
+
+    doing = "making stimuli"
+    stage = "make"
+    once = (QUESTIONS,)
+    rows = QUESTIONS
+    unit = "questions"
+    options: PriseOptions
+
+    def __init__(self, options: PriseOptions) -> None:
+        super().__init__(options)
+        load_av()  # videos need it; without it nothing is begun
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+        return run_manifest("make prise", self.options, inputs={"kinds": list(STIMULI)})
+
+    def worker(self) -> Callable[[], Callable[[SampleTask], list[Result]]]:
+        """Makes the function of one question in a worker process."""
+        return partial(partial, _make_question, seed=self.options.seed)
+
+    def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
+        """Write each task's questions with their confirmations after them, the order of review, and a table."""
+        run = writer.run
+        made = self.ordered(run)
+        for folder in get_args(Folder):
+            own = [row for row in made if row["formal"]["task"] == folder]
+            entries = [row[part] for part in ("formal", "pre") for row in own]
+            run.write_bytes(f"{task_folder('sensation', folder)}/{DATA}", data_json(entries))
+        run.write_bytes(REVIEW, review_csv(made))
+        summary = self.counted("make prise", run, made)
+        return finish_tables(run, summary, {"types": types_table(made)})
+
+    def wanted(self) -> Iterator[SampleTask]:
+        """Type by type; of each as many as asked for."""
+        for kind in STIMULI.values():
+            for index in range(kind.count if self.options.count is None else self.options.count):
+                yield SampleTask(question_id(kind, index), kind.name, index)
+
+
+make_prise: Final = MakePrise.of
+
+
+def review_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Questions in the order of review, all types mixed evenly, each with the stage that it belongs to (H.2).
+
+    The last two columns are for the reviewer.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["formal"]["subtask"], []).append(row)
+    placed = [((at + 0.5) / len(group), row) for group in groups.values() for at, row in enumerate(group)]
+    held = io.StringIO()
+    table = csv.writer(held, lineterminator="\n")
+    table.writerow(("stage", "id", "task", "type", "media", "question", "options", "answer", "good", "remark"))
+    for number, (_, row) in enumerate(sorted(placed, key=lambda pair: pair[0]), start=1):
+        stage = next(at for at, share in enumerate(REVIEW_STAGES, start=1) if number <= share * len(rows) + 1e-9)
+        formal = row["formal"]
+        shown, asked = formal["input"], formal["input"]["question"]
+        media = shown["video"] or (shown["image_list"] or shown["audio_list"])[0]
+        path = f"{task_folder('sensation', formal['task'])}/{media.removeprefix('./')}"
+        options = "; ".join(asked["options"] or ())
+        answer = formal["output"]["question_answer"]
+        table.writerow(
+            (stage, row["id"], formal["task"], formal["subtask"], path, asked["text"], options, answer, "", "")
+        )
+    return held.getvalue().encode()
+
+
+def types_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Questions of each type, what guessing scores with and without confirmations, and how often those are true."""
+    made: dict[str, list[tuple[str, str]]] = {kind: [] for kind in STIMULI}
+    for row in rows:
+        truth, there = (row[part]["output"]["question_answer"] for part in ("formal", "pre"))
+        made[row["formal"]["subtask"]].append((truth, there))
+    return Table(
+        title="question types",
+        header=(
+            "task",
+            "type",
+            "questions",
+            "answers",
+            "chance",
+            "random, both",
+            "constant, both",
+            "confirmation: yes",
+        ),
+        rows=tuple(_type_row(STIMULI[name], truths) for name, truths in made.items()),
+        note="every question has a confirmation, which counts as a sample too; every answer of a type is true as often "
+        "as the others; chance: what any constant answer scores, in percent; both: where the confirmation must be "
+        "right too, what an answerer at random scores, and the best constant pair of answers on these questions",
+    )
+
+
+def _type_row(kind: StimulusKind, truths: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    confirmed = [there for _, there in truths]
+    share = f"{100 * confirmed.count('yes') / len(truths):.0f} %" if truths else "-"
+    constant = f"{100 * Counter(truths).most_common(1)[0][1] / len(truths):.1f}" if truths else "-"
+    answers = str(len(kind.answers)) if kind.options else f"0 to {kind.numbers - 1}"
+    guessed = (f"{100 * kind.chance:.1f}", f"{100 * kind.chance / len(YES_NO):.1f}", constant)
+    return kind.folder, kind.name, str(len(truths)), answers, *guessed, share
