@@ -14,7 +14,7 @@ from pathlib import Path
 
 from auscult.media.sound import SOUND_SUFFIXES, read_sound
 from auscult.models.sound_taggers import heard_prompts, load_tagger
-from auscult.nets.clap import Clap
+from auscult.nets.hf_sounds import Clap
 
 folder, given, *labels = sys.argv[1:]
 tagger = load_tagger(given)

@@ -15,8 +15,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from auscult.errors import InputError
-from auscult.scenes.mixtures.catalogue import PARTS, SPLIT, UNSEEN_SHARE, Part, content_key, part_of, share_of
-from auscult.scenes.mixtures.classes import committed_classes
+from auscult.scenes.mixtures.catalogue import (
+    PARTS,
+    SPLIT,
+    UNSEEN_SHARE,
+    Part,
+    committed_classes,
+    content_key,
+    part_of,
+    share_of,
+)
 from auscult.scenes.sound.folder import read_clip
 
 RULE: Final = (

@@ -12,11 +12,9 @@ import json
 import os
 from pathlib import Path
 
-
 from auscult.media.sound import read_sound
 from auscult.outcome import Scored, Undefined
-from auscult.score.sound.difficulty import difficulty
-from auscult.score.sound.perceptual import perceptual
+from auscult.score.sound.perceptual import difficulty, perceptual
 from auscult.score.stats import associations_by
 from auscult.types import DIFFICULTY_AXES
 

@@ -21,20 +21,16 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from auscult.nets.sound_judge.network import SoundJudgeNet
-from auscult.nets.sound_judge.trunk import Trunk
-from auscult.train.sound_judge.pretrained import read_trunk
+from auscult.nets.sound_judge import SoundJudgeNet, Trunk
 from auscult.record.codec import from_json
 from auscult.rng import generator
 from auscult.score.stats.ranks import pearson_of_sums
 from auscult.train.sound_judge.calibrate import predictions
 from auscult.train.sound_judge.compact import NETS
-from auscult.train.sound_judge.early import with_early
-from auscult.train.sound_judge.feed import Feed
-from auscult.train.sound_judge.plan import Plan
+from auscult.train.sound_judge.export import read_trunk
 from auscult.train.sound_judge.samples import ALL
-from auscult.train.sound_judge.store import Store, StoredSample
-from auscult.train.sound_judge.trainer import SoundTrainer
+from auscult.train.sound_judge.store import Store, StoredSample, with_early
+from auscult.train.sound_judge.trainer import Feed, Plan, SoundTrainer
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))

@@ -22,12 +22,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from auscult.arrays.resampling import moved
 from auscult.media.sound import read_sound
 from auscult.models.dnsmos import Dnsmos
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.score.sound import SCORES, score_sound
-from auscult.score.sound.delay import Delay, find_delay, moved
+from auscult.score.sound.delay import Delay, find_delay
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.score.stats.few import CORRELATION
 from auscult.score.stats.intervals import Interval, bootstrap_interval

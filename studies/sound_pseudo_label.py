@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.arrays.log_mel import RATE_HZ as LOG_MEL_HZ
-from auscult.arrays.log_mel import log_mel
 from auscult.arrays.resampling import resampled
+from auscult.arrays.spectra import RATE_HZ as LOG_MEL_HZ
+from auscult.arrays.spectra import log_mel
 from auscult.jobs.judges import load_sound_judge
 from auscult.models.separators import load_separator
 from auscult.rng import generator

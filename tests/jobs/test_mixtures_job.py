@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from auscult.scenes.assets import GENERATED as ASSETS
 from PIL import Image
 
 from auscult.cases.sounds import read_sounds
@@ -22,7 +23,6 @@ from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
 from auscult.media.wav import FULL_SCALE, encode_wav
 from auscult.record.schema import Summary
-from auscult.scenes.assets import GENERATED as ASSETS
 from auscult.scenes.mixtures.audiovisual import SceneMixtures
 from auscult.scenes.options import MixtureOptions
 from auscult.score.sound.perceptual import Perceptual, perceptual
@@ -180,6 +180,29 @@ def test_a_scene_has_stem_masks_and_frames_of_one_object(tmp_path: Path) -> None
         assert seen > 0
 
 
+@pytest.mark.slow
+def test_mixtures_of_scenes_are_made_again_from_their_plans(tmp_path: Path) -> None:
+    options = MixtureOptions(seconds=(3, 3), channels="any", loudness_lufs=-30.0)
+    first, again = tmp_path / "scenes", tmp_path / "again"
+    make(first, count=2, seed=7, data="scenes", mixture=options)
+    rows = lines(first / "plans.jsonl")
+    bad = {**rows[0], "object": "77"}
+    plans = tmp_path / "plans.jsonl"
+    plans.write_text("\n".join(map(json.dumps, [rows[1], bad, rows[0]])))
+    summary = make(again, data="scenes", plans=plans, seed=99)  # with other options, since all is in the plans
+    assert (summary.ok, summary.failed) == (2, 1)
+    assert "object" in lines(again / "errors.jsonl")[0]["error"]
+    made = sorted(path.relative_to(first) for path in first.rglob("*") if path.suffix in {".wav", ".jpg", ".png"})
+    assert len(made) > 20
+    assert all((first / name).read_bytes() == (again / name).read_bytes() for name in made)
+    assert {row["id"]: row for row in lines(again / "items.jsonl")} == {
+        row["id"]: row for row in lines(first / "items.jsonl")
+    }
+    with pytest.raises(NothingToDo) as error:
+        make(tmp_path / "other", plans=plans)
+    assert "of a scene" in str(error.value)
+
+
 def test_scenes_of_a_changed_folder_are_other_mixtures(tmp_path: Path) -> None:
     pictures = [
         tmp_path / "cutouts" / name / f"{number}.png" for name in ("cup", "car", "cat", "bell") for number in range(3)
@@ -220,7 +243,7 @@ def test_scenes_of_own_sounds_have_no_part_for_calibration() -> None:
         ({"count": 1, "mixture": MixtureOptions(split="val")}, "--split"),
         ({"count": 1, "data": "films"}, "--data"),
         ({"plans": Path("missing.jsonl")}, "does not exist"),
-        ({"plans": Path("missing.jsonl"), "data": "scenes"}, "no --data beside it"),
+        ({"plans": Path("missing.jsonl"), "data": "scenes"}, "does not exist"),
     ],
 )
 def test_options_out_of_range_are_refused(tmp_path: Path, more: dict[str, Any], told: str) -> None:

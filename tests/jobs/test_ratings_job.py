@@ -17,20 +17,20 @@ from auscult.cases.sounds import read_sounds
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.ratings import (
     BatchOptions,
+    CorrelateOptions,
     GuideOptions,
     ImportOptions,
     QualifyOptions,
     RatingsOptions,
     TasksOptions,
-    balanced_draw,
     composite,
+    correlate,
     deal_tasks,
     draw_batch,
     export_ratings,
     import_ratings,
     make_guide,
     qualify,
-    spectral_complexity,
     thirds,
 )
 from auscult.media.sound import read_sound
@@ -38,8 +38,9 @@ from auscult.media.wav import encode_wav
 from auscult.outcome import Scored
 from auscult.record.folder import read_manifest
 from auscult.rng import generator
-from auscult.scenes.mixtures.loudness import integrated_lufs
-from auscult.score.raters import entropy_bits, settled
+from auscult.scenes.mixtures.sound import integrated_lufs
+from auscult.score.raters import balanced_draw, entropy_bits, settled
+from auscult.score.sound.spectral import spectral_complexity
 from simulated_raters import PoolPlan, simulate_pool
 
 RATE_HZ = 8000
@@ -303,3 +304,23 @@ def test_the_composite_ranks_better_separation_higher_and_needs_one_column() -> 
     assert np.bincount(thirds(values)).tolist() == [10, 10, 10]
     with pytest.raises(UsageError):
         composite([{"id": "a"}])
+
+
+def test_columns_are_compared_within_groups_and_over_clusters(tmp_path: Path) -> None:
+    """Of 1 2 3 4 and 1 3 2 4 the coefficients are .8, .8 and 2/3; a column of words, and cells that lack, are left."""
+    rng = np.random.default_rng(3)
+    rows = [("speech", f"c{at}", at + 1, [1, 3, 2, 4][at], "word", "") for at in range(4)]
+    overall = rng.normal(3, 1, 60)
+    rows += [("music", f"m{at // 3}", one, -one + 0.1 * rng.normal(), "word", at) for at, one in enumerate(overall)]
+    table = tmp_path / "scores.csv"
+    lines = [",".join(map(str, row)) for row in rows]
+    table.write_text("\n".join(["domain,song,overall,counting,name,loudness", *lines]))
+    options = CorrelateOptions(source=table, out=tmp_path / "out", cluster="song", by="domain")
+    summary, (found,) = correlate(options)
+    cells = {row[:2]: row[2:] for row in found.rows}
+    assert {name for _, name in cells} == {"counting", "loudness"}  # no words, and not the clusters
+    assert [one.partition(" ")[0] for one in cells["speech", "counting"]] == ["0.800", "0.800", "0.667"]
+    assert all(one.startswith("-0.9") and "[" in one for one in cells["music", "counting"][:2])
+    assert (summary.metrics["pearson_counting"]["n"], summary.metrics["kendall_loudness"]["n"]) == (64, 60)
+    with pytest.raises(UsageError, match="name is no column of numbers"):
+        correlate(dataclasses.replace(options, out=tmp_path / "other", against="name"))

@@ -7,12 +7,12 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from auscult.jobs import sound_listeners
+from auscult.jobs import score_sound
 from auscult.jobs.options import ScoreOptions
 from auscult.jobs.score_sound import score_sounds
 from auscult.media.wav import encode_wav
 from auscult.outcome import Undefined
-from auscult.score.sound.downstream import accuracy, word_error
+from auscult.score.sound.embeddings import accuracy, word_error
 
 RATE_HZ = 16_000
 
@@ -102,7 +102,7 @@ def test_a_whisper_of_a_folder_is_asked_for_words(folders, tmp_path):
     summary, _, errors = scored(tmp_path, "word_error", str(folder))
     assert errors == []
     assert summary.n == 4
-    heard = sound_listeners.listener_of("word_error", str(folder))
+    heard = score_sound.listener_of("word_error", str(folder))
     stem = tmp_path / "stems" / "mix0" / "low_hum_0.wav"
     tone = np.ones((1, RATE_HZ), np.float32)
     (outcome,), parts = heard(tone, tone, stem)[0].values(), heard(tone, tone, stem)[1]

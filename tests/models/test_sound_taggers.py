@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, UsageError
-from auscult.jobs.sound_listeners import listener_of
+from auscult.jobs.score_sound import listener_of
 from auscult.media.sound import read_sound
 from auscult.models.dnsmos import Dnsmos
 from auscult.models.separators.base import assign
 from auscult.models.sound_taggers import TAGGERS, heard_prompts, load_tagger, text_similarity
-from auscult.nets.clap import Clap
+from auscult.nets.hf_sounds import Clap
 from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.types import Floats, Samples, SoundQuery, Span

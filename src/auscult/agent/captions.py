@@ -40,7 +40,7 @@ from auscult.outcome import Failed
 from auscult.record import codec
 from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.appearance.generated import GENERATED
-from auscult.scenes.mixtures.loudness import integrated_lufs
+from auscult.scenes.mixtures.sound import integrated_lufs
 from auscult.scenes.plan import ScenePlan
 from auscult.stress.presets import places
 from auscult.types import Frame

@@ -1,9 +1,9 @@
-"""A sound at another sample rate, by way of its spectrum: aligned, without delay."""
+"""A sound at another sample rate, by way of its spectrum: aligned, without delay; of one channel; moved in time."""
 
 from __future__ import annotations
 
 from math import ceil, gcd
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,14 @@ def resampled(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
 def mono(sound: Samples) -> Samples:
     """The mean of the channels, float32 (samples,), of a sound (samples,) or (channels, samples)."""
     return np.asarray(sound if sound.ndim == 1 else sound.mean(axis=0), dtype=np.float32)
+
+
+def moved(sound: NDArray[Any], late: int) -> NDArray[Any]:
+    """A sound (..., samples) so many samples earlier, of the same length, silence in what was not there."""
+    made = np.zeros_like(sound)
+    count = max(0, sound.shape[-1] - abs(late))
+    made[..., max(0, -late) : max(0, -late) + count] = sound[..., max(0, late) : max(0, late) + count]
+    return made
 
 
 def mono_at(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from auscult.errors import RecordError, UsageError
-from auscult.jobs.compare_sounds import compare_sounds
+from auscult.jobs.against_sound_truth import compare_sounds
 from auscult.jobs.finish import crops, pictures
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.digest import digest_file

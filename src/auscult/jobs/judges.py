@@ -32,7 +32,7 @@ SOUND: Final = "sound"
 """The room of judges of separated sounds."""
 SOUND_FOLDERS: Final = {
     "sound.saj.v1": "auscult.judge.sound.saj:SajJudge",
-    "sound.sam_audio.v1": "auscult.judge.sound.sam_audio:SamAudioJudge",
+    "sound.sam_audio.v1": "auscult.judge.sound.saj:SamAudioJudge",
 }
 """Judges of separated sounds that are nothing without a folder of weights, and so are not registered."""
 _READ: Final = frozenset({".json", ".npz", ".onnx", ".pt", ".safetensors"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,13 +29,11 @@ from auscult.record.digest import digest_json
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.scenes.assets import Assets, open_bundle
-from auscult.scenes.mixtures.audiovisual import SceneMixtures
-from auscult.scenes.mixtures.catalogue import GENERATED, PARTS, Catalogue, open_recorded
-from auscult.scenes.mixtures.classes import DOMAIN_OF, class_of
-from auscult.scenes.mixtures.layout import files_of, finished, item_line, metadata_row
+from auscult.scenes.mixtures.audiovisual import SceneMixturePlan, SceneMixtures
+from auscult.scenes.mixtures.catalogue import DOMAIN_OF, GENERATED, PARTS, Catalogue, class_of, open_recorded
+from auscult.scenes.mixtures.layout import FinishedMixture, files_of, finished, item_line, metadata_row
 from auscult.scenes.mixtures.plan import LOUDNESS_LUFS, RATES_HZ, SECONDS, SOURCES, MixturePlan, Planner
-from auscult.score.sound.difficulty import difficulty
-from auscult.score.sound.perceptual import perceptual
+from auscult.score.sound.perceptual import difficulty, perceptual
 from auscult.types import PERFORMANCE
 
 ITEMS: Final = "items.jsonl"
@@ -50,25 +48,25 @@ class MixtureTask(Indivisible):
 
     index: int
     key: str
-    plan: MixturePlan | None = None  # the one that is to be made again
+    plan: MixturePlan | SceneMixturePlan | None = None  # the one that is to be made again
 
 
 class MixtureMaker:
     """Makes mixtures by their number, or of plans; made once in each worker process."""
 
     def __init__(self, options: MixturesOptions, catalogue: Catalogue, scenes: Assets | None) -> None:
-        self._options, self._catalogue, self._scenes = options, catalogue, None
+        self._options = options
+        self._planned: Callable[[Any], FinishedMixture] = partial(finished, catalogue=catalogue)
         if scenes is not None:
-            self._scenes = SceneMixtures(scenes, options.mixture)
+            maker = SceneMixtures(scenes, options.mixture)
+            self._drawn, self._planned = maker.make, maker.planned
         elif options.plans is None:
-            self._planner = Planner(catalogue, options.mixture)
+            planner = Planner(catalogue, options.mixture)
+            self._drawn = lambda seed, index: finished(planner.plan(seed, index), catalogue)
 
     def __call__(self, task: MixtureTask) -> list[Result]:
         """Choose a mixture, make it, and score it as the output of a separator that does nothing."""
-        if self._scenes is not None:
-            mixture = self._scenes.make(self._options.seed, task.index)
-        else:
-            mixture = finished(task.plan or self._planner.plan(self._options.seed, task.index), self._catalogue)
+        mixture = self._drawn(self._options.seed, task.index) if task.plan is None else self._planned(task.plan)
         made, stems = mixture.made, [mixture.made.target, *mixture.made.others.values()]
         found = perceptual(made.mixture, stems, rate_hz=made.rate_hz)
         if isinstance(found, Undefined):
@@ -100,7 +98,8 @@ class MakeMixtures(NumberedVerb[MixtureTask, tuple[Summary, list[Table]]]):
             self._scenes, self._left_out = open_bundle(options.assets)
         elif options.assets is not None:
             self._catalogue, self._left_out = open_recorded(options.assets)
-        self._plans, self._bad_plans = read_plans(options.plans) if options.plans is not None else ([], [])
+        scenes = self._scenes is not None
+        self._plans, self._bad_plans = read_plans(options.plans, scenes=scenes) if options.plans else ([], [])
         MixtureMaker(options, self._catalogue, self._scenes)  # too few sounds are told before anything is made
 
     def manifest(self) -> dict[str, Any]:
@@ -155,7 +154,6 @@ def _check(options: MixturesOptions) -> None:
     fine = {
         f"--count {options.count}": ((options.count is None) != (options.plans is None), "a number, or --plans FILE"),
         f"--data {options.data}": (options.data in {None, "scenes"}, "scenes"),
-        f"--plans {options.plans}": (options.plans is None or options.data is None, "no --data beside it"),
         f"--seconds {mixture.seconds}": (_within(mixture.seconds, SECONDS), "SHORTEST-LONGEST, 2 to 20"),
         f"--sources {mixture.sources}": (_within(mixture.sources, SOURCES), "FEWEST-MOST, 2 to 6"),
         f"--rate {mixture.rates_hz}": (_within(sorted(mixture.rates_hz), RATES_HZ), "8000 to 96000 Hz"),
@@ -173,23 +171,31 @@ def _within(values: Sequence[float], bounds: tuple[float, float]) -> bool:
     return bool(values) and list(values) == sorted(values) and bounds[0] <= values[0] and values[-1] <= bounds[1]
 
 
-def read_plans(path: Path) -> tuple[list[MixturePlan], list[ErrorRecord]]:
-    """The plans of a ``plans.jsonl``; a line that is none, or repeats an id, costs itself."""
-    plans: dict[str, MixturePlan] = {}
+def read_plans(path: Path, *, scenes: bool = False) -> tuple[list[MixturePlan | SceneMixturePlan], list[ErrorRecord]]:
+    """The plans of a ``plans.jsonl``, of mixtures of ``scenes`` or of others; a line that is none costs itself."""
+    plans: dict[str, MixturePlan | SceneMixturePlan] = {}
     problems = Problems()
     with required_file(path, option="--plans"):
         content = read_bytes(path)
     for number, line in enumerate(content.splitlines(), 1):
         with problems.skipping(path, line=number):
             row = parse(line, path=path, line=number)
-            given = row.get("plan") if isinstance(row, dict) else None
-            plan = codec.from_json(MixturePlan, given, error=InputError, hint="correct the line", exact=True)
+            other = "plan" if scenes else "scene"
+            if isinstance(row, dict) and other in row:
+                hint = "leave out --data scenes" if scenes else "add --data scenes, with the same --assets"
+                raise InputError(f"the plan is {'no mixture' if scenes else 'a mixture'} of a scene", hint=hint)
+            plan = SceneMixturePlan.from_json(row) if scenes else _plan_of(row)
             if plans.setdefault(plan.id, plan) is not plan:
                 raise used_twice(plan.id, "", path=path)
     errors = [error for _, error in problems.found]
     if not plans:
         raise NothingToDo("no line is a plan", path=path, hint=errors[0].error if errors else "the file is empty")
     return list(plans.values()), errors
+
+
+def _plan_of(row: object) -> MixturePlan:
+    given = row.get("plan") if isinstance(row, dict) else None
+    return codec.from_json(MixturePlan, given, error=InputError, hint="correct the line", exact=True)
 
 
 def settings_table(made: Sequence[Mapping[str, Any]]) -> Table:

@@ -22,7 +22,7 @@ from auscult.jobs.sound_options import PseudoLabelOptions
 from auscult.jobs.stress_separation import copied_item
 from auscult.media.paths import safe_name
 from auscult.report.tables import Table
-from auscult.scenes.mixtures.classes import committed_classes, named
+from auscult.scenes.mixtures.catalogue import committed_classes, named
 from auscult.types import SoundItem
 
 FAILS, NO_WORDS, SEVERAL = "it does not pass", "its prompt has no words", "its prompt names several classes"

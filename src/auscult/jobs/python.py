@@ -20,8 +20,15 @@ from auscult.jobs.judges import SOUND, load_sound_judge
 from auscult.jobs.judges import load_judge as load_mask_judge
 from auscult.jobs.judging import THUMBNAILS, VERDICTS, Checker, load_identity, make_auditor
 from auscult.jobs.runner import CHUNK, Result, V, Workers, frame_groups
-from auscult.jobs.sound_blocks import over_blocks, seconds_of
-from auscult.jobs.sound_judging import SOUNDS_TOGETHER, Output, SoundAuditor, SoundListener, sound_groups
+from auscult.jobs.sound_judging import (
+    SOUNDS_TOGETHER,
+    Output,
+    SoundAuditor,
+    SoundListener,
+    over_blocks,
+    seconds_of,
+    sound_groups,
+)
 from auscult.judge import DEFAULT_JUDGE, DEFAULT_SOUND_JUDGE
 from auscult.judge.masks.cascade import CascadeJudge
 from auscult.media.frames import encode_jpeg

@@ -29,6 +29,7 @@ from auscult.cases.ratings import (
 )
 from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.jobs.against_truth import cell
 from auscult.jobs.options import Flag, RecordOptions, input_path, names
 from auscult.jobs.runner import ERRORS, ErrorLog, finish_tables, run_manifest
 from auscult.jobs.stress_separation import stems_of
@@ -38,24 +39,28 @@ from auscult.outcome import Scored, Undefined
 from auscult.record.codec import dump
 from auscult.record.digest import digest_file
 from auscult.record.folder import open_run
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.schema import Summary, error_to_json, metric_row
 from auscult.report.charts.basic import Stack, histogram
 from auscult.report.drawing import Drawing
 from auscult.report.suite import write_charts
 from auscult.report.tables import Table, table_csv
 from auscult.rng import generator
-from auscult.scenes.mixtures.loudness import integrated_lufs
+from auscult.scenes.mixtures.sound import integrated_lufs
+from auscult.score.judges import reals
 from auscult.score.raters import (
     AGREE_WITHIN,
     SCALE,
     RaterPosterior,
     Ratings,
+    balanced_draw,
     entropy_bits,
     fit_raters,
     mean_rating,
     plain_mad,
     settled,
 )
+from auscult.score.sound.spectral import spectral_complexity
+from auscult.score.stats import associations_by
 from auscult.score.stats.intervals import bootstrap_interval
 from auscult.stress.sound.separation import perturb
 from auscult.types import PERFORMANCE, Doubles, Samples, SoundItem
@@ -332,6 +337,61 @@ def export_ratings(options: RatingsOptions) -> Done:
     tables = {"ratings": Table(title="Ratings", header=("axis", "ratings"), rows=cells)}
     files, lost = _ratings_files(found), found.problems
     return write_record("ratings export", options, tables, n=counts.total(), problems=lost, files=files)
+
+
+# --- how columns go together ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelateOptions(RecordOptions):
+    """Which columns to compare.
+
+    Attributes:
+        source: CSV or JSON lines, a row an item, such as the scores.jsonl of `auscult ratings import`, the verdicts.csv
+            of an audit, or the metadata.jsonl of `auscult make mixtures`.
+        against: The column that all others with numbers are compared with.
+        cluster: The column that says what belongs together, such as a mixture or song; intervals draw whole ones.
+        by: A column, such as domain, by whose values the rows are compared as well.
+        seed: The same seed draws the same intervals.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="FILE", positional=True)]
+    against: str = "overall"
+    cluster: Annotated[str | None, Flag(shown="each row by itself")] = None
+    by: Annotated[str | None, Flag(shown="none")] = None
+    seed: int = 0
+
+
+def correlate(options: CorrelateOptions) -> Done:
+    """Say how columns of a table go together: Pearson, Spearman and Kendall with intervals."""
+    needed = [name for name in (options.against, options.cluster, options.by) if name]
+    with required_file(options.source):
+        rows = [row for _, row in rows_of(options.source, needed=needed, expected=f"the columns {', '.join(needed)}")]
+    every = dict.fromkeys(name for row in rows for name in row)
+    given = {name: [number_of(row.get(name)) for row in rows] for name in every}
+    known = {name: [one for one in cells if one is not None] for name, cells in given.items()}
+    columns = {name: reals(cells) for name, cells in given.items() if known[name] and np.isfinite(known[name]).all()}
+    if options.against not in columns or len(columns) < 2:
+        message, there = f"{options.against} is no column of numbers, or the only one", ", ".join(columns)
+        raise UsageError(message, expected=f"two columns of numbers; there is {there}", path=options.source)
+    clusters = [str(row.get(options.cluster)) if options.cluster else at for at, row in enumerate(rows)]
+    groups = [str(row.get(options.by) or "") for row in rows] if options.by else None
+    found = associations_by(columns, against=options.against, clusters=clusters, groups=groups, seed=options.seed)
+    table = Table(
+        title=f"Columns against {options.against}",
+        header=(options.by or "of", "column", "Pearson", "Spearman", "Kendall"),
+        rows=tuple(
+            ("all" if of is None else str(of), name, *map(cell, one.values())) for (of, name), one in found.items()
+        ),
+        note=f"{len(rows)} rows; in brackets 95 % intervals over {options.cluster or 'rows'}; Kendall's is tau-b.",
+    )
+    metrics = {
+        f"{kind}_{name}": metric_row(value, n=int((~np.isnan(columns[name] + columns[options.against])).sum()))
+        for (of, name), one in found.items()
+        for kind, value in one.items()
+        if of is None and isinstance(value, Scored)
+    }
+    return write_record("ratings correlate", options, {"columns": table}, n=len(rows), metrics=metrics, files={})
 
 
 # --- what they hear ---
@@ -652,49 +712,6 @@ def thirds(values: Doubles) -> NDArray[np.int64]:
     """(n,) 0, 1 or 2: the third of the range, without its outermost 2 % at each end, that a value is in."""
     low, high = np.quantile(values, (0.02, 0.98))
     return np.asarray(np.digitize(values, (low + (high - low) / 3, high - (high - low) / 3)))
-
-
-def balanced_draw(bins: NDArray[np.int64], count: int, *, before: Doubles, rng: np.random.Generator) -> list[int]:
-    """Draw so that the bins on all axes become even, one after the other: next is what is in the emptiest bins.
-
-    Args:
-        bins: (candidates, axes) the bin of each candidate.
-        count: How many to draw; all where there are not more.
-        before: (axes, bins) how many there are already.
-        rng: From ``auscult.rng.generator``; ties are broken at random.
-    """
-    filled, axes = np.asarray(before, float).copy(), np.arange(bins.shape[1])
-    order = rng.permutation(len(bins))
-    left, drawn = bins[order], []
-    there = np.ones(len(bins), bool)
-    for _ in range(min(count, len(bins))):
-        cost = np.where(there, filled[axes, left].sum(axis=1), np.inf)
-        at = int(cost.argmin())
-        there[at] = False
-        filled[axes, left[at]] += 1
-        drawn.append(int(order[at]))
-    return drawn
-
-
-def spectral_complexity(samples: Samples, *, rate_hz: int) -> float:
-    """How many of 40 bands sound at once, 1 to 40: exp of the entropy of their power, mean over frames of 64 ms.
-
-    Frames count by their power to .3, as loudness does. A pure tone has about 1, white noise 40. Ours; it stands in for
-    the production complexity of Audiobox Aesthetics, which may be given as a column. Silence has 0.
-    """
-    mono = np.atleast_2d(samples).mean(axis=0)
-    size = max(64, int(2 ** np.round(np.log2(0.064 * rate_hz))))
-    padded = np.pad(mono, (0, max(0, size - mono.size)))
-    frames = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 2]
-    frames = frames[:: -(-len(frames) // 4096)]  # of long sounds some, evenly
-    power = np.abs(np.fft.rfft(frames * np.hanning(size), axis=1)) ** 2
-    edges = np.unique(np.geomspace(2, power.shape[1] - 1, 41).astype(int))
-    bands = np.add.reduceat(power, edges[:-1], axis=1) / np.diff(edges)
-    total = bands.sum(axis=1)
-    shares = bands / np.maximum(total, 1e-30)[:, None]
-    several = np.exp(-(shares * np.log(np.maximum(shares, 1e-30))).sum(axis=1))
-    weight = total**0.3
-    return float((several * weight).sum() / weight.sum()) if total.max() > 1e-9 else 0.0
 
 
 def _complexities(item: SoundItem, separated: Path) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.act.rerank import best_of, grouped, ranked, standing
+from auscult.arrays.resampling import moved
 from auscult.errors import InputError, UsageError
 from auscult.jobs.act import beside, require_ours, write_files
 from auscult.jobs.sound_input import FOLDERS, Chosen, SoundRecord, input_of, json_lines, mixture_and_output
 from auscult.jobs.sound_options import RerankOptions
-from auscult.judge.sound.shared import delay_of, moved
+from auscult.judge.sound.shared import delay_of
 from auscult.models.sound_taggers import SoundTagger, load_tagger, text_similarity
 from auscult.outcome import Scored
 from auscult.report.facts import ends_text
@@ -21,8 +22,8 @@ from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.sound.ratios import si_sdr
 from auscult.score.sound.spans import span_agreement
+from auscult.score.stats.change import SampleValues
 from auscult.score.stats.ratios import Ratio, mean_of_ratios
-from auscult.score.stats.samples import SampleValues
 from auscult.types import PERFORMANCE, Doubles, SoundItem
 
 JUDGE, RANDOM, ORACLE = "the judge", "random", "oracle"

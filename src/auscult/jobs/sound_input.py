@@ -12,7 +12,7 @@ from shutil import copyfile
 from typing import Any, Final, NamedTuple
 
 from auscult.act.export.masks import JsonRow
-from auscult.arrays.resampling import mono_at
+from auscult.arrays.resampling import mono_at, moved
 from auscult.cases.sounds import read_sounds, sound_line
 from auscult.errors import AuscultError, InputError, OutputError, RecordError
 from auscult.jobs.stress_separation import copied_item
@@ -23,7 +23,7 @@ from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_audit, require_whole
 from auscult.record.schema import SOUND_TRUTH
 from auscult.report.tables import Table
-from auscult.score.sound.delay import Delay, find_delay, moved
+from auscult.score.sound.delay import Delay, find_delay
 from auscult.score.sound.perceptual import perceptual
 from auscult.types import PERFORMANCE, SoundItem
 

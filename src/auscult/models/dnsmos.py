@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from auscult.arrays.resampling import mono_at
+from auscult.arrays.spectra import short_time
 from auscult.errors import InputError
 from auscult.nets.onnx_session import open_known
 from auscult.types import Doubles, Floats, Samples
@@ -61,9 +62,8 @@ class Dnsmos:
 
     def _log_mel(self, samples: Samples) -> Floats:
         """(frames, 120) in dB below the loudest cell, at most 80, and scaled."""
-        frames = np.lib.stride_tricks.sliding_window_view(np.pad(samples, _SIZE // 2), _SIZE)[::_HOP]
-        shape = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_SIZE) / _SIZE)
-        power = np.abs(np.fft.rfft(frames * shape, axis=1)) ** 2 @ self._banks.T
+        window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(_SIZE) / _SIZE)
+        power = np.abs(short_time(np.pad(samples, _SIZE // 2), window, hop=_HOP)) ** 2 @ self._banks.T
         decibels = 10 * np.log10(np.maximum(power, 1e-10) / max(float(power.max()), 1e-10))
         return np.asarray((np.maximum(decibels, -80) + 40) / 40, np.float32)
 

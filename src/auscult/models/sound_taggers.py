@@ -15,13 +15,13 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from auscult.arrays.log_mel import RATE_HZ, log_mel
 from auscult.arrays.resampling import mono_at
+from auscult.arrays.spectra import RATE_HZ, log_mel
 from auscult.errors import InputError, UsageError
 from auscult.language.stems import stem
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
-from auscult.nets.clap import Clap
+from auscult.nets.hf_sounds import Clap
 from auscult.nets.onnx_session import open_known, read_network
 from auscult.nets.tflite_session import open_interpreter
 from auscult.types import Floats, Samples

@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.arrays.spectra import short_time
 from auscult.errors import UsageError
 from auscult.media.frames import encode_jpeg
 from auscult.media.sound import flac_bytes
@@ -100,8 +101,8 @@ def _power(samples: Samples) -> Doubles:
     """Power of (frequencies, times), the highest frequency first."""
     padded = np.pad(np.asarray(samples, dtype=np.float64), (0, max(0, 2 * _WINDOW - len(samples))))
     hop = max(1, (len(padded) - _WINDOW) // (2 * WIDTH_PX))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, _WINDOW)[:: max(hop, _WINDOW // 8)]
-    return np.asarray(np.abs(np.fft.rfft(windows * np.hanning(_WINDOW), axis=1)).T[::-1] ** 2, dtype=np.float64)
+    found = short_time(padded, np.hanning(_WINDOW), hop=max(hop, _WINDOW // 8))
+    return np.asarray(np.abs(found).T[::-1] ** 2, dtype=np.float64)
 
 
 def _resized(values: Doubles, shape: tuple[int, int]) -> Doubles:

@@ -1,4 +1,4 @@
-"""People who rate: a Bayesian model of their errors, whom to trust, and when ratings agree.
+"""People who rate: a Bayesian model of their errors, whom to trust, when ratings agree, and what to rate next.
 
 A rating is a whole number 1..5; tables are int (raters, items) with 0 where a rater has not rated an item.
 
@@ -272,3 +272,25 @@ def entropy_bits(counts: Sequence[float]) -> float:
     """Entropy of a histogram in bits: 0 where all is in one bin, log2 of the bins where they are even."""
     shares = np.asarray(counts, float) / max(1e-300, float(np.sum(counts)))
     return float(-(shares[shares > 0] * np.log2(shares[shares > 0])).sum()) + 0.0
+
+
+def balanced_draw(bins: NDArray[np.int64], count: int, *, before: Doubles, rng: np.random.Generator) -> list[int]:
+    """Draw so that the bins on all axes become even, one after the other: next is what is in the emptiest bins.
+
+    Args:
+        bins: (candidates, axes) the bin of each candidate.
+        count: How many to draw; all where there are not more.
+        before: (axes, bins) how many there are already.
+        rng: From ``auscult.rng.generator``; ties are broken at random.
+    """
+    filled, axes = np.asarray(before, float).copy(), np.arange(bins.shape[1])
+    order = rng.permutation(len(bins))
+    left, drawn = bins[order], []
+    there = np.ones(len(bins), bool)
+    for _ in range(min(count, len(bins))):
+        cost = np.where(there, filled[axes, left].sum(axis=1), np.inf)
+        at = int(cost.argmin())
+        there[at] = False
+        filled[axes, left[at]] += 1
+        drawn.append(int(order[at]))
+    return drawn

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auscult.judge.sound.shared import aligned, is_silent, moved, silent_output, unjudged
+from auscult.arrays.resampling import moved
+from auscult.judge.sound.shared import aligned, is_silent, silent_output, unjudged
 from auscult.rng import generator
 from auscult.types import Samples, SoundCase, SoundEvidence
 

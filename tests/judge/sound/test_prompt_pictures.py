@@ -7,8 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auscult.judge.sound.pictures import SIDE, as_seen, imagenet_labels, picture_classes, probabilities, table, things
-from auscult.judge.sound.vocabulary import class_names, read_prompt
+from auscult.judge.sound.vocabulary import (
+    SIDE,
+    as_seen,
+    class_names,
+    imagenet_labels,
+    picture_classes,
+    probabilities,
+    read_prompt,
+    table,
+    things,
+)
 from auscult.media.frames import read_frame
 from auscult.rng import generator
 from auscult.types import Frame

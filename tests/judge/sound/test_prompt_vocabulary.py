@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from auscult.judge.sound.vocabulary import LEAST_COSINE, class_names, read_prompt
-from auscult.scenes.mixtures.classes import WHOLE, class_of, committed_classes, prompts_of
+from auscult.scenes.mixtures.catalogue import WHOLE, class_of, committed_classes, prompts_of
 from auscult.types import Doubles
 from tiny_clip import needs_clip
 

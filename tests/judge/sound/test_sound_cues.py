@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auscult.judge.sound.cues import JUDGE
-from auscult.judge.sound.cues.features import FEATURES, SPAN_FEATURES, Heard, open_frames
+from auscult.judge.sound.cues import FEATURES, JUDGE, SPAN_FEATURES, Heard, open_frames
 from auscult.rng import generator
 from auscult.types import PERFORMANCE, Samples, SoundCase, SoundVerdict, Span
 

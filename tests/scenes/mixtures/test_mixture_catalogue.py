@@ -11,8 +11,16 @@ import pytest
 
 from auscult.errors import UsageError
 from auscult.media.wav import encode_wav
-from auscult.scenes.mixtures.catalogue import PARTS, committed_split, content_key, open_recorded
-from auscult.scenes.mixtures.classes import committed_classes, named, prompts_of, unclear
+from auscult.scenes.mixtures.catalogue import (
+    PARTS,
+    committed_classes,
+    committed_split,
+    content_key,
+    named,
+    open_recorded,
+    prompts_of,
+    unclear,
+)
 from auscult.scenes.mixtures.layout import finished
 from auscult.scenes.mixtures.plan import Planner
 from auscult.scenes.mixtures.sound import render

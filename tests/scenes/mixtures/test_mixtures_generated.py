@@ -11,11 +11,9 @@ from auscult.errors import InputError
 from auscult.media.wav import FULL_SCALE
 from auscult.record import codec
 from auscult.record.digest import digest_json
-from auscult.scenes.mixtures.catalogue import GENERATED
-from auscult.scenes.mixtures.classes import named
-from auscult.scenes.mixtures.loudness import integrated_lufs
+from auscult.scenes.mixtures.catalogue import GENERATED, named
 from auscult.scenes.mixtures.plan import MixturePlan, Planner
-from auscult.scenes.mixtures.sound import pauses, render, spans_of
+from auscult.scenes.mixtures.sound import integrated_lufs, pauses, render, spans_of
 from auscult.scenes.options import MixtureOptions
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Undefined
-from auscult.score.sound.difficulty import difficulty
-from auscult.score.sound.perceptual import Bands, Perceptual, _parts, perceptual
+from auscult.score.sound.perceptual import Bands, Perceptual, _parts, difficulty, perceptual
 from auscult.types import DIFFICULTY_AXES, SoundQuery, Span
 
 RATE = 16000

@@ -59,8 +59,7 @@ def test_a_run_gives_a_judge(folder: Path) -> None:
 def test_the_files_are_the_network(folder: Path) -> None:
     import torch
 
-    from auscult.nets.sound_judge.network import Design, SoundJudgeNet
-    from auscult.nets.sound_judge.trunk import Trunk
+    from auscult.nets.sound_judge import Design, SoundJudgeNet, Trunk
     from auscult.train.sound_judge.export import CLOSE, difference
 
     net = SoundJudgeNet(Trunk(), Design(width=32, blocks=1))
@@ -76,11 +75,11 @@ def test_a_stopped_training_goes_on_with_the_same_losses(folder: Path, data: Pat
     import torch
 
     from auscult.jobs.options import TrainOptions
-    from auscult.nets.sound_judge.network import SoundJudgeNet
+    from auscult.nets.sound_judge import SoundJudgeNet
     from auscult.train.sound_judge.compact import NETS, CompactRun
-    from auscult.train.sound_judge.plan import read_plan
-    from auscult.train.sound_judge.pretrained import read_trunk
+    from auscult.train.sound_judge.export import read_trunk
     from auscult.train.sound_judge.store import Store
+    from auscult.train.sound_judge.trainer import read_plan
 
     options = TrainOptions(name="compact-sound", out=folder, data=data, threads=1, workers=0)
     run = CompactRun(options=options, plan=read_plan(str(folder / "plan.yaml")), until=float("inf"))
@@ -105,7 +104,7 @@ def test_the_trunk_is_the_released_tagger(data: Path) -> None:
     import torch
 
     from auscult.train.sound_judge.compact import NETS
-    from auscult.train.sound_judge.pretrained import read_trunk
+    from auscult.train.sound_judge.export import read_trunk
 
     heard = np.random.default_rng(0).normal(size=(1, 1, 128, 192)).astype(np.float32)
     released = onnxruntime.InferenceSession(str(data / NETS)).run(["logits", "embedding"], {"logmel": heard})
@@ -138,7 +137,7 @@ def test_the_level_and_the_delay_of_an_output_are_no_part_of_its_truth() -> None
 
 
 def test_samples_are_stored_as_they_were(tmp_path: Path) -> None:
-    from auscult.judge.sound.compact.front import hear_mixture
+    from auscult.judge.sound.compact.network import hear_mixture
     from auscult.train.sound_judge.samples import made_samples
     from auscult.train.sound_judge.store import heard_samples, read_shard, unpacked, write_shard
 

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from auscult.judge.sound.cues.model import model_json, model_of
+from auscult.judge.sound.cues import model_json, model_of
 from auscult.rng import generator
 from auscult.train.sound_judge.cues import fitted
 from auscult.types import Doubles

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auscult.judge.sound.pictures import SIDE, things
+from auscult.judge.sound.vocabulary import SIDE, things
 
 pytestmark = pytest.mark.extra_train
 torch = pytest.importorskip("torch")
@@ -82,7 +82,7 @@ def test_counts_are_of_test_pictures_by_source() -> None:
 
 @pytest.mark.slow
 def test_the_first_network_knows_a_dog(data: Path) -> None:
-    from auscult.judge.sound.pictures import as_seen, scaled
+    from auscult.judge.sound.vocabulary import as_seen, scaled
     from auscult.media.frames import read_frame
 
     net = recipe.first_net(data / recipe.WEIGHTS)

@@ -1,6 +1,11 @@
-"""`sound.saj.v1`: a SAJ of the user's, as ``auscult train saj`` writes it (SAM Audio Judge, Sec. III-B).
+"""Judges of separated sound whose weights lie in a folder of the user's: `sound.saj.v1` and `sound.sam_audio.v1`.
 
-Files of the folder that are the judge's: ``card.json``, its measured card, and ``calibration.json``, the 5 % and 95 %
+``saj@FOLDER`` is a SAJ, as ``auscult train saj`` writes it (SAM Audio Judge, Sec. III-B). ``sam_audio@FOLDER`` runs the
+published judge, ``SAMAudioJudgeModel`` of the package ``sam_audio``, on what ``from_pretrained`` finds in the folder.
+Package and weights are under Meta's SAM License, need an account, and were not there when this was written: the adapter
+is tested on a stand-in of the interface. It takes text alone, 48 kHz mono, in multiples of 1920 samples.
+
+Files of a folder that are the judge's: ``card.json``, its measured card, and ``calibration.json``, the 5 % and 95 %
 quantiles of true minus stated scores on a named split, ``{"schema": 1, "split": "val", "n": 400, "off": {"recall":
 [-1.1, 0.9]}}``, by which its intervals are told. A score without has the interval 1..5.
 """
@@ -15,16 +20,17 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
+import numpy as np
 from msgspec import Meta
 
-from auscult.arrays.resampling import mono
+from auscult.arrays.resampling import mono, mono_at
 from auscult.errors import UsageError
 from auscult.judge.sound.shared import aligned, is_silent, scored, silent_output, unjudged
 from auscult.record.codec import read_file
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Metadata, Samples, SoundCase, SoundEvidence, SoundVerdict
 
 if TYPE_CHECKING:
-    from auscult.nets.saj.asking import Asker
+    from auscult.nets.saj.weights import Asker, PublishedAsker
 
 CARD: Final = "card.json"
 CALIBRATION: Final = "calibration.json"
@@ -153,7 +159,7 @@ class SajJudge(FolderSoundJudge):
 
     def estimates(self, shown: Sequence[tuple[SoundCase, Samples]]) -> list[Mapping[str, float]]:
         """As the network gives them, of outputs in time and at level with their mixtures."""
-        from auscult.nets.saj.asking import Asker
+        from auscult.nets.saj.weights import Asker
 
         self._asker = self._asker or Asker(self.folder)
         return self._asker.scores([(case, _in_place(case, output)) for case, output in shown])
@@ -163,3 +169,51 @@ def _in_place(case: SoundCase, output: Samples) -> Samples:
     if is_silent(case.mixture, output):  # judged by rule; what is asked is the difficulty
         return output
     return aligned(mono(case.mixture), mono(output), rate_hz=case.rate_hz)[0]
+
+
+RATE_HZ: Final = 48_000
+BLOCK: Final = 1920
+"""Samples of a frame of its codec, which sounds are reflected up to."""
+
+
+class SamAudioJudge(FolderSoundJudge):
+    """Judges separated sounds by the published network; difficulty it does not tell."""
+
+    name = "sound.sam_audio.v1"
+    meta = Metadata(
+        summary="the published SAM Audio judge, where its package and weights lie",
+        goal="judges a separated sound by a text",
+        modality="sound",
+        source="SAM Audio, facebookresearch/sam-audio",
+        truth="none is read",
+    )
+
+    packages = ("torch", "sam_audio")
+    install = "install facebookresearch/sam-audio, under Meta's own licence"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        if not (folder / "config.json").is_file():
+            raise UsageError("there are no weights of the judge here", path=folder,
+                             expected="a snapshot of facebook/sam-audio-judge, with config.json")  # fmt: skip
+        self._asker: PublishedAsker | None = None
+
+    def estimates(self, shown: Sequence[tuple[SoundCase, Samples]]) -> list[Mapping[str, float]]:
+        """As the network gives them; of one length at a time, since its padding moves scores by up to .1."""
+        from auscult.nets.saj.weights import PublishedAsker
+
+        self._asker = self._asker or PublishedAsker(self.folder)
+        found: list[Mapping[str, float]] = [{}] * len(shown)
+        sounds = [(_prepared(case.mixture, case.rate_hz), _prepared(output, case.rate_hz)) for case, output in shown]
+        for length in sorted({pair[0].size for pair in sounds}):
+            places = [at for at, pair in enumerate(sounds) if pair[0].size == length]
+            texts = [(shown[at][0].text or "").strip().lower() for at in places]
+            said = self._asker.scores(texts, [sounds[at] for at in places], rate_hz=RATE_HZ)
+            for at, scores in zip(places, said, strict=True):
+                found[at] = scores
+        return found
+
+
+def _prepared(sound: Samples, rate_hz: int) -> Samples:
+    found = mono_at(sound, rate_hz=rate_hz, wanted_hz=RATE_HZ)
+    return np.asarray(np.pad(found, (0, -found.size % BLOCK), mode="reflect"), np.float32)

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.resampling import mono, power_of_two
+from auscult.arrays.resampling import mono, moved, power_of_two
+from auscult.arrays.spectra import short_time
 from auscult.types import PERFORMANCE, Doubles, Samples, SoundCase, SoundEvidence, SoundVerdict
 
 MOST_DELAY_S: Final = 0.1
@@ -79,21 +80,12 @@ def delay_of(mixture: Samples, separated: Samples, *, rate_hz: int) -> int:
     return best - most if sure else 0
 
 
-def moved(sound: Samples, late: int) -> Samples:
-    """A sound, (..., samples), so many samples earlier."""
-    made = np.zeros_like(sound)
-    count = max(0, sound.shape[-1] - abs(late))
-    made[..., max(0, -late) : max(0, -late) + count] = sound[..., max(0, late) : max(0, late) + count]
-    return made
-
-
 def spectra(sound: Samples, *, rate_hz: int) -> NDArray[np.complex64]:
     """Spectra of 40 ms every 20 ms, (frames, bins), whole cells of ``STEPS`` frames with silence at the end."""
     step = max(1, round(STEP_S * rate_hz))
     frames = STEPS * -(-sound.size // (STEPS * step))
     padded = np.pad(sound, (step // 2, (frames + 1) * step - step // 2 - sound.size))
-    rows = np.lib.stride_tricks.sliding_window_view(padded, 2 * step)[::step]
-    return np.asarray(np.fft.rfft(rows * np.hanning(2 * step).astype(np.float32)), dtype=np.complex64)
+    return np.asarray(short_time(padded, np.hanning(2 * step).astype(np.float32), hop=step), dtype=np.complex64)
 
 
 def cells_of(mixture: NDArray[np.complex64], separated: NDArray[np.complex64], *, rate_hz: int) -> Cells:

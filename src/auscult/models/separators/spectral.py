@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.arrays.spectra import add_frames, short_time
 from auscult.errors import InputError
 from auscult.models.separators.base import SeparationRequest, Tracks
 from auscult.record.digest import digest_bytes
@@ -68,18 +69,16 @@ def stft(samples: Samples, *, window: int) -> NDArray[np.complex64]:
     """
     hop = window // 4
     padded = np.pad(samples, (window, window + -samples.size % hop))
-    frames = np.lib.stride_tricks.sliding_window_view(padded, window)[::hop]
-    return np.asarray(np.fft.rfft(frames * np.sin(np.pi * np.arange(window) / window), axis=1).T, np.complex64)
+    return np.asarray(short_time(padded, np.sin(np.pi * np.arange(window) / window), hop=hop).T, np.complex64)
 
 
 def istft(spectrogram: NDArray[np.complex64], *, count: int) -> Samples:
     """The sound of a spectrogram that ``stft`` made, float32 (count,)."""
     window = 2 * (len(spectrogram) - 1)
     frames = np.fft.irfft(spectrogram.T, window, axis=1) * np.sin(np.pi * np.arange(window) / window)
-    summed = np.zeros((len(frames) + 3, window // 4))
-    for quarter in range(4):
-        summed[quarter : quarter + len(frames)] += frames[:, quarter * window // 4 : (quarter + 1) * window // 4]
-    return np.asarray(summed.reshape(-1)[window : window + count] / 2, np.float32)  # the squared windows sum to 2
+    summed = np.zeros((len(frames) + 3) * window // 4)
+    add_frames(summed, frames, hop=window // 4)
+    return np.asarray(summed[window : window + count] / 2, np.float32)  # the squared windows sum to 2
 
 
 def _shares(**parts: Floats) -> Mapping[str, Floats]:

@@ -1,12 +1,13 @@
-"""SAJ in folders: begun with the public weights of its encoders, saved, checked, loaded. Nothing is fetched or run.
+"""SAJ in folders: begun with the public weights of its encoders, saved, checked, loaded and asked. Nothing is fetched.
 
 A saved folder holds ``design.json``, ``model.safetensors`` and, where texts are read, the tokenizer's files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,10 +21,10 @@ from auscult.nets.hf_folder import CONFIG, WEIGHTS, quiet, read_table
 from auscult.nets.mq_auditor.prompt import build_tokenizer
 from auscult.nets.mq_auditor.weights import fill_encoder, sound_settings
 from auscult.nets.refsegformer.weights import folder_of
-from auscult.nets.saj.encoders import TEXT, VISION
 from auscult.nets.saj.inputs import Reader
-from auscult.nets.saj.network import Saj
+from auscult.nets.saj.network import TEXT, VISION, Saj
 from auscult.nets.saj.settings import Design
+from auscult.types import PERFORMANCE, Samples, SoundCase
 
 DESIGN: Final = "design.json"
 _READER: Final = "PreTrainedTokenizerFast"
@@ -150,3 +151,41 @@ def _unreadable(error: Exception, folder: Path) -> UsageError:
     said = error.message if isinstance(error, InputError) else " ".join(str(error).split())[:160]
     where = getattr(error, "path", None) or folder
     return UsageError(f"no SAJ can be read here: {said}", path=where, expected=_EXPECTED)
+
+
+class Asker:
+    """The network of a folder; a ``UsageError`` says why it cannot be loaded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.net, self.reader = load(folder)
+
+    def scores(self, shown: Sequence[tuple[SoundCase, Samples]]) -> list[Mapping[str, float]]:
+        """Scores by axis of outputs, in time and at level with their mixtures."""
+        with torch.inference_mode():
+            found = self.net(self.reader.batch(shown).to(next(self.net.parameters()).device))
+        return [{axis: float(found[axis][at]) for axis in self.net.design.axes} for at in range(len(shown))]
+
+
+class PublishedAsker:
+    """``SAMAudioJudgeModel`` of the package ``sam_audio`` with what its ``from_pretrained`` finds in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        package: Any = import_module("sam_audio")
+        try:
+            model = package.SAMAudioJudgeModel.from_pretrained(str(folder))
+            self._processor = package.SAMAudioJudgeProcessor.from_pretrained(str(folder))
+        except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+            said = " ".join(str(error).split())[:160]
+            raise UsageError(f"the published judge cannot be loaded: {said}", path=folder) from error
+        self._model = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+    def scores(
+        self, texts: Sequence[str], sounds: Sequence[tuple[Samples, Samples]], *, rate_hz: int
+    ) -> list[Mapping[str, float]]:
+        """Scores by axis of mixtures and outputs, (samples,) each, all of one length, at the rate that it takes."""
+        mixtures, outputs = ([torch.from_numpy(pair[which])[None] for pair in sounds] for which in (0, 1))
+        given = self._processor(text=list(texts), input_audio=mixtures, separated_audio=outputs, sampling_rate=rate_hz)
+        with torch.inference_mode():
+            said = self._model(**given.to(next(self._model.parameters()).device))
+        found = {axis: getattr(said, axis).reshape(-1) for axis in PERFORMANCE}
+        return [{axis: float(values[at]) for axis, values in found.items()} for at in range(len(texts))]

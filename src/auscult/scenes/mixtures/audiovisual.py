@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Final
 
 import numpy as np
+from msgspec import Meta
 
+from auscult.cases.ids import shown
 from auscult.errors import InputError, UsageError
 from auscult.media.frames import encode_jpeg
 from auscult.media.masks import encode_mask
+from auscult.record import codec
+from auscult.record.codec import Word
 from auscult.rng import generator
 from auscult.scenes.assets import Assets
 from auscult.scenes.draw import RenderedScene, Stage
-from auscult.scenes.mixtures.catalogue import GENERATED, Part
-from auscult.scenes.mixtures.classes import ALONE, class_of, named, prompts_of, unclear
+from auscult.scenes.mixtures.catalogue import ALONE, GENERATED, Part, class_of, named, prompts_of, unclear
 from auscult.scenes.mixtures.layout import FinishedMixture
 from auscult.scenes.mixtures.plan import pick
 from auscult.scenes.mixtures.sound import put_together, weighted
@@ -39,6 +42,34 @@ _SEEN_SHARE = 0.002
 _SPLITS: Final[Sequence[tuple[Part, Split]]] = (
     ("train", "train"), ("calibration", "train"), ("test", "test_s"), ("test", "test_u"),
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneMixturePlan:
+    """A mixture of a scene before it is made, as its line in ``plans.jsonl`` holds it."""
+
+    scene: ScenePlan
+    object: Word  # number of the object that is asked for
+    split: Part
+    channels: str  # mono, or else two
+    level_lufs: Annotated[float, Meta(ge=-60.0, le=-10.0)]  # of the mixture
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return self.scene.vid
+
+    @classmethod
+    def from_json(cls, row: Any) -> SceneMixturePlan:
+        """Read a line, which may hold more; an InputError where its object is none that sounds beside another."""
+        known = {field.name for field in fields(cls)}
+        given = {key: value for key, value in row.items() if key in known} if isinstance(row, dict) else row
+        plan = codec.from_json(cls, given, error=InputError, hint="correct the line")
+        scene = ScenePlan.from_json(plan.scene.as_json())  # whether its parts fit together
+        if plan.object not in {one.id for one in scene.objects if one.track} or len(scene.tracks) < 2:
+            expected = "the number of an object that sounds, in a scene with another sound"
+            raise InputError(f"the object is {shown(plan.object)}", expected=expected, hint="correct the line")
+        return plan
 
 
 class SceneMixtures:
@@ -66,21 +97,31 @@ class SceneMixtures:
         options = SceneOptions(size=SIZE, seconds=seconds, rate_hz=rate_hz)
         for _ in range(_TRIES):
             drawn = choose(int(rng.integers(2**62)), 0, assets=self._assets, shelves={split: shelf}, options=options)
-            plan = replace(drawn, vid=f"s{seed}-{index:05d}")
-            shots = Stage(plan, self._assets.looks).key_shots()
-            fitting = _fitting(plan, shots)
+            scene = replace(drawn, vid=f"s{seed}-{index:05d}")
+            shots = Stage(scene, self._assets.looks).key_shots()
+            fitting = _fitting(scene, shots)
             if fitting:
-                return self._mixed(plan, shots, pick(rng, fitting), part=part)
+                plan = SceneMixturePlan(
+                    scene=scene,
+                    object=scene.objects[pick(rng, fitting)].id,
+                    split=part,
+                    channels=self._options.channels,
+                    level_lufs=self._options.loudness_lufs,
+                )
+                return self.planned(plan, shots)
         raise InputError(
             "no scene has an object that is seen and heard beside another sound",
             expected="cut-outs with sounds of their own, of two categories or more",
             hint="add sounds to the asset folder",
         )
 
-    def _mixed(self, plan: ScenePlan, shots: Sequence[RenderedScene], number: int, *, part: Part) -> FinishedMixture:
+    def planned(self, mixture: SceneMixturePlan, shots: Sequence[RenderedScene] | None = None) -> FinishedMixture:
+        """Make a planned mixture; ``shots`` are its scene's, where they are drawn already."""
+        plan, number = mixture.scene, int(mixture.object) - 1
+        shots = Stage(plan, self._assets.looks).key_shots() if shots is None else shots
         own, thing = plan.tracks.index(plan.objects[number].track), plan.objects[number]
         names = [f"{re.sub('[^a-z0-9]+', '_', track.source.label)}-{at}" for at, track in enumerate(plan.tracks, 1)]
-        stems = {name: self._stem(plan, track) for name, track in zip(names, plan.tracks, strict=True)}
+        stems = {name: self._stem(mixture, track) for name, track in zip(names, plan.tracks, strict=True)}
         target = {names[own]: stems.pop(names[own])}
         labels = [track.source.label for track in plan.tracks]
         label, unseen = labels[own], {clip.label for clip in GENERATED.clips if not clip.seen}
@@ -95,25 +136,26 @@ class SceneMixtures:
             files[f"{folder}/masks/{at:05d}.png"] = encode_mask(mask)
         return FinishedMixture(
             id=plan.vid,
-            made=put_together(target, stems, lufs=self._options.loudness_lufs, rate_hz=plan.rate_hz),
+            made=put_together(target, stems, lufs=mixture.level_lufs, rate_hz=plan.rate_hz),
             setting=ALONE[class_of(label).domain],
             query=SoundQuery(text=next(fitting, None)),
             item={
-                "split": part,
+                "split": mixture.split,
                 "seen": plan.split != "test_u" and label not in unseen,
                 "category": thing.look.category,
                 "video": f"{folder}/shown",
                 "frames": f"{folder}/frames",
                 "masks": f"{folder}/masks",
             },
-            line={"scene": plan.as_json(), "object": thing.id},
+            line=codec.to_json(mixture),
             files=files,
         )
 
-    def _stem(self, plan: ScenePlan, track: SoundTrack) -> Samples:
+    def _stem(self, mixture: SceneMixturePlan, track: SoundTrack) -> Samples:
+        plan = mixture.scene
         mix = mix_down([track], self._assets.sounds, seconds=plan.seconds, rate_hz=plan.rate_hz)
         sound = mix.samples * np.float32(10.0 ** (-mix.gain_db / 20.0))
-        sound = sound.mean(axis=0, keepdims=True) if self._options.channels == "mono" else sound
+        sound = sound.mean(axis=0, keepdims=True) if mixture.channels == "mono" else sound
         return weighted(sound, rate_hz=plan.rate_hz)
 
 

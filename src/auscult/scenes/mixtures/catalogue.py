@@ -5,6 +5,9 @@ recording and part from there, wherever it lies. Any other is read from a plain 
 ``pictures/<label>/<file>``, where files that differ in a number at the end of their name are of one recording, unless
 the name is a number alone. The part of a recording then follows from a hash of its name; a quarter of the classes is
 unseen, and for tests alone.
+
+A prompt names a class if it is one of the class's own, specific (``dog barking``) or general (``dog``), or one of a
+group's or of a whole domain's. It so names a set of classes, and in a mixture every source of one of them.
 """
 
 from __future__ import annotations
@@ -23,16 +26,91 @@ from auscult.cases.ids import shown
 from auscult.cases.named_files import Contents, NamedFile, plain
 from auscult.cases.walk import walk
 from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.language.morphology import ing
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.media.wav import Sound
 from auscult.record.codec import from_json, load
 from auscult.record.digest import digest_file, digest_json
 from auscult.rng import generator
-from auscult.scenes.mixtures.classes import committed_classes
 from auscult.scenes.sound import generated
-from auscult.scenes.sound.folder import fitted, read_clip, resampled
-from auscult.types import Samples
+from auscult.scenes.sound.folder import default_words, fitted, read_clip, resampled
+from auscult.types import PROMPT_SETTINGS, PromptSetting, Samples, SoundDomain
+
+WHOLE: Final[Mapping[PromptSetting, tuple[str, ...]]] = {
+    "speech": ("speech", "people speaking"),
+    "music": ("music", "music playing"),
+}
+"""Prompts of the two settings that ask for all sources of a domain."""
+
+_DOMAINS: Final[tuple[SoundDomain, ...]] = ("speech", "speech", "music", "music", "sound")
+DOMAIN_OF: Final[Mapping[PromptSetting, SoundDomain]] = dict(zip(PROMPT_SETTINGS, _DOMAINS, strict=True))
+ALONE: Final[Mapping[SoundDomain, PromptSetting]] = {
+    "speech": "speaker",
+    "music": "instrument",
+    "sound": "general_sound",
+}
+"""The setting that asks for a source of a domain alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundClass:
+    """What is known of a class of sounds."""
+
+    domain: SoundDomain = "sound"
+    groups: tuple[str, ...] = ()
+    specific: tuple[str, ...] = ()  # what sounds and how, in small letters
+    general: tuple[str, ...] = ()  # what sounds
+    also: tuple[str, ...] = ()  # prompts of other classes that may be meant to name it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundClasses:
+    """The table that the package has."""
+
+    classes: Mapping[str, SoundClass]
+    groups: Mapping[str, tuple[str, ...]]  # group to its prompts
+
+
+@cache
+def committed_classes() -> SoundClasses:
+    """The classes and groups of ``classes.json``."""
+    return from_json(SoundClasses, load(Path(__file__).with_name("classes.json").read_bytes()), exact=True)
+
+
+def class_of(label: str) -> SoundClass:
+    """A class; one that is not listed has its name as a prompt, and what its maker does where that is known."""
+    found = committed_classes().classes.get(label)
+    if found is None:
+        verb = default_words(label)[1]
+        found = SoundClass(specific=() if "sounds" in verb else (f"{label} {ing(verb)}",), general=(label,))
+    return found
+
+
+def prompts_of(label: str) -> Iterator[tuple[str, bool]]:
+    """The prompts that name a class, and whether each is specific."""
+    own, groups = class_of(label), committed_classes().groups
+    yield from ((text, True) for text in own.specific)
+    yield from ((text, False) for text in own.general)
+    yield from ((text, False) for group in own.groups for text in groups.get(group, ()))
+
+
+def named(text: str, labels: Iterable[str]) -> frozenset[str]:
+    """The classes among some that a prompt names; upper and lower case are one."""
+    wanted = text.casefold().strip()
+    whole = {DOMAIN_OF[setting] for setting, texts in WHOLE.items() if wanted in texts}
+    return frozenset(
+        label
+        for label in labels
+        if class_of(label).domain in whole or any(wanted == prompt for prompt, _ in prompts_of(label))
+    )
+
+
+def unclear(text: str, labels: Iterable[str]) -> frozenset[str]:
+    """The classes among some of which nobody can say whether a prompt names them: ``horse``, of hooves."""
+    wanted, every = text.casefold().strip(), tuple(labels)
+    return frozenset(label for label in every if wanted in class_of(label).also) - named(text, every)
+
 
 Part: TypeAlias = Literal["train", "calibration", "test"]
 PARTS: Final[tuple[Part, ...]] = ("train", "calibration", "test")

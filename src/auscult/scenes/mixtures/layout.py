@@ -10,8 +10,7 @@ from typing import Any, Final
 from auscult.media.paths import read_bytes
 from auscult.media.wav import encode_wav
 from auscult.record import codec
-from auscult.scenes.mixtures.catalogue import Catalogue
-from auscult.scenes.mixtures.classes import DOMAIN_OF
+from auscult.scenes.mixtures.catalogue import DOMAIN_OF, Catalogue
 from auscult.scenes.mixtures.plan import MixturePlan
 from auscult.scenes.mixtures.sound import RenderedMixture, pauses, render
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, PromptSetting, SoundQuery, Span

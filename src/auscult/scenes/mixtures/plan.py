@@ -15,8 +15,18 @@ from auscult.cases import fields
 from auscult.errors import InputError, UsageError
 from auscult.record.codec import Share, Word
 from auscult.rng import generator
-from auscult.scenes.mixtures.catalogue import PARTS, Catalogue, Clip, Part
-from auscult.scenes.mixtures.classes import DOMAIN_OF, WHOLE, class_of, named, prompts_of, unclear
+from auscult.scenes.mixtures.catalogue import (
+    DOMAIN_OF,
+    PARTS,
+    WHOLE,
+    Catalogue,
+    Clip,
+    Part,
+    class_of,
+    named,
+    prompts_of,
+    unclear,
+)
 from auscult.scenes.options import MixtureOptions
 from auscult.scenes.plan import check_spans
 from auscult.scenes.sound.source import Span

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from auscult.arrays.resampling import moved
 from auscult.outcome import Scored, Undefined
 from auscult.score.sound.bss_eval import BSS3, BSS4, SDR, bss3, bss4, bss_images, bss_sources, sdr
-from auscult.score.sound.delay import Delay, find_delay, moved
+from auscult.score.sound.delay import Delay, find_delay
 from auscult.score.sound.embeddings import Frechet, frechet_distance, words_fit
 from auscult.score.sound.external import DNSMOS, PESQ, STOI, VISQOL, dnsmos, pesq, stoi, visqol
 from auscult.score.sound.inputs import Signal, SoundScore, sound_score

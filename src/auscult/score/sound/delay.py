@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auscult.outcome import Undefined
 from auscult.score.sound.inputs import Signal, block, check_finite, check_signals, silence_of
@@ -84,13 +83,3 @@ def find_delay(estimate: Signal, stem: Signal, *, rate_hz: int, most_s: float = 
         undelayed=float(found[most]),
         named=there > max(LEAST_CORRELATION, LEAST_GAIN * here),
     )
-
-
-def moved(samples: NDArray[np.floating], delay_samples: int) -> NDArray[np.floating]:
-    """A sound, (..., samples), that many samples earlier, of the same length, silence in what was not there."""
-    made = np.zeros_like(samples)
-    count = samples.shape[-1] - abs(delay_samples)
-    if count > 0:
-        late, early = max(0, delay_samples), max(0, -delay_samples)
-        made[..., early : early + count] = samples[..., late : late + count]
-    return made

@@ -1,6 +1,9 @@
-"""Scores from embeddings of sounds: the Fréchet distance of two sets, and how well words fit an output.
+"""Scores from networks that listen: the distance of two sets, how well words fit, the right class, the right words.
 
-The embeddings come from any network (own classifier, CLAP, WavLM, VGGish); a distance is one of that network alone.
+Embeddings come from any network (own classifier, CLAP, WavLM, VGGish); a distance is one of that network alone.
+``accuracy``, 0..1, higher is better, is read beside the same network's on the stems. ``word_error``, 0 or more, lower
+is better: substitutions, deletions and insertions over the words of the reference, after lower case and without
+punctuation.
 
 References: K. Kilgour, M. Zuluaga, D. Roblek, M. Sharifi, "Fréchet audio distance", Interspeech 2019; A. Gui
 et al., "Adapting Fréchet audio distance for generative music evaluation", ICASSP 2024 (its bias in
@@ -9,6 +12,8 @@ small samples, and the extrapolation).
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -125,3 +130,34 @@ FRECHET = sound_score(
     summary="Fréchet distance between embeddings of outputs and stems",
     goal="a set of outputs that sounds unlike the stems", source="Kilgour et al. 2019; bias: Gui et al. 2024",
 )  # fmt: skip
+
+
+def accuracy(right: Sequence[bool], *, network: str = "unnamed") -> Scored[float] | Undefined:
+    """Share of sounds of which a network's most probable label is one that their words name."""
+    if not right:
+        return Undefined("no sounds whose words name a label of the network")
+    return Scored(sum(right) / len(right), Signature.of(metric="accuracy", network=network))
+
+
+def word_error(said: Sequence[str], true: Sequence[str], *, network: str = "unnamed") -> Scored[float] | Undefined:
+    """Word error rate of transcripts, all errors over all words; Undefined without a word in the references."""
+    pairs = [(_words(one), _words(other)) for one, other in zip(said, true, strict=True)]
+    words = sum(len(other) for _, other in pairs)
+    if not words:
+        return Undefined("the references hold no word")
+    errors = sum(_edits(one, other) for one, other in pairs)
+    return Scored(errors / words, Signature.of(metric="word_error", network=network, case="lower", words=words))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+(?:'[^\W_]+)*", text.lower())
+
+
+def _edits(one: Sequence[str], other: Sequence[str]) -> int:
+    """Levenshtein distance of words."""
+    row = list(range(len(other) + 1))
+    for number, word in enumerate(one, 1):
+        before, row[0] = row[0], number
+        for at, true in enumerate(other, 1):
+            before, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, before + (word != true))
+    return row[-1]

@@ -15,8 +15,7 @@ from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.record.schema import score_to_json
 from auscult.score.sound import Delay, find_delay, si_sdr
 from auscult.score.sound.bss_eval import sdr
-from auscult.score.sound.difficulty import difficulty
-from auscult.score.sound.perceptual import Perceptual, perceptual
+from auscult.score.sound.perceptual import Perceptual, difficulty, perceptual
 from auscult.suites.core.runner import ToScore
 from auscult.suites.separation.cases import CaseSounds, Prepared, SeparationCase
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Samples

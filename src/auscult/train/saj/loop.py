@@ -22,7 +22,7 @@ from auscult.nets.saj.network import ALIGNMENT, Saj
 from auscult.nets.saj.weights import begin, load, save
 from auscult.record.codec import dump, to_json
 from auscult.rng import generator
-from auscult.scenes.mixtures.classes import committed_classes
+from auscult.scenes.mixtures.catalogue import committed_classes
 from auscult.train import trainer
 from auscult.train.saj.plan import Plan, read_plans
 from auscult.train.saj.samples import Example, Feed, Lesson, Listed, Made, Source, lesson, read_items

@@ -12,12 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from auscult.judge.sound.compact.calibration import SoundCalibration, error_of
-from auscult.nets.sound_judge.network import SoundJudgeNet
-from auscult.train.sound_judge.feed import subset_rows, tensors
+from auscult.judge.sound.compact.verdict import SoundCalibration, error_of
+from auscult.nets.sound_judge import SoundJudgeNet
 from auscult.train.sound_judge.samples import ALL, SUBSETS
 from auscult.train.sound_judge.store import StoredSample
-from auscult.train.sound_judge.trainer import judge
+from auscult.train.sound_judge.trainer import judge, subset_rows, tensors
 from auscult.types import Doubles, Floats
 
 COVERED: Final = 0.9

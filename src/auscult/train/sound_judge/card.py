@@ -20,13 +20,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.arrays.resampling import mono
+from auscult.arrays.resampling import mono, moved
 from auscult.jobs.judges import find_sound_judge
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.judge.cards import Card, Result, cell, markdown, page, result_of
 from auscult.judge.sound.cues import JUDGE as CUES
-from auscult.judge.sound.shared import delay_of, moved
+from auscult.judge.sound.shared import delay_of
 from auscult.media.paths import write_bytes
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.codec import dump

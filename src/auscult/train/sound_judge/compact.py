@@ -12,23 +12,18 @@ import torch
 
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
-from auscult.judge.sound.compact.calibration import FILE as CALIBRATION
 from auscult.judge.sound.compact.network import open_network
+from auscult.judge.sound.compact.verdict import FILE as CALIBRATION
 from auscult.media.paths import write_bytes
-from auscult.nets.sound_judge.network import SoundJudgeNet
-from auscult.nets.sound_judge.trunk import Trunk
+from auscult.nets.sound_judge import SoundJudgeNet, Trunk
 from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Part
 from auscult.train.sound_judge.calibrate import calibrate
-from auscult.train.sound_judge.early import with_early
-from auscult.train.sound_judge.export import export
-from auscult.train.sound_judge.feed import Feed
-from auscult.train.sound_judge.plan import Plan, read_plan
-from auscult.train.sound_judge.pretrained import read_trunk
+from auscult.train.sound_judge.export import export, read_trunk
 from auscult.train.sound_judge.samples import Recipe
-from auscult.train.sound_judge.store import Store, StoredSample
-from auscult.train.sound_judge.trainer import SoundTrainer
+from auscult.train.sound_judge.store import Store, StoredSample, with_early
+from auscult.train.sound_judge.trainer import Feed, Plan, SoundTrainer, read_plan
 from auscult.train.trainer import STATE, ends_at, trained
 
 MATERIAL, JUDGE, NETWORK, PLAN = "material", "judge", "network.pt", "plan.json"

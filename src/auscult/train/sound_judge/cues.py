@@ -19,8 +19,7 @@ import numpy as np
 from auscult.arrays.resampling import mono
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
-from auscult.judge.sound.cues.features import FEATURES, HARD_FEATURES, SPAN_FEATURES, Heard
-from auscult.judge.sound.cues.model import CuesModel, Regression, model_json
+from auscult.judge.sound.cues import FEATURES, HARD_FEATURES, SPAN_FEATURES, CuesModel, Heard, Regression, model_json
 from auscult.judge.sound.shared import is_silent
 from auscult.media.paths import write_bytes
 from auscult.record.codec import dump

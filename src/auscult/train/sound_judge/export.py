@@ -1,4 +1,4 @@
-"""From a trained network to the four files that ship, each compared with the network it came from."""
+"""The networks' files: the pretrained trunk's, and the four that ship, each compared with the network it came from."""
 
 from __future__ import annotations
 
@@ -7,16 +7,40 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import onnx
 import torch
+from onnx import numpy_helper
 from torch import Tensor, nn
 
 from auscult.errors import UsageError
 from auscult.judge.sound.compact.network import EVIDENCE, HARDNESS, HARDNESS_GIVES, HEAD, JUDGED, TRUNK, open_network
-from auscult.nets.sound_judge.network import Heard, HeardAlone, SoundJudgeNet
-from auscult.nets.sound_judge.trunk import CLASSES, WIDTH
+from auscult.nets.onnx_session import read_network
+from auscult.nets.sound_judge import CLASSES, WIDTH, Heard, HeardAlone, SoundJudgeNet, Trunk
 from auscult.rng import generator
-from auscult.train.onnx_file import write_onnx
+from auscult.train.network_files import write_onnx
 from auscult.train.sound_judge.trainer import hear, hear_alone
+
+
+def read_trunk(path: Path) -> Trunk:
+    """The trunk with the weights of ``mn04_as.onnx``, whose convolutions and layers stand in order in the file."""
+    graph = onnx.load_from_string(read_network(path, hint="fetch the network's file again")).graph
+    known = {one.name: one for one in graph.initializer}
+    found = [
+        torch.from_numpy(numpy_helper.to_array(known[name]).copy())
+        for node in graph.node
+        if node.op_type in {"Conv", "Gemm"}
+        for name in node.input[1:]
+        if name in known
+    ]
+    trunk = Trunk()
+    own = list(trunk.parameters())
+    if [value.shape for value in own] != [value.shape for value in found]:
+        raise UsageError("the network is another one", expected="mn04_as.onnx of EfficientAT", path=path)
+    with torch.no_grad():
+        for value, given in zip(own, found, strict=True):
+            value.copy_(given)
+    return trunk
+
 
 CLOSE: Final = 1e-4
 """Largest difference of any output between a network and its files."""

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
-from auscult.judge.sound.pictures import SIDE, as_seen, imagenet_labels, scaled, table
+from auscult.judge.sound.vocabulary import SIDE, as_seen, imagenet_labels, scaled, table
 from auscult.media.frames import read_frame
 from auscult.media.paths import write_bytes
 from auscult.nets.mobilenet import BLOCKS, Conv, Inverted
@@ -29,10 +29,9 @@ from auscult.record.codec import dump
 from auscult.rng import generator
 from auscult.scenes.appearance.generated import GENERATED
 from auscult.scenes.mixtures.catalogue import committed_split, content_key
-from auscult.train.onnx_file import write_onnx
+from auscult.train.network_files import copy_kernels, read_kernels, write_onnx
 from auscult.train.prompted.material import read_material
 from auscult.train.stamps import category, read
-from auscult.train.tflite import copy_kernels, read_kernels
 from auscult.types import Floats, Frame, Mask
 
 WEIGHTS: Final = "weights/tf2_mobilenet_v2_1.0_224_ptq.tflite"

@@ -24,17 +24,14 @@ from auscult.models.separators.base import Separator
 from auscult.models.separators.loading import load_separator
 from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
-from auscult.scenes.mixtures.catalogue import GENERATED, Catalogue, Part, open_recorded
-from auscult.scenes.mixtures.classes import DOMAIN_OF
+from auscult.scenes.mixtures.catalogue import DOMAIN_OF, GENERATED, Catalogue, Part, open_recorded
 from auscult.scenes.mixtures.layout import finished
 from auscult.scenes.mixtures.plan import MixturePlan, Planner
-from auscult.scenes.mixtures.sound import pauses
 from auscult.scenes.options import MixtureOptions
-from auscult.score.sound.difficulty import difficulty
-from auscult.score.sound.perceptual import perceptual
+from auscult.score.sound.perceptual import difficulty, perceptual
 from auscult.score.sound.ratios import si_sdr
 from auscult.stress.sound.separation import perturb
-from auscult.types import PERFORMANCE, Floats, Frames, Samples, SoundCase, SoundItem, SoundQuery, Span
+from auscult.types import PERFORMANCE, Floats, Frames, Samples, SoundCase, SoundItem, SoundQuery
 
 SUBSETS: Final = (
     "none", "text", "spans", "picture", "text+spans", "text+picture", "spans+picture", "text+spans+picture",
@@ -203,22 +200,17 @@ class _Maker:
         rng = generator(self._seed, "sound samples", self._part, number)
         planner = self._planners[int(rng.choice(len(_SECONDS), p=_CHANCES))]
         plan = planner.plan(self._seed, number)
-        made = finished(plan, self._catalogue).made
+        mixture = finished(plan, self._catalogue)
+        made, query = mixture.made, mixture.query
         stems = [mono(made.target), *(mono(stem) for stem in made.others.values())]
-        query = finished_query(plan, made.spans, seconds=made.mixture.shape[1] / made.rate_hz)
-        source = next(one for one in plan.sources if one.name in plan.target)
-        truth = _Truth(
-            stems,
-            made.rate_hz,
-            query,
-            more={
-                "label": source.label,
-                "domain": DOMAIN_OF[plan.setting],
-                "setting": plan.setting,
-                "seen": plan.seen,
-                "cluster": self._catalogue.clip(source.clips[0]).voice,
-            },
-        )
+        about = {
+            "label": next(one.label for one in plan.sources if one.name in plan.target),
+            "domain": DOMAIN_OF[plan.setting],
+            "setting": plan.setting,
+            "seen": plan.seen,
+            "cluster": mixture.item["cluster"],
+        }
+        truth = _Truth(stems, made.rate_hz, query, more=about)
         case = SoundCase(
             id=plan.id,
             mixture=mono(made.mixture)[None],
@@ -228,8 +220,8 @@ class _Maker:
             frames=self._frames(plan),
         )
         for index in range(self._recipe.outputs):
-            output, about = self._output(rng, case, stems, key=f"{plan.id}-{index}")
-            sample = None if output is None else truth.sample(output, case, id=f"{plan.id}-{index}", **about)
+            output, how = self._output(rng, case, stems, key=f"{plan.id}-{index}")
+            sample = truth.sample(output, case, id=f"{plan.id}-{index}", **how)
             if sample is not None:
                 yield replace(sample, separated=_heard(rng, sample.separated, rate_hz=made.rate_hz))
 
@@ -240,7 +232,7 @@ class _Maker:
 
     def _output(
         self, rng: np.random.Generator, case: SoundCase, stems: Sequence[Samples], *, key: str
-    ) -> tuple[Samples | None, dict[str, Any]]:
+    ) -> tuple[Samples, dict[str, Any]]:
         """An output, and how it was made."""
         recipe, draw = self._recipe, rng.random()
         severity = round(float(rng.uniform(0.3, 5.0)), 2)
@@ -269,12 +261,6 @@ class _Maker:
                 done.append(kind)
         name = "+".join(["other_source"] * bool(target) + done) or "stem"
         return output, {"kind": name, "severity": severity if done else 0.0, "aligned": not target}
-
-
-def finished_query(plan: MixturePlan, spans: Sequence[tuple[float, float]], *, seconds: float) -> SoundQuery:
-    """Text and spans of a plan that asks in all ways."""
-    signed = [Span("+", *span) for span in spans] + [Span("-", *span) for span in pauses(spans, until_s=seconds)]
-    return SoundQuery(text=plan.prompt.text, spans=tuple(sorted(signed, key=lambda span: span.start_s)))
 
 
 def _heard(rng: np.random.Generator, separated: Samples, *, rate_hz: int) -> Samples:

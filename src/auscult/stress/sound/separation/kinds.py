@@ -14,10 +14,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.arrays.spectra import add_frames, short_time
 from auscult.stress.perturbation import Constant, NoDraws, SeedParams
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.filters import Response, filtered
-from auscult.stress.sound.separation.base import Parts, SourceParams, Stems, at_level, energy, makes
+from auscult.stress.sound.separation import Parts, SourceParams, Stems, at_level, energy, makes
 from auscult.types import Doubles, Samples
 
 Spectra: TypeAlias = NDArray[np.complex64]
@@ -93,9 +94,9 @@ def _spectra_of(channel: Samples, *, rate_hz: int) -> Iterator[tuple[int, Spectr
     hop = window.size // _OVERLAP
     frames = -(-channel.size // hop) + _OVERLAP - 1
     padded = np.pad(channel, (window.size - hop, frames * hop - channel.size))
-    rows = np.lib.stride_tricks.sliding_window_view(padded, window.size)[::hop]
     for first in range(0, frames, _TOGETHER):
-        yield first, np.fft.rfft(rows[first : first + _TOGETHER] * window, axis=1).astype(np.complex64)
+        part = padded[first * hop : (first + _TOGETHER - 1) * hop + window.size]
+        yield first, short_time(part, window, hop=hop).astype(np.complex64)
 
 
 def _changed(sound: Samples, change: Callable[[Spectra, int], Spectra], *, rate_hz: int) -> Samples:
@@ -106,8 +107,7 @@ def _changed(sound: Samples, change: Callable[[Spectra, int], Spectra], *, rate_
     for channel, made in zip(sound, output, strict=True):
         for first, spectra in _spectra_of(channel, rate_hz=rate_hz):
             back = np.fft.irfft(change(spectra, first), size, axis=1).astype(np.float32) * window
-            for at, frame in enumerate(back, start=first):
-                made[at * hop : at * hop + size] += frame
+            add_frames(made[first * hop :], back, hop=hop)
     return np.ascontiguousarray(output[:, size - hop : size - hop + samples]) * np.float32(2.0 / _OVERLAP)
 
 

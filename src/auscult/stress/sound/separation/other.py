@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.stress.perturbation import Constant, NoDraws, SeedParams
-from auscult.stress.sound.separation.base import Parts, Stems, at_level, makes
+from auscult.stress.sound.separation import Parts, Stems, at_level, makes
 from auscult.types import Samples
 
 _FRAME: Final = 256

@@ -1,7 +1,8 @@
-"""CLAP from a folder of the user's: sounds and words to vectors that can be compared. Nothing is downloaded.
+"""CLAP and Whisper from a folder of the user's: sounds and words to vectors, and sound to words. Nothing is downloaded.
 
-Wu et al., ICASSP 2023, as ``transformers`` has it. The folder is what ``save_pretrained`` of a CLAP model, of its
-tokenizer and of its feature extractor writes, such as a snapshot of ``laion/clap-htsat-unfused``.
+Wu et al., ICASSP 2023, and Radford et al., ICML 2023, as ``transformers`` has them. A folder is what
+``save_pretrained`` of a model, of its tokenizer and, for CLAP, of its feature extractor writes, such as a snapshot of
+``laion/clap-htsat-unfused`` or of ``openai/whisper-tiny.en``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from auscult.arrays.resampling import mono_at
 from auscult.errors import UsageError
-from auscult.nets.hf_folder import Family, check_folder, finite, load, read_table
+from auscult.nets.hf_folder import Family, Loaded, check_folder, finite, load, quiet, read_table
 from auscult.nets.hf_pictures import PREPARED
 from auscult.types import Floats, Samples
 
@@ -90,3 +91,52 @@ def _settings(path: Path) -> dict[str, Any]:
             wrong = f"{name!r} is {str(settings[name])[:40]}, not from {least} to {most}"
             raise UsageError(wrong, path=path, expected=CLAP.expected)
     return settings
+
+
+WHISPER: Final = Family(
+    title="Whisper",
+    extra="clip",
+    model="WhisperForConditionalGeneration",
+    types=("whisper",),
+    reader="WhisperTokenizer",
+)
+RATE_HZ: Final = 16_000
+_MOST_TOKENS: Final = 224
+
+
+class Whisper:
+    """A model of a folder, decoded greedily, with the language it finds itself."""
+
+    def __init__(self, net: Loaded) -> None:
+        from transformers import WhisperFeatureExtractor
+
+        config = net.model.config
+        hop = 160
+        self._net = net
+        self._seconds = 2 * int(config.max_source_positions) * hop // RATE_HZ
+        self._prepare: Any = WhisperFeatureExtractor(
+            feature_size=int(config.num_mel_bins), sampling_rate=RATE_HZ, hop_length=hop, chunk_length=self._seconds
+        )
+        self._most = min(_MOST_TOKENS, int(config.max_target_positions) // 2)
+
+    def transcript(self, samples: Samples, rate_hz: int) -> str:
+        """What is said in a sound, (samples,) or (channels, samples); long sounds are cut into the model's windows."""
+        import torch
+
+        heard, said = mono_at(samples, rate_hz=rate_hz, wanted_hz=RATE_HZ), []
+        size = self._seconds * RATE_HZ
+        for start in range(0, max(1, heard.size), size):
+            given = self._prepare(heard[start : start + size], sampling_rate=RATE_HZ, return_tensors="pt")
+            features = given["input_features"].to(self._net.device)
+            with torch.inference_mode(), quiet():
+                tokens = self._net.model.generate(features, max_new_tokens=self._most, do_sample=False, num_beams=1)
+            said.append(self._net.tokens.decode(tokens[0], skip_special_tokens=True).strip())
+        return " ".join(filter(None, said))
+
+
+def load_whisper(path: Path) -> Whisper:
+    """Load the model of a folder; a ``UsageError`` says what is wrong with it."""
+    net = load(check_folder(path, WHISPER))
+    if int(net.model.config.max_source_positions) < 50:
+        raise UsageError("Whisper's window is shorter than a second", path=path, expected=WHISPER.expected)
+    return Whisper(net)
