@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from auscult.act.repair import ATTEMPTS, Attempt, Tools, as_in_paper, geometric, repair
+from auscult.arrays.boxes import box_of
 from auscult.arrays.error_map import error_map_of
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.models.classical.grabcut import graph_cut
-from auscult.types import Evidence, Mask, Verdict
+from auscult.types import Box, Evidence, Frame, Mask, Verdict
 from small_inputs import ellipse
 from small_records import verdict
 
@@ -101,6 +102,31 @@ def test_what_another_mask_of_the_frame_holds_is_left_out() -> None:
     (made,) = [one.mask for one in found if one.attempt == "without_others"]
     assert made is not None
     assert not (made & other).any()
+
+
+@pytest.mark.parametrize("with_map", [True, False])
+def test_a_segmenter_is_prompted_by_mask_and_error_map(with_map: bool) -> None:
+    mask = (TRUTH | ellipse((70, 120), (20, 16), SIZE)) & ~ellipse((60, 60), (16, 14), SIZE)  # too much, and a hole
+    said = replace(judged(mask), defect="dilate")
+    asked = []
+
+    def prompted(frame: Frame, box: Box, points: Sequence[tuple[tuple[int, int], bool]]) -> Mask:
+        red = np.abs(frame.astype(int) - (200, 90, 60)).max(axis=2) < 60
+        asked.append((box, red, [(bool(red[y, x]), inside) for (x, y), inside in points]))
+        return red
+
+    own = [attempt for attempt in ATTEMPTS if attempt.name == "prompted"]
+    said = mapped(mask, said) if with_map else said
+    found = repair(FRAME, mask, said, tools=tools(prompted=prompted, attempts=own)).kept
+    assert found is not None
+    assert found.mask is not None
+    assert iou(found.mask, TRUTH) > 0.98
+    ((box, red, points),) = asked
+    if with_map:  # one point each in what it holds, misses and has too much
+        assert points == [(True, True), (True, True), (False, False)]
+        assert np.abs(np.subtract(box, box_of(red))).max() <= 4
+    else:
+        assert points == [(True, True)]
 
 
 @pytest.mark.parametrize("action", ["accept", "unjudged", None])

@@ -18,13 +18,23 @@ from auscult.jobs.probes import SCENES, probed_scene
 from auscult.judge.masks.chat import question
 from auscult.media.frames import decode_frame
 from chat_server import completed, refused, serving
-from small_inputs import LEFT, auscult, folder_input, rows, save_mask, tree
+from small_inputs import LEFT, RIGHT, auscult, folder_input, rows, save_mask, tree
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
 pytestmark = pytest.mark.extra_chat
 
 KEY = "sk-searched-for-in-all-output-7d1e"
 PROBED = 3 * SCENES  # an empty mask asks nobody
+
+
+MODEL = """
+import numpy as np
+
+def predict(frames, query):
+    rows, columns = np.ogrid[:48, :64]
+    found = ((rows - 24) / 14) ** 2 + ((columns - 18) / 11) ** 2 <= 1
+    return np.repeat(found[None], len(frames), axis=0)
+"""
 
 
 def form(iou, kind, action="Accept"):
@@ -218,6 +228,48 @@ def test_interrupted_and_resumed_nothing_is_paid_twice(tmp_path, seer) -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         assert len(served.bodies) == PROBED + 30
     assert len(rows(out / "verdicts.jsonl")) == 30
+
+
+def test_repair_asks_the_record_s_chat_model_about_each_attempt_once(tmp_path, seer) -> None:
+    source, out, fixed = folder_input(tmp_path / "in", ("a", "b", "c")), tmp_path / "out", tmp_path / "repaired"
+    holed = LEFT.copy()
+    holed[20:28, 14:22] = False
+    save_mask(source / "masks" / "a.png", holed)  # "b" is another object, "c" is right
+    (tmp_path / "model.py").write_text(MODEL)
+    words = ["--samples", "2", "--max-connections", "3"]
+    with serving(seer) as served:
+        audit(source, out, served.url, "--text", "the dog", *words)
+        asked = len(served.bodies)
+        words = ["act", "repair", out, "--out", fixed, "--model", f"{tmp_path / 'model.py'}:predict", *words]
+        told = auscult(*words)
+        assert told.code == 2, told.out
+        assert "name it as the audit did" in told.err
+        words += ["--judge", "chat:tiny", "--base-url", served.url]
+        for _ in range(2):
+            told = auscult(*words)
+            assert told.code == 0, told.err
+            tried = rows(fixed / "repairs.jsonl")
+            assert len(served.bodies) == asked + 2 * sum("verdict" in one for row in tried for one in row["attempts"])
+    assert {row["id"]: row["kept"] for row in tried} == {"a": "fill", "b": "anew_expression"}
+    found = {row["id"]: (row["judge"], row["iou"], row["action"]) for row in rows(fixed / "verdicts.jsonl")}
+    assert found == dict.fromkeys("abc", ("chat.tiny", 1.0, "accept"))
+
+
+def test_repair_tries_again_what_its_judge_could_not_be_asked_about(tmp_path, seer) -> None:
+    source, out, fixed = folder_input(tmp_path / "in", ("a",)), tmp_path / "out", tmp_path / "repaired"
+    save_mask(source / "masks" / "a.png", RIGHT)
+    (tmp_path / "model.py").write_text(MODEL)
+    options = ["--model", f"{tmp_path / 'model.py'}:predict", "--judge", "chat:tiny", "--base-url"]
+    refusing = []
+    with serving(lambda *asked: refused(401, "bad key") if refusing else seer(*asked)) as served:
+        audit(source, out, served.url, "--text", "the dog")
+        refusing.append(True)
+        told = auscult("act", "repair", out, "--out", fixed, *options, served.url)
+        assert told.code == 1, told.out
+        assert rows(fixed / "repairs.jsonl") == []
+        refusing.clear()
+        assert auscult("act", "repair", out, "--out", fixed, *options, served.url).code == 0
+    assert [row["kept"] for row in rows(fixed / "repairs.jsonl")] == ["anew_expression"]
 
 
 @pytest.mark.slow

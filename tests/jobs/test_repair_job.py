@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ from auscult.jobs.options import AuditOptions, FilterOptions, RepairOptions, Str
 from auscult.jobs.repair import REPAIRS, repair_record
 from auscult.jobs.stress import stress_masks
 from auscult.media.rle import decode
+from auscult.media.wav import encode_wav
 from auscult.record.folder import read_manifest
-from small_inputs import LEFT, RIGHT, auscult, folder_input, rows, save_frame, save_mask, tree, write_lines
+from auscult.record.manifest import argument
+from small_inputs import LEFT, RIGHT, auscult, folder_input, item, rows, save_frame, save_mask, tree, write_lines
 
 MODEL = '''
 import os
@@ -260,3 +263,76 @@ def test_a_frame_that_is_gone_costs_its_items_and_their_masks_stay(audited: Path
     assert failed == masks_of(record).keys()  # none of them is among the frames that are written
     assert json.loads((out / "summary.json").read_text())["failed"] == len(failed)
     assert read_manifest(out)["command"] == "act repair"
+
+
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    print(json.dumps({"id": json.loads(line)["id"], "iou": 0.99, "mask_type": "perfect"}), flush=True)
+"""
+
+
+def test_a_cascade_judges_attempts_as_it_judged_masks(audited: Path, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(PROGRAM)
+    judge = f"cascade:cues,command:{sys.executable} {tmp_path / 'judge.py'}"
+    record, stressed = tmp_path / "out", audited.parent / "stressed"
+    audit_folder(AuditOptions(source=stressed, out=record, judge=judge, alone=True, workers=0))
+    path = record / "verdicts.jsonl"
+    doubted = {"defect": "cutout", "action": "major_revision", "iou_low": 0.05}
+    write_lines(path, *(row | doubted if "cutout" in row["id"] else row for row in rows(path)))
+    with pytest.raises(Mismatch, match="its name alone is not that judge") as refused:
+        repaired(record, tmp_path / "x")
+    assert "cascade:CHEAP,DEAR" in refused.value.hint
+    found = rows(repaired(record, tmp_path / "repaired", judge=judge) / REPAIRS)
+    verdicts = [one["verdict"] for row in found for one in row["attempts"]]
+    assert {verdict["judge"] for verdict in verdicts} == {"cascade.masks.cues.v1+command.judge"}
+    dear = [verdict["iou"] for verdict in verdicts if verdict["judged_by"] == "command.judge"]
+    assert dear, "every attempt was clear to the first judge, so that this test shows nothing"
+    assert set(dear) == {0.99}
+
+
+def test_replies_in_files_are_refused_before_anything_is_tried(audited: Path, tmp_path: Path) -> None:
+    said = {"iou": 0.5, "mask_type": "cutout", "action": "major_revision"}
+    names = [row["id"] for row in rows(audited / "verdicts.jsonl")]
+    judge = f"replies:{write_lines(tmp_path / 'sheet.jsonl', *({'id': name, **said} for name in names))}"
+    audit_folder(AuditOptions(source=audited.parent / "stressed", out=tmp_path / "out", judge=judge, workers=0))
+    with pytest.raises(UsageError, match="know no attempt"):
+        repaired(tmp_path / "out", tmp_path / "x", judge=judge)
+
+
+def test_a_mask_with_a_separated_sound_is_still_audited_with_it(tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", ("a",))
+    holed = LEFT.copy()
+    holed[20:28, 14:22] = False
+    save_mask(source / "masks" / "a.png", holed)
+    tone = 0.2 * np.sin(np.arange(8_000, dtype=np.float32) * 0.5)[None]
+    for name in ("mixture", "stem"):
+        (source / f"{name}.wav").write_bytes(encode_wav(tone, 8_000))
+    line = item("a", text="the left ellipse", mixture="mixture.wav", separated="stem.wav")
+    write_lines(source / "items.jsonl", line)
+    audit_folder(AuditOptions(source=source / "items.jsonl", out=tmp_path / "out", judge="cues", workers=0))
+    path = tmp_path / "out" / "verdicts.jsonl"
+    doubted = {"defect": "cutout", "action": "major_revision", "iou_low": 0.05}
+    write_lines(path, *(row | doubted for row in rows(path)))
+    out = repaired(tmp_path / "out", tmp_path / "repaired")
+    (row,) = rows(out / REPAIRS)
+    assert row["kept"] == "fill"
+    assert all(one["verdict"]["joint"]["wrong"] for one in row["attempts"])
+    (verdict,) = rows(out / "verdicts.jsonl")
+    assert verdict["joint"] == next(one for one in row["attempts"] if one["kept"])["verdict"]["joint"]
+
+
+@pytest.mark.extra_clip
+@pytest.mark.slow
+def test_a_segmenter_of_the_user_s_draws_what_the_error_map_doubts(audited: Path, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    import tiny_hf
+
+    folder = tiny_hf.write_sam2(tmp_path / "weights")
+    out = repaired(audited, tmp_path / "repaired", segmenter=f"hf:{folder}")
+    tried = [one for row in rows(out / REPAIRS) for one in row["attempts"] if one["attempt"] == "prompted"]
+    assert tried
+    assert all(one["verdict"]["judge"] == "masks.cues.v1" for one in tried)
+    assert set(argument(read_manifest(out), "segmenter")) >= {"config.json", "model.safetensors"}
+    with pytest.raises(UsageError, match="no segmenter"):
+        repaired(audited, tmp_path / "x", segmenter="sam2")

@@ -31,12 +31,14 @@ from auscult.arrays.error_map import painted
 from auscult.arrays.overlap import iou
 from auscult.arrays.regions import components, depth, holes, reach
 from auscult.errors import AuscultError
-from auscult.types import Defect, Floats, Frame, Mask, Verdict
+from auscult.types import Box, Defect, Floats, Frame, Mask, Verdict
 
 Judge: TypeAlias = Callable[[Sequence[Mask]], Sequence[Verdict | AuscultError]]
 """Verdicts, with actions, on masks (H, W) of one object of one frame; or why there is none."""
 GraphCut: TypeAlias = Callable[[Frame, NDArray[np.uint8]], Mask]
 """From RGB and GrabCut's labels (0 outside, 1 inside, 2 and 3 likely so) to what belongs to the object."""
+Prompted: TypeAlias = Callable[[Frame, Box, Sequence[tuple[tuple[int, int], bool]]], Mask]
+"""From RGB, a box, and points (x, y) that are on the object or are not, to what the box holds of it."""
 Segment: TypeAlias = Callable[[str], Mask]
 """What a phrase names in the frame, bool (H, W); an ``AuscultError`` where that cannot be said."""
 
@@ -61,6 +63,7 @@ class RepairInput:
         iou: The judge's estimate, 0..1.
         others: Other objects' masks, each bool (h, w).
         cut: A graph cut; None where there is none.
+        prompted: A segmenter that takes a box and points; None where there is none.
     """
 
     frame: Frame
@@ -70,6 +73,7 @@ class RepairInput:
     iou: float
     others: tuple[Mask, ...] = ()
     cut: GraphCut | None = None
+    prompted: Prompted | None = None
 
     @property
     def width(self) -> float:
@@ -190,6 +194,21 @@ def _graph_cut(seen: RepairInput) -> Mask | None:
     return np.asarray(cv2.resize(found, (width, height), interpolation=cv2.INTER_LINEAR) > 0.5)
 
 
+def _prompted(seen: RepairInput) -> Mask | None:
+    """Segment by the box of what is likely, and by points deep in what the mask holds, misses and has too much."""
+    likely = np.asarray(seen.likely > 0.5)
+    box = box_of(likely)
+    if seen.prompted is None or box is None:
+        return None
+    parts = ((likely & seen.mask, True), (likely & ~seen.mask, True), (seen.mask & ~likely, False))
+    points = []
+    for part, inside in parts:
+        if part.any():
+            row, column = np.unravel_index(int(depth(part).argmax()), part.shape)
+            points.append(((int(column), int(row)), inside))
+    return seen.prompted(seen.frame, box, points)
+
+
 _SHAPE: Final[tuple[Defect, ...]] = ("cutout", "dilate", "erode")
 ATTEMPTS: Final[tuple[Attempt, ...]] = (
     Attempt(name="fill", reason="holes filled", make=_fill, suits=("cutout", "erode"), margin=0.03),
@@ -238,6 +257,13 @@ ATTEMPTS: Final[tuple[Attempt, ...]] = (
         reason="cut along edges, prompted by the error map",
         make=_graph_cut,
         suits=("dilate",),
+        margin=0.15,
+    ),
+    Attempt(
+        name="prompted",
+        reason="segmented by box and points of the mask and its error map",
+        make=_prompted,
+        suits=("cutout", "dilate", "erode", "merge"),
         margin=0.15,
     ),
     Attempt(name="drop_parts", reason="small parts left out", make=_drop_parts, suits=("merge", "dilate"), margin=0.1),
@@ -296,6 +322,7 @@ class Tools:
     Attributes:
         judge: Judges the attempts.
         cut: A graph cut; None for none.
+        prompted: A segmenter that takes a box and points; None for none.
         segment: Segments a phrase anew; None for none.
         rounds: How often what was kept is tried again while it is not accepted.
         attempts: The geometric attempts.
@@ -303,6 +330,7 @@ class Tools:
 
     judge: Judge
     cut: GraphCut | None = None
+    prompted: Prompted | None = None
     segment: Segment | None = None
     rounds: int = 1
     attempts: Sequence[Attempt] = ATTEMPTS
@@ -364,7 +392,7 @@ def geometric(
     suited = [attempt for attempt in tools.attempts if verdict.defect in attempt.suits]
     if not suited or not mask.any():
         return
-    where, seen = _seen(frame, mask, verdict, others=others, cut=tools.cut)
+    where, seen = _seen(frame, mask, verdict, others=others, tools=tools)
     known = [seen.mask]
     for attempt in suited:
         found = attempt.make(seen)
@@ -379,7 +407,7 @@ def geometric(
 
 
 def _seen(
-    frame: Frame, mask: Mask, verdict: Verdict, *, others: Sequence[Mask], cut: GraphCut | None
+    frame: Frame, mask: Mask, verdict: Verdict, *, others: Sequence[Mask], tools: Tools
 ) -> tuple[tuple[slice, slice], RepairInput]:
     """The part of the frame that holds the mask and room around it."""
     size = (mask.shape[0], mask.shape[1])
@@ -397,7 +425,8 @@ def _seen(
         mapped=verdict.error_map is not None,
         iou=verdict.iou if verdict.iou is not None else 1.0,
         others=near,
-        cut=cut,
+        cut=tools.cut,
+        prompted=tools.prompted,
     )
 
 

@@ -212,6 +212,16 @@ class Auditor:
         each = (time.perf_counter() - begun) / len(read)
         return {item.id: replace(verdict, seconds=each) for (item, _), verdict in zip(read, found, strict=True)}
 
+    def whole(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
+        """The judge's verdict with what an identity check, dearer judges and a separated sound add to it."""
+        if self.checker is not None:
+            verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
+        if self.cascade is not None:
+            verdict = self.cascade.settled(verdict, case, prediction)
+        if self.joint is not None:
+            verdict = self.joint.joined(verdict, item, case=case, prediction=prediction)
+        return verdict
+
     def _result(
         self, item: Item, opened: _Opened, loaded: LoadedMask | AuscultError, *, verdict: Verdict | None
     ) -> Result:
@@ -221,13 +231,7 @@ class Auditor:
         try:
             begun = time.perf_counter()
             before = 0.0 if verdict is None else verdict.seconds
-            verdict = verdict or self.judge(case, prediction)
-            if self.checker is not None:
-                verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
-            if self.cascade is not None:
-                verdict = self.cascade.settled(verdict, case, prediction)
-            if self.joint is not None:
-                verdict = self.joint.joined(verdict, item, case=case, prediction=prediction)
+            verdict = self.whole(verdict or self.judge(case, prediction), item, case=case, prediction=prediction)
             seconds = before + time.perf_counter() - begun
             verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
         except AuscultError as error:
@@ -388,11 +392,11 @@ def identity_arguments(name: str | None, weights: Path | None) -> dict[str, Any]
     arguments: dict[str, Any] = {"identity": entry.name, "identity_from": entry.origin}
     folder = getattr(check, "folder", None)
     if isinstance(folder, Path):
-        arguments["identity_weights"] = _digest(folder)
+        arguments["identity_weights"] = weights_digest(folder)
     return arguments
 
 
-def _digest(folder: Path) -> dict[str, str]:
+def weights_digest(folder: Path) -> dict[str, str]:
     """Hash of every file of weights and settings; names of folders are left out, since a copy is the same."""
     found = {path.name: path for path in folder.iterdir() if path.suffix in {".safetensors", ".onnx", ".json", ".txt"}}
     try:

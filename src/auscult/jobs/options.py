@@ -677,22 +677,25 @@ class CalibrateOptions:
     overwrite: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairOptions(RunOptions):
+@dataclass(frozen=True, kw_only=True)
+class RepairOptions(RunOptions, ChatJudgeOptions):
     """What to repair and how.
 
     Attributes:
         folder: A record of `auscult audit`.
         model: Segments anew what was rejected, by what was meant or by the expression; as --model of `run rris`.
+        segmenter: hf:FOLDER: SAM, SAM 2 or SAM 3 draws anew what the error map doubts, from weights of yours.
         rounds: How often a repaired mask that is not accepted is tried again.
         policy: paper: segment anew only what is called full_neg, and keep it unseen; else the better lower bound.
-        judge: The record's judge as it was named, where that was NAME@FOLDER.
+        judge: The record's judge as it was named, where that was NAME@FOLDER, chat:NAME, cascade:CHEAP,DEAR or another
+            program's.
         identity_weights: Folder of CLIP weights, where the record was made with --identity clip.
         out: Output folder, beside DIR by default; the same command again continues in it.
     """
 
     folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
     model: Annotated[str | None, Flag(metavar="MODEL", shown="none")] = None
+    segmenter: Annotated[str | None, Flag(shown="none")] = None
     rounds: Annotated[int, Flag(least=1, most=10)] = 1
     policy: str | None = None
     judge: Annotated[str | None, Flag(shown="the record's")] = None

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from statistics import fmean
+from threading import Lock
 from typing import Any, Final
 
 from auscult.act import repair as act
@@ -23,15 +24,15 @@ from auscult.act.policy import Policy, decide
 from auscult.arrays.overlap import iou
 from auscult.cases.ids import counted
 from auscult.cases.listing import Listing, ListOptions, list_items
-from auscult.errors import AuscultError, InputError, Mismatch, RecordError, UsageError
+from auscult.errors import AuscultError, InputError, Mismatch, RecordError, UnknownName, UsageError
 from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.against_truth import clusters_of, collect_truth
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.finish import coco_of, finish_run, in_order
 from auscult.jobs.frame_masks import FrameMasks
-from auscult.jobs.judges import judge_spec
-from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor
+from auscult.jobs.judges import JudgeAsking, JudgeSpec, judge_spec
+from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor, weights_digest
 from auscult.jobs.options import RepairOptions
 from auscult.jobs.runner import (
     ERRORS,
@@ -51,7 +52,9 @@ from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
 from auscult.models.base import Predictor, Request
+from auscult.models.chat.model import FILE as REPLY_CACHE
 from auscult.models.classical.grabcut import graph_cut
+from auscult.models.omni import Unreachable
 from auscult.models.spec import BY_SENTENCE, ModelSpec, named_models
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.codec import from_json
@@ -73,6 +76,8 @@ COCO: Final = "repaired.coco.json"
 PAPER: Final = "paper"
 _TRIED: Final = ("minor_revision", "major_revision", "reject")
 _CUT_ROUNDS: Final = 2
+_SOUNDS: Final = ("audio", "in_video", "mixture", "separated")
+_RECORDED: Final = ("judge", "judge_from", "policy", "alone", "identity", "evidence", "joint")
 _GONE: Final = "the frame is gone: the mask is in the record and in COCO, and not among the frames that are written"
 
 
@@ -91,6 +96,12 @@ class Repairer:
     model: Predictor | None
     rounds: int
     as_in_paper: bool
+    prompted: act.Prompted | None = None
+    segmenting: Lock = field(default_factory=Lock)  # a model may be asked from one thread at a time
+
+    def close(self) -> None:
+        """Release what the judge holds."""
+        self.auditor.close()
 
     def __call__(self, group: RepairGroup) -> list[Result]:
         """Repair the wanted items; an error costs the item it belongs to."""
@@ -121,6 +132,7 @@ class Repairer:
         tools = act.Tools(
             judge=partial(self._verdicts, item, case),
             cut=partial(graph_cut, rounds=_CUT_ROUNDS),
+            prompted=self.prompted,
             segment=None if self.model is None else partial(self._segmented, item, frame),
             rounds=self.rounds,
         )
@@ -137,9 +149,10 @@ class Repairer:
         for prediction, known in zip(predictions, self._together(case, predictions), strict=True):
             try:
                 verdict = known or self.auditor.judge(case, prediction)
-                if self.auditor.checker is not None:
-                    verdict = self.auditor.checker.of_item(verdict, item, case=case, prediction=prediction)
+                verdict = self.auditor.whole(verdict, item, case=case, prediction=prediction)
                 found.append(decide(replace(verdict, id=item.id), self.auditor.policy))
+            except (UsageError, Unreachable):  # nobody can be asked, now: the item has failed and is tried again
+                raise
             except AuscultError as error:
                 found.append(error)
         return found
@@ -165,16 +178,22 @@ class Repairer:
             query=Query(text),
             frames=frame[None].copy,
         )
-        mask: Mask = self.model(request).masks[0].astype(bool)
+        with self.segmenting:
+            mask: Mask = self.model(request).masks[0].astype(bool)
         return mask
 
 
 def make_repairer(
-    auditor: Callable[[], Auditor], *, model: ModelSpec | None, rounds: int, as_in_paper: bool
+    auditor: Callable[[], Auditor], *, model: ModelSpec | None, segmenter: Path | None, rounds: int, as_in_paper: bool
 ) -> Repairer:
-    """Load judge and model and make the worker's function; at module level, so that it can be pickled."""
+    """Load judge and models and make the worker's function; at module level, so that it can be pickled."""
     loaded = None if model is None else model.load()
-    return Repairer(auditor=auditor(), model=loaded, rounds=rounds, as_in_paper=as_in_paper)
+    prompted = None
+    if segmenter is not None:
+        from auscult.nets.hf_sam import load_sam
+
+        prompted = load_sam(segmenter).prompted
+    return Repairer(auditor=auditor(), model=loaded, rounds=rounds, as_in_paper=as_in_paper, prompted=prompted)
 
 
 def _row(item: Item, before: Verdict, found: act.Repair, *, frame: Frame) -> dict[str, Any]:
@@ -216,10 +235,13 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         self.record, rows = judged_rows(options.folder)
         if options.out.resolve().is_relative_to(options.folder.resolve()):
             raise RecordError("the folder lies in the record, which is not changed", hint=ANOTHER_OUT, path=options.out)
+        self._asking = JudgeAsking.of(options, options.out)
         self._judge = self._recorded_judge()
+        self.threads = self._judge.connections
         self._policy = from_json(Policy, self._said("policy"), path=options.folder / "manifest.json")
         found = named_models([options.model] if options.model else (), task="ris", does=BY_SENTENCE)
         self._model = found[0] if found else None
+        self._segmenter = _folder_of_weights(options.segmenter)
         if options.policy == PAPER and self._model is None:
             raise UsageError("as in the paper masks are segmented anew", hint="name what segments: --model NAME")
         self._rows = {str(row["id"]): row for row in rows}
@@ -228,20 +250,26 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
     def _said(self, name: str) -> Any:
         return argument(self.record.manifest, name)
 
-    def _recorded_judge(self) -> str:
-        """The judge of the record, as it is named; a fitted one has to be named again, since folders are not kept."""
-        known = self._said("judge")
-        given = self.options.judge or known
-        spec = judge_spec(str(given))
-        keys = ("judge_revision", "judge_fitted")
-        same = spec.name == known and all(spec.arguments.get(key) == self._said(key) for key in keys)
-        if not same:
+    def _recorded_judge(self) -> JudgeSpec:
+        """The judge of the record; one that folders, programs or models make is to be named again, as it was."""
+        known, given = str(self._said("judge")), self.options.judge
+        try:
+            spec = judge_spec(given or known, asking=self._asking)
+        except UnknownName:
+            if given is not None:
+                raise
+            spec = JudgeSpec(given=known, name="", origin="")
+        keys = {"judge_revision", "judge_fitted", *spec.arguments}
+        if spec.name != known or any(spec.arguments.get(key) != self._said(key) for key in keys):
             raise Mismatch(
-                f"the record was judged by {known}, and {given} is not that judge",
+                f"the record was judged by {known}, and {given or 'its name alone'} is not that judge",
                 expected="the same judge with the same weights, so that lower bounds can be compared",
-                hint="name it as it was named: --judge NAME@FOLDER",
+                hint="name it as the audit did: --judge NAME@FOLDER, chat:NAME, cascade:CHEAP,DEAR; a chat model with "
+                "its --profile, --base-url and --samples",
             )
-        return str(given)
+        if "replies" in spec.origin.split():
+            raise UsageError("replies in files know no attempt at a repair", expected="a judge that can be asked")
+        return spec
 
     @cached_property
     def listing(self) -> Listing:
@@ -280,23 +308,26 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
                 time_s=row.get("time_s"),
                 extra=row.get("extra") or {},
             )
-            audio = known[name].audio if name in known else None
-            found.append(replace(bare, audio=audio, in_video=name in known and known[name].in_video))
+            one = known.get(name)
+            sounds = {} if one is None else {key: getattr(one, key) for key in _SOUNDS}
+            found.append(replace(bare, **sounds))
         return found
 
     def manifest(self) -> dict[str, Any]:
         """The manifest of the run, with the judge, policy and frames of the record."""
         options, model, path = self.options, self._model, self.record.path
-        recorded = {key: self._said(key) for key in ("judge", "judge_from", "policy", "alone", "identity", "evidence")}
+        recorded = {key: self._said(key) for key in _RECORDED}
         chosen = {
             "record": str(options.folder.resolve()),
             "model": None if model is None else f"{model.name} {model.revision}",
+            "segmenter": None if self._segmenter is None else weights_digest(self._segmenter),
             "rounds": options.rounds,
             "choice": options.policy or "lower bound",
         }
         files = {name: digest_file(path / name) for name in ("verdicts.jsonl", "masks.jsonl")}
         inputs = {**section(self.record.manifest, "inputs"), "record": files}
         arguments = {key: value for key, value in {**recorded, **chosen}.items() if value not in (None, False)}
+        arguments |= self._judge.arguments
         arguments |= {key: value for key, value in self._identity().items() if key not in arguments}
         return run_manifest("act repair", options, inputs=inputs, arguments=arguments)
 
@@ -306,11 +337,11 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
 
     def worker(self) -> Callable[[], Repairer]:
         """Makes the function of one frame in a worker process."""
-        spec, options = judge_spec(self._judge), self.options
+        spec, options, limit_s = self._judge, self.options, self.options.cascade_seconds
         clips = ClipIndex.of(replace(self.listing, items=tuple(self.items))) if spec.needs_clip else None
         auditor = partial(
             make_auditor,
-            self._judge,
+            spec.given,
             self._policy,
             Path(),
             alone=bool(self._said("alone")),
@@ -318,12 +349,24 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             weights=options.identity_weights,
             evidence=self._said("evidence"),
             clips=clips,
+            joint=self._said("joint") is not None,
+            asking=self._asking,
+            cascade_seconds=None if limit_s is None else limit_s / (1 if self.threads else max(1, options.n_workers)),
         )
         paper = options.policy == PAPER
-        return partial(make_repairer, auditor, model=self._model, rounds=options.rounds, as_in_paper=paper)
+        return partial(
+            make_repairer,
+            auditor,
+            model=self._model,
+            segmenter=self._segmenter,
+            rounds=options.rounds,
+            as_in_paper=paper,
+        )
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[RepairGroup], float | None]]:
         """The frames with masks that were not accepted and have not been tried."""
+        if "chat" in self._judge.origin.split():
+            writer.run.claim(REPLY_CACHE)
         if self.listing.items:
             known = {item.id for item in self.listing.items}
             rows = {name: row.get("input") for name, row in self._rows.items() if name in known}
@@ -424,6 +467,18 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
 
 
 repair_record: Final = RepairMasks.of
+
+
+def _folder_of_weights(given: str | None) -> Path | None:
+    """The folder of ``hf:FOLDER``."""
+    if given is None:
+        return None
+    kind, _, folder = given.partition(":")
+    if kind != "hf" or not Path(folder).is_dir():
+        raise UsageError(
+            f"there is no segmenter {given[:80]!r}", expected="hf:FOLDER, a folder of SAM, SAM 2 or SAM 3 weights"
+        )
+    return Path(folder)
 
 
 def _kept(row: Mapping[str, Any]) -> dict[str, Any]:

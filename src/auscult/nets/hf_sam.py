@@ -23,10 +23,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import AuscultError
-from auscult.nets.hf_folder import CONFIG, Family, Loaded, check_folder, finite, load, read_table
-from auscult.nets.hf_pictures import Preparation, read_preparation, square
+from auscult.nets.hf_folder import (
+    CONFIG,
+    Family,
+    Loaded,
+    Preparation,
+    check_folder,
+    finite,
+    load,
+    read_preparation,
+    read_table,
+    square,
+)
 from auscult.nets.hf_text import FloatBox
-from auscult.types import Frames, Mask
+from auscult.types import Frame, Frames, Mask
 
 _SAM3_SEEING: Final = {"vision_config": "Sam3VisionConfig", "backbone_config": "Sam3ViTConfig"}
 _SAM2_SEEING: Final = {"vision_config": "Sam2VisionConfig", "backbone_config": "Sam2HieraDetConfig"}
@@ -124,7 +134,18 @@ class BoxSegmenter:
                     found[index] = self._mask(frames[index : index + 1], box)
         return found
 
-    def _mask(self, frame: Frames, box: FloatBox) -> NDArray[np.bool_]:
+    def prompted(
+        self, frame: Frame, box: FloatBox, points: Sequence[tuple[tuple[int, int], bool]]
+    ) -> NDArray[np.bool_]:
+        """What a box (x0, y0, x1, y1) holds, with points (x, y) that are inside it or not, in pixels: bool (H, W)."""
+        import torch
+
+        with torch.inference_mode():
+            return self._mask(frame[None], box, points)
+
+    def _mask(
+        self, frame: Frames, box: FloatBox, points: Sequence[tuple[tuple[int, int], bool]] = ()
+    ) -> NDArray[np.bool_]:
         import torch
         from torch.nn.functional import interpolate, pad
 
@@ -134,7 +155,12 @@ class BoxSegmenter:
         pixels = pad(pixels, (0, self._side - wide, 0, self._side - high))
         scale = (wide / width, high / height) * 2
         corners = torch.tensor([[[edge * by for edge, by in zip(box, scale, strict=True)]]], device=pixels.device)
-        out = self._net.model(pixel_values=pixels, input_boxes=corners, multimask_output=False)
+        more = {}
+        if points:
+            at = [[(x + 0.5) * scale[0], (y + 0.5) * scale[1]] for (x, y), _ in points]
+            more["input_points"] = torch.tensor([[at]], device=pixels.device)
+            more["input_labels"] = torch.tensor([[[int(inside) for _, inside in points]]], device=pixels.device)
+        out = self._net.model(pixel_values=pixels, input_boxes=corners, multimask_output=False, **more)
         logits = finite(out.pred_masks[:, 0], self._net.folder)
         if self._padded:
             logits = interpolate(logits, size=(self._side, self._side), mode="bilinear", align_corners=False)

@@ -43,16 +43,21 @@ def test_a_mask_is_that_of_the_library_s_own_model(tmp_path: Path, write: str) -
     net = load_sam(folder)
     frame = tiny_hf.clip_of(1, size=(96, 96))
     found = net.masks(frame, [(20.0, 24.0, 70.0, 80.0)])
+    pointed = net.prompted(frame[0], (20.0, 24.0, 70.0, 80.0), [((40, 50), True), ((66, 30), False)])
     model = getattr(transformers, family.model).from_pretrained(folder)
     pixels = net._prepared(frame)  # square frames are prepared alike by both
     scale = pixels.shape[-1] / 96
     with torch.no_grad():
         corners = torch.tensor([[[20.0 * scale, 24.0 * scale, 70.0 * scale, 80.0 * scale]]])
-        logits = model(pixel_values=pixels, input_boxes=corners, multimask_output=False).pred_masks[:, 0]
-    large = torch.nn.functional.interpolate(logits, size=(96, 96), mode="bilinear", align_corners=False)
-    differ = np.mean(found[0] != (large > 0)[0, 0].numpy())
-    assert differ < 0.02
+        points = torch.tensor([[[[40.5 * scale, 50.5 * scale], [66.5 * scale, 30.5 * scale]]]])
+        asked = [{}, {"input_points": points, "input_labels": torch.tensor([[[1, 0]]])}]
+        for mask, more in zip((found[0], pointed), asked, strict=True):
+            out = model(pixel_values=pixels, input_boxes=corners, multimask_output=False, **more)
+            logits = out.pred_masks[:, 0]
+            large = torch.nn.functional.interpolate(logits, size=(96, 96), mode="bilinear", align_corners=False)
+            assert np.mean(mask != (large > 0)[0, 0].numpy()) < 0.02
     assert 0 < found.mean() < 1
+    assert (pointed != found[0]).any()
 
 
 @pytest.mark.parametrize("name", ["sam2", "hf:", "hf:/nowhere/at/all"])
