@@ -112,6 +112,42 @@ def test_an_answer_is_what_the_record_says(done: Path, question: str, first: str
     assert first in answer.sentence
 
 
+@pytest.mark.parametrize(
+    ("question", "taken_as"),
+    [
+        ("what's the biggest weakness?", "Which perturbation hurts most?"),
+        ("rank the perturbations by how bad they are", "Which perturbation hurts most?"),
+        ("which corruption is harmless?", "Which perturbation hurts least?"),
+        ("what is it most robust to?", "Which perturbation hurts least?"),
+        ("what is worst for tiny objects?", "Which perturbation hurts small objects most?"),
+        ("at the highest severity, what hurts most?", "Which kind costs most at high?"),
+        ("are big objects safer than small ones?", "Do small objects lose more than large ones?"),
+        ("does it get worse with higher levels?", "How much is lost at each level?"),
+        ("what matters more, the picture or the text?", "Do pictures or sentences lose more when perturbed?"),
+        ("does changing severity over time hurt more than a fixed one?", "Is dynamic stress worse than constant?"),
+        ("what is difficult without any perturbation?", "Which cases are hard even when clean?"),
+        ("average score on the original videos?", "What is the clean score?"),
+        ("which of the two should I deploy?", "Which model is best?"),
+        ("which model degrades more gracefully?", "Which model loses least?"),
+        ("is strong better than weak in fog?", "Does MODEL beat MODEL on fog?"),
+        ("at which level does weak fall apart?", "Where does MODEL break?"),
+        ("what did you test?", "Which perturbations were tested?"),
+        ("what sizes are the targets?", "How large are the objects?"),
+        ("is there a gap between seen and unseen?", "Do seen and unseen clips differ?"),
+    ],
+)
+def test_other_words_for_a_question_will_do(done: Path, question: str, taken_as: str) -> None:
+    assert ask(done, question).taken_as == taken_as
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what is the capital of France?", "who wrote this?", "how much does it cost to run this on a GPU?", "hurt me"],
+)
+def test_what_a_record_does_not_hold_is_not_answered(done: Path, question: str) -> None:
+    assert not ask(done, question).answered
+
+
 def test_a_mean_is_that_of_the_scores_with_its_interval_by_clips(done: Path) -> None:
     (row,) = (row for row in ask(done, "which hurts large objects most at high?").rows if row[0] == "snow")
     names = [f"clip{at}/large" for at in range(CLIPS)]

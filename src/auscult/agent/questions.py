@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -111,9 +112,14 @@ def _read(views: RecordViews, question: str) -> _Read:
     many = f"key NOT IN ('id', 'clip') OR contains({_quoted(question)}, name)"
     named = views.query(f"FROM names WHERE {many} ORDER BY length(name) DESC, key, name", most_rows=1 << 20)[1]
     models = [one for one in named if one[0] == "model"]
+    for meaning, phrase in data["phrases"].items():
+        rest, times = re.subn(rf"\b(?:{phrase})\b", " ", rest, flags=re.IGNORECASE)
+        read.words |= {meaning} if times else set()
+    begun = Counter(_first_word(name) for _, name in models)
     for key, name, *spelled in (*models, *data["spelled"], *named):
-        # a model also without room and version, words of a name also with spaces or dashes
+        # a model also without room and version, or by its first word; words of a name also with spaces or dashes
         each = {name, *(name.split(".")[1:2] if key == "model" else ())}
+        each |= {_first_word(name)} if key == "model" and begun[_first_word(name)] == 1 else set()
         spelling = spelled[0] if spelled else "|".join(re.escape(one).replace("_", "[ _-]") for one in each)
         rest, times = re.subn(rf"(?<![\w&'])(?:{spelling})(?![\w&])", " ", rest, flags=re.IGNORECASE)
         if times and name not in read.only.get(key, ()):
@@ -131,6 +137,11 @@ def _read(views: RecordViews, question: str) -> _Read:
     return read
 
 
+def _first_word(name: str) -> str:
+    """Of a model without its room: ``refsegformer`` of ``trained.refsegformer_small.v1``."""
+    return name.partition(".v")[0].rpartition(".")[2].partition("_")[0]
+
+
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
@@ -140,7 +151,8 @@ def _matched(views: RecordViews, question: str) -> Answer:
     read, forms = _read(views, question), _data()["forms"]
     met = [sum(bool(read.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms]
     whole = [form for form, share in zip(forms, met, strict=True) if share == 1]
-    if not whole or read.negated or len(read.unknown) > len(read.words):
+    whole = [form for form in whole if not read.words.intersection(form.get("unless", "").split("|"))]
+    if not whole or read.negated or len(read.unknown) >= len(read.words):
         near = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
         why = "it excludes something" if read.negated else f"not understood: {', '.join(read.unknown[:5]) or 'what of'}"
         text = f"This is none of the {len(forms)} questions answered without a model ({why}). Nearest:"
