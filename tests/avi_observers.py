@@ -17,9 +17,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.avi_samples import AviSample, TrueBoxes, TrueFrames
-from auscult.cases.avi_tree import read_tree
-from auscult.cases.layouts.avi_prompts import NOT_SURE
+from auscult.cases.avi_tree import AviSample, TrueBoxes, TrueFrames, read_tree
+from auscult.cases.avibench import NOT_SURE
 from auscult.language.proof import Proof
 from auscult.media.frames import read_frame
 from auscult.media.sound import read_sound

@@ -24,7 +24,7 @@ from typing import Any, Final
 import cv2
 import numpy as np
 
-from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
+from auscult.cases.avibench import AviEntry, data_json, entry_json, task_folder
 from auscult.media.frames import encode_jpeg, encode_png
 from auscult.media.masks import encode_mask
 from auscult.media.wav import encode_wav

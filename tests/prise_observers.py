@@ -5,6 +5,7 @@ They prove that the stimuli are well posed. ``python tests/prise_observers.py FO
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.layouts.avibench import CONFIRMATION, AviEntry, read_data, task_folder
+from auscult.cases.avibench import CONFIRMATION, AviEntry, task_folder
 from auscult.media.frames import read_frame
 from auscult.media.sound import read_sound
 from auscult.media.video import read_frames
@@ -336,6 +337,28 @@ def answered(folder: Path, entry: AviEntry) -> str:
     if video is not None:
         return VIDEOS[entry.subtask](video) if sound is None else BOTH[entry.subtask](video, sound)
     return SOUNDS[entry.subtask](sound) if sound is not None else PICTURES[entry.subtask](picture)
+
+
+def read_data(path: Path) -> list[AviEntry]:
+    """The questions of a ``data.json`` as ``make prise`` writes them."""
+    return [_entry(row) for row in json.loads(path.read_bytes())]
+
+
+def _entry(row: dict[str, Any]) -> AviEntry:
+    asked, told = row["input"], row["output"]
+    return AviEntry(
+        id=row["id"],
+        folder=row["task"],
+        subtask=row["subtask"],
+        prompt=asked["question"]["prompt"],
+        text=asked["question"]["text"],
+        options=tuple(asked["question"]["options"] or ()),
+        answer=told["question_answer"],
+        images=tuple(name.removeprefix("./") for name in asked["image_list"] or ()),
+        sounds=tuple(name.removeprefix("./") for name in asked["audio_list"] or ()),
+        video=None if asked["video"] is None else asked["video"].removeprefix("./"),
+        confirmation=None if asked["pre_question"] is None else (asked["pre_question"], told["pre_answer"]),
+    )
 
 
 def answers(folder: Path) -> Iterator[tuple[AviEntry, str]]:

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from auscult.cases.avi_samples import TrueBoxes, TrueFrames
-from auscult.cases.avi_tree import STAGE_FOLDERS, TASK_OF, read_tree
-from auscult.cases.layouts.avi_prompts import prompt_of
-from auscult.cases.layouts.avibench import AviAnswer, AviBoxes, AviEntry, data_json, entry_json
+from auscult.cases.avi_tree import STAGE_FOLDERS, TASK_OF, TrueBoxes, TrueFrames, read_tree
+from auscult.cases.avibench import AviAnswer, AviBoxes, AviEntry, data_json, entry_json, prompt_of
 from auscult.errors import NothingToDo
 from auscult.score.tasks import TASKS
 from avi_release import SIZES, SMALL, make_release

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from auscult.cases import fields
-from auscult.cases import lines as lines_module
+from auscult.cases import fields as lines_module
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.media.masks import read_mask

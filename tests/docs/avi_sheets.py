@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from auscult.cases.layouts.avibench import AviBoxes
+from auscult.cases.avibench import AviBoxes
 from auscult.media.frames import decode_frame
 from auscult.scenes.familiar.base import Drawn, FamiliarKind
 from auscult.scenes.familiar.kinds import KINDS, draw

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import avi_observers
-from auscult.cases.avi_samples import AviSample, TrueBoxes, TrueFrames
-from auscult.cases.avi_tree import read_tree
+from auscult.cases.avi_tree import AviSample, TrueBoxes, TrueFrames, read_tree
 from auscult.errors import Mismatch
 from auscult.jobs.make_avi import FOLDERS, make_avi
 from auscult.jobs.options import FamiliarOptions

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import prise_observers
-from auscult.cases.layouts.avibench import read_data
 from auscult.errors import Mismatch
 from auscult.jobs.make_avi import make_prise
 from auscult.jobs.options import PriseOptions
@@ -19,6 +18,7 @@ from auscult.scenes.primitives.kinds import KINDS
 from auscult.score.answers import double_confirmation
 from auscult.score.replies import Read, read_reply
 from auscult.score.tasks import TASKS
+from prise_observers import read_data
 from small_inputs import tree
 
 pytestmark = pytest.mark.extra_video

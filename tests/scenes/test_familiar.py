@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from auscult.cases.avi_tree import read_tree
-from auscult.cases.layouts.avibench import DATA, data_json, entry_json, task_folder
+from auscult.cases.avibench import DATA, data_json, entry_json, task_folder
 from auscult.errors import AuscultError, UsageError
 from auscult.jobs.make_avi import Networks, captions_table, chance_of, tasks_table
 from auscult.media.wav import encode_wav

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from auscult.cases.layouts.refavs import metadata_csv
+from auscult.cases.datasets.refavs import metadata_csv
 from auscult.cases.listing import list_items
 from auscult.errors import AuscultError
 from auscult.language.forms import Expression

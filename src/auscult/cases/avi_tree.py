@@ -10,26 +10,138 @@ VSQA_I's, is left out, and its question has no confirmation. Beyond the release 
 is. A sample that cannot be used is an error and costs itself; a question costs its confirmation too, and a confirmation
 leaves its question ``unconfirmed``.
 
+Short keys stand for prompts and options; the release resolves a key by the entry's folder, and a value that is no key
+of it is used as it is. Option words are the release's, since its truths are; where it misspells one, both are read as
+the right spelling. Prompts are ours.
+
 Source: FudanCVL/AVI-Bench at 2ba4eb0b.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from auscult.cases.avi_samples import AviSample, AviTruth, TrueBoxes, TrueFrames, XyxyBox, with_lost
+from auscult.cases.avibench import CONFIRMATION, DATA, YES_NO, prompt_of
 from auscult.cases.fields import kind, load, mapping, number, text, wrong
 from auscult.cases.ids import shown
-from auscult.cases.layouts.avi_keys import is_prompt, options_of, spelled, unlisted
-from auscult.cases.layouts.avi_prompts import prompt_of
-from auscult.cases.layouts.avibench import CONFIRMATION, DATA
 from auscult.cases.problems import ListError, Problems
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.media.paths import inside
+
+XyxyBox: TypeAlias = tuple[float, float, float, float]
+"""Two corners in pixels, half-open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrueBoxes:
+    """Where what sounds is in a picture of so many pixels (AVL): class and box of each instance, in their order."""
+
+    width: float
+    height: float
+    boxes: tuple[tuple[str, XyxyBox], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrueFrames:
+    """Where the described thing is in each frame of so many pixels (AVLG); None where it is not."""
+
+    width: float
+    height: float
+    boxes: tuple[XyxyBox | None, ...]
+
+
+AviTruth: TypeAlias = str | tuple[str, ...] | Mapping[str, int] | tuple[int, ...] | TrueBoxes | TrueFrames
+"""By the task's answer form: ``option`` a word; ``option list`` and ``caption`` words or references; ``counts`` class
+to count; ``indices`` numbers from 0; ``boxes`` and ``frame boxes`` their types above."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AviSample:
+    """One question of the released tree, a confirmation being one too.
+
+    Attributes:
+        folder: Its folder, such as ``VSQA_I``; ``cases.avi_tree`` says of which task.
+        position: Its place in the folder's ``data.json``, from 0.
+        name: Its id there, which other samples may have too.
+        subtask: The type of question; empty where the release has none.
+        clip: What is shown or heard, so that samples of one clip are drawn together by intervals; empty where only its
+            media tell.
+        prompt: How to answer.
+        text: What is asked.
+        options: What may be answered; empty where anything may be.
+        images: Files that are shown, in order.
+        sounds: Files that are heard, in order.
+        video: The file that is shown, or None.
+        truth: What is right.
+        confirms: Position of the question that this one confirms; None for a question of its own.
+        unconfirmed: Whether its confirmation cannot be asked, though it is no empty one: whether an answer is a guess
+            is then not known.
+    """
+
+    folder: str
+    position: int
+    name: str
+    subtask: str
+    clip: str
+    prompt: str
+    text: str
+    options: tuple[str, ...]
+    images: tuple[Path, ...]
+    sounds: tuple[Path, ...]
+    video: Path | None
+    truth: AviTruth
+    confirms: int | None = None
+    unconfirmed: bool = False
+
+    @property
+    def id(self) -> str:
+        """Unique in a tree: folder, position and the id of the release."""
+        return f"{self.folder}/{self.position:04d}/{self.name}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that an answer may consist of: the options, of lists between # marks their parts."""
+        if self.folder != "AVSQA":
+            return self.options
+        return tuple(dict.fromkeys(part.strip() for one in self.options for part in one.strip("# ").split(";")))
+
+    @property
+    def question(self) -> str:
+        """The whole text that is sent: how to answer, what may be answered, what is asked."""
+        offered = f"Choose from: {', '.join(self.options)}." if self.options else ""
+        return "\n".join(filter(None, (self.prompt, offered, self.text)))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All media, in the order in which they are sent."""
+        return (*self.images, *self.sounds, *(() if self.video is None else (self.video,)))
+
+
+def with_lost(
+    samples: Iterable[AviSample], lost: Collection[tuple[str, int]]
+) -> tuple[list[AviSample], list[AviSample]]:
+    """Samples where some of their questions or confirmations cannot be used.
+
+    Args:
+        samples: The samples that can be used.
+        lost: Folder and position of each question that cannot be used, and of each question whose confirmation cannot.
+
+    Returns:
+        The samples, with a question whose confirmation is lost marked ``unconfirmed``; and confirmations of lost
+        questions, which ask nothing alone.
+    """
+    kept, alone = [], []
+    for one in samples:
+        if one.confirms is not None and (one.folder, one.confirms) in lost:
+            alone.append(one)
+        else:
+            kept.append(replace(one, unconfirmed=True) if (one.folder, one.position) in lost else one)
+    return kept, alone
+
 
 STAGE_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "perception": ("AMIC", "VMIC", "AVL", "AVM"),
@@ -399,3 +511,120 @@ _TRUTHS: Final[Mapping[str, Callable[[object], AviTruth]]] = {
     "AVL": _boxes,
     "AVLG": _frames,
 }
+
+
+_EITHER: Final = ("not sure", "no available option")
+_NONE: Final = ("None", "not sure")
+_COMPARED: Final = ("first", "last", "same", "not sure")
+
+_AMIC: Final = (
+    "bus hair-dryer pipa man ambulance razor harp tabla bass handpan girl sitar car lion guitar vacuum-cleaner "
+    "cat mower helicopter boy drum keyboard tuba saw flute cello woman gun accordion violin clarinet erhu "
+    "saxophone guzheng dog baby horse male wolf bird ukulele piano female marimba"
+)
+_VMIC: Final = (
+    "sushi banana cake butterfly bird microphone hamburger pineapple man book sunglasses goat tie cabinetry "
+    "motorcycle drawer strawberry sheep pasta parrot bull table penguin watch pillow shellfish kangaroo flower "
+    "paddle rocket helicopter bus mushroom bee tree boat saxophone football lizard violin dog cucumber cello "
+    "airplane horse drum box rabbit car door orange shelf camera poster lemon cat fish bread piano apple glasses "
+    "bicycle truck deer woman wheelchair cheese chair plate tomato bed starfish balloon bottle crab beer frog "
+    "shrimp tower guitar pig peach train pumpkin elephant jellyfish parachute monkey flag"
+)
+_AVL: Final = (
+    "dog clarinet banjo cat guzheng tree lion tuba ukulele flute piano person violin airplane bass pipa trumpet "
+    "accordion saxophone car lawn-mower cello bassoon horse guitar erhu"
+)
+_AVQA: Final = (
+    "ukulele cello clarinet violin bassoon accordion banjo tuba flute electric_bass bagpipe drum congas suona "
+    "xylophone saxophone guzheng trumpet erhu piano acoustic_guitar pipa"
+)
+_PLACES: Final = (
+    "center", "top left", "top center", "top right", "bottom left", "bottom center", "bottom right",
+    "no available option", "not sure",
+)  # fmt: skip
+_SIDES: Final = ("the right one", "the left one", "the middle one", "the bottom one", "the top one")
+
+
+def _classes(words: str) -> tuple[str, ...]:
+    return (*words.split(), *_EITHER)
+
+
+_OPTIONS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "ASQA": {
+        "options_sound_clarity": _COMPARED,
+        "options_sound_order": ("sound", "noise", "not sure"),
+        "options_sound_volume": _COMPARED,
+        "options_yes_no": YES_NO,
+    },
+    "VSQA_I": {
+        "get_from_background_binary": YES_NO,
+        "get_from_image_binary": YES_NO,
+        "get_from_foreground_binary": YES_NO,
+        "get_from_image_triple": ("blurred", "normal", "clear", "not sure"),
+        "get_from_3d-task1": ("center", "left", "right", "not sure"),
+        "get_from_3d-task2": ("cone", "cube", "cylinder", "cuboid", "no available option", "not sure"),
+        "get_from_space_hard": _PLACES,
+        "get_from_color": ("blue", "green", "red", "purple", "yellow", "no available option", "not sure"),
+        "get_yes_no": YES_NO,
+        "get_lines_direction": ("horizontal", "vertical", "inclined", "not sure"),
+        "get_from_space_easy_area": _SIDES,
+        "get_from_space_easy_bbrightness": _SIDES,
+        "options_yes_no": YES_NO,
+    },
+    "VSQA_V": {
+        "which_object": ("square", "circle", "triangle", "no available option", "not sure"),
+        "what_shape": ("Triangular pyramid", "Cone", "Cube", "Sphere", *_NONE),
+        "what_movement_2d": ("horizontal", "inclined", "vertical", "no movement", *_NONE),
+        "what_movement_3d": ("Rotation", "Shrinking", "Translation", "Enlarging", *_NONE),
+        "what_surface": ("Rough", "Moderate", "Smooth", *_NONE),
+        "spacial_change": (
+            "Bottom-left to top-right", "Bottom-right to top-left", "Top-left to bottom-right",
+            "Top-right to bottom-left", *_NONE, "No movement",
+        ),
+        "options_yes_no": YES_NO,
+    },
+    "AMIC": {"amic_cls_list": _classes(_AMIC)},
+    "VMIC": {"vmic_cls_list": _classes(_VMIC)},
+    "AVL": {"avl_cls_list": _classes(_AVL)},
+    "AVM": {"avm_options_list": YES_NO},
+    "AVH": {"avh_options_list": YES_NO},
+    "VAH": {"vah_options_list": YES_NO},
+    "AVQA": {"avqa_cls_list": _classes(_AVQA), "avqa_options_list_is": YES_NO},
+    "AVSQA": {
+        "avsqa_options_list_object": ("cube", "pyramid", "cone", "sphere", "no available option", "not sure"),
+        "avsqa_options_list_color": (
+            "red", "blue", "white", "black", "gray", "green", "no available option", "not sure",
+        ),
+    },
+}  # fmt: skip
+_UNLISTED: Final = {"AVL": "avl_cls_list", "VMIC": "vmic_cls_list"}
+"""Folders whose prompts list the classes, so that an entry need not."""
+_NUMBERS: Final = frozenset({"get_from_3d-task3", "get_lines_count", "how_many"})
+"""Keys that the release has taken out of its table: a number is asked for."""
+_PROMPTED: Final = frozenset({"AMIC", "VMIC", "AVL", "AVM", "AVH", "VAH", "VAR", "AVR", "AVLG", "AVSQA"})
+"""Folders with a prompt under a key, ``prompt_`` and the folder's name."""
+_SPELLED: Final = {
+    "puprle": "purple",
+    "no movenment": "no movement",
+    "no availabel option": "no available option",
+}
+
+
+def spelled(word: str) -> str:
+    """A word without the release's misspelling."""
+    return _SPELLED.get(word.strip().casefold(), word)
+
+
+def options_of(folder: str, key: str) -> tuple[str, ...] | None:
+    """What a key of options means in a folder, empty where a number is asked for; None where it is no key there."""
+    return () if key in _NUMBERS else _OPTIONS.get(folder, {}).get(key)
+
+
+def unlisted(folder: str) -> tuple[str, ...]:
+    """The classes that a folder's prompt lists itself, empty for all others."""
+    return _OPTIONS[folder][_UNLISTED[folder]] if folder in _UNLISTED else ()
+
+
+def is_prompt(folder: str, key: str) -> bool:
+    """Whether a text is a folder's key of a prompt."""
+    return folder in _PROMPTED and key == f"prompt_{folder.lower()}"

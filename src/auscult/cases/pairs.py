@@ -83,12 +83,13 @@ class Pairs:
             self.lost.append(Item(id=name, frame=frame, mask=MaskRef(path=mask), clip=clip, source=mask))
 
 
-def pair(pairing: Pairing, into: Pairs) -> None:
-    """Match the masks of one pairing to its frames and add what comes of it to ``into``.
+def pair(pairing: Pairing, into: Pairs | None = None) -> Pairs:
+    """Match the masks of one pairing to its frames, and give what comes of it, added to ``into``.
 
     A mask that has no frame, a picture given as a mask, and a file that cannot be opened for its indices each cost
     themselves only.
     """
+    into = Pairs() if into is None else into
     for tree, stage in ((pairing.frames, "frames"), (pairing.masks, "read"), (pairing.truth, "truth")):
         into.problems.take(() if tree is None else tree.errors, stage=stage)
     frames = _frames(pairing, into)
@@ -114,6 +115,7 @@ def pair(pairing: Pairing, into: Pairs) -> None:
         for name, frame in frames.items()
         if name not in matched and frame not in known
     )
+    return into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

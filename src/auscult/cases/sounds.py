@@ -16,9 +16,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
-from auscult.cases.fields import MAX_TEXT_CHARS, table_rows
+from auscult.cases.fields import FILE, MAX_TEXT_CHARS, SUFFIXES, Home, item_lines, parsed_line, table_rows
 from auscult.cases.ids import check_id, safe_id
-from auscult.cases.lines import FILE, SUFFIXES, Home, item_lines, parsed_line
 from auscult.cases.problems import ListError, Problems, used_twice
 from auscult.cases.walk import base_folder, boundary, stem, suffix, walk
 from auscult.errors import InputError, NothingToDo, UsageError

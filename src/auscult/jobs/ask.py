@@ -3,6 +3,9 @@
 The counterpart of ``predict`` for models that answer in text: the same requests, keys, options and rows, with the reply
 in place of masks. A model that waits for others (``connections``) is asked from threads of this process. Where nothing
 can be reached any more the model is left, with what is still to be asked unasked.
+
+Also here: what asking would take, without asking (``estimate_all``), and replies in which no answer is found,
+reformatted by a model behind an endpoint before they are scored (``write_reformatted``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """``auscult act gate``: accept masks of a record unseen, as many as a calibration set shows to be good enough.
 
 Separated sounds are gated alike, by their overall score. It is brought to 0..1 for the search, and back at its end.
+
+The calibration set is a record of an audit with truth, or a table: scores and true IoUs of other masks, or labels, good
+and bad, of masks of the record itself.
 """
 
 from __future__ import annotations

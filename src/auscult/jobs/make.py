@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from auscult.cases import fields
-from auscult.cases.layouts import refavs
+from auscult.cases.datasets import refavs
 from auscult.cases.walk import is_file, walk
 from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError
 from auscult.jobs.options import MakeOptions, refuse_out_of_range

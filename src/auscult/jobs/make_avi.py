@@ -3,6 +3,12 @@
 ``avi``, its eleven familiar tasks on material of our own: ``samples.jsonl`` has a line for each sample that is made,
 with what an observer needs to check its truth. ``prise``, low-semantic stimuli with questions: ``questions.jsonl`` has
 a line for each question. ``data.json`` of each task, and ``review.csv`` of questions, follow from these at the end.
+
+Of ``avi`` a table says what answers without a look score on the samples, by the tasks' own scores. A choice is guessed
+at one in the number of options; a constant answer is the word that is most often true of its type. Elsewhere the random
+answer is drawn from what may be answered: one candidate; one to four classes with counts from 1 to 5; a box for every
+class, or for every frame. The constant one is the first candidate; the class that is most often true, with its
+commonest count; the whole picture for every class; the middle of every frame.
 """
 
 from __future__ import annotations
@@ -17,8 +23,7 @@ from typing import Any, Final, Protocol, TypeAlias, get_args
 
 import numpy as np
 
-from auscult.cases.layouts.avi_prompts import YES_NO
-from auscult.cases.layouts.avibench import DATA, data_json, task_folder
+from auscult.cases.avibench import DATA, YES_NO, data_json, task_folder
 from auscult.errors import ErrorRecord
 from auscult.jobs.options import FamiliarOptions, PriseOptions
 from auscult.jobs.runner import (

@@ -2,6 +2,12 @@
 
 The same command again continues where a stopped run left off. The record is ``pictures.jsonl``, a line a picture; what
 other tools read is laid out from it at the end (``negatives_files``), a line at a time.
+
+``--hard MODEL``: of more sentences than are wanted, those that a model paints most. A round draws ``WIDER`` candidates
+for each negative that is wanted, has a model segment each, and keeps those of a reference with the largest area. The
+candidates of all rounds are one sequence without repetition, so that a further round has others, and what was kept or
+dropped before stays so. A round has one model; a later one may have another, trained on what was kept before.
+``hard.jsonl`` has a line for each candidate; a failure has no area and is asked again.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from auscult.cases.layouts import refavs
+from auscult.cases.datasets import refavs
 from auscult.language.forms import Expression
 from auscult.media.frames import encode_jpeg
 from auscult.media.masks import encode_mask

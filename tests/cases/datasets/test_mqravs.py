@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.layouts.mqravs import ACTION_WORDS, file_name, files_of, response
-from auscult.cases.layouts.refavs import MetadataRow
+from auscult.cases.datasets.mqravs import ACTION_WORDS, file_name, files_of, response
+from auscult.cases.datasets.refavs import MetadataRow
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import NothingToDo, UsageError
 from auscult.media.frames import write_frame

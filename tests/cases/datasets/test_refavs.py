@@ -14,10 +14,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.datasets.refavs import read_table, template_of
+from auscult.cases.datasets import refavs
+from auscult.cases.datasets.refavs import (
+    MetadataRow,
+    frame_name,
+    mask_name,
+    metadata_csv,
+    read_table,
+    sound_name,
+    template_of,
+    uid_of,
+)
 from auscult.cases.instances import InstanceListing, list_instances
-from auscult.cases.layouts import refavs
-from auscult.cases.layouts.refavs import MetadataRow, frame_name, mask_name, metadata_csv, sound_name, uid_of
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import NothingToDo, UsageError
 from auscult.media.frames import write_frame

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from auscult.cases.layouts.mqravs import ACTION_WORDS, response
+from auscult.cases.datasets.mqravs import ACTION_WORDS, response
 from auscult.judge.replies import read_reply
 from auscult.types import ACTIONS, DEFECTS, Case, Frame, Query, Samples
 

@@ -9,7 +9,7 @@ import pytest
 
 import auscult
 import tiny_captions
-from auscult.cases.avi_samples import AviSample
+from auscult.cases.avi_tree import AviSample
 from auscult.errors import UsageError
 from auscult.suites.avi.cases import AviCase, Prepared
 from auscult.suites.avi.scoring import ScoreHow, Scorer

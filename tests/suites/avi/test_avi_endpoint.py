@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
+from auscult.cases.avibench import AviEntry, data_json, entry_json, task_folder
 from auscult.models.chat.model import ChatModel, Estimate
 from auscult.record.lines import read_lines
 from auscult.suites.avi import AviOptions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from auscult.cases.layouts.avibench import AviEntry, data_json, entry_json, task_folder
+from auscult.cases.avibench import AviEntry, data_json, entry_json, task_folder
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.run import run_avi
 from chat_media import sound

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 from xml.parsers import expat
 
+from auscult.cases.datasets.sidecar import left_out
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems, required_file
-from auscult.cases.sidecar import left_out
 from auscult.cases.walk import boundary, is_folder, stem, suffix, within
 from auscult.errors import InputError
 from auscult.media.frames import frame_size

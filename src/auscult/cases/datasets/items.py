@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from auscult.cases import fields
+from auscult.cases.fields import FILE, SUFFIXES, Home, item_lines, parsed_line
 from auscult.cases.ids import check_id, safe_id
-from auscult.cases.lines import FILE, SUFFIXES, Home, item_lines, parsed_line
 from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
 from auscult.cases.sounds import sound_item

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from auscult.cases.layouts.avibench import AviAnswer, StageFolder
+from auscult.cases.avibench import AviAnswer, StageFolder
 from auscult.scenes.familiar.worlds import World
 from auscult.types import Frame, Samples
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from auscult.cases.layouts.avi_prompts import YES_NO, prompt_of
-from auscult.cases.layouts.avibench import AviEntry, entry_json, media_name, task_folder
+from auscult.cases.avibench import YES_NO, AviEntry, entry_json, media_name, prompt_of, task_folder
 from auscult.media.wav import encode_wav
 from auscult.record import codec
 from auscult.rng import generator

@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 
 from auscult.arrays.boxes import box_of
-from auscult.cases.layouts.avi_prompts import NOT_SURE, YES_NO
-from auscult.cases.layouts.avibench import AviBoxes
+from auscult.cases.avibench import NOT_SURE, YES_NO, AviBoxes
 from auscult.media.frames import read_frame
 from auscult.record import codec
 from auscult.scenes.appearance.sprite import Look

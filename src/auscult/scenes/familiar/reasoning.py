@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from auscult.cases.layouts.avi_prompts import NOT_SURE, YES_NO
-from auscult.cases.layouts.avibench import AviBoxes
+from auscult.cases.avibench import NOT_SURE, YES_NO, AviBoxes
 from auscult.language.forms import Expression
 from auscult.language.morphology import indefinite
 from auscult.media.frames import encode_jpeg

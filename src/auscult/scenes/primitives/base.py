@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.layouts.avi_prompts import NOT_SURE, YES_NO
+from auscult.cases.avibench import NOT_SURE, YES_NO
 from auscult.types import Frame, Samples
 
 Folder: TypeAlias = Literal["ASQA", "VSQA_I", "VSQA_V", "AVSQA"]

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from auscult.cases.layouts.avi_prompts import prompt_of
-from auscult.cases.layouts.avibench import CONFIRMATION, AviEntry, Medium, entry_json, media_name, task_folder
+from auscult.cases.avibench import CONFIRMATION, AviEntry, Medium, entry_json, media_name, prompt_of, task_folder
 from auscult.media.frames import encode_png
 from auscult.media.wav import encode_wav
 from auscult.rng import generator

@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.cases.avi_samples import AviSample, AviTruth, with_lost
-from auscult.cases.avi_tree import TASK_OF
+from auscult.cases.avi_tree import TASK_OF, AviSample, AviTruth, with_lost
 from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs.predict import Reader

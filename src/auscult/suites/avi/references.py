@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.cases.avi_samples import TrueFrames
+from auscult.cases.avi_tree import TrueFrames
 from auscult.errors import UsageError
 from auscult.models.omni import OmniRequest
 from auscult.record import codec

@@ -35,9 +35,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.cases import fields
+from auscult.cases.datasets import mqravs, refavs
 from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
-from auscult.cases.layouts import mqravs, refavs
 from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.jobs.options import arguments_of
 from auscult.jobs.runner import (

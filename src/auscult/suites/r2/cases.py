@@ -15,10 +15,9 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from auscult.cases.datasets.refavs import has_heading
+from auscult.cases.datasets.refavs import COLUMNS, TABLE, has_heading
 from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
-from auscult.cases.layouts.refavs import COLUMNS, TABLE
 from auscult.cases.listing import ListOptions
 from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName
 from auscult.jobs.runner import Progress

@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 import cv2
 import numpy as np
 
-from auscult.cases.layouts.mqravs import UNNAMED, response
+from auscult.cases.datasets.mqravs import UNNAMED, response
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_context import ClipIndex

@@ -10,6 +10,10 @@ Folders of the last stage, ``sensation``, have the confirmations of their questi
 as texts; a list of indices; a list of captions; or boxes in pixels, as corner, width and height, with the picture's
 size.
 
+``prompt_of`` says how to answer each of the fourteen tasks, in our words, the answer forms as in the release. A prompt
+is the same for all samples of a task that are answered in one form, so that it tells nothing of an answer. What may be
+answered (classes, options) and what is asked stand beside it, in ``options`` and ``text``.
+
 Source: FudanCVL/AVI-Bench at 2ba4eb0b.
 """
 
@@ -17,17 +21,74 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from auscult.record import codec
+
+NOT_SURE: Final = "not sure"
+YES_NO: Final = ("yes", "no", NOT_SURE)
+
+_COUNTS: Final = (
+    "Answer with a JSON object that gives each class its number and nothing else, such as "
+    '{"first class": 2, "second class": 1}; leave out classes that are not there.'
+)
+_BOX: Final = "boxes [x0, y0, x1, y1], top left to bottom right corner, as shares of width and height from 0 to 1"
+_BOXES: Final = (
+    "Answer with a JSON object and nothing else. Its keys are the class, an underscore and a number from 1 for each "
+    f'one of its class; its values are {_BOX}, such as {{"first class_1": [0.1, 0.25, 0.4, 0.6]}}.'
+)
+_FRAME_BOXES: Final = (
+    "Answer with a JSON object and nothing else. Its keys are frame_0 to frame_9, in the order of the pictures; its "
+    f"values are {_BOX}, or null for a frame in which what is described is not seen."
+)
+_INDICES: Final = (
+    "Answer with a list of the numbers of those that fit and nothing else, the surest first; the first candidate has "
+    "the number 0. Such as [4]; [] if none fits."
+)
+_OPTION: Final = "Answer with one of the options, word for word"
+_LIST: Final = "Answer with one of the options, word for word and between # marks"
+_NUMBER: Final = "Answer with a whole number in digits"
+_UNSURE: Final = f'; if what is asked about is not there, answer "{NOT_SURE}"'
+
+_INSTRUCTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "AMIC": f"Listen to the recording. Which of the classes are heard in it, and how many times? {_COUNTS}",
+        "VMIC": f"Look at the picture. Which of the classes does it show, and how many of each? {_COUNTS}",
+        "AVL": f"Listen to the recording and look at the picture. Where in it is what is heard? {_BOXES}",
+        "VAR": f"A picture is shown and several sounds are played. {_INDICES}",
+        "AVR": f"A sound is played and several pictures are shown. {_INDICES}",
+        "AVC": "Say in one English sentence what is seen and what is heard. Answer with that sentence alone.",
+        "AVLG": f"The pictures are frames of one video, one a second; the recording is its sound. {_FRAME_BOXES}",
+    }
+)
+_CHOICES: Final[Mapping[str, str]] = MappingProxyType(
+    {**dict.fromkeys(("AVM", "AVH", "VAH", "AVQA", "ASQA", "VSQA"), _OPTION), "AVSQA": _LIST}
+)
+
+
+def prompt_of(task: str, options: Sequence[str] = ()) -> str:
+    """The prompt of a question of one of the fourteen tasks.
+
+    Where there is a choice, "not sure" is explained if it is among the options; a number is asked for where a task of
+    choices has none.
+
+    Example:
+        >>> prompt_of("AVQA", ("left", "right"))
+        'Answer with one of the options, word for word.'
+    """
+    if task in _INSTRUCTIONS:
+        return _INSTRUCTIONS[task]
+    how = _CHOICES[task] if options else _NUMBER
+    unsure = NOT_SURE in (option.strip("#") for option in options)
+    return f"{how}{_UNSURE if unsure else ''}."
+
 
 StageFolder: TypeAlias = Literal["perception", "understand", "reasoning", "sensation"]
 Medium: TypeAlias = Literal["wavs", "images", "videos"]
 
 DATA: Final = "data.json"
 CONFIRMATION: Final = "pre_"
-_MOST_BYTES: Final = 268_435_456
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,37 +140,6 @@ class AviEntry:
     confirmation: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    prompt: str
-    text: str
-    options: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Input:
-    question: _Question
-    pre_question: str | None = None
-    image_list: tuple[str, ...] | None = None
-    audio_list: tuple[str, ...] | None = None
-    video: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Output:
-    question_answer: str
-    pre_answer: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    id: str
-    task: str
-    subtask: str
-    input: _Input
-    output: _Output
-
-
 def task_folder(stage: StageFolder, folder: str) -> str:
     """Where a task's questions and media stand."""
     return f"levels/{stage}/{folder}"
@@ -154,40 +184,5 @@ def data_json(entries: Iterable[dict[str, Any]]) -> bytes:
     return b"[\n" + b",\n".join(codec.dump(entry) for entry in entries) + b"\n]\n"
 
 
-def read_data(path: Path) -> tuple[AviEntry, ...]:
-    """The questions of a ``data.json`` whose prompts and options are written out, as ``make prise`` writes them.
-
-    Raises:
-        UsageError: The file cannot be read, or holds something else.
-    """
-    expected = "a list of questions, as `auscult make prise` writes it"
-    found: Sequence[_Entry] = codec.read_file(
-        tuple[_Entry, ...], path, what="the task", expected=expected, most_bytes=_MOST_BYTES
-    )
-    return tuple(_read(entry) for entry in found)
-
-
-def _read(entry: _Entry) -> AviEntry:
-    asked, told = entry.input, entry.output
-    pre, truth = asked.pre_question, told.pre_answer
-    return AviEntry(
-        id=entry.id,
-        folder=entry.task,
-        subtask=entry.subtask,
-        prompt=asked.question.prompt,
-        text=asked.question.text,
-        options=asked.question.options or (),
-        answer=told.question_answer,
-        images=tuple(map(_within, asked.image_list or ())),
-        sounds=tuple(map(_within, asked.audio_list or ())),
-        video=None if asked.video is None else _within(asked.video),
-        confirmation=None if pre is None or truth is None else (pre, truth),
-    )
-
-
 def _shown(name: str | None) -> str | None:
     return None if name is None else f"./{name}"
-
-
-def _within(name: str) -> str:
-    return name.removeprefix("./")

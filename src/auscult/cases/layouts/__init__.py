@@ -1,1 +1,0 @@
-"""Released layouts as pure functions: names of files, and rows to bytes. Jobs write what these return."""
