@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from auscult import rng as randomness
-from auscult.scenes.assets import GENERATED
+from auscult.scenes.dataset import files_of
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import facts_of, say, targets_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose
-from auscult.scenes.refavs_layout import files_of
-from auscult.scenes.splits import divide
+from auscult.scenes.splits import GENERATED, divide
 from bench.main_job import measure
 from bench.table import Table
 

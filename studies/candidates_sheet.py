@@ -24,7 +24,7 @@ from auscult.rng import generator
 from auscult.train.candidates.base import Candidate, CandidateScene
 from auscult.train.candidates.mixture import candidates, mixture, of_kind, working
 from auscult.train.material import LEAST_PX
-from auscult.train.split import committed
+from auscult.train.material import committed
 from auscult.types import Frame, Mask, MaskRef
 
 SIDE, CELL, ACROSS, PER_CALL, SEED, BEFORE = 320, 160, 10, 4, 1, 2

@@ -155,7 +155,7 @@ DESIGNS: Final[Mapping[str, Design]] = {
 
 def truth_of(name: str) -> float:
     """The number of very many clusters, without an interval."""
-    with patch.object(few, "FEW", 2), patch("auscult.score.stats.resample.cluster_draws", _no_draws):
+    with patch.object(few, "FEW", 2), patch("auscult.score.stats.intervals.cluster_draws", _no_draws):
         found = DESIGNS[name](MANY, generator(0, "coverage", "truth", name))
     if isinstance(found, Undefined):
         raise TypeError(f"{name}: {found.reason}")

@@ -27,7 +27,7 @@ from auscult.jobs.gate import bound_of, read_calibration
 from auscult.jobs.options import GateOptions
 from auscult.rng import generator
 from auscult.train import material
-from auscult.train.split import committed
+from auscult.train.material import committed
 from auscult.types import Case, Prediction
 
 SEED = 20

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.language import proof
-from auscult.language.facts import SceneObject
+from auscult.language.forms import SceneObject
 from auscult.language.grammar import BOTH
 from auscult.language.morphology import base, ing
 from auscult.rng import generator

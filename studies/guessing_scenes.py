@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from auscult.language import grammar
-from auscult.language.facts import Facts, SceneObject, Voice
+from auscult.language.forms import Facts, SceneObject, Voice
 from auscult.language.forms import Expression
 from auscult.rng import generator
 from auscult.scenes.facts import facts_from_json

@@ -32,7 +32,7 @@ from auscult.act.policy import load_policy
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.options import AuditOptions
 from auscult.judge.replies import DEFECTS
-from auscult.language.facts import Facts
+from auscult.language.forms import Facts
 from auscult.language.grammar import phrase
 from auscult.media.masks import encode_mask
 from auscult.media.rle import decode

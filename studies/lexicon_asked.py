@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from auscult.cases.instances import list_instances
-from auscult.language.facts import Facts, SceneObject
+from auscult.language.forms import Facts, SceneObject
 from auscult.language.forms import ANYTHING, SIGHT_QUALITIES, Form, both, colours, most, places
 from auscult.language.grammar import phrase
 from auscult.language.proof import Proof

@@ -22,8 +22,9 @@ from auscult.cases.instances import list_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
-from auscult.models.classical import lexicon, lexicon_onsets, onsets
-from auscult.models.classical.lexicon_onsets import heard_cue
+from auscult.models.classical import lexicon, onsets
+from auscult.models.classical import lexicon as lexicon_onsets
+from auscult.models.classical.lexicon import heard_cue
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.score.masks.ref_avs import ref_avs_f, ref_avs_j, ref_avs_s
@@ -31,7 +32,7 @@ from auscult.score.stats.ratios import mean_ratio
 from auscult.types import Instance
 
 MODELS = {
-    "classical.lexicon_onsets.v1": lexicon_onsets.MODEL,
+    "classical.lexicon_onsets.v1": lexicon_onsets.WITH_ONSETS,
     "classical.lexicon.v1": lexicon.MODEL,
     "classical.onsets.v1": onsets.MODEL,
 }

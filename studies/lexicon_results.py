@@ -30,7 +30,7 @@ from auscult.models.classical.lexicon import MODEL as LEXICON
 from auscult.rng import generator
 from auscult.score.masks.boundary import boundary_f
 from auscult.score.stats.few import CORRELATION, ends_of, widened
-from auscult.score.stats.resample import cluster_draws, sums_by_cluster
+from auscult.score.stats.intervals import cluster_draws, sums_by_cluster
 from auscult.types import Query
 
 REPLICATES = 2000

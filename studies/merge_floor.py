@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from auscult.train import material
-from auscult.train.split import PARTS, committed
+from auscult.train.material import PARTS, committed
 
 EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.51)
 ELSE = 0.055

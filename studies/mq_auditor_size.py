@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from auscult.nets.mq_auditor.inputs import AuditorBatch, Clip
 from auscult.nets.mq_auditor.network import MqAuditor
-from auscult.nets.mq_auditor.settings import AuditorConfig
+from auscult.nets.mq_auditor.prompt import AuditorConfig
 
 BEFORE, MASK_WORDS, REPLY, STEPS = 90, 20, 90, 60
 """Tokens of words before the mask and after it, of a reply, and the steps that it takes (tags cost none)."""

@@ -31,7 +31,7 @@ from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.nets.mobilenet import MobileStages
 from auscult.nets.refsegformer.network import Segmentation, TwoStage, predicted
-from auscult.nets.refsegformer.view import squeezed
+from auscult.nets.refsegformer.settings import squeezed
 from auscult.nets.refsegformer.weights import read_model
 from auscult.outcome import Undefined
 from auscult.rng import generator
@@ -45,7 +45,7 @@ from auscult.score.masks import (
     riou,
 )
 from auscult.score.stats.ratios import Ratio, mean_ratio
-from auscult.train.rris.plan import Plan, read_plan
+from auscult.train.rris.trainable import Plan, read_plan
 from auscult.train.rris.references import Feed, Reference, read_references, truth
 from auscult.train.rris.trainable import Trainable, build
 from auscult.train.rris.trainer import Trainer

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from auscult.media.frames import write_frame
-from auscult.scenes.assets import GENERATED
+from auscult.scenes.splits import GENERATED
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose

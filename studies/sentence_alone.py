@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from auscult.nets.refsegformer.view import words_of
+from auscult.nets.refsegformer.settings import words_of
 from auscult.outcome import Scored
 from auscult.record.lines import read_lines
 from auscult.rng import generator

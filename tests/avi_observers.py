@@ -30,12 +30,12 @@ from auscult.scenes.appearance.compose import put_together
 from auscult.scenes.appearance.stage import Stage as Backdrop
 from auscult.scenes.draw import Stage
 from auscult.scenes.facts import facts_from_json, facts_of
+from auscult.scenes.familiar.base import RATE_HZ, World, sound_of
 from auscult.scenes.familiar.captions import prove, read_captions
 from auscult.scenes.familiar.material import Material, open_material
 from auscult.scenes.familiar.reasoning import SIDES
-from auscult.scenes.familiar.worlds import RATE_HZ, World, sound_of
 from auscult.scenes.plan import ScenePlan
-from auscult.scenes.sound.source import SoundSet, SoundSource, SoundTrack
+from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack
 from auscult.score.boxes import iou_of_boxes
 
 Array = NDArray[Any]

@@ -41,10 +41,10 @@ from auscult.score.stats import looks_for, share_below
 from auscult.score.stats.few import CORRELATION, Range
 from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
+from auscult.train.material import committed
 from auscult.train.prompted.material import MAY_TRAIN, Material
 from auscult.train.prompted.outputs import FLAWLESS as FLAWLESS_FAMILY
 from auscult.train.prompted.outputs import CandidateColumns, Judgeable, columns_of, listed, real_and_flawless
-from auscult.train.split import committed
 from auscult.types import Case, Doubles, ErrorMap, Mask, MaskJudge, Prediction, Verdict
 
 JUDGE: Final = "masks.prompted.v1"

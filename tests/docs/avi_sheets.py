@@ -20,9 +20,8 @@ from PIL import Image
 
 from auscult.cases.avibench import AviBoxes
 from auscult.media.frames import decode_frame
-from auscult.scenes.familiar.base import Drawn, FamiliarKind
+from auscult.scenes.familiar.base import Drawn, FamiliarKind, World
 from auscult.scenes.familiar.kinds import KINDS, draw
-from auscult.scenes.familiar.worlds import World
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "images" / "avi"
 SEED: Final = 0

@@ -434,7 +434,7 @@ def test_the_command_writes_the_rows_shows_them_and_makes_them_anew(tmp_path: Pa
 def test_true_masks_of_real_videos_do_not_switch(data: Path, tmp_path: Path) -> None:
     from auscult.jobs.clips import Follower, joined, stretches
     from auscult.media.masks import read_mask
-    from auscult.score.masks.over_time import is_switch
+    from auscult.score.masks.video import is_switch
 
     steps = wrong = planted = found = 0
     clips = {clip.clip: clip for clip in tracks_of(list_items(data / "video" / "davis2016"))}

@@ -14,8 +14,8 @@ from auscult.cases.avi_tree import AviSample, TrueBoxes, TrueFrames, read_tree
 from auscult.errors import Mismatch
 from auscult.jobs.make_avi import FOLDERS, make_avi
 from auscult.jobs.options import FamiliarOptions
+from auscult.scenes.familiar.base import World
 from auscult.scenes.familiar.material import Material, open_material
-from auscult.scenes.familiar.worlds import World
 from auscult.score.boxes import iou_of_boxes
 from auscult.score.replies import Read, read_reply
 from auscult.score.tasks import TASKS

@@ -22,13 +22,12 @@ from auscult.errors import InputError, Mismatch, RecordError, UsageError
 from auscult.jobs.make import make_scenes
 from auscult.jobs.options import MakeOptions
 from auscult.language.proof import named
-from auscult.scenes.assets import GENERATED
+from auscult.scenes.dataset import files_of
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import facts_from_json
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan
-from auscult.scenes.refavs_layout import files_of
-from auscult.scenes.splits import SPLITS, divide
+from auscult.scenes.splits import GENERATED, SPLITS, divide
 from small_inputs import rows, tree
 
 SCENE = SceneOptions(size=(96, 170), seconds=4.0, rate_hz=8000, objects=(2, 4))

@@ -25,6 +25,7 @@ from auscult.media.wav import FULL_SCALE, encode_wav
 from auscult.record.schema import Summary
 from auscult.scenes.mixtures.audiovisual import SceneMixtures
 from auscult.scenes.options import MixtureOptions
+from auscult.scenes.splits import GENERATED as ASSETS
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, MaskRef
 from small_inputs import tree

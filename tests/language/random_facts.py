@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auscult.language.facts import MOTIONS, Facts, SceneObject, Voice
+from auscult.language.forms import MOTIONS, Facts, SceneObject, Voice
 from auscult.language.proof import Proof, needed
 from auscult.rng import generator
 

@@ -7,8 +7,7 @@ from random_facts import needs, random_facts
 
 from auscult.errors import InputError
 from auscult.language import forms, proof
-from auscult.language.facts import Facts, SceneObject, Voice
-from auscult.language.forms import heard, seen
+from auscult.language.forms import Facts, SceneObject, Voice, heard, seen
 from auscult.language.grammar import FAMILIES
 from auscult.language.proof import Proof
 from auscult.rng import generator

@@ -8,7 +8,7 @@ import pytest
 from random_facts import COLOURS, TEXTURES, extent, pick, random_facts
 
 from auscult.language import grammar, proof
-from auscult.language.facts import SceneObject
+from auscult.language.forms import SceneObject
 from auscult.rng import generator
 
 SEEDS = range(60)

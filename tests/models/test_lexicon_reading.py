@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.language.facts import MOTIONS
-from auscult.language.forms import PLACES, Form, both, most, no
+from auscult.language.forms import MOTIONS, PLACES, Form, both, most, no
 from auscult.language.grammar import phrase
 from auscult.models.classical.lexicon_reading import LONGEST, MOST_THINGS, Cue, ParsedQuery, parse_query, phrases
 from auscult.models.classical.lexicon_things import COLOURS, colour_fits

@@ -9,11 +9,10 @@ import pytest
 
 from auscult.errors import InputError, UsageError
 from auscult.models.base import Request
-from auscult.models.classical.lexicon_onsets import MODEL, heard_cue
+from auscult.models.classical.lexicon import WITH_ONSETS, heard_cue
+from auscult.models.named_objects import MOST_PHRASES, TgsAgent, read_phrases, read_target
 from auscult.models.omni import OmniReply, OmniRequest
-from auscult.models.phrases import MOST_PHRASES, read_phrases, read_target
 from auscult.models.spec import model_spec, named_models
-from auscult.models.tgs import TgsAgent
 from auscult.types import Frames, Query
 
 
@@ -156,11 +155,11 @@ def test_of_two_like_things_the_one_that_sounds_is_segmented() -> None:
     angle = 124 / 160 * np.pi / 2  # where the right one stands
     sound = np.stack([tone * np.cos(angle), tone * np.sin(angle)]).astype(np.float32)
     left, right = np.s_[:, 32:60, 22:50], np.s_[:, 32:60, 110:138]
-    heard = MODEL.predict(frames, Query("the red thing that sounds"), sound=sound, rate_hz=8_000)
+    heard = WITH_ONSETS.predict(frames, Query("the red thing that sounds"), sound=sound, rate_hz=8_000)
     assert heard[right].mean() > 0.8
     assert heard[left].mean() < 0.1
-    silent = MODEL.predict(frames, Query("the silent red thing"), sound=sound, rate_hz=8_000)
+    silent = WITH_ONSETS.predict(frames, Query("the silent red thing"), sound=sound, rate_hz=8_000)
     assert silent[left].mean() > 0.8
     assert silent[right].mean() < 0.1
-    nothing = MODEL.predict(frames, Query("the red thing that sounds"), sound=0 * sound, rate_hz=8_000)
+    nothing = WITH_ONSETS.predict(frames, Query("the red thing that sounds"), sound=0 * sound, rate_hz=8_000)
     assert not nothing.any()

@@ -23,8 +23,7 @@ from auscult.models.refsegformer import REFSEGFORMER, SMALL, TWO_STAGE, Trained,
 from auscult.models.spec import model_spec
 from auscult.nets.refsegformer.answering import ANSWER, READER, STEM
 from auscult.nets.refsegformer.network import predicted
-from auscult.nets.refsegformer.settings import Design
-from auscult.nets.refsegformer.view import squeezed
+from auscult.nets.refsegformer.settings import Design, squeezed
 from auscult.nets.refsegformer.weights import begin, read_model, save
 from auscult.train.rris.export import export
 from auscult.types import Query

@@ -19,7 +19,7 @@ from auscult.arrays import overlap, regions
 from auscult.errors import InputError
 from auscult.media.frames import read_frame
 from auscult.models.classical.regions import GREATEST_SHARE, LEAST_SHARE, MODEL, Regions
-from auscult.models.proposals import MaskProposer, ObjectCounter
+from auscult.models.named_objects import MaskProposer, ObjectCounter
 from auscult.types import Frame, Mask
 
 GROUND = (70, 110, 80)

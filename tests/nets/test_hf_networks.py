@@ -10,7 +10,7 @@ import pytest
 
 import tiny_hf
 from auscult.nets import hf_sam, hf_text
-from auscult.nets.hf_pictures import Preparation
+from auscult.nets.hf_folder import Preparation
 from auscult.nets.hf_sam import load_sam2, load_sam2_video, load_sam3
 from auscult.nets.hf_text import load_clipseg, load_grounding
 from tiny_clip import needs_clip

@@ -11,7 +11,7 @@ import pytest
 
 import tiny_hf
 from auscult.errors import UsageError
-from auscult.nets.hf_pictures import PREPARED, Preparation, batches, read_preparation
+from auscult.nets.hf_folder import PREPARED, Preparation, batches, read_preparation
 from tiny_clip import needs_clip
 
 pytestmark = pytest.mark.extra_clip

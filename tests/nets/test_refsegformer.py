@@ -13,12 +13,9 @@ pytest.importorskip("torch", reason="the extra `train` is not installed")
 import torch
 from torch import Tensor, nn
 
-from auscult.nets.refsegformer.decoder import DeformableLayer
-from auscult.nets.refsegformer.encoders import SmallText, SmallVision
 from auscult.nets.refsegformer.losses import choosing_loss, existence_loss, segmentation_loss, total_loss
-from auscult.nets.refsegformer.network import RefSegformer
+from auscult.nets.refsegformer.network import Attention, DeformableLayer, RefSegformer, SmallText, SmallVision
 from auscult.nets.refsegformer.settings import Design
-from auscult.nets.refsegformer.vltf import Attention
 
 pytestmark = pytest.mark.extra_train
 torch.set_num_threads(1)

@@ -16,8 +16,7 @@ from torch import Tensor
 
 import tiny_hf
 from auscult.errors import UsageError
-from auscult.nets.refsegformer.encoders import BertText, SwinStages
-from auscult.nets.refsegformer.network import RefSegformer
+from auscult.nets.refsegformer.network import BertText, RefSegformer, SwinStages
 from auscult.nets.refsegformer.settings import Design
 from auscult.nets.refsegformer.weights import DESIGN, IMAGENET, begin, folder_of, read_model, save
 

@@ -11,16 +11,16 @@ import pytest
 from test_scene_splits import bound
 
 from auscult.errors import InputError
-from auscult.language.facts import Facts
+from auscult.language.forms import Facts
 from auscult.record.codec import to_json
 from auscult.rng import generator
-from auscult.scenes.appearance.light import choose_light
+from auscult.scenes.appearance.colours import choose_light
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.facts import facts_from_json, facts_of, targets_of
 from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout
 from auscult.scenes.plan import ObjectPlan, ScenePlan
-from auscult.scenes.sound.source import SoundSource, SoundTrack
+from auscult.scenes.sound.mix import SoundSource, SoundTrack
 
 SIZE = (100, 200)
 ASSETS = bound({"cup": 2}, {})

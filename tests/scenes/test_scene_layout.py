@@ -16,13 +16,12 @@ from auscult.errors import AuscultError
 from auscult.language.forms import Expression
 from auscult.record.codec import dump
 from auscult.rng import generator
-from auscult.scenes.assets import GENERATED
+from auscult.scenes.dataset import files_of, items_of, object_word, rows_of, with_video
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import check, facts_of, say, targets_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose
-from auscult.scenes.refavs_layout import files_of, items_of, object_word, rows_of, with_video
-from auscult.scenes.splits import divide
+from auscult.scenes.splits import GENERATED, divide
 
 SHELVES = divide(GENERATED, wanted=["test_u"])
 PLAN = choose(

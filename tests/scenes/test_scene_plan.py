@@ -12,12 +12,11 @@ import pytest
 from test_scene_splits import bound
 
 from auscult.errors import InputError
-from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.sound.spans import clear
-from auscult.scenes.splits import SPLITS, divide
+from auscult.scenes.splits import GENERATED, SPLITS, divide
 from auscult.types import Frame
 
 SHELVES = divide(GENERATED)

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from auscult.errors import UsageError
 from auscult.scenes.appearance.sprite import Look, Sprite
-from auscult.scenes.assets import GENERATED, Assets
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose
-from auscult.scenes.sound.source import SoundSource
-from auscult.scenes.splits import COMPANY, Shelf, divide
+from auscult.scenes.sound.mix import SoundSource
+from auscult.scenes.splits import COMPANY, GENERATED, Assets, Shelf, divide
 from auscult.types import Frame, Metadata, Samples
 
 META = Metadata(summary="", goal="", modality="", source="")

@@ -13,12 +13,11 @@ from PIL import Image
 from auscult.errors import InputError
 from auscult.media.frames import write_frame
 from auscult.record.codec import to_json
-from auscult.scenes.assets import GENERATED, open_bundle
 from auscult.scenes.draw import Stage
 from auscult.scenes.facts import facts_from_json, facts_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
-from auscult.scenes.splits import divide
+from auscult.scenes.splits import GENERATED, divide, open_bundle
 
 OPTIONS = SceneOptions(size=(96, 160), seconds=4.0, objects=(2, 2))
 

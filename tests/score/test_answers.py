@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from auscult.errors import ErrorRecord, InputError
 from auscult.outcome import Failed, Undefined
-from auscult.score.answers import double_confirmation, equal_lists, full_match, normal
+from auscult.score.answers import amic, double_confirmation, equal_lists, full_match, normal, retrieval, vmic
 from auscult.score.boxes import PROMPTED, BoxConvention, FrameBoxes, SoundingBoxes, avl, avlg, from_xywh, iou_of_boxes
-from auscult.score.counts import amic, vmic
-from auscult.score.retrieval import retrieval
 
 FAILED, SILENT = Failed(ErrorRecord(stage="work", error="timed out")), Undefined("no answer in the reply")
 PICTURE = {"width": 100, "height": 100}

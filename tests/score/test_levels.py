@@ -9,7 +9,7 @@ import pytest
 from auscult.errors import InputError
 from auscult.outcome import Undefined
 from auscult.rng import generator
-from auscult.score.counts import amic
+from auscult.score.answers import amic
 from auscult.score.levels import answer_rows, level_differences, level_intervals, levels, mean_rows
 from auscult.score.stats import Interval
 from auscult.score.tasks import STAGES, TASKS

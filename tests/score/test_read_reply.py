@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auscult.outcome import Undefined
+from auscult.score.answers import amic, retrieval
 from auscult.score.boxes import FrameBoxes, SoundingBoxes, avl, avlg
-from auscult.score.counts import amic
 from auscult.score.replies import LONGEST, Read, read_reply
-from auscult.score.retrieval import retrieval
 from auscult.score.tasks import TASKS
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "nasty_replies.jsonl").read_text("utf-8").splitlines()]

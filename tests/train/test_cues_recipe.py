@@ -18,9 +18,8 @@ from auscult.judge.masks.cues.model import JUDGED, Coefficients, estimate, from_
 from auscult.rng import generator
 from auscult.score.judges import joined_columns
 from auscult.train import material, recipes
-from auscult.train.cues import constant_ious
+from auscult.train.cues import Table, constant_ious, judged_rows, results_of, tabled
 from auscult.train.material import arbitrary, drawn
-from auscult.train.table import Table, judged_rows, results_of, tabled
 from auscult.types import DEFECTS
 
 pytestmark = pytest.mark.slow  # tables of what is made from photographs take seconds
@@ -153,7 +152,7 @@ def test_the_missing_extra_is_named() -> None:
         "from auscult.errors import UsageError\n"
         "from auscult.jobs.options import TrainOptions\n"
         "from auscult.train import cues, material, recipes\n"
-        "from auscult.train.table import tabled\n"
+        "from auscult.train.cues import tabled\n"
         "import dataclasses, numpy, pathlib\n"
         "table = tabled(material.pictures([0, 1], seed=1, alone=True))\n"
         "table = dataclasses.replace(table, source=numpy.full(len(table), 'coco'))\n"

@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from auscult.train.split import PARTS, committed
+from auscult.train.material import PARTS, committed
 
 
 def test_no_name_is_in_two_parts() -> None:

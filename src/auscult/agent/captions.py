@@ -33,8 +33,7 @@ from auscult.media.frames import read_reduced
 from auscult.media.pictures import exposure_value
 from auscult.media.sound import read_sound, read_soundtrack
 from auscult.media.video import count_frames, frames_numbered
-from auscult.models.chat.model import ChatModel
-from auscult.models.chat.reply_cache import ReplyCache, key_of
+from auscult.models.chat.model import ChatModel, ReplyCache, key_of
 from auscult.models.omni import Unreachable
 from auscult.outcome import Failed
 from auscult.record import codec

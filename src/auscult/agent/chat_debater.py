@@ -22,8 +22,7 @@ from auscult.agent.replies import MOST_REASON, SCHEMA, Answer, read_answers
 from auscult.errors import AuscultError, ErrorRecord, TooLarge
 from auscult.judge.replies import printable
 from auscult.models.chat.loading import ChatHow, named_chat
-from auscult.models.chat.model import ChatModel
-from auscult.models.chat.reply_cache import key_of
+from auscult.models.chat.model import ChatModel, key_of
 from auscult.models.omni import CountedText
 from auscult.outcome import Failed
 from auscult.work.chat import BudgetSpent

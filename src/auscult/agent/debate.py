@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from auscult.agent.choices import CHOICE_SETS, ChoiceSet, Debater, Offer, Proposal
 from auscult.errors import ErrorRecord, UsageError
-from auscult.models.chat.reply_cache import ReplyCache
+from auscult.models.chat.model import ReplyCache
 from auscult.models.omni import CountedText
 from auscult.outcome import Failed
 from auscult.record.codec import dump, from_json, to_json

@@ -26,8 +26,7 @@ from auscult.jobs.options import MakeOptions
 from auscult.jobs.runner import Progress, Silent
 from auscult.judge.replies import printable
 from auscult.language.referring import head_noun
-from auscult.models.chat.model import ChatModel
-from auscult.models.chat.reply_cache import ReplyCache
+from auscult.models.chat.model import ChatModel, ReplyCache
 from auscult.record.lines import read_lines
 from auscult.scenes.plan import ScenePlan
 from auscult.scenes.splits import SPLITS

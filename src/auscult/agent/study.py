@@ -59,7 +59,7 @@ from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.runner import Progress, Silent
 from auscult.media.paths import read_bytes, write_bytes
 from auscult.models.chat.loading import ChatHow, named_chat
-from auscult.models.chat.reply_cache import key_of
+from auscult.models.chat.model import key_of
 from auscult.outcome import Failed
 from auscult.record.folder import open_run
 from auscult.record.lines import read_lines

@@ -19,7 +19,7 @@ from auscult.cases.instances import list_instances
 from auscult.cases.listing import INPUTS, ListOptions, layouts
 from auscult.cases.problems import ListError
 from auscult.errors import NothingToDo
-from auscult.language.facts import Facts
+from auscult.language.forms import Facts
 from auscult.types import Instance, MaskRef
 
 PixelBox: TypeAlias = tuple[float, float, float, float]

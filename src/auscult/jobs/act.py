@@ -34,7 +34,7 @@ from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.stats.few import widened
 from auscult.score.stats.inputs import members_of
-from auscult.score.stats.resample import cluster_draws, percentile_interval
+from auscult.score.stats.intervals import cluster_draws, percentile_interval
 from auscult.types import DECISIONS
 
 ANOTHER_OUT: Final = "choose another --out"

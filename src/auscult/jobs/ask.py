@@ -22,10 +22,9 @@ from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
 from auscult.jobs.predict import READ, STAGE, PredictOptions, QueuedRequest, Reader, Stopped, named_row
 from auscult.jobs.runner import Progress, Workers
 from auscult.models.adapters.omni import Answering
-from auscult.models.chat.formatter import ChatFormatter
+from auscult.models.chat.model import ChatFormatter
 from auscult.models.chat.model import NOTHING, Estimate
-from auscult.models.omni import OmniPredictor, Unreachable
-from auscult.models.omni_spec import OmniSpec
+from auscult.models.omni import OmniPredictor, OmniSpec, Unreachable
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines

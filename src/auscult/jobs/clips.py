@@ -36,7 +36,7 @@ from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.codec import to_json
 from auscult.record.reader import Verdicts, column
 from auscult.record.schema import DECIMALS, ClipRow, Mark, error_to_json
-from auscult.score.masks.over_time import MaskStep, flicker, is_switch
+from auscult.score.masks.video import MaskStep, flicker, is_switch
 from auscult.score.stats.trend import Trend, neighbour_medians, oddness, theil_sen
 from auscult.types import Frame, Item, Verdict
 from auscult.work.pool import Task, run_tasks

@@ -34,7 +34,7 @@ from auscult.rng import generator
 from auscult.score.judges import JudgeColumns, TruthColumns, measures, reals, texts
 from auscult.score.stats import RightDifference, holm, right_difference, rmse, rmse_difference, sign_flips, spearman
 from auscult.score.stats.inputs import members_of
-from auscult.score.stats.resample import cluster_totals
+from auscult.score.stats.intervals import cluster_totals
 from auscult.types import Doubles, Verdict
 
 FIRST_FAILED, SECOND_FAILED, BOTH_FAILED = "the first failed", "the second failed", "both failed"

@@ -23,7 +23,7 @@ from auscult.work.line_program import words_of
 
 if TYPE_CHECKING:
     from auscult.models.chat.loading import ChatHow
-    from auscult.models.chat.reply_cache import ReplyCache
+    from auscult.models.chat.model import ReplyCache
 
 CHAT: Final = "chat:"
 REPLIES: Final = "replies:"

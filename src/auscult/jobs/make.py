@@ -30,7 +30,7 @@ from auscult.jobs.runner import (
     finish_tables,
     run_manifest,
 )
-from auscult.language.facts import Facts
+from auscult.language.forms import Facts
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.record import codec
@@ -43,21 +43,12 @@ from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.scenes.appearance.folder import PICTURES
-from auscult.scenes.assets import Assets, open_bundle
+from auscult.scenes.dataset import ExpressionRow, files_of, items_of, joint_files, rows_of, video_name, with_video
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import facts_from_json, facts_of, say, targets_of
 from auscult.scenes.joint import choose_joint, separated
 from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose
-from auscult.scenes.refavs_layout import (
-    ExpressionRow,
-    files_of,
-    items_of,
-    joint_files,
-    rows_of,
-    video_name,
-    with_video,
-)
-from auscult.scenes.splits import SPLITS, Shelf, Split, divide
+from auscult.scenes.splits import SPLITS, Assets, Shelf, Split, divide, open_bundle
 from auscult.types import Frame, Samples
 
 

@@ -28,11 +28,11 @@ from auscult.record import codec
 from auscult.record.digest import digest_json
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
-from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.mixtures.audiovisual import SceneMixturePlan, SceneMixtures
 from auscult.scenes.mixtures.catalogue import DOMAIN_OF, GENERATED, PARTS, Catalogue, class_of, open_recorded
-from auscult.scenes.mixtures.layout import FinishedMixture, files_of, finished, item_line, metadata_row
 from auscult.scenes.mixtures.plan import LOUDNESS_LUFS, RATES_HZ, SECONDS, SOURCES, MixturePlan, Planner
+from auscult.scenes.mixtures.sound import FinishedMixture, files_of, finished, item_line, metadata_row
+from auscult.scenes.splits import Assets, open_bundle
 from auscult.score.sound.perceptual import difficulty, perceptual
 from auscult.types import PERFORMANCE
 

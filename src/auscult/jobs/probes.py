@@ -25,12 +25,11 @@ from auscult.jobs.runner import Indivisible, Result, ResultWriter, Workers
 from auscult.judge.cards import Card, page
 from auscult.judge.cards import Result as CardResult
 from auscult.record.lines import read_lines
-from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ObjectPlan, choose
-from auscult.scenes.splits import Shelf, Split, divide
-from auscult.score.stats.bounds import lower_bound, upper_bound
+from auscult.scenes.splits import GENERATED, Shelf, Split, divide
+from auscult.score.stats.few import lower_bound, upper_bound
 from auscult.types import Case, MaskJudge, Prediction, Query, Verdict
 
 Probe = Literal["perfect", "inverted", "other", "empty"]

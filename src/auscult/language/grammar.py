@@ -22,7 +22,6 @@ from typing import Final, TypeVar, overload
 
 import numpy as np
 
-from auscult.language.facts import Facts
 from auscult.language.forms import (
     ANYTHING,
     SIGHT_QUALITIES,
@@ -30,6 +29,7 @@ from auscult.language.forms import (
     SOUNDS,
     STILL,
     Expression,
+    Facts,
     Form,
     Sense,
     both,

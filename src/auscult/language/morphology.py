@@ -1,13 +1,30 @@
 """The few forms of English words that the sentences need: plural, -ing, base form, a or an, number words.
 
 Spelling is British: ``yodelling``.
+
+English words without their endings.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from functools import cache, lru_cache
+from typing import Any, Final
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """A word in small letters by the Snowball stemmer, ``bark`` of ``barking``; of other scripts the word itself."""
+    return str(_stemmer().stemWord(word))
+
+
+@cache
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")
+
 
 _VOWELS: Final = "aeiou"
 _SAME: Final = ("deer", "fish", "sheep")  # one is called as many are

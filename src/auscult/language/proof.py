@@ -18,8 +18,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from auscult.language.facts import Facts, SceneObject, Voice
-from auscult.language.forms import SIGHT_QUALITIES, SIGHT_RELATIONS, SOUND_QUALITIES, Form, Sense, read
+from auscult.language.forms import (
+    SIGHT_QUALITIES,
+    SIGHT_RELATIONS,
+    SOUND_QUALITIES,
+    Facts,
+    Form,
+    SceneObject,
+    Sense,
+    Voice,
+    read,
+)
 
 APART_S: Final = 0.25  # of an end and a start
 TOGETHER_S: Final = 0.4

@@ -18,7 +18,7 @@ import numpy as np
 from auscult.arrays.resampling import mono_at
 from auscult.arrays.spectra import RATE_HZ, log_mel
 from auscult.errors import InputError, UsageError
-from auscult.language.stems import stem
+from auscult.language.morphology import stem
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.nets.hf_sounds import Clap

@@ -143,7 +143,7 @@ class ModelSpec:
 
             return FolderOfPredictions(Path(self.target))
         if self.kind == "command":
-            from auscult.models.adapters.command import Program
+            from auscult.models.adapters.calling import Program
 
             return Program(self.target)
         from auscult.models.adapters.calling import Calling, function_of
@@ -166,7 +166,7 @@ def model_spec(given: str, *, endpoint: EndpointChoice = USUAL_ENDPOINT) -> Mode
     """Parse a model name; nothing of the model is loaded but its registration."""
     text = given.strip()
     if text.startswith(TGS):
-        from auscult.models.tgs import tgs_spec  # it knows this module
+        from auscult.models.named_objects import tgs_spec
 
         return tgs_spec(text, endpoint=endpoint)
     if text.startswith(PREDICTIONS):

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
-from auscult.nets.hf_folder import WEIGHTS, CheckedFolder, Family, load, read_table
+from auscult.nets.hf_folder import PREPARED, WEIGHTS, CheckedFolder, Family, channels, load, read_table
 from auscult.nets.hf_folder import check_folder as check_weights
-from auscult.nets.hf_pictures import PREPARED, channels
 from auscult.types import Frame
 
 Vectors = NDArray[np.float32]

@@ -15,8 +15,7 @@ import numpy as np
 
 from auscult.arrays.resampling import mono_at
 from auscult.errors import UsageError
-from auscult.nets.hf_folder import Family, Loaded, check_folder, finite, load, quiet, read_table
-from auscult.nets.hf_pictures import PREPARED
+from auscult.nets.hf_folder import PREPARED, Family, Loaded, check_folder, finite, load, quiet, read_table
 from auscult.types import Floats, Samples
 
 CLAP: Final = Family(title="CLAP", extra="clip", model="ClapModel", types=("clap",), reader="RobertaTokenizer")

@@ -16,8 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import UsageError
-from auscult.nets.hf_folder import Family, Loaded, check_folder, finite, load
-from auscult.nets.hf_pictures import PREPARED, Preparation, batches, read_preparation
+from auscult.nets.hf_folder import (
+    PREPARED,
+    Family,
+    Loaded,
+    Preparation,
+    batches,
+    check_folder,
+    finite,
+    load,
+    read_preparation,
+)
 from auscult.types import Frame, Frames
 
 CLIPSEG: Final = Family(

@@ -1,6 +1,6 @@
 """MobileNetV2 with batch norm folded into its convolutions, and as a backbone of stride 16.
 
-The layers and their order are those of the public TensorFlow Lite files (``train/tflite`` reads them), so that
+The layers and their order are those of the public TensorFlow Lite files (``train/network_files`` reads them), so that
 weights can be copied one convolution after the other. In the backbone the last stage keeps stride 16 and is dilated
 instead, as DeepLab v3 does it; the context head is DeepLab's with image pooling and one 1x1 branch.
 

@@ -12,8 +12,7 @@ from auscult.scenes.appearance.sprite import AssetSet, Placed, Sprite
 from auscult.scenes.appearance.stage import Stage as Backdrop
 from auscult.scenes.geometry import Pose
 from auscult.scenes.plan import ScenePlan
-from auscult.scenes.sound.mix import Mix, mix_down
-from auscult.scenes.sound.source import SoundSet
+from auscult.scenes.sound.mix import Mix, SoundSet, mix_down
 from auscult.types import Frame, Mask
 
 SHUTTER_S = 1 / 50

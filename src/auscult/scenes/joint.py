@@ -12,8 +12,7 @@ from auscult.language.forms import Expression
 from auscult.scenes.draw import RenderedScene
 from auscult.scenes.facts import TARGET_SHARE
 from auscult.scenes.plan import ScenePlan
-from auscult.scenes.sound.mix import Mix, mix_down
-from auscult.scenes.sound.source import SoundSet
+from auscult.scenes.sound.mix import Mix, SoundSet, mix_down
 from auscult.types import JOINT_FAULTS, JointFault, Mask, Samples
 
 LEAK_DB: Final = (-30.0, -12.0)

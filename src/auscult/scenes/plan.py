@@ -16,16 +16,14 @@ from auscult.errors import InputError
 from auscult.record import codec
 from auscult.record.codec import Word
 from auscult.rng import generator
-from auscult.scenes.appearance.light import Light, choose_light
+from auscult.scenes.appearance.colours import Light, choose_light
 from auscult.scenes.appearance.sprite import Look
-from auscult.scenes.assets import Assets
 from auscult.scenes.geometry import MOST_OBJECTS, Path, SceneLayout
 from auscult.scenes.geometry import choose as choose_layout
 from auscult.scenes.options import SceneOptions
-from auscult.scenes.sound.mix import gain_by_distance, pan_by_x
-from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
+from auscult.scenes.sound.mix import SoundSource, SoundTrack, Span, gain_by_distance, pan_by_x
 from auscult.scenes.sound.spans import GAP_S, MARGIN_S, choose_spans
-from auscult.scenes.splits import MIXTURE, Shelf, Split
+from auscult.scenes.splits import MIXTURE, Assets, Shelf, Split
 
 SIDES = (32, 4096)
 SECONDS = (3.0, 120.0)

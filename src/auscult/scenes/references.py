@@ -19,8 +19,7 @@ from auscult.errors import AuscultError, InputError
 from auscult.language.forms import read
 from auscult.media.masks import read_mask
 from auscult.media.paths import open_regular
-from auscult.scenes.facts import facts_from_json
-from auscult.scenes.hidden import hidden_sentences
+from auscult.scenes.facts import facts_from_json, hidden_sentences
 
 LAYOUT = "datasets.scenes.v1"
 _LEFT_OUT = "{:,} sentences left out: a silent picture does not tell whom they mean (--kind sound keeps them)"

@@ -22,8 +22,7 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Failed, Signature, Undefined
-from auscult.score.answers import AnswerScore, Columns, Unparsed, chosen, plain_mean, rules_of, score_of
-from auscult.score.counts import counting_score
+from auscult.score.answers import AnswerScore, Columns, Unparsed, chosen, counting_score, plain_mean, rules_of, score_of
 from auscult.types import ScoreSpec
 
 FourNumbers: TypeAlias = tuple[float, float, float, float]

@@ -32,8 +32,15 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.answers import AnswerScore
 from auscult.score.stats.few import Range, widened
 from auscult.score.stats.inputs import numbers, same_length
-from auscult.score.stats.intervals import Interval, with_interval
-from auscult.score.stats.resample import FromSums, cluster_draws, percentile_interval, sums_by_cluster, weighted_sums
+from auscult.score.stats.intervals import (
+    FromSums,
+    Interval,
+    cluster_draws,
+    percentile_interval,
+    sums_by_cluster,
+    weighted_sums,
+    with_interval,
+)
 from auscult.score.tasks import FAMILIAR, STAGES, TASKS, AviTask, leaning, of_stage
 from auscult.types import Doubles
 

@@ -14,7 +14,7 @@ from auscult.cases.walk import is_file
 from auscult.errors import InputError, RecordError
 from auscult.jobs.runner import Progress
 from auscult.record.lines import read_lines
-from auscult.scenes.hidden import hidden_sentences
+from auscult.scenes.facts import hidden_sentences
 from auscult.suites.options import SuiteOptions
 
 SCENE_FOLDER = "scenes"

@@ -18,7 +18,7 @@ from typing import Any, Final
 from auscult import registry
 from auscult.errors import InputError
 from auscult.language.categories import coco_categories
-from auscult.language.facts import Facts, SceneObject, Voice
+from auscult.language.forms import Facts, SceneObject, Voice
 from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.stress import negatives

@@ -7,6 +7,11 @@ Without some, a fit concludes that a clean outline excuses a second object. Thes
 
 Masks on no object: the paper's full_neg (MQ-RAVSBench, Eq. 3) holds regions of the background as well as other objects.
 Unlike those, background regions can be told by their outline, which follows no object's edge.
+
+Which photographs and sequences are for fitting, calibrating and measuring.
+
+Names were ordered by a hash and cut at fixed shares: half for fitting, a fifth for calibration, the rest to measure.
+``split.json`` keeps the outcome: a later change of the data cannot move a photograph to another part.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -31,6 +36,18 @@ from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.stress.masks import variants
 from auscult.types import DEFECTS, Difficulty, Doubles, Frame, Mask, MaskRef, MaskTarget
+
+SplitName: TypeAlias = Literal["train", "calibration", "test"]
+PARTS: Final[tuple[SplitName, ...]] = ("train", "calibration", "test")
+FILE: Final = Path(__file__).with_name("split.json")
+
+
+@cache
+def committed() -> Mapping[str, Mapping[SplitName, tuple[str, ...]]]:
+    """The division that coefficients and card were made with: ``coco`` and ``davis``."""
+    value = json.loads(FILE.read_text(encoding="utf-8"))
+    return {source: {part: tuple(value[source][part]) for part in PARTS} for source in ("coco", "davis")}
+
 
 LEAST_PX: Final = 32 * 32
 """The fewest pixels of an object or mask that is used."""

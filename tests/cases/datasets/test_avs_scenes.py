@@ -12,13 +12,11 @@ import pytest
 from auscult.errors import NothingToDo
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
-from auscult.scenes.assets import GENERATED
-from auscult.scenes.dataset import sounding_instances
+from auscult.scenes.dataset import files_of, sounding_instances
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
-from auscult.scenes.refavs_layout import files_of
-from auscult.scenes.splits import divide
+from auscult.scenes.splits import GENERATED, divide
 
 OPTIONS = SceneOptions(size=(60, 108), rate_hz=8000, objects=(3, 3), seconds=5.0)
 SHELVES = divide(GENERATED, wanted=["test_s"])

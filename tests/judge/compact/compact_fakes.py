@@ -8,8 +8,7 @@ import cv2
 import numpy as np
 
 from auscult.judge.masks.compact import CompactJudge
-from auscult.judge.masks.compact.calibration import Calibration, KnownFeatures
-from auscult.judge.masks.compact.network import BINS
+from auscult.judge.masks.compact.network import BINS, Calibration, KnownFeatures
 from auscult.judge.masks.compact.view import box_round, coverage
 from auscult.rng import generator
 from auscult.types import DEFECTS, Case, Frame, Mask, Prediction, Verdict

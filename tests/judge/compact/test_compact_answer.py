@@ -9,17 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from auscult.judge.masks.compact.calibration import groups_of, interval_of, reach_of, spread_of, widths_of
 from auscult.judge.masks.compact.network import (
     BINS,
     bin_values,
     by_defect,
+    groups_of,
+    interval_of,
     likeliest,
     lowered,
     mean_iou,
     named,
     probabilities,
     quantiles,
+    reach_of,
+    spread_of,
+    widths_of,
 )
 from auscult.types import DEFECTS
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from auscult.errors import UsageError
-from auscult.judge.masks.compact.calibration import FILE, GROUPS, load_calibration
+from auscult.judge.masks.compact.network import CALIBRATION, GROUPS, load_calibration
 from auscult.types import DEFECTS
 
 
 def _changed(*keys: str, to: object) -> dict[str, Any]:
-    value = json.loads(FILE.read_text(encoding="utf-8"))
+    value = json.loads(CALIBRATION.read_text(encoding="utf-8"))
     place = value
     for key in keys[:-1]:
         place = place[key]
@@ -68,7 +68,7 @@ def test_the_shipped_file_rests_on_photographs_and_says_on_how_many() -> None:
     assert {"all", *DEFECTS[:5]} <= set(shipped.reach) <= GROUPS
     counts = {
         name: (row["clusters"], row["masks"])
-        for name, row in json.loads(FILE.read_text(encoding="utf-8"))["groups"].items()
+        for name, row in json.loads(CALIBRATION.read_text(encoding="utf-8"))["groups"].items()
     }
     assert set(counts) == set(shipped.reach)
     assert all(clusters >= 12 and masks >= 60 for clusters, masks in counts.values())

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError
-from auscult.judge.identity.heard import RATE_HZ, hear
-from auscult.judge.identity.joint import JointCheck, JointEvidence, fit_of, joint
+from auscult.judge.identity.joint import RATE_HZ, JointCheck, JointEvidence, fit_of, hear, joint
 from auscult.judge.identity.scenes_text import SentenceReader, Vocabulary, part_for
 from auscult.media.wav import Sound
 from auscult.rng import generator

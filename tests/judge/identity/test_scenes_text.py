@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.judge.identity.scenes_text import MOST_TOKENS, UNHEARD, SentenceReader, Vocabulary, is_seen, is_whole
-from auscult.language.facts import Facts, SceneObject, Voice
-from auscult.language.forms import SIGHT_QUALITIES, Form, read
+from auscult.language.forms import SIGHT_QUALITIES, Facts, Form, SceneObject, Voice, read
 from auscult.language.grammar import describe
 from auscult.language.proof import Proof
 from auscult.rng import generator

@@ -23,8 +23,7 @@ pytestmark = pytest.mark.extra_train
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     from auscult.nets.mq_auditor.network import MqAuditor
-    from auscult.nets.mq_auditor.prompt import build_tokenizer
-    from auscult.nets.mq_auditor.settings import tiny_config
+    from auscult.nets.mq_auditor.prompt import build_tokenizer, tiny_config
     from auscult.nets.mq_auditor.weights import save
 
     torch.set_num_threads(1)

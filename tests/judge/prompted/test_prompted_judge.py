@@ -21,12 +21,11 @@ from tiny_judge import FRAME, LENSES, SIZE, TRUE, calibration, disc, judged, mem
 
 from auscult.arrays.error_map import values_of
 from auscult.errors import InputError, UsageError
-from auscult.judge.masks.compact.calibration import KnownFeatures
+from auscult.judge.masks.compact.network import KnownFeatures
 from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import save_calibration
-from auscult.judge.masks.prompted.evidence import SURE, Evidence, logits_of, prompt_of
-from auscult.judge.masks.prompted.network import MOST_BYTES, Member, load_member
+from auscult.judge.masks.prompted.network import MOST_BYTES, SURE, Evidence, Member, load_member, logits_of, prompt_of
 from auscult.judge.masks.prompted.view import inputs, look
 from auscult.types import DEFECTS, Box, Case, Frame, Mask, Prediction, Verdict
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from auscult.judge.masks.compact.calibration import KnownFeatures
+from auscult.judge.masks.compact.network import KnownFeatures
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import BINS, Bent, Calibration, load_calibration
 from auscult.judge.masks.prompted.network import FEATURES, Member, load_member

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from auscult.models.adapters.calling import Calling, function_of
-from auscult.models.adapters.command import Program
+from auscult.models.adapters.calling import Calling, Program, function_of
 from auscult.models.base import Answer, Request
 from auscult.rng import generator
 from auscult.types import Query

@@ -18,7 +18,7 @@ from auscult.errors import InputError, UsageError
 from auscult.media.frames import stored_png
 from auscult.media.rle import decode
 from auscult.media.sound import read_sound
-from auscult.models.adapters.command import Program
+from auscult.models.adapters.calling import Program
 from auscult.rng import generator
 from auscult.types import Query
 from auscult.work.line_program import words_of

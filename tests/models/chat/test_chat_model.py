@@ -12,12 +12,9 @@ from typing import Any
 import pytest
 
 from auscult.errors import InputError
-from auscult.models.chat.cascade import Cascade, Describer
-from auscult.models.chat.formatter import ChatFormatter
-from auscult.models.chat.loading import cascade_of
-from auscult.models.chat.model import Asking
+from auscult.models.chat.loading import Cascade, Describer, cascade_of
+from auscult.models.chat.model import Asking, ChatFormatter, ReplyCache
 from auscult.models.chat.profile import PriceOf
-from auscult.models.chat.reply_cache import ReplyCache
 from auscult.models.omni import Unreachable
 from auscult.score.replies import Read, read_reply
 from auscult.work.chat import Spending

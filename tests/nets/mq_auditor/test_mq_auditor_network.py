@@ -48,7 +48,7 @@ def tokenizer():
 
 def _network(tokenizer, **settings):
     from auscult.nets.mq_auditor.network import MqAuditor
-    from auscult.nets.mq_auditor.settings import tiny_config
+    from auscult.nets.mq_auditor.prompt import tiny_config
 
     torch.manual_seed(0)
     return MqAuditor(tiny_config(len(tokenizer), **settings)).eval()
@@ -69,7 +69,7 @@ def _batch(net, tokenizer, shown, answers=None, **more):
 
 
 def test_the_defaults_are_the_papers_tokens():
-    from auscult.nets.mq_auditor.settings import AuditorConfig
+    from auscult.nets.mq_auditor.prompt import AuditorConfig
 
     config = AuditorConfig()
     assert config.frames * config.queries == 320
@@ -194,7 +194,7 @@ def test_other_encoders_of_sound_take_its_place(sound):
 def test_the_spectrogram_is_kaldis():
     from transformers import ASTFeatureExtractor
 
-    from auscult.nets.mq_auditor.beats import log_mel
+    from auscult.nets.mq_auditor.network import log_mel
 
     samples = np.random.default_rng(0).normal(0, 0.1, 16_000).astype(np.float32)
     with warnings.catch_warnings():
@@ -207,8 +207,8 @@ def test_the_spectrogram_is_kaldis():
 
 
 def test_a_released_state_of_beats_loads_with_its_names_and_shapes():
-    from auscult.nets.mq_auditor.beats import Beats, released_state
-    from auscult.nets.mq_auditor.settings import BEATS
+    from auscult.nets.mq_auditor.network import Beats, released_state
+    from auscult.nets.mq_auditor.prompt import BEATS
 
     settings = {**BEATS, "layers": 2}
     state = {
@@ -237,7 +237,7 @@ def test_a_released_state_of_beats_loads_with_its_names_and_shapes():
 def test_positions_are_sorted_into_buckets_as_in_wavlm():
     from transformers.models.wavlm.modeling_wavlm import WavLMAttention
 
-    from auscult.nets.mq_auditor.beats import buckets
+    from auscult.nets.mq_auditor.network import buckets
 
     wavlm = WavLMAttention(32, 2, num_buckets=320, max_distance=800)
     way = torch.arange(900)[None] - torch.arange(900)[:, None]

@@ -16,8 +16,7 @@ pytestmark = pytest.mark.extra_train
 @pytest.fixture(scope="module")
 def made():
     from auscult.nets.mq_auditor.network import MqAuditor
-    from auscult.nets.mq_auditor.prompt import build_tokenizer
-    from auscult.nets.mq_auditor.settings import tiny_config
+    from auscult.nets.mq_auditor.prompt import build_tokenizer, tiny_config
 
     torch.set_num_threads(1)
     tokenizer = build_tokenizer(["the dog on the left"], 400)
@@ -111,7 +110,7 @@ def test_a_network_is_put_together_from_released_parts(made, tmp_path, kind):
 def test_adapters_on_a_base_of_another_size_are_an_error_with_both(made, tmp_path):
     from auscult.nets.mq_auditor import weights
     from auscult.nets.mq_auditor.network import MqAuditor
-    from auscult.nets.mq_auditor.settings import tiny_config
+    from auscult.nets.mq_auditor.prompt import tiny_config
 
     weights.save(*made, tmp_path, learned_only=True)
     language = {**made[0].config.language, "hidden_size": 64}

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from auscult.errors import InputError
 from auscult.rng import generator
 from auscult.scenes.sound.generated import GENERATED
-from auscult.scenes.sound.mix import REFERENCE_DB, finished, loudness_db
-from auscult.scenes.sound.source import SoundSource
+from auscult.scenes.sound.mix import REFERENCE_DB, SoundSource, finished, loudness_db
 
 RATE = 16_000
 LABELS = tuple(GENERATED.instances())

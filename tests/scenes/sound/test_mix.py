@@ -19,13 +19,16 @@ from auscult.scenes.sound.mix import (
     CEILING,
     REFERENCE_DB,
     SOFTEST_DB,
+    SoundSet,
+    SoundSource,
+    SoundTrack,
+    Span,
     arrival_db,
     gain_by_distance,
     loudness_db,
     mix_down,
     pan_by_x,
 )
-from auscult.scenes.sound.source import SoundSet, SoundSource, SoundTrack, Span
 from auscult.types import Samples
 
 RATE = 16_000

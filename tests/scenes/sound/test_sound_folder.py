@@ -16,8 +16,7 @@ from auscult.media.limits import Limits
 from auscult.media.wav import Sound, encode_wav
 from auscult.rng import generator
 from auscult.scenes.sound.folder import LIMITS, default_words, fitted, open_sounds, read_clip, resampled
-from auscult.scenes.sound.mix import REFERENCE_DB, loudness_db
-from auscult.scenes.sound.source import SoundSet, SoundSource
+from auscult.scenes.sound.mix import REFERENCE_DB, SoundSet, SoundSource, loudness_db
 
 RATE = 16_000
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.rng import generator
-from auscult.scenes.sound.source import Span
+from auscult.scenes.sound.mix import Span
 from auscult.scenes.sound.spans import APART_S, GAP_S, GRID_S, MARGIN_S, choose_spans, clear
 
 Voice = tuple[Span, ...]

@@ -22,8 +22,8 @@ from auscult.score.stats import (
     sample_changes,
 )
 from auscult.score.stats.few import CORRELATION, GAP
+from auscult.score.stats.intervals import drawn
 from auscult.score.stats.paired import sign_flips
-from auscult.score.stats.resample import drawn
 
 NUMBERS = st.floats(0, 1, allow_subnormal=False)
 ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=12)

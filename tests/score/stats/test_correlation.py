@@ -11,7 +11,7 @@ from auscult.errors import ErrorRecord, InputError
 from auscult.outcome import Failed, Undefined
 from auscult.rng import generator
 from auscult.score.stats import Counts, Scores, correlation, joined, sample_changes
-from auscult.score.stats.correlation import FARTHEST, clustered_order, merges
+from auscult.score.stats.ranks import FARTHEST, clustered_order, merges
 
 STEPS = st.integers(-20, 20).map(lambda step: step / 16)
 TABLES = st.integers(1, 6).flatmap(
@@ -33,9 +33,7 @@ def _points(*places):
 
 
 def test_the_correlation_by_hand():
-    told = correlation(
-        {"a": dict(enumerate([1, 2, 3, 4])), "b": dict(enumerate([1, 3, 2, 4])), "c": {0: 4, 1: 3, 2: 2}}
-    )
+    told = correlation({"a": dict(enumerate([1, 2, 3, 4])), "b": dict(enumerate([1, 3, 2, 4])), "c": {0: 4, 1: 3, 2: 2}})
     assert told.at("a", "b").value == pytest.approx(0.8)
     assert told.at("a", "c").value == -1.0
     assert told.at("b", "c").value == pytest.approx(-0.5)
@@ -60,9 +58,7 @@ def test_a_constant_vector_is_undefined_and_stands_last():
 
 
 def test_a_vector_may_be_constant_on_the_samples_it_shares():
-    told = correlation(
-        {"a": {0: 1.0, 1: 1.0, 2: 1.0, 3: 0.0}, "b": {0: 1.0, 1: 2.0, 2: 3.0}, "c": {1: 0.0, 2: 1.0, 3: 5.0}}
-    )
+    told = correlation({"a": {0: 1.0, 1: 1.0, 2: 1.0, 3: 0.0}, "b": {0: 1.0, 1: 2.0, 2: 3.0}, "c": {1: 0.0, 2: 1.0, 3: 5.0}})
     assert told.at("a", "b") == Undefined("a vector is constant", {"pairs": 3})
     assert told.at("a", "a").value == 1.0
     assert told.at("b", "c") == Undefined("fewer than 3 samples in common", {"pairs": 2})
@@ -71,9 +67,7 @@ def test_a_vector_may_be_constant_on_the_samples_it_shares():
 
 def test_failures_enter_no_pair_and_are_counted():
     error = Failed(ErrorRecord(stage="score", error="gone"))
-    told = correlation(
-        {"a": {0: 1.0, 1: 2.0, 2: 3.0, 3: error, 4: Undefined("empty")}, "b": dict(enumerate([3, 2, 1, 0]))}
-    )
+    told = correlation({"a": {0: 1.0, 1: 2.0, 2: 3.0, 3: error, 4: Undefined("empty")}, "b": dict(enumerate([3, 2, 1, 0]))})
     assert told.at("a", "b").value == -1.0
     assert told.pairs[0, 1] == 3
     assert told.counts["a"] == Counts(n=3, failed=1, undefined=1, missing=0)

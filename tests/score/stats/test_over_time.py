@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auscult.outcome import Scored, Undefined
-from auscult.score.masks.over_time import MaskStep, flicker, is_switch
+from auscult.score.masks.video import MaskStep, flicker, is_switch
 from auscult.score.stats.trend import MOST, Trend, neighbour_medians, oddness, theil_sen
 
 SHARES = st.floats(0, 1).map(lambda value: round(value, 4))

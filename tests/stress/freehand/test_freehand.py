@@ -21,7 +21,7 @@ from auscult.stress import masks
 from auscult.stress.masks.base import WINDOWS
 from auscult.stress.masks.freehand import cutout, outline
 from auscult.testing.stressors import EXAMPLES
-from auscult.train.split import committed
+from auscult.train.material import committed
 from auscult.types import Difficulty, Mask, MaskTarget
 
 MAKERS: dict[str, Any] = {"cutout": cutout.STRESSOR, "dilate": outline.DILATE, "erode": outline.ERODE}

@@ -22,7 +22,7 @@ from auscult.cases.instances import list_instances
 from auscult.cases.listing import ListOptions
 from auscult.suites.mqa.build import read_parts, with_parts
 from auscult.suites.mqa.options import FREEHAND, GENERATORS
-from auscult.train.split import FILE, PARTS, SplitName, committed
+from auscult.train.material import FILE, PARTS, SplitName, committed
 
 LEAST_PX = 32 * 32
 SOURCES = {"coco": ("images/coco/instances.json", "images/coco/images"), "davis": ("video/davis2016", None)}

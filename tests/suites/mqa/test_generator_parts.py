@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from auscult.cli.main import app as auscult
 from auscult.cli.run import run
 from auscult.suites.mqa.build import read_parts
-from auscult.train.split import FILE, PARTS, committed
+from auscult.train.material import FILE, PARTS, committed
 
 
 def parsed(line: str) -> dict[str, object]:

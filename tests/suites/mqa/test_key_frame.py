@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from auscult.cases.instances import list_instances
 from auscult.errors import UsageError
 from auscult.models.classical.regions import MODEL
-from auscult.models.proposals import ObjectCounter
+from auscult.models.named_objects import ObjectCounter
 from auscult.suites.mqa.build import build_benchmark
 from auscult.suites.mqa.building import Finder, key_frame, make_finder
 from auscult.suites.mqa.options import BuildOptions

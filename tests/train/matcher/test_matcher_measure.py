@@ -8,8 +8,17 @@ import pytest
 from auscult.rng import generator
 from auscult.scenes.options import SceneOptions
 from auscult.train.matcher.frames import painted, vocabulary
-from auscult.train.matcher.measure import CheckAnswer, answers, calibrated_words, fit_curve, numbers, tables
-from auscult.train.matcher.pairs import PairKind, SentencePair, pairs_of
+from auscult.train.matcher.pairs import (
+    CheckAnswer,
+    PairKind,
+    SentencePair,
+    answers,
+    calibrated_words,
+    fit_curve,
+    numbers,
+    pairs_of,
+    tables,
+)
 from auscult.types import Case, Identity, Metadata, Prediction
 
 Told = dict[tuple[str, bytes], float | None]

@@ -10,7 +10,7 @@ import pytest
 from auscult.errors import InputError
 from auscult.scenes.options import SceneOptions
 from auscult.train.matcher.frames import lay_out, painted, stamps_on, vocabulary
-from auscult.train.split import committed
+from auscult.train.material import committed
 
 
 def test_without_the_data_it_says_what_is_missing(tmp_path: Path) -> None:

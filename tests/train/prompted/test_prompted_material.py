@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auscult.errors import InputError
+from auscult.train.material import committed
 from auscult.train.prompted.material import FAMILIES, MAY_TRAIN, PARTS, Material, family_of, part_of, read_material
-from auscult.train.split import committed
 
 
 @given(

@@ -24,8 +24,8 @@ from auscult.errors import InputError, UsageError
 from auscult.media.frames import read_frame
 from auscult.nets.mobilenet import MobileStages
 from auscult.nets.prompted import Design, PromptedNet
+from auscult.train.network_files import copy_kernels, read_kernels
 from auscult.train.prompted.loop import FILES, Start, begin
-from auscult.train.tflite import copy_kernels, read_kernels
 from auscult.types import Frame
 
 pytestmark = pytest.mark.extra_train

@@ -32,7 +32,7 @@ from auscult.judge.identity.scenes_text import (
     is_whole,
     read_vocabulary,
 )
-from auscult.language.facts import Facts, SceneObject
+from auscult.language.forms import Facts, SceneObject
 from auscult.language.proof import Proof
 from auscult.nets.onnx_session import open_session, read_network
 from auscult.rng import generator

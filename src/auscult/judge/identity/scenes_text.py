@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.errors import InputError
-from auscult.language.facts import MOTIONS
 from auscult.language.forms import (
     ANYTHING,
     MOST_NESTING,
+    MOTIONS,
     SIGHT_QUALITIES,
     SIGHT_RELATIONS,
     SOUND_RELATIONS,

@@ -24,7 +24,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.language.stems import stem
+from auscult.language.morphology import stem
 from auscult.nets.onnx_session import HINT, check_outputs, open_session, read_network
 from auscult.types import DOMAINS, Doubles, Floats, Frame, Frames
 
@@ -65,19 +65,14 @@ _NO_SOURCE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PromptWords:
-    """What a prompt asks for.
+    """What a prompt asks for."""
 
-    Attributes:
-        classes: float32 (527,), 0..1, read-only: 1 for the classes that are named, and for all that a named class
-            holds unless one of these is named too; ``NEARBY`` for a parent, or a wider class. All 0 where nothing is
-            known.
-        unknown: Words that name something which is not known, 20 at most; those of what was not wanted left out.
-        domain: ``speech``, ``music`` or ``sound``, of which most named classes are; empty where that is open.
-    """
-
+    # float32 (527,), 0..1, read-only: 1 for the classes that are named, and for all that a named class holds unless one
+    # of these is named too; ``NEARBY`` for a parent, or a wider class. All 0 where nothing is known
     classes: Floats
+    # words that name something which is not known, 20 at most; those of what was not wanted left out
     unknown: tuple[str, ...]
-    domain: str
+    domain: str  # ``speech``, ``music`` or ``sound``, of which most named classes are; empty where that is open
 
 
 @dataclass(frozen=True, slots=True)

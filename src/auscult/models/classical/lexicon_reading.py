@@ -16,8 +16,17 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from auscult.language.facts import MOTIONS
-from auscult.language.forms import PLACES, SIGHT_RELATIONS, SOUND_RELATIONS, SOUNDS, STILL, TIME_RELATIONS, Form, no
+from auscult.language.forms import (
+    MOTIONS,
+    PLACES,
+    SIGHT_RELATIONS,
+    SOUND_RELATIONS,
+    SOUNDS,
+    STILL,
+    TIME_RELATIONS,
+    Form,
+    no,
+)
 from auscult.language.morphology import of_many
 from auscult.language.words import ways
 

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from auscult.arrays.resampling import resampled
-from auscult.nets.mq_auditor.prompt import IOU_TOKEN, Layout, answer_ids, audit_layout, caption_layout
-from auscult.nets.mq_auditor.settings import AuditorConfig
+from auscult.nets.mq_auditor.prompt import IOU_TOKEN, AuditorConfig, Layout, answer_ids, audit_layout, caption_layout
 from auscult.types import Case, Floats, Frame, Mask
 
 _MEAN: Final = np.array([0.48145466, 0.4578275, 0.40821073], np.float32)  # CLIP's

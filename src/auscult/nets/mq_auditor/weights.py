@@ -130,7 +130,7 @@ def load(folder: Path, *, four_bits: bool = False, to_ask: bool = False) -> tupl
     from transformers import AutoTokenizer
 
     from auscult.nets.mq_auditor.network import MqAuditor
-    from auscult.nets.mq_auditor.settings import AuditorConfig
+    from auscult.nets.mq_auditor.prompt import AuditorConfig
 
     check_files(folder)
     config = _configured(AuditorConfig, read_table(folder / CONFIG))
@@ -199,8 +199,7 @@ def assemble(config: Any, *, language: Path, vision: Path, sound: Path) -> tuple
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
     from auscult.nets.mq_auditor.network import MqAuditor
-    from auscult.nets.mq_auditor.prompt import add_tags
-    from auscult.nets.mq_auditor.settings import AuditorConfig
+    from auscult.nets.mq_auditor.prompt import AuditorConfig, add_tags
 
     folders = dict(zip(PARTS, (language, vision, sound), strict=True))
     for part, folder in folders.items():
@@ -369,7 +368,7 @@ def convert(source: Path, *, target: Path, beats: bool) -> list[str]:
     import torch
     from safetensors.torch import save_file
 
-    from auscult.nets.mq_auditor.beats import released_settings, released_state
+    from auscult.nets.mq_auditor.network import released_settings, released_state
 
     try:
         found = torch.load(source, map_location="cpu", weights_only=True)

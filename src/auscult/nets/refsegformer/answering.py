@@ -15,8 +15,7 @@ import numpy as np
 
 from auscult.errors import UsageError
 from auscult.nets.onnx_session import open_session, read_network, runtime_errors
-from auscult.nets.refsegformer.settings import DESIGN
-from auscult.nets.refsegformer.view import Vocabulary, squeezed
+from auscult.nets.refsegformer.settings import DESIGN, Vocabulary, squeezed
 from auscult.types import Floats, Frame
 
 if TYPE_CHECKING:

@@ -19,9 +19,11 @@ from auscult.errors import InputError, OutputError, UsageError
 from auscult.media.paths import write_bytes
 from auscult.nets.hf_folder import (
     CONFIG,
+    PREPARED,
     WEIGHTS,
     Family,
     build_settings,
+    channels,
     check_beside,
     check_folder,
     load,
@@ -29,12 +31,9 @@ from auscult.nets.hf_folder import (
     quiet,
     read_table,
 )
-from auscult.nets.hf_pictures import PREPARED, channels
 from auscult.nets.mobilenet import MobileStages
-from auscult.nets.refsegformer.encoders import BertText, Reader, SmallText, SmallVision, SwinStages
-from auscult.nets.refsegformer.network import RefSegformer
-from auscult.nets.refsegformer.settings import DESIGN, LAST, Design
-from auscult.nets.refsegformer.view import PADDING, UNKNOWN, Vocabulary
+from auscult.nets.refsegformer.network import BertText, Reader, RefSegformer, SmallText, SmallVision, SwinStages
+from auscult.nets.refsegformer.settings import DESIGN, LAST, PADDING, UNKNOWN, Design, Vocabulary
 
 SWIN: Final = Family(title="Swin", model="SwinModel", types=("swin",))
 BERT: Final = Family(title="BERT", model="BertModel", types=("bert",), reader="BertTokenizer")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from auscult.arrays.resampling import mono_at
-from auscult.nets.hf_pictures import Preparation, square
+from auscult.nets.hf_folder import Preparation, square
 from auscult.nets.saj.settings import PROMPTS, Design
 from auscult.types import Samples, SoundCase, Span
 
@@ -23,31 +23,18 @@ _SIGNS: Final = {"+": 1, "-": 2}
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SajBatch:
-    """Outputs to judge, a row each; rows of one mixture share it.
+    """Outputs to judge, a row each; rows of one mixture share it."""
 
-    Attributes:
-        mixtures: (m, samples) at the encoder's rate, silent behind the end of each.
-        mixture_samples: How long each is, (m,).
-        mixture_of: Which of them a row is of, (n,).
-        outputs: (n, samples), in time and at level with the mixture.
-        samples: How long each is, (n,).
-        words: Tokens of the texts, (n, t).
-        words_known: Which of them are no padding, bool (n, t); none of a row without a text.
-        spans: Of each frame 1 where the target is heard, 2 where it is not, 0 where nothing is said, (n, frames).
-        pictures: (n, k, 3, side, side); k is 0 where no row has a picture.
-        asked: Which rows have a prompt, bool (n,) by ``PROMPTS``.
-    """
-
-    mixtures: Tensor
-    mixture_samples: Tensor
-    mixture_of: Tensor
-    outputs: Tensor
-    samples: Tensor
-    words: Tensor
-    words_known: Tensor
-    spans: Tensor
-    pictures: Tensor
-    asked: Mapping[str, Tensor]
+    mixtures: Tensor  # (m, samples) at the encoder's rate, silent behind the end of each
+    mixture_samples: Tensor  # how long each is, (m,)
+    mixture_of: Tensor  # which of them a row is of, (n,)
+    outputs: Tensor  # (n, samples), in time and at level with the mixture
+    samples: Tensor  # how long each is, (n,)
+    words: Tensor  # tokens of the texts, (n, t)
+    words_known: Tensor  # which of them are no padding, bool (n, t); none of a row without a text
+    spans: Tensor  # of each frame 1 where the target is heard, 2 where it is not, 0 where nothing is said, (n, frames)
+    pictures: Tensor  # (n, k, 3, side, side); k is 0 where no row has a picture
+    asked: Mapping[str, Tensor]  # which rows have a prompt, bool (n,) by ``PROMPTS``
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -62,19 +49,12 @@ class SajBatch:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Reader:
-    """Makes batches; picklable.
+    """Makes batches; picklable."""
 
-    Attributes:
-        design: Of the network.
-        rate_hz: That its encoder of sounds takes.
-        steps: Samples of a frame.
-        tokenizer: What reads texts; None where it takes none.
-    """
-
-    design: Design
-    rate_hz: int
-    steps: int
-    tokenizer: Any = None
+    design: Design  # of the network
+    rate_hz: int  # that its encoder of sounds takes
+    steps: int  # samples of a frame
+    tokenizer: Any = None  # what reads texts; None where it takes none
 
     def batch(
         self, shown: Sequence[tuple[SoundCase, Samples]], *, prompts: Sequence[Collection[str]] | None = None

@@ -18,8 +18,7 @@ from transformers.models.pe_audio import modeling_pe_audio as pe_audio
 
 from auscult.errors import UsageError
 from auscult.nets.hf_folder import build_settings
-from auscult.nets.mq_auditor.beats import log_mel
-from auscult.nets.mq_auditor.network import SoundEncoder
+from auscult.nets.mq_auditor.network import SoundEncoder, log_mel
 from auscult.nets.saj.inputs import SajBatch
 from auscult.nets.saj.settings import DIFFICULTY, Design
 

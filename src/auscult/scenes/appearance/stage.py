@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng as randomness
-from auscult.scenes.appearance.light import Light
+from auscult.scenes.appearance.colours import Light
 from auscult.types import Floats, Frame, Mask
 
 Pixels = NDArray[np.uint8]

@@ -14,18 +14,16 @@ from typing import Final
 import numpy as np
 
 from auscult.errors import AuscultError
-from auscult.language.facts import Facts, SceneObject
-from auscult.language.forms import SOUNDS, Form, both, no, places
+from auscult.language.forms import SOUNDS, Facts, Form, SceneObject, both, no, places
 from auscult.language.morphology import indefinite
 from auscult.language.proof import Proof
 from auscult.language.words import sound_name, ways
 from auscult.record import codec
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import facts_of, targets_of
-from auscult.scenes.familiar.base import Drawn
+from auscult.scenes.familiar.base import RATE_HZ, Drawn, World
 from auscult.scenes.familiar.reasoning import clear_scene
 from auscult.scenes.familiar.staging import SECONDS, VIDEO, filmed
-from auscult.scenes.familiar.worlds import RATE_HZ, World
 from auscult.scenes.options import SceneOptions
 
 REFERENCES: Final = 4

@@ -16,9 +16,8 @@ from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.dealing import dealt
 from auscult.scenes.familiar import captions, perception, reasoning, understanding
-from auscult.scenes.familiar.base import FPS, Drawn, FamiliarKind, Source
+from auscult.scenes.familiar.base import FPS, RATE_HZ, Drawn, FamiliarKind, Source, World
 from auscult.scenes.familiar.material import Material
-from auscult.scenes.familiar.worlds import RATE_HZ, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

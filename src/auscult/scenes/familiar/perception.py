@@ -14,7 +14,7 @@ from auscult.media.frames import read_frame
 from auscult.record import codec
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.draw import RenderedScene
-from auscult.scenes.familiar.base import Drawn
+from auscult.scenes.familiar.base import Drawn, World, one_of, some_of, sound_of
 from auscult.scenes.familiar.staging import PICTURE as PICTURE_SIZE
 from auscult.scenes.familiar.staging import (
     SECONDS,
@@ -29,9 +29,8 @@ from auscult.scenes.familiar.staging import (
     stage,
     track,
 )
-from auscult.scenes.familiar.worlds import World, one_of, some_of, sound_of
 from auscult.scenes.primitives.sounds import spread_s
-from auscult.scenes.sound.source import SoundSet, SoundSource, SoundTrack
+from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack
 from auscult.types import Mask
 
 HEARD_S: Final = 10.0

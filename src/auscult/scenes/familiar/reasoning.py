@@ -16,14 +16,13 @@ from auscult.scenes.appearance.colours import word_of
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import SHOWS, facts_of, say, targets_of
-from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, Drawn
+from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, one_of, some_of
 from auscult.scenes.familiar.perception import heard_once, xywh
 from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, filmed, in_columns, played, stage, track
-from auscult.scenes.familiar.worlds import RATE_HZ, World, one_of, some_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.primitives.sounds import spread_s
-from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
+from auscult.scenes.sound.mix import SoundSource, SoundTrack, Span
 from auscult.scenes.splits import Shelf
 from auscult.types import Frame, Mask
 

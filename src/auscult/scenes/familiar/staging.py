@@ -12,15 +12,13 @@ from typing import Final
 import numpy as np
 
 from auscult.media.frames import encode_jpeg
-from auscult.scenes.appearance.light import choose_light
+from auscult.scenes.appearance.colours import choose_light
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.draw import RenderedScene, Stage
-from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY
-from auscult.scenes.familiar.worlds import RATE_HZ, World, one_of
+from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, World, one_of
 from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout
 from auscult.scenes.plan import ObjectPlan, ScenePlan
-from auscult.scenes.sound.mix import mix_down
-from auscult.scenes.sound.source import SoundSet, SoundSource, SoundTrack, Span
+from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack, Span, mix_down
 from auscult.types import Frame, Samples
 
 PICTURE: Final = (480, 640)

@@ -16,7 +16,7 @@ import numpy as np
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.record import codec
 from auscult.scenes.appearance.folder import covering
-from auscult.scenes.familiar.base import PICTURE_QUALITY, Drawn
+from auscult.scenes.familiar.base import PICTURE_QUALITY, Drawn, World, one_of, some_of, sound_of
 from auscult.scenes.familiar.perception import as_it_is
 from auscult.scenes.familiar.staging import (
     ALONE,
@@ -28,8 +28,7 @@ from auscult.scenes.familiar.staging import (
     stage,
     track,
 )
-from auscult.scenes.familiar.worlds import World, one_of, some_of, sound_of
-from auscult.scenes.sound.source import SoundSet, SoundTrack
+from auscult.scenes.sound.mix import SoundSet, SoundTrack
 
 CANDIDATES: Final = 10
 FITTING: Final = ("1", "2", "3")

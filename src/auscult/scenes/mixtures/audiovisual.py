@@ -20,18 +20,15 @@ from auscult.media.masks import encode_mask
 from auscult.record import codec
 from auscult.record.codec import Word
 from auscult.rng import generator
-from auscult.scenes.assets import Assets
+from auscult.scenes.dataset import QUALITY
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.mixtures.catalogue import ALONE, GENERATED, Part, class_of, named, prompts_of, unclear
-from auscult.scenes.mixtures.layout import FinishedMixture
 from auscult.scenes.mixtures.plan import pick
-from auscult.scenes.mixtures.sound import put_together, weighted
+from auscult.scenes.mixtures.sound import FinishedMixture, put_together, weighted
 from auscult.scenes.options import MixtureOptions, SceneOptions
 from auscult.scenes.plan import SECONDS, ScenePlan, choose
-from auscult.scenes.refavs_layout import QUALITY
-from auscult.scenes.sound.mix import mix_down
-from auscult.scenes.sound.source import SoundTrack
-from auscult.scenes.splits import Split, divide
+from auscult.scenes.sound.mix import SoundTrack, mix_down
+from auscult.scenes.splits import Assets, Split, divide
 from auscult.types import Samples, SoundQuery
 
 SIZE: Final = (270, 480)

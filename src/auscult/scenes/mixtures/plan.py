@@ -29,7 +29,7 @@ from auscult.scenes.mixtures.catalogue import (
 )
 from auscult.scenes.options import MixtureOptions
 from auscult.scenes.plan import check_spans
-from auscult.scenes.sound.source import Span
+from auscult.scenes.sound.mix import Span
 from auscult.types import PromptSetting
 
 SECONDS: Final = (2.0, 20.0)

@@ -27,8 +27,7 @@ from auscult.errors import ErrorRecord, InputError
 from auscult.media.limits import Limits
 from auscult.media.sound import SOUND_SUFFIXES, read_sound
 from auscult.media.wav import Sound
-from auscult.scenes.sound.mix import edged, fast_length, finished
-from auscult.scenes.sound.source import SoundSet, SoundSource
+from auscult.scenes.sound.mix import SoundSet, SoundSource, edged, fast_length, finished
 from auscult.types import Samples
 
 VERBS: Final = "verbs.csv"

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.rng import generator
-from auscult.scenes.sound.mix import finished
-from auscult.scenes.sound.source import SoundSet, SoundSource
+from auscult.scenes.sound.mix import SoundSet, SoundSource, finished
 from auscult.types import Samples
 
 Wave: TypeAlias = NDArray[np.float32]

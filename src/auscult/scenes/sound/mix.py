@@ -6,18 +6,74 @@ else sounds. Only where the sum would pass ``CEILING`` is the whole mix turned d
 Loudness is that of ITU-R BS.1770-4 (Annex 1) without gating: the mean square after the K-weighting
 filters, in decibels.
 A sound in a scene is only as long as its span, so there is no silence for a gate to leave out.
+
+What a sound track is before it is mixed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from auscult.scenes.sound.source import SoundSet, SoundTrack
+from auscult.record.codec import Word
 from auscult.types import Samples
+
+Seconds: TypeAlias = Annotated[float, Meta(ge=0.0)]
+Span: TypeAlias = tuple[Seconds, Seconds]
+_Level: TypeAlias = Annotated[float, Meta(ge=-120.0, le=0.0)]
+_Pan: TypeAlias = Annotated[float, Meta(ge=-1.0, le=1.0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundSource:
+    """One source of sound: which sound of a set, and everything that was drawn for it."""
+
+    label: Word  # what it is: a kind of generated sound (`siren`), or a clip's label (`dog`)
+    instance: Word  # name of this one sound within its set; scenes of different splits share none
+    noun: Word  # what is heard, as a noun: `siren`, `bark`
+    verb: Word  # what its maker does, third person: `wails`, `barks`
+    # one span of it is heard as one sound. False where strokes within a span can be counted, as of a bell, and where
+    # nobody knows, as of a recording
+    countable: bool = False
+    params: Mapping[str, Any] = field(default_factory=dict)  # what else is needed to make it again; JSON values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundTrack:
+    """A source in a scene."""
+
+    source: SoundSource  # what sounds
+    spans: tuple[Span, ...]  # when, in seconds; ordered and apart
+    gain_db: tuple[_Level, ...]  # level at each of `times_s`, relative to a fixed reference loudness; 0 or less
+    pan: tuple[_Pan, ...]  # place at each of `times_s`, -1 left to 1 right
+    times_s: tuple[Seconds, ...]  # times of `gain_db` and `pan`, rising; values between are interpolated
+
+
+class SoundSet(Protocol):
+    """Where sounds come from."""
+
+    @property
+    def name(self) -> str:
+        """The set's name, for the record."""
+        ...
+
+    def instances(self) -> Mapping[str, tuple[str, ...]]:
+        """Label to the names of its instances, both in a fixed order."""
+        ...
+
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:
+        """Draw everything that is free about an instance."""
+        ...
+
+    def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
+        """The source alone, (samples,) float32 at reference loudness, ``round(seconds * rate_hz)`` long; pure."""
+        ...
+
 
 CEILING = 0.98
 """No sample is larger in size."""

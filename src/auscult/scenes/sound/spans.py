@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from auscult.scenes.sound.source import Span
+from auscult.scenes.sound.mix import Span
 
 GRID_S = 0.05
 MARGIN_S = 0.5

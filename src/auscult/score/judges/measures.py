@@ -24,9 +24,9 @@ from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score import stats
 from auscult.score.stats.few import CORRELATION, ROOT, SHARE, Range, widened
+from auscult.score.stats.intervals import CELLS, FromSums, draws_in_parts, sums_by_cluster, weighted_sums
 from auscult.score.stats.intervals import with_interval as of_draws
 from auscult.score.stats.labels import Unparsed
-from auscult.score.stats.resample import CELLS, FromSums, draws_in_parts, sums_by_cluster, weighted_sums
 from auscult.types import ACTIONS, DEFECTS, Doubles
 
 

@@ -22,7 +22,7 @@ from auscult.arrays.boxes import box_of, grown, union_box, window
 from auscult.arrays.overlap import counts
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature
-from auscult.score.masks.inputs import check_bool, check_pair
+from auscult.score.masks.overlap import check_bool, check_pair
 from auscult.types import Mask, Metadata, ScoreSpec
 
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.masks.inputs import check_pair
+from auscult.score.masks.overlap import check_pair
 from auscult.score.masks.ref_avs import BETA2
 from auscult.score.stats.inputs import same_length
 from auscult.types import ScoreSpec

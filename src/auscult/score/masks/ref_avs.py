@@ -57,7 +57,7 @@ from auscult.arrays.boundary import TOLERANCE, tolerance_px
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.masks.boundary import compare
-from auscult.score.masks.inputs import check_bool, check_pair
+from auscult.score.masks.overlap import check_bool, check_pair
 from auscult.types import Mask, ScoreSpec
 
 RefAvsVariant: TypeAlias = Literal["plain", "ref-avs", "tgs-agent"]

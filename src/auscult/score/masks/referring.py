@@ -49,7 +49,7 @@ from auscult.arrays.overlap import counts
 from auscult.errors import InputError
 from auscult.media.rle import Runs
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.masks.inputs import check_bool, check_pair
+from auscult.score.masks.overlap import check_bool, check_pair
 from auscult.types import Mask, ScoreSpec
 
 PRECISIONS: Final = (0.5, 0.6, 0.7, 0.8, 0.9)

@@ -1,22 +1,29 @@
 """Statistics over many items: errors of estimates, F2 of labels, agreement, intervals, comparison, and change."""
 
-from auscult.score.stats.association import associations, associations_by
 from auscult.score.stats.breaking import Breaking, breaking_point, crossing
 from auscult.score.stats.change import (
     Change,
     ChangeInterval,
+    Common,
+    Counts,
     Scores,
     apc,
     change_difference,
     change_interval,
     change_intervals,
+    common,
     mean_change,
     sample_changes,
 )
-from auscult.score.stats.correlation import Correlation, correlation, joined
-from auscult.score.stats.errors import rmse, rmse_video
 from auscult.score.stats.expected import looks_for, share_below
-from auscult.score.stats.intervals import Interval, bootstrap_interval, coverage
+from auscult.score.stats.intervals import (
+    Interval,
+    bootstrap_interval,
+    cluster_draws,
+    coverage,
+    percentile_interval,
+    sums_by_cluster,
+)
 from auscult.score.stats.labels import (
     Confusion,
     F2Macro,
@@ -26,6 +33,8 @@ from auscult.score.stats.labels import (
     f2_tables,
     f2_video,
     f_beta,
+    rmse,
+    rmse_video,
 )
 from auscult.score.stats.logistic import cross_fitted, logistic, logistic_fit
 from auscult.score.stats.paired import (
@@ -38,16 +47,19 @@ from auscult.score.stats.paired import (
 )
 from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ranks import (
+    Correlation,
+    associations,
+    associations_by,
     auc,
     auc_interval,
     auc_of_draws,
+    correlation,
+    joined,
     mean_ranks,
     spearman,
     spearman_interval,
     spearman_of_draws,
 )
-from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
-from auscult.score.stats.samples import Common, Counts, common
 
 __all__ = [
     "Breaking",

@@ -23,11 +23,10 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.change import Level, Scores
+from auscult.score.stats.change import Clusters, Counts, Level, Scores, common, memberships
 from auscult.score.stats.few import drawn_fields
 from auscult.score.stats.inputs import between
-from auscult.score.stats.resample import resampled
-from auscult.score.stats.samples import Clusters, Counts, common, memberships
+from auscult.score.stats.intervals import resampled
 from auscult.types import Doubles
 
 STRENGTHS: Final[Mapping[Level, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}

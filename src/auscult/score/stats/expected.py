@@ -26,8 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import members_of, numbers, same_length
-from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import cluster_draws, percentile_interval
+from auscult.score.stats.intervals import Interval, cluster_draws, percentile_interval
 from auscult.types import Doubles
 
 SHIFT: Final = 0.5

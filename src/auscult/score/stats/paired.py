@@ -31,8 +31,7 @@ from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.rng import generator
 from auscult.score.stats.inputs import marks, members_of, numbers, same_length
-from auscult.score.stats.intervals import Interval, with_interval
-from auscult.score.stats.resample import cluster_totals, resampled
+from auscult.score.stats.intervals import Interval, cluster_totals, resampled, with_interval
 from auscult.types import Doubles
 
 

@@ -34,17 +34,22 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.change import (
     Change,
     ChangeInterval,
+    Clusters,
+    Common,
+    Counts,
+    SampleValues,
     Scores,
     Variant,
     change_fields,
     change_sums,
     changes_of,
+    common,
+    memberships,
     same_levels,
     with_draws,
 )
 from auscult.score.stats.few import Range, drawn_fields
-from auscult.score.stats.resample import FromSums, percentile_interval, resampled
-from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
+from auscult.score.stats.intervals import FromSums, percentile_interval, resampled
 from auscult.types import Doubles
 
 

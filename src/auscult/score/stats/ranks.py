@@ -14,21 +14,49 @@ order of all items. Without two clusters, or where most draws give no number, th
 References: C. Spearman, "The Proof and Measurement of Association between Two Things", 1904; J. Hanley, B. McNeil, "The
 meaning and use of the area under a receiver operating characteristic (ROC) curve", Radiology 143, 1982; intervals as in
 ``intervals``.
+
+How two columns of numbers go together: Pearson, Spearman and Kendall, with intervals that draw whole clusters.
+
+Conventions: -1..1, 0 for no relation; Kendall's is tau-b, which allows for ties. Undefined for fewer than two items and
+where a column is constant. Spearman's ranks are those among all items in each draw, as in ``ranks``; a draw of
+Kendall's counts pairs of items by how often their clusters were drawn, which is tau-b of the items drawn.
+
+References: M. Kendall, "A new measure of rank correlation", Biometrika 30, 1938; intervals as in ``intervals``.
+
+Which kinds of stress hurt the same samples? Pearson correlation between kinds, ordered so that likes stand together.
+
+Conventions: for each kind of stress one number per sample, its change of performance, in vectors that may be joined
+over models and data sets (``joined``). Correlations are -1..1; 1 is two kinds that hurt the same samples in proportion.
+
+- A pair of kinds is correlated over the samples that both have; ``pairs`` counts them. Below ``LEAST`` it is undefined.
+- A vector that is constant on these samples has no correlation: undefined, not 0. Values that differ by no more than
+  ``CONSTANT`` are equal, for the change of a sample that nothing happened to may be 1e-17.
+- Order: average linkage on 1 - r, then the order of leaves in which neighbours are most alike. Pairs without
+  correlation enter no average. Kinds that correlate with nothing, not even themselves, go last, in the order given;
+  where two choices are equally good the one of lower numbers is taken.
+
+References: R2-Bench Sec. 5.3, Figs. 8 and 9; R. Sokal, C. Michener, "A statistical method for evaluating systematic
+relationships", 1958 (average linkage); Z. Bar-Joseph, D. Gifford, T. Jaakkola, "Fast optimal leaf ordering for
+hierarchical clustering", Bioinformatics 17, 2001.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Final
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auscult.outcome import Scored, Signature, Undefined
+from auscult.errors import InputError
+from auscult.outcome import Failed, Scored, Signature, Undefined
+from auscult.rng import generator
+from auscult.score.stats.change import Counts, SampleKey, SampleValues, Value, common
 from auscult.score.stats.few import CORRELATION, SHARE, widened
 from auscult.score.stats.inputs import members_of, numbers, same_length
-from auscult.score.stats.intervals import with_interval
-from auscult.score.stats.resample import CELLS, draws_in_parts, resampled
+from auscult.score.stats.intervals import CELLS, cluster_draws, draws_in_parts, resampled, with_interval
 from auscult.types import Doubles, ScoreSpec
 
 
@@ -271,3 +299,357 @@ AUC = ScoreSpec.of(
     truth="which are positive",
     modality="number",
 )
+
+
+KINDS: Final = ("pearson", "spearman", "kendall")
+_PAIRS_AT_ONCE: Final = 4_000_000
+
+Association = Mapping[str, Scored[float] | Undefined]
+
+
+def associations(
+    first: ArrayLike, second: ArrayLike, *, clusters: Sequence[Hashable], seed: int = 0, replicates: int = 1000
+) -> Association:
+    """Pearson's, Spearman's and Kendall's coefficients of two columns, each with its interval.
+
+    Args:
+        first: Numbers, (n,).
+        second: Numbers of the same items, (n,).
+        clusters: What each item belongs to, such as its mixture or song; whole ones are drawn.
+        seed: Of the draws.
+        replicates: How often to draw.
+
+    Returns:
+        By ``KINDS``; an ``Interval`` where there is more than one cluster.
+
+    Raises:
+        InputError: Unequal lengths, or a number that is not finite.
+
+    Example:
+        >>> found = associations([1, 2, 3, 4], [1, 3, 2, 4], clusters="abcd")
+        >>> [round(found[kind].value, 2) for kind in KINDS]
+        [0.8, 0.8, 0.67]
+    """
+    x, y = numbers(first=first, second=second)
+    same_length(first=x, clusters=clusters)
+    if x.size < 2 or not np.ptp(x) or not np.ptp(y):
+        reason = "fewer than two items" if x.size < 2 else "all values are equal"
+        return dict.fromkeys(KINDS, Undefined(reason, {"items": x.size}))
+    rngs = {kind: generator(seed, "association", kind) for kind in KINDS}
+    members, scaled = members_of(clusters), [(one - one.mean()) / one.std() for one in (x, y)]
+    pearson = _products(*scaled)
+    plain = Scored(float(pearson_of_sums(pearson.sum(axis=0)[None])[0]), Signature.of(metric="pearson"))
+    count, draws = resampled(pearson, members, pearson_of_sums, rng=rngs["pearson"], replicates=replicates)
+    drawn = None if draws is None else with_interval(plain, draws, clusters=count, within=CORRELATION)
+    return {
+        "pearson": drawn or plain,
+        "spearman": spearman_interval(x, y, clusters=clusters, rng=rngs["spearman"], replicates=replicates),
+        "kendall": _kendall_interval(_pair_sums(x, y, members), members, rng=rngs["kendall"], replicates=replicates),
+    }
+
+
+def associations_by(
+    columns: Mapping[str, ArrayLike],
+    *,
+    against: str,
+    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable] | None = None,
+    seed: int = 0,
+) -> dict[tuple[Hashable, str], Association]:
+    """Each column against one of them, by (group, column), where the group None is all items.
+
+    Args:
+        columns: Numbers of the items by name, NaN where there is none, such as five axes of difficulty and ``overall``.
+        against: The name of the column that the others are compared with.
+        clusters: What each item belongs to.
+        groups: The domain of each item.
+        seed: Of the draws.
+
+    Source: the form of Fig. 2 of SAM Audio Judge: the axes against overall.
+    """
+    table = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
+    of_group = np.array([*map(repr, groups)] if groups is not None else [""] * len(clusters))
+    found: dict[tuple[Hashable, str], Association] = {}
+    for group in (None, *dict.fromkeys(groups or ())):
+        inside = np.ones(len(clusters), np.bool_) if group is None else of_group == repr(group)
+        for name, values in table.items():
+            if name == against:
+                continue
+            known = inside & ~np.isnan(values) & ~np.isnan(table[against])
+            mine = [cluster for cluster, kept in zip(clusters, known, strict=True) if kept]
+            found[group, name] = associations(values[known], table[against][known], clusters=mine, seed=seed)
+    return found
+
+
+def _products(x: Doubles, y: Doubles) -> Doubles:
+    return np.column_stack([np.ones(x.size), x, y, x * x, y * y, x * y])
+
+
+def _kendall_interval(
+    sums: tuple[Doubles, Doubles, Doubles], members: NDArray[np.int64], *, rng: np.random.Generator, replicates: int
+) -> Scored[float]:
+    count = len(sums[0])
+
+    def tau(weights: Doubles) -> Doubles:
+        both, of_x, of_y = (((weights @ one) * weights).sum(axis=1) for one in sums)
+        spread = np.sqrt(of_x * of_y)
+        return np.asarray(np.divide(both, spread, out=np.full(len(weights), np.nan), where=spread > 0))
+
+    plain = Scored(float(tau(np.ones((1, count)))[0]), Signature.of(metric="kendall", ties="b"))
+    if count < 2:
+        return plain
+    draws = tau(cluster_draws(count, rng=rng, replicates=replicates))
+    draws = widened(draws, plain.value, sizes=np.bincount(members), level=0.95)
+    return with_interval(plain, draws, clusters=count, within=CORRELATION) or plain
+
+
+def _pair_sums(x: Doubles, y: Doubles, members: NDArray[np.int64]) -> tuple[Doubles, Doubles, Doubles]:
+    """Of each pair of clusters the concordant less the discordant pairs, and those not tied in x and in y."""
+    count = int(members.max()) + 1
+    found = tuple(np.zeros((count, count)) for _ in range(3))
+    step = max(1, _PAIRS_AT_ONCE // x.size)
+    order = np.argsort(members, kind="stable")
+    starts = np.searchsorted(members[order], np.arange(count))
+    for begin in range(0, x.size, step):
+        rows = slice(begin, begin + step)
+        sx, sy = (np.sign(one[rows, None] - one[order][None]) for one in (x, y))
+        for total, values in zip(found, (sx * sy, np.abs(sx), np.abs(sy)), strict=True):
+            np.add.at(total, members[rows], np.add.reduceat(values, starts, axis=1))
+    return found[0], found[1], found[2]
+
+
+FARTHEST: Final = 2.0
+
+_EQUAL: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Node:
+    """A cluster: its leaves, those of its left part first, and the least cost of an order between any two ends."""
+
+    leaves: tuple[int, ...]
+    cost: Doubles
+    parts: tuple[_Node, _Node] | None
+
+
+def clustered_order(distances: Doubles) -> tuple[int, ...]:
+    """An order of 0..n-1 that puts similar items side by side, from distances, (n, n), symmetric.
+
+    NaN: two items cannot be compared; an item with NaN on the diagonal can be compared with none and comes last.
+    Of an order and its reverse it is the one that begins with the lower number.
+    """
+    known = np.flatnonzero(~np.isnan(np.diag(distances)))
+    last = tuple(np.flatnonzero(np.isnan(np.diag(distances))).tolist())
+    if known.size < 2:
+        return (*known.tolist(), *last)
+    between = distances[np.ix_(known, known)]
+    filled = np.where(np.isnan(between), FARTHEST, between)
+    root = _tree(merges(between), filled)
+    first, last_leaf = np.unravel_index(int(root.cost.argmin()), root.cost.shape)
+    order = _walk(root, (root.leaves[first], root.leaves[last_leaf]), filled)
+    if order[0] > order[-1]:
+        order = order[::-1]
+    return (*(int(known[index]) for index in order), *last)
+
+
+def merges(distances: Doubles) -> list[tuple[int, int, float]]:
+    """Join the two nearest clusters until one is left: n - 1 joins, each two clusters and their distance.
+
+    Distances are (n, n), symmetric, NaN where there is none. That of two clusters is the mean over the pairs that have
+    one, ``FARTHEST`` where no pair has. Items are 0..n-1; the join of number k makes cluster n + k.
+    """
+    size = len(distances)
+    alive = list(range(size))
+    total = np.zeros((2 * size - 1, 2 * size - 1))
+    amount = np.zeros_like(total)
+    total[:size, :size] = np.nan_to_num(distances)
+    amount[:size, :size] = ~np.isnan(distances)
+    joins = []
+    for made in range(size, 2 * size - 1):
+        grid = np.ix_(alive, alive)
+        means = np.divide(total[grid], amount[grid], out=np.full((len(alive),) * 2, FARTHEST), where=amount[grid] > 0)
+        means[np.tril_indices(len(alive))] = np.inf
+        least = np.argwhere(means <= means.min() + _EQUAL)[0]
+        first, second = (alive[index] for index in least)
+        joins.append((first, second, float(means[tuple(least)])))
+        for sums in (total, amount):
+            sums[made] = sums[first] + sums[second]
+            sums[:, made] = sums[:, first] + sums[:, second]
+        alive = [index for index in alive if index not in (first, second)] + [made]
+    return joins
+
+
+def _tree(joins: list[tuple[int, int, float]], distances: Doubles) -> _Node:
+    """The tree of joins, with the least cost between ends for each cluster."""
+    nodes = [_Node(leaves=(index,), cost=np.zeros((1, 1)), parts=None) for index in range(len(distances))]
+    for first, second, _ in joins:
+        left, right = nodes[first], nodes[second]
+        through = _least(left.cost, distances[np.ix_(left.leaves, right.leaves)])
+        ends = _least(through, right.cost)
+        size = len(left.leaves)
+        cost = np.full((size + len(right.leaves),) * 2, np.inf)
+        cost[:size, size:] = ends
+        cost[size:, :size] = ends.T  # the same order, read backwards
+        nodes.append(_Node(leaves=(*left.leaves, *right.leaves), cost=cost, parts=(left, right)))
+    return nodes[-1]
+
+
+def _least(first: Doubles, second: Doubles) -> Doubles:
+    """The cheapest way from each row of the first to each column of the second."""
+    ways: Doubles = (first[:, :, None] + second[None]).min(axis=1)
+    return ways
+
+
+def _walk(node: _Node, ends: tuple[int, int], distances: Doubles) -> tuple[int, ...]:
+    """The cheapest order of a cluster's leaves between two ends."""
+    if node.parts is None:
+        return node.leaves
+    left, right = node.parts if ends[0] in node.parts[0].leaves else node.parts[::-1]
+    before = left.cost[left.leaves.index(ends[0])]
+    after = right.cost[:, right.leaves.index(ends[1])]
+    ways = before[:, None] + distances[np.ix_(left.leaves, right.leaves)] + after[None]
+    middle, next_to = np.unravel_index(int(ways.argmin()), ways.shape)
+    return (
+        *_walk(left, (ends[0], left.leaves[middle]), distances),
+        *_walk(right, (right.leaves[next_to], ends[1]), distances),
+    )
+
+
+LEAST: Final = 3
+CONSTANT: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """Correlations between kinds of stress.
+
+    Attributes:
+        kinds: Their names, in the order given, (k,).
+        values: (k, k) float64, symmetric; NaN where undefined, ``at`` says why.
+        pairs: Samples that both have, (k, k); on the diagonal those that the kind has.
+        order: The names, similar kinds side by side.
+        counts: For each kind its samples and those that failed, are undefined, or that only other kinds have.
+        signature: How it was made.
+        of: What of the samples is correlated, such as ``changes`` or ``performance``.
+    """
+
+    kinds: tuple[str, ...]
+    values: Doubles
+    pairs: NDArray[np.int64]
+    order: tuple[str, ...]
+    counts: Mapping[str, Counts]
+    signature: Signature
+    of: str = "changes"
+
+    def at(self, first: str, second: str) -> Scored[float] | Undefined:
+        """The correlation of two kinds."""
+        for name in (first, second):
+            if name not in self.kinds:
+                raise InputError(f"there is no kind {name!r}", expected=f"one of {', '.join(self.kinds)}")
+        at = self.kinds.index(first), self.kinds.index(second)
+        value, shared = float(self.values[at]), int(self.pairs[at])
+        if not np.isnan(value):
+            return Scored(value, self.signature)
+        if shared < LEAST:
+            return Undefined(f"fewer than {LEAST} samples in common", {"pairs": shared})
+        return Undefined("a vector is constant", {"pairs": shared})
+
+    def ordered(self) -> tuple[Doubles, NDArray[np.int64]]:
+        """Values and pairs with rows and columns in ``order``, (k, k) each."""
+        indices = [self.kinds.index(name) for name in self.order]
+        grid = np.ix_(indices, indices)
+        return self.values[grid], self.pairs[grid]
+
+
+def joined(parts: Mapping[Any, SampleValues]) -> dict[SampleKey, Value]:
+    """One vector, under (part, sample), of those of several models and data sets, as the paper joins them.
+
+    Source: R2-Bench Fig. 9.
+    """
+    return {(part, sample): value for part, values in parts.items() for sample, value in values.items()}
+
+
+def correlation(kinds: Mapping[str, SampleValues], *, of: str = "changes") -> Correlation:
+    """Pearson correlation between kinds of stress, over samples, and an order by likeness.
+
+    Args:
+        kinds: For each kind the change of each sample, such as from ``sample_changes``, joined over models and data
+            sets. Samples that failed or are undefined enter no pair and are counted.
+        of: What the values are, for the signature: ``changes``, or ``performance`` for the scores themselves.
+
+    Returns:
+        The matrix, the pairs it is from, and the order. No kind, or kinds without samples, is no error: everything is
+        undefined.
+
+    Raises:
+        InputError: A value is not finite.
+
+    Example:
+        >>> blur, noise = {"a": -0.1, "b": -0.3, "c": -0.2}, {"a": -0.2, "b": -0.6, "c": -0.4}
+        >>> round(correlation({"blur": blur, "noise": noise}).at("blur", "noise").value, 6)
+        1.0
+
+    Source: R2-Bench Sec. 5.3, Figs. 8 and 9.
+    """
+    names = tuple(kinds)
+    values, counts = _columns(kinds)
+    present = ~np.isnan(values)
+    size = len(names)
+    matrix = np.full((size, size), np.nan)
+    pairs = np.diag(present.sum(axis=1)).astype(np.int64).reshape(size, size)
+    for row in range(size):
+        if _correlate(values[row, present[row]], values[row, present[row]]) is not None:
+            matrix[row, row] = 1.0
+    for row, column in combinations(range(size), 2):
+        both = present[row] & present[column]
+        pairs[row, column] = pairs[column, row] = both.sum()
+        found = _correlate(values[row, both], values[column, both])
+        if found is not None:
+            matrix[row, column] = matrix[column, row] = found
+    return Correlation(
+        kinds=names,
+        values=matrix,
+        pairs=pairs,
+        order=tuple(names[index] for index in clustered_order(1 - matrix)),
+        counts=counts,
+        signature=Signature.of(
+            metric="pearson",
+            of=of,
+            over="samples that both have",
+            least=LEAST,
+            order="average linkage on 1 - r, best leaves",
+        ),
+        of=of,
+    )
+
+
+def _columns(kinds: Mapping[str, SampleValues]) -> tuple[Doubles, dict[str, Counts]]:
+    """Values of all kinds over all samples, (k, n), NaN where one has none; and what became of each kind's samples."""
+    index_of = {
+        sample: index for index, sample in enumerate(dict.fromkeys(key for scores in kinds.values() for key in scores))
+    }
+    values = np.full((len(kinds), len(index_of)), np.nan)
+    counts = {}
+    for row, (key, scores) in zip(values, kinds.items(), strict=True):
+        kept = common([scores])
+        row[[index_of[sample] for sample in kept.samples]] = kept.values[0]
+        absent = sum(sample not in scores for sample in index_of)
+        failed = sum(isinstance(value, Failed) for value in scores.values())
+        counts[key] = Counts(n=kept.counts.n, failed=failed, undefined=kept.counts.undefined, missing=absent)
+    return values, counts
+
+
+def _correlate(first: Doubles, second: Doubles) -> float | None:
+    """Pearson's r of two vectors of one length; None where there is none."""
+    if first.size < LEAST or np.ptp(first) <= CONSTANT or np.ptp(second) <= CONSTANT:
+        return None
+    x, y = (_centred(values) for values in (first, second))
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(np.clip((x @ y) / scale, -1.0, 1.0))
+
+
+def _centred(values: Doubles) -> Doubles:
+    """Around the mean, the largest 1 or -1: neither huge nor tiny numbers lose their squares."""
+    left = values - values.mean()
+    scaled: Doubles = left / np.abs(left).max()
+    return scaled

@@ -17,9 +17,9 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.stats.change import Clusters, Counts, SampleValues, Value, common, memberships
 from auscult.score.stats.few import Range, ends_of
-from auscult.score.stats.resample import cluster_totals, resampled
-from auscult.score.stats.samples import Clusters, Counts, SampleValues, Value, common, memberships
+from auscult.score.stats.intervals import cluster_totals, resampled
 from auscult.types import Doubles
 
 

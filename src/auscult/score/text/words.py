@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from auscult.errors import InputError
-from auscult.language.stems import stem
+from auscult.language.morphology import stem
 from auscult.outcome import Signature, Undefined
 from auscult.score.answers import AnswerScore, Chosen, Unparsed, chosen, plain_mean, score_of_rows
 from auscult.score.text.fense import (

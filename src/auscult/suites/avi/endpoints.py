@@ -14,7 +14,7 @@ from auscult.models.chat.model import ChatFormatter
 from auscult.models.omni import OmniSpec
 from auscult.record.lines import read_lines
 from auscult.record.schema import Summary
-from auscult.score.task_scores import variant_of
+from auscult.score.tasks import variant_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import AviCase
 from auscult.suites.avi.scoring import frames_of

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, get_args
 
 from auscult.errors import RecordError, UsageError
 from auscult.outcome import Outcome, Scored, Signature, Undefined
+from auscult.record.manifest import argument
 from auscult.score.answers import AnswerScore, Unparsed, double_confirmation
 from auscult.score.levels import (
     NAMES,
@@ -23,10 +24,9 @@ from auscult.score.levels import (
     level_differences,
     level_intervals,
 )
+from auscult.score.stats.change import Counts
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.samples import Counts
-from auscult.score.task_scores import answer_of, check_variant, narrowed, task_score, truth_of
-from auscult.score.tasks import TASKS, AviTask
+from auscult.score.tasks import TASKS, AviTask, answer_of, check_variant, narrowed, task_score, truth_of
 from auscult.suites.avi.scoring import SCORE, UNREAD
 from auscult.suites.core.conditions import CLEAN, REMOVED
 from auscult.suites.core.grid import Task
@@ -74,6 +74,11 @@ def task_of(unparsed: str, variant: str, reading: str) -> AviBenchTask:
     )
 
 
+def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:
+    """The task of a record."""
+    return task_of(*(str(argument(manifest, name) or "") for name in ("unparsed", "variant", "reading")))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AviNumber(Number):
     """A number with what became of its samples."""
@@ -106,23 +111,13 @@ class AviNumber(Number):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskScores:
-    """A task's samples of one model under one condition, scored in each way.
+    """A task's samples of one model under one condition, scored in each way."""
 
-    Attributes:
-        task: The task.
-        main: The score that enters stages and levels.
-        other: With the other answer to what becomes of a reply without an answer.
-        unconfirmed: Without the confirmations, of tasks that have some; else None.
-        cases: The samples that were asked, as ``AnswerScore.kept`` counts them.
-        clips: The clip of each.
-    """
-
-    task: AviTask
-    main: AnswerScore | Undefined
-    other: AnswerScore | Undefined
-    unconfirmed: AnswerScore | Undefined | None
-    cases: tuple[str, ...]
-    clips: tuple[str, ...]
+    main: AnswerScore | Undefined  # the score that enters stages and levels
+    other: AnswerScore | Undefined  # with the other answer to what becomes of a reply without an answer
+    unconfirmed: AnswerScore | Undefined | None = None  # without the confirmations, of tasks that have some
+    cases: tuple[str, ...]  # the samples that were asked, as ``AnswerScore.kept`` counts them
+    clips: tuple[str, ...]  # the clip of each
 
     @property
     def asked(self) -> int:
@@ -162,16 +157,6 @@ class TaskScores:
         return Counts(n=n, failed=self.failed, undefined=max(0, self.asked - n - self.failed), missing=0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """What a sample's prediction, truth and clip are."""
-
-    prediction: Any
-    truth: Any
-    clip: str
-    boxes: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AviResults:
     """All scores of a record, by (model, condition) and task, and their numbers."""
@@ -189,7 +174,10 @@ class AviResults:
         grid = view.grid
         asked = [(model, one.name) for model in grid.models for one in grid.conditions if grid.known(model, one.name)]
         scores = {key: _scores_of(view, key, task) for key in asked}
-        rows = {key: _rows(found) for key, found in scores.items()}
+        rows = {
+            key: {name: rows for name, one in found.items() if (rows := one.rows) is not None}
+            for key, found in scores.items()
+        }
         reading = task.reading
         intervals = {
             key: level_intervals(mine, rng=view.rng("levels"), reading=reading) if mine else {}
@@ -207,10 +195,6 @@ class AviResults:
         }
         found = cls(scores=scores, intervals=intervals, differences=differences, costs=costs)
         return replace(found, numbers=tuple(_numbers(view, found)))
-
-
-def _rows(found: Mapping[str, TaskScores]) -> dict[str, TaskRows]:
-    return {name: rows for name, one in found.items() if (rows := one.rows) is not None}
 
 
 def _paired(
@@ -275,15 +259,13 @@ class _Reader:
     answers: Mapping[str, Mapping[str, Any]]
     undefined: set[str]
 
-    def sample(self, case: str) -> _Sample:
-        """What became of a case that was asked."""
-        grid = self.view.grid
-        truth = truth_of(self.task.answer, str(grid.about[case]["truth"]))
-        answer = self.answers.get(case)
-        boxes = "" if answer is None else str(answer.get("boxes", ""))
-        return _Sample(self._prediction(case, answer), truth, grid.cases[case], boxes)
+    def truth(self, case: str) -> Any:
+        """The truth of a case."""
+        return truth_of(self.task.answer, str(self.view.grid.about[case]["truth"]))
 
-    def _prediction(self, case: str, answer: Mapping[str, Any] | None) -> Any:
+    def prediction(self, case: str) -> Any:
+        """What became of a case that was asked."""
+        answer = self.answers.get(case)
         if answer is None:
             return NO_ANSWER
         if answer.get("path") == UNREAD:
@@ -297,32 +279,27 @@ class _Reader:
 def _task_scores(
     reader: _Reader, cases: Sequence[str], confirmations: Mapping[str, str], *, how: AviBenchTask
 ) -> TaskScores:
-    task, samples = reader.task, [reader.sample(case) for case in cases]
+    task, grid = reader.task, reader.view.grid
     ways: tuple[Unparsed, Unparsed] = ("wrong", "skip") if how.unparsed == "wrong" else ("skip", "wrong")
-    clips = tuple(sample.clip for sample in samples)
-    predictions, truths = [one.prediction for one in samples], [one.truth for one in samples]
+    predictions, truths = [reader.prediction(case) for case in cases], [reader.truth(case) for case in cases]
+    unconfirmed = None
     if task.confirmed:
-        asked = [reader.sample(confirmations[case]) if case in confirmations else None for case in cases]
-        lost = [bool(reader.view.grid.about[case].get("unconfirmed")) for case in cases]  # failed, not a guess excused
-        pairs = [
-            (given, (NO_ANSWER if gone else Undefined("")) if one is None else one.prediction)
-            for given, one, gone in zip(predictions, asked, lost, strict=True)
-        ]
-        true = [
-            (truth, ("" if gone else None) if one is None else one.truth)
-            for truth, one, gone in zip(truths, asked, lost, strict=True)
-        ]
+        pairs, true = [], []
+        for case, given, truth in zip(cases, predictions, truths, strict=True):
+            other, gone = confirmations.get(case), bool(grid.about[case].get("unconfirmed"))
+            absent = NO_ANSWER if gone else Undefined("")  # failed, not a guess excused
+            pairs.append((given, absent if other is None else reader.prediction(other)))
+            true.append((truth, ("" if gone else None) if other is None else reader.truth(other)))
         made = [double_confirmation(pairs, true, unparsed=way) for way in ways]
-        return TaskScores(
-            task=task, main=made[0]["with"], other=made[1]["with"], unconfirmed=made[0]["without"],
-            cases=tuple(cases), clips=clips,
-        )  # fmt: skip
-    boxes = next((one.boxes for one in samples if one.boxes), "xyxy share")
-    captions = dict.fromkeys(str(answer["metric"]) for answer in reader.answers.values() if "metric" in answer)
-    caption = " and ".join(captions) or "fense"
-    score = task_score(task.metric, variant=how.variant, boxes=boxes, caption=caption)
-    main, other = (score(predictions, truths, unparsed=way) for way in ways)
-    return TaskScores(task=task, main=main, other=other, unconfirmed=None, cases=tuple(cases), clips=clips)
+        main, other_way, unconfirmed = made[0]["with"], made[1]["with"], made[0]["without"]
+    else:
+        boxes = next((text for case in cases if (text := reader.answers.get(case, {}).get("boxes"))), "xyxy share")
+        captions = dict.fromkeys(str(answer["metric"]) for answer in reader.answers.values() if "metric" in answer)
+        caption = " and ".join(captions) or "fense"
+        score = task_score(task.metric, variant=how.variant, boxes=str(boxes), caption=caption)
+        main, other_way = (score(predictions, truths, unparsed=way) for way in ways)
+    clips = tuple(grid.cases[case] for case in cases)
+    return TaskScores(main=main, other=other_way, unconfirmed=unconfirmed, cases=tuple(cases), clips=clips)
 
 
 # --- numbers ---

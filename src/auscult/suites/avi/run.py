@@ -1,6 +1,6 @@
 """``auscult run avi``: ask omni models, read and score their replies, write tables, levels and a page.
 
-The files are those of ``core.runner`` and ``core.finish``; ``predictions.jsonl`` has replies, ``cases.jsonl`` the whole
+The files are those of ``core.runner`` and ``core.page``; ``predictions.jsonl`` has replies, ``cases.jsonl`` the whole
 text of each question. With ``--data scenes`` the samples are made into ``scenes/``. The same command again asks only
 what has no reply; a model or a sense that is taken away is added to what is there, and how replies are scored may be
 changed without asking again.
@@ -20,8 +20,7 @@ from auscult.models.chat.model import FILE as REPLY_CACHE
 from auscult.models.chat.model import ChatFormatter
 from auscult.models.omni import OmniSpec, omni_models, omni_spec
 from auscult.record.folder import MANIFEST, RunFolder
-from auscult.score.task_scores import convention_of
-from auscult.score.tasks import TASKS
+from auscult.score.tasks import TASKS, convention_of
 from auscult.suites.avi import AviOptions
 from auscult.suites.avi.cases import WITHOUT, AviCase, Prepared, cases_of
 from auscult.suites.avi.data import count_of, is_released, listing_of

@@ -19,8 +19,7 @@ from auscult.record.codec import to_json
 from auscult.record.schema import score_to_json
 from auscult.score.answers import AnswerScore
 from auscult.score.replies import Read, read_reply
-from auscult.score.task_scores import NO_SENTENCES, task_score, truth_of, variant_of
-from auscult.score.tasks import TaskMetric
+from auscult.score.tasks import NO_SENTENCES, TaskMetric, task_score, truth_of, variant_of
 from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, sbert
 from auscult.score.text.words import meteor
 from auscult.suites.avi.cases import AviCase, Prepared, truth_text

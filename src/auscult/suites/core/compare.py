@@ -22,15 +22,14 @@ from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
 from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
-from auscult.score.stats.correlation import Correlation
+from auscult.score.stats.ranks import Correlation
 from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import Condition, is_kind, is_mix
 from auscult.suites.core.data_sets import ALL, DataSet, Overall, data_sets, kind_means, models_over
-from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import Task, request_counts
 from auscult.suites.core.measures import Ranks, correlations_over, unranked
 from auscult.suites.core.numbers import Number, metric_json, number_text
-from auscult.suites.core.page import FAILED, SuiteResults, results_of, sections_of
+from auscult.suites.core.page import FAILED, SuiteResults, results_of, sections_of, write_run
 from auscult.suites.core.records import ModelSuite, SuiteRecord, command_of, labels_of, read_record
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.tables import (
@@ -58,12 +57,13 @@ def notes_of(
     broken: Sequence[tuple[Path, RecordError]],
 ) -> tuple[str, ...]:
     """The notes, the most important first."""
+    labels = dict.fromkeys(f"{condition.label} {condition.level}" for condition in dropped)
     return (
         *_of_records(sets, broken),
         *_of_cases(sets),
         *_of_scores(sets, found),
         *_of_all(sets, overall),
-        *_of_conditions(dropped),
+        *([f"Not every model was asked under these, so they are left out: {', '.join(labels)}."] if labels else []),
     )
 
 
@@ -145,10 +145,6 @@ def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
     for ranked in overall.ranks:
         if isinstance(ranked.ranking, Undefined):
             yield f"No ranking over all data sets by {ranked.title}: {ranked.ranking.reason}."
-    yield from _of_single_clips(overall)
-
-
-def _of_single_clips(overall: Overall) -> Iterator[str]:
     if overall.lone:
         names = ", ".join(overall.lone)
         yield f"No interval over all data sets: of a single clip or photograph there is nothing to draw ({names})."
@@ -156,12 +152,6 @@ def _of_single_clips(overall: Overall) -> Iterator[str]:
         if others := [name for name in getattr(ranked.ranking, "lone", ()) if name not in overall.lone]:
             names = ", ".join(others)
             yield f"Places by {ranked.title} have no interval: of {names} one clip alone is scored for all models."
-
-
-def _of_conditions(dropped: Sequence[Condition]) -> Iterator[str]:
-    if dropped:
-        labels = ", ".join(dict.fromkeys(f"{condition.label} {condition.level}" for condition in dropped))
-        yield f"Not every model was asked under these, so they are left out: {labels}."
 
 
 def _each(sets: Sequence[DataSet]) -> Iterator[SuiteRecord]:
@@ -389,6 +379,8 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
     own = {key: table for results in named.values() for key, table in results.tables.items()}
     last = records_table(sets)
     tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
+    several = ((name, number) for name, results in found.items() for number in results.numbers)
+    own_numbers = [number if len(found) == 1 else _of_set(name, number) for name, number in several]
     counts = [request_counts(data.grid) for data in sets]
     requested, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
     return SuiteComparison(
@@ -402,7 +394,7 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
             metrics=metrics_of(found, means, overall) | pearson_metrics(joint.correlations),
         ),
         notes=notes_of(sets, found, overall, dropped=dropped, broken=broken),
-        numbers=(*_all_numbers(found), *(_of_set(ALL, number) for number in overall.numbers), *means),
+        numbers=(*own_numbers, *(_of_set(ALL, number) for number in overall.numbers), *means),
         tables=tables,
         shown=tuple(_shown(tables, joint.tables)),
         sections=(*_sections(named, joint), Section(name="records", title="What was compared", tables=(last,))),
@@ -483,12 +475,6 @@ def _renamed(name: str, found: SuiteResults) -> SuiteResults:
         tables={before + key: replace(table, title=f"{name}: {table.title}") for key, table in found.tables.items()},
         charts=tuple(replace(chart, name=before + chart.name) for chart in found.charts),
     )
-
-
-def _all_numbers(found: Mapping[str, SuiteResults]) -> Iterator[Number]:
-    for name, results in found.items():
-        for number in results.numbers:
-            yield number if len(found) == 1 else _of_set(name, number)
 
 
 def _of_set(name: str, number: Number) -> Number:

@@ -26,8 +26,20 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from auscult.outcome import Outcome
-from auscult.score.stats.change import Scores, change_fields, change_sums, changes_of, with_draws
+from auscult.score.stats.change import (
+    Clusters,
+    Common,
+    SampleValues,
+    Scores,
+    change_fields,
+    change_sums,
+    changes_of,
+    common,
+    memberships,
+    with_draws,
+)
 from auscult.score.stats.few import CORRELATION, GAP, SHARE, Range
+from auscult.score.stats.intervals import cluster_totals, resampled
 from auscult.score.stats.ranking import DataSet as Ranked
 from auscult.score.stats.ranking import (
     Stratum,
@@ -37,8 +49,6 @@ from auscult.score.stats.ranking import (
     rank_by_change_over,
     rank_by_score_over,
 )
-from auscult.score.stats.resample import cluster_totals, resampled
-from auscult.score.stats.samples import Clusters, Common, SampleValues, common, memberships
 from auscult.suites.core.conditions import CLEAN, Condition, is_mix, part_name
 from auscult.suites.core.grid import Cell, Grid, joined_signature
 from auscult.suites.core.measures import Ranks, changes_by_model, static_of
@@ -51,6 +61,8 @@ ModelNames: TypeAlias = Mapping[tuple[str, str], str]
 """A record's label and a model of it, to what the model is called in the comparison."""
 
 _UNSIGNED = frozenset({"version", "threshold"})
+_ADDING: Final = ("pixels", "classes", "sums", "answers")
+"""What a grid holds of each case besides values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +177,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
     """One grid of a group's records, and the number of scores that differ between records."""
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
-    pixels: dict[tuple[str, str], dict[str, Any]] = {}
-    classes: dict[tuple[str, str], dict[str, Any]] = {}
-    answers: dict[tuple[str, str], dict[str, Any]] = {}
+    adding: dict[str, dict[tuple[str, str], dict[str, Any]]] = {name: {} for name in _ADDING}
     signatures: dict[str, list[Mapping[str, Any]]] = {}
     by_model: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     failed: set[tuple[str, str]] = set()
@@ -178,12 +188,8 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         for (model, condition, metric), cell in record.grid.cells.items():
             key = (named[record.label, model], spelled[condition], metric)
             differing += _fill(cells.setdefault(key, Cell()), cell, group.common)
-        for mine, theirs in (
-            (pixels, record.grid.pixels),
-            (classes, record.grid.classes),
-            (answers, record.grid.answers),
-        ):
-            for (model, condition), rows in theirs.items():
+        for name, mine in adding.items():
+            for (model, condition), rows in getattr(record.grid, name).items():
                 own = mine.setdefault((named[record.label, model], spelled[condition]), {})
                 own.update({case: row for case, row in rows.items() if case in group.common and case not in own})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
@@ -205,9 +211,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         models=tuple(sorted(models, key=first.task.is_baseline)),
         conditions=tuple(conditions.values()),
         cells=cells,
-        pixels=pixels,
-        classes=classes,
-        answers=answers,
+        **adding,
         signatures={metric: joined_signature(many) for metric, many in signatures.items()},
         by_model={key: joined_signature(many) for key, many in by_model.items()},
         failed=frozenset(failed),

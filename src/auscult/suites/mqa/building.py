@@ -21,8 +21,7 @@ from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
 from auscult.models.base import USUAL_ENDPOINT, EndpointChoice
 from auscult.models.hf import detected_count
-from auscult.models.negative_objects import VLM, negative_objects
-from auscult.models.proposals import MaskProposer, NamedObject, NamedProposer, ObjectCounter
+from auscult.models.named_objects import VLM, MaskProposer, NamedObject, NamedProposer, ObjectCounter, negative_objects
 from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json

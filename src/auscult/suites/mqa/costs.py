@@ -23,7 +23,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from auscult.act.policy import Policy, possible_actions
-from auscult.models.chat.reply_cache import FILE as KEPT
+from auscult.models.chat.model import FILE as KEPT
 from auscult.record.codec import Count, Word
 from auscult.record.lines import read_lines
 from auscult.record.reader import Run

@@ -11,7 +11,7 @@ from auscult.errors import UsageError
 from auscult.jobs.options import ChatJudgeOptions, Flag, InputOptions, input_path, names
 from auscult.judge import DEFAULT_JUDGE
 from auscult.models.base import EndpointChoice
-from auscult.models.proposals import MaskProposer, NamedProposer
+from auscult.models.named_objects import MaskProposer, NamedProposer
 from auscult.suites.options import SuiteOptions
 from auscult.types import DEFECTS, Frame
 

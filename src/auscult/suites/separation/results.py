@@ -19,6 +19,7 @@ from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
 from auscult.report.charts.marks import MAX_MODELS, Words
 from auscult.report.page import Figure
 from auscult.report.tables import Table
+from auscult.score.stats.change import Value
 from auscult.score.stats.few import Range
 from auscult.score.stats.ratios import mean_ratio
 from auscult.suites.core.conditions import CLEAN

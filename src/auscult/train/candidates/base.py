@@ -2,6 +2,8 @@
 
 Most errors are given by a map of *times*: pixel p flips (leaves the mask or joins it) at time t(p). The flipped set
 grows with time and the IoU falls with it, so that one search over the times gives the mask of any wanted IoU.
+
+Our own stressors as candidates: the paper's cutout, dilate, erode, merge and perfect, and masks on no object.
 """
 
 from __future__ import annotations
@@ -16,8 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
-from auscult.stress.masks.base import WINDOWS, Workpiece
-from auscult.types import Box, Frame, Mask
+from auscult.outcome import Undefined
+from auscult.stress.masks import bands, cutout, negatives
+from auscult.stress.masks.base import WINDOWS, MaskStressor, Workpiece
+from auscult.train.material import arbitrary
+from auscult.types import Box, Difficulty, Frame, Mask
 
 _IN_WINDOWS = 0.65
 
@@ -275,3 +280,36 @@ def inside(maker: Maker) -> Maker:
         return None if draft is None else Draft(work.inside.whole(draft.mask), draft.defect)
 
     return tight
+
+
+def perfect(work: Work, rng: np.random.Generator) -> Draft:
+    """The truth itself."""
+    del rng
+    return Draft(work.truth.copy(), "perfect")
+
+
+def paper_arbitrary(work: Work, rng: np.random.Generator) -> Draft | None:
+    """One of the boxes, ellipses, blobs, moved truths and complements that the cues were fitted with."""
+    if "arbitrary" not in work.kept:  # five for the price of one draw of places
+        work.kept["arbitrary"] = list(arbitrary(work.truth, work.others, rng=rng))
+    left = work.kept["arbitrary"]
+    return Draft(left.pop(int(rng.integers(len(left)))), "arbitrary") if left else None
+
+
+def _stressed(stressor: MaskStressor[Any], defect: TypedDefect) -> Maker:
+    """What a stressor makes, IoU in a window."""
+
+    def maker(work: Work, rng: np.random.Generator) -> Draft | None:
+        if defect == "merge" and not work.others:
+            return None
+        difficulty: Difficulty = "hard" if rng.random() < 0.5 else "medium"
+        params = stressor.choose(rng, work.piece, difficulty=difficulty)
+        return None if isinstance(params, Undefined) else Draft(stressor.render(work.piece, params), defect)
+
+    return maker
+
+
+paper_cutout = _stressed(cutout.STRESSOR, "cutout")
+paper_dilate = _stressed(bands.DILATE, "dilate")
+paper_erode = _stressed(bands.ERODE, "erode")
+paper_merge = _stressed(negatives.MERGE, "merge")

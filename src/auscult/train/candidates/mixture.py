@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from auscult.errors import UsageError
-from auscult.train.candidates import missing, moved, outlines, paper, segments
+from auscult.train.candidates import base, missing, moved, outlines, segments
 from auscult.train.candidates.base import Candidate, CandidateScene, Draft, Maker, Work
 from auscult.types import Mask
 
@@ -27,9 +27,9 @@ def _bands(side: outlines.BandDefect) -> dict[str, tuple[Maker, float]]:
 
 MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyType(
     {
-        "perfect": {"perfect": (paper.perfect, 1.0)},
+        "perfect": {"perfect": (base.perfect, 1.0)},
         "cutout": {
-            "paper_cutout": (paper.paper_cutout, 1.6),
+            "paper_cutout": (base.paper_cutout, 1.6),
             "bite": (missing.bite, 1.0),
             "hole": (missing.hole, 1.0),
             "end": (missing.end, 0.7),
@@ -40,15 +40,15 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
             "colour": (missing.colour, 0.8),
         },
         "dilate": {
-            "paper_dilate": (paper.paper_dilate, 1.6),
+            "paper_dilate": (base.paper_dilate, 1.6),
             **_bands("dilate"),
         },
         "erode": {
-            "paper_erode": (paper.paper_erode, 1.6),
+            "paper_erode": (base.paper_erode, 1.6),
             **_bands("erode"),
         },
         "merge": {
-            "paper_merge": (paper.paper_merge, 1.5),
+            "paper_merge": (base.paper_merge, 1.5),
             "any_other": (moved.any_other, 1.0),
             "rough_other": (moved.rough_other, 0.6),
             "part_of_other": (moved.part_of_other, 0.6),
@@ -96,7 +96,7 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
             "resampled": (outlines.resampled, 0.4),
         },
         "arbitrary": {
-            "paper_arbitrary": (paper.paper_arbitrary, 0.15),
+            "paper_arbitrary": (base.paper_arbitrary, 0.15),
             "shape": (moved.shape, 1.0),
             "moved_away": (moved.moved_away, 0.7),
             "background": (moved.background, 0.4),
@@ -201,7 +201,7 @@ def _make(work: Work, rng: np.random.Generator, kind: str, *, complete: bool) ->
         if made is not None and (group not in _TYPES or made.defect == group):
             return made
         kind = _drawn(group, rng)
-    return _candidate(work, "perfect", paper.perfect(work, rng))
+    return _candidate(work, "perfect", base.perfect(work, rng))
 
 
 def _drawn(group: str, rng: np.random.Generator) -> str:

@@ -18,15 +18,14 @@ from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import COLOURS
 from auscult.scenes.appearance.scenery import TEXTURES
-from auscult.scenes.assets import GENERATED, Assets, open_bundle
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.facts import SHOWS
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.sound.generated import KINDS
-from auscult.scenes.splits import Shelf, divide
+from auscult.scenes.splits import GENERATED, Assets, Shelf, divide, open_bundle
 from auscult.train import stamps
-from auscult.train.split import SplitName, committed
+from auscult.train.material import SplitName, committed
 
 AssetPart: TypeAlias = Literal["train", "test_s", "test_u"]
 AssetSource: TypeAlias = tuple[Assets, Shelf]

@@ -20,8 +20,17 @@ from numpy.typing import NDArray
 
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
-from auscult.judge.identity.heard import RATE_HZ, SoundKinds, hear
-from auscult.judge.identity.joint import FILE, JointCheck, JointEvidence, JointNumbers, joint, likelihoods
+from auscult.judge.identity.joint import (
+    FILE,
+    RATE_HZ,
+    JointCheck,
+    JointEvidence,
+    JointNumbers,
+    SoundKinds,
+    hear,
+    joint,
+    likelihoods,
+)
 from auscult.media.paths import write_bytes
 from auscult.media.wav import Sound
 from auscult.outcome import Undefined

@@ -32,12 +32,12 @@ from auscult.nets.matcher import STRIDE, Matcher, MatcherSettings
 from auscult.record.codec import dump
 from auscult.rng import generator
 from auscult.scenes.options import SceneOptions
-from auscult.train.matcher import frames, measure
+from auscult.train.matcher import frames
 from auscult.train.matcher.frames import CROP as KEPT
 from auscult.train.matcher.frames import MARGIN as KEPT_MARGIN
 from auscult.train.matcher.frames import AssetSource, Shard, lay_out, load, painted, stamps_on, vocabulary
-from auscult.train.matcher.pairs import SentencePair, pairs_of
-from auscult.train.onnx_file import write_onnx
+from auscult.train.matcher.pairs import SentencePair, answers, calibrated_words, pairs_of, tables
+from auscult.train.network_files import write_onnx
 from auscult.train.trainer import write_state
 from auscult.types import Floats
 
@@ -447,7 +447,7 @@ def calibrate(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, pro
     )
     write_vocabulary(words, options.out / WORDS)
     eyes = Eyes(options.out)
-    return measure.calibrated_words(
+    return calibrated_words(
         words, pairs["calibration"], lambda other: ScenesIdentity(eyes=eyes.with_words(other))
     )
 
@@ -468,7 +468,7 @@ def measured(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, prog
     progress.stage("measuring", len(pairs))
     sets = {}
     for name, of_set in pairs.items():
-        sets[name] = measure.tables(measure.answers(check, of_set))
+        sets[name] = tables(answers(check, of_set))
         progress.step()
     return {"judge": check.name, "seed": options.seed, "scenes_each": amounts.pair_scenes, "sets": sets}
 

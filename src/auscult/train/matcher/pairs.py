@@ -1,24 +1,30 @@
-"""Pairs of a sentence and a candidate mask, with the truth: what the check is calibrated on, and measured on."""
+"""Pairs of a sentence and a candidate mask, with the truth: what the check is calibrated on, and measured on.
+
+How often the check is right: against the truth of scenes that it never saw, and against a guess without words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.language.forms import Expression
-from auscult.outcome import Undefined
+from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.facts import TARGET_SHARE, facts_of, say, targets_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
+from auscult.score import stats
 from auscult.stress.masks import bands, cutout, negatives
 from auscult.stress.masks.base import MaskStressor
 from auscult.train.matcher.frames import AssetSource
-from auscult.types import Difficulty, Frame, Mask, MaskTarget
+from auscult.types import Case, Difficulty, Frame, IdentityCheck, Mask, MaskTarget, Prediction, Query
 
 PairKind: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "other"]
 
@@ -147,3 +153,141 @@ def _defect(rng: np.random.Generator, target: Mask, others: tuple[Mask, ...]) ->
         mask = stressor.render(mask_target, params)
         if mask.any():
             yield kind, mask
+
+
+_DIGITS: Final = 4
+_STEPS: Final = 60
+_HALVINGS: Final = 20
+_FLATTEST: Final = 0.05
+_PULL: Final = 1.0  # towards slope 1 and offset 0, as much as one pair weighs
+_EDGE: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckAnswer:
+    """The check's answer on a pair: the probability of a match, None where it gave none."""
+
+    pair: SentencePair
+    match: float | None
+
+
+def answers(check: IdentityCheck, pairs: Iterable[SentencePair]) -> list[CheckAnswer]:
+    """Ask the check about every pair; the candidate is shown alone."""
+    checked = []
+    for pair in pairs:
+        case = Case(id=str(pair.scene), frame=pair.frame, query=Query(pair.text))
+        found = check(case, Prediction(mask=pair.mask))
+        checked.append(CheckAnswer(pair=pair, match=None if found is None else found.match))
+    return checked
+
+
+def numbers(checked: Sequence[CheckAnswer]) -> dict[str, Any]:
+    """The numbers of a set: how many were answered, and of those how many rightly.
+
+    Returns:
+        ``n``; ``answered``, their share; ``auc``: chance that a right mask gets a higher match than a wrong one;
+        ``right``: share called rightly at one half, with ``merge`` counted as right masks; ``wrong_found``: share of
+        wrong masks called wrong; ``right_kept``: share of right masks called right; ``f2_wrong``: F2 of calling a mask
+        wrong; ``f2_blind``: the same for who calls every mask wrong, the best that can be done without words where
+        right and wrong masks look alike. None where there is no such mask.
+    """
+    answered = [one for one in checked if one.match is not None]
+    match = np.array([one.match for one in answered], np.float64)
+    truth = np.array([one.pair.matches for one in answered], bool)
+    called = match >= 0.5
+    return {
+        "n": len(checked),
+        "answered": round(len(answered) / len(checked), _DIGITS) if checked else None,
+        "auc": _number(stats.auc(match, truth)),
+        "right": _mean(called == truth),
+        "wrong_found": _mean(~called[~truth]),
+        "right_kept": _mean(called[truth]),
+        "f2_wrong": _f2(~called, ~truth),
+        "f2_blind": _f2(np.ones(len(answered), bool), ~truth),
+    }
+
+
+def tables(checked: Sequence[CheckAnswer]) -> dict[str, dict[str, Any]]:
+    """Numbers of the whole set, of what one frame can decide, with and without a thing alike, by family and defect."""
+    named = [one for one in checked if not one.pair.null]
+    decidable = [one for one in named if one.pair.family in DECIDABLE]
+    found = {
+        "all": numbers(checked),
+        "decidable": numbers(decidable),
+        "decidable, alike": numbers([one for one in decidable if one.pair.alike]),
+        "nulls": numbers([one for one in checked if one.pair.null]),
+    }
+    for name in sorted({one.pair.family for one in named}):
+        found[f"family {name}"] = numbers([one for one in named if one.pair.family == name])
+    for kind in sorted({one.pair.kind for one in named}):
+        found[f"kind {kind}"] = numbers([one for one in decidable if one.pair.kind == kind])
+    return found
+
+
+DECIDABLE: Final = frozenset({"category", "colour", "texture", "size", "position", "relation"})
+"""Families that one frame decides, as far as its things are known: what is left needs time or sound."""
+
+
+def fit_curve(raw: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[float, float, float]:
+    """Slope and offset of a logistic curve on the logit of the raw match, by Newton's method."""
+    inside = np.clip(raw, _EDGE, 1 - _EDGE)
+    logit = np.log(inside / (1 - inside))
+    inputs = np.stack([logit, np.ones_like(logit)], axis=1)
+    weights = _descended(inputs, truth, np.array([1.0, 0.0]))
+    if weights[0] < _FLATTEST:
+        weights = np.array([_FLATTEST, 0.0])  # the evidence is uninformative, or contradicts the truth
+    return float(weights[0]), float(weights[1]), _loss(inputs, truth, weights) / max(1, len(truth))
+
+
+def _descended(
+    inputs: NDArray[np.float64], truth: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Newton's method, with steps that are halved until they help."""
+    prior = weights
+    for _ in range(_STEPS):
+        predicted = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (predicted - truth) + _PULL * (weights - prior)
+        bend = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + _PULL * np.eye(2)
+        step = np.linalg.solve(bend, slope)
+        here = _loss(inputs, truth, weights) + _PULL / 2 * float(((weights - prior) ** 2).sum())
+        for _ in range(_HALVINGS):
+            there = weights - step
+            if _loss(inputs, truth, there) + _PULL / 2 * float(((there - prior) ** 2).sum()) <= here:
+                break
+            step = step / 2
+        weights = weights - step
+    return weights
+
+
+def _loss(inputs: NDArray[np.float64], truth: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
+    """Logarithmic loss of all pairs together."""
+    value = inputs @ weights
+    return float(np.logaddexp(0.0, np.where(truth, -value, value)).sum())
+
+
+def calibrated_words(
+    words: Vocabulary, pairs: Sequence[SentencePair], make: Callable[[Vocabulary], IdentityCheck]
+) -> Vocabulary:
+    """The sharpness, slope and offset that fit the pairs best."""
+    best: tuple[float, Vocabulary] | None = None
+    for sharpness in (0.6, 0.8, 1.0, 1.25, 1.6):
+        plain = replace(words, sharpness=sharpness, slope=1.0, offset=0.0)
+        answered = [one for one in answers(make(plain), pairs) if one.match is not None]
+        raw = np.array([one.match for one in answered], np.float64)
+        slope, offset, loss = fit_curve(raw, np.array([one.pair.matches for one in answered], bool))
+        if best is None or loss < best[0]:
+            best = loss, replace(plain, slope=round(slope, 4), offset=round(offset, 4))
+    return words if best is None else best[1]
+
+
+def _f2(called: NDArray[np.bool_], true: NDArray[np.bool_]) -> float | None:
+    hits = int((called & true).sum())
+    return _number(stats.f_beta(hits, int((called & ~true).sum()), int((~called & true).sum())))
+
+
+def _number(found: Scored[float] | Undefined) -> float | None:
+    return round(found.value, _DIGITS) if isinstance(found, Scored) else None
+
+
+def _mean(values: NDArray[np.bool_]) -> float | None:
+    return round(float(values.mean()), _DIGITS) if len(values) else None

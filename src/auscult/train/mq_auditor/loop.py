@@ -19,14 +19,12 @@ from auscult.judge.replies import read_reply
 from auscult.media.paths import write_bytes
 from auscult.nets.mq_auditor.inputs import AuditorBatch, Reader
 from auscult.nets.mq_auditor.network import Decoding, MqAuditor
-from auscult.nets.mq_auditor.prompt import build_tokenizer
-from auscult.nets.mq_auditor.settings import AuditorConfig
+from auscult.nets.mq_auditor.prompt import AuditorConfig, build_tokenizer
 from auscult.nets.mq_auditor.weights import assemble, load, save
 from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.train import trainer
-from auscult.train.mq_auditor.plan import Plan, read_plan
-from auscult.train.mq_auditor.samples import Feed, Unit, read_units, texts_of
+from auscult.train.mq_auditor.samples import Feed, Plan, Unit, read_plan, read_units, texts_of
 from auscult.train.trainer import STATE, ends_at, trained
 
 MODEL: Final = "model"

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from auscult.errors import UsageError
-from auscult.judge.masks.compact.calibration import KnownFeatures, described, distances_from, scale_of
+from auscult.judge.masks.compact.network import KnownFeatures, described, distances_from, scale_of
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import CENTRES, Bent, Calibration, Head
 from auscult.judge.masks.prompted.network import BINS, TYPES

@@ -24,7 +24,7 @@ from auscult.judge.masks.prompted.view import shape_of
 from auscult.nets.prompted import DefectClassifier
 from auscult.rng import generator
 from auscult.train.material import made
-from auscult.train.onnx_file import write_onnx
+from auscult.train.network_files import write_onnx
 from auscult.train.prompted.material import Picture
 from auscult.train.prompted.outputs import Judgeable, judgeable, made_of
 from auscult.types import Floats, MaskTarget

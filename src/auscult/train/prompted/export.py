@@ -19,7 +19,7 @@ from auscult.judge.masks.prompted.network import LENSES, load_member
 from auscult.judge.masks.prompted.view import Lens
 from auscult.nets.prompted import SHAPE, STRIP, PromptedNet
 from auscult.rng import generator
-from auscult.train.onnx_file import write_onnx
+from auscult.train.network_files import write_onnx
 
 CLOSE: Final = 2e-4
 """Largest difference of any output between a network and its file of whole numbers."""

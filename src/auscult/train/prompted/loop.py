@@ -26,9 +26,9 @@ from auscult.judge.masks.compact.view import scaled
 from auscult.judge.masks.prompted.view import Lens, picture
 from auscult.nets.prompted import BINS, Design, PromptedNet
 from auscult.rng import generator
+from auscult.train.network_files import copy_kernels, read_kernels
 from auscult.train.prompted.feed import Arrays, Feed
 from auscult.train.prompted.material import Picture
-from auscult.train.tflite import copy_kernels, read_kernels
 from auscult.train.trainer import write_state
 
 Start: TypeAlias = Literal["deeplab", "imagenet", "scratch"]

@@ -23,8 +23,7 @@ from auscult.errors import AuscultError, InputError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.rle import decode, encode
-from auscult.train.material import predicted
-from auscult.train.split import committed
+from auscult.train.material import committed, predicted
 from auscult.types import Frame, Mask, MaskRef
 
 SplitPart: TypeAlias = Literal["train", "calibration", "dev", "test", "unseen"]

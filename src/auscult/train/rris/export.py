@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from auscult.errors import OutputError, UsageError
 from auscult.nets.refsegformer.answering import ANSWER, READER, STEM, Reading
 from auscult.nets.refsegformer.network import RefSegformer, Segmentation
-from auscult.nets.refsegformer.view import PADDING
+from auscult.nets.refsegformer.settings import PADDING
 from auscult.nets.refsegformer.weights import Model, WordReader
-from auscult.train.onnx_file import write_onnx
+from auscult.train.network_files import write_onnx
 
 CLOSE: Final = 1e-4
 

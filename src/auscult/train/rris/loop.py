@@ -18,9 +18,8 @@ from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.train.rris.export import export
 from auscult.train.rris.naming import NamingFeed, NamingTrainer
-from auscult.train.rris.plan import read_plan
 from auscult.train.rris.references import Feed, Reference, read_references
-from auscult.train.rris.trainable import Trainable, build
+from auscult.train.rris.trainable import Trainable, build, read_plan
 from auscult.train.rris.trainer import Trainer
 from auscult.train.trainer import STATE, ends_at, trained
 

@@ -22,14 +22,11 @@ from torch.nn import functional
 from auscult.errors import AuscultError, InputError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.nets.refsegformer.encoders import VisionStages
-from auscult.nets.refsegformer.network import RefSegformer
-from auscult.nets.refsegformer.settings import LAST, Design
-from auscult.nets.refsegformer.view import squeezed
+from auscult.nets.refsegformer.network import RefSegformer, VisionStages
+from auscult.nets.refsegformer.settings import LAST, Design, squeezed
 from auscult.rng import generator
-from auscult.train.rris.plan import Plan
 from auscult.train.rris.references import TRIES, Reference, truth
-from auscult.train.rris.trainable import Trainable
+from auscult.train.rris.trainable import Plan, Trainable
 from auscult.train.rris.trainer import Trainer
 from auscult.types import MaskRef
 

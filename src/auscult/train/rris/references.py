@@ -24,10 +24,10 @@ from auscult.cases.references import by_reference
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.nets.refsegformer.view import squeezed
+from auscult.nets.refsegformer.settings import squeezed
 from auscult.rng import generator
 from auscult.suites.scene_source import shown_instances
-from auscult.train.rris.plan import Plan
+from auscult.train.rris.trainable import Plan
 from auscult.types import Instance, MaskRef, Moment
 
 TRIES: Final = 50

@@ -9,8 +9,7 @@ from torch import nn
 
 from auscult.nets.refsegformer.losses import choosing_loss, existence_loss, segmentation_loss, total_loss
 from auscult.train import trainer
-from auscult.train.rris.plan import Plan
-from auscult.train.rris.trainable import Trainable
+from auscult.train.rris.trainable import Plan, Trainable
 
 
 class Trainer(trainer.Trainer):

@@ -15,8 +15,7 @@ from auscult.judge.masks.shared import check, nothing_segmented
 from auscult.types import Case, Metadata, Prediction, Verdict
 
 if TYPE_CHECKING:
-    from auscult.judge.masks.compact.calibration import Calibration
-    from auscult.judge.masks.compact.network import Network
+    from auscult.judge.masks.compact.network import Calibration, Network
 
 
 class CompactJudge:
@@ -55,8 +54,7 @@ class CompactJudge:
     def _parts(self) -> tuple[Network, Calibration]:
         if self._network is not None and self._calibration is not None:
             return self._network, self._calibration
-        from auscult.judge.masks.compact.calibration import load_calibration
-        from auscult.judge.masks.compact.network import load_network
+        from auscult.judge.masks.compact.network import load_calibration, load_network
 
         network, calibration = load_network(), load_calibration()
         if network.digest != calibration.weights:

@@ -16,8 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.error_map import error_map_of
-from auscult.judge.masks.compact.calibration import Calibration, interval_of, novelty_of, reach_of, spread_of, widths_of
-from auscult.judge.masks.compact.network import by_defect, likeliest, lowered, named, probabilities
+from auscult.judge.masks.compact.network import (
+    Calibration,
+    by_defect,
+    interval_of,
+    likeliest,
+    lowered,
+    named,
+    novelty_of,
+    probabilities,
+    reach_of,
+    spread_of,
+    widths_of,
+)
 from auscult.judge.masks.compact.view import View
 from auscult.judge.masks.shared import (
     BLIND,

@@ -18,8 +18,7 @@ from auscult.types import Case, Metadata, Prediction, Verdict
 
 if TYPE_CHECKING:
     from auscult.judge.masks.prompted.calibration import Calibration
-    from auscult.judge.masks.prompted.evidence import Evidence
-    from auscult.judge.masks.prompted.network import Classifier, Member
+    from auscult.judge.masks.prompted.network import Classifier, Evidence, Member
 
 
 class PromptedJudge:
@@ -137,7 +136,7 @@ class PromptedJudge:
         Raises:
             UsageError: The segmenter cannot be loaded.
         """
-        from auscult.judge.masks.prompted.evidence import load_evidence
+        from auscult.judge.masks.prompted.network import load_evidence
 
         return PromptedJudge(
             members=self._members,

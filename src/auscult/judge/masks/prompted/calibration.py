@@ -20,7 +20,7 @@ from msgspec import Meta
 from numpy.typing import ArrayLike
 
 from auscult.errors import OutputError, UsageError
-from auscult.judge.masks.compact.calibration import (
+from auscult.judge.masks.compact.network import (
     FEATURES,
     Digest,
     Factor,

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.error_map import error_map_of
-from auscult.judge.masks.compact.calibration import novelty_of
-from auscult.judge.masks.compact.network import likeliest
+from auscult.judge.masks.compact.network import likeliest, novelty_of
 from auscult.judge.masks.compact.verdict import in_frame, noted, places_of, rationale_of, sight_of
 from auscult.judge.masks.compact.view import Outline, outline_of
 from auscult.judge.masks.prompted import calibration as numbers
@@ -23,7 +22,7 @@ from auscult.judge.masks.shared import BLIND, NOTHING_SEEN, softmax, unjudged
 from auscult.types import DEFECTS, Case, Defect, Doubles, Evidence, Floats, Mask, Verdict
 
 if TYPE_CHECKING:
-    from auscult.judge.masks.prompted.evidence import Evidence as Segmenter
+    from auscult.judge.masks.prompted.network import Evidence as Segmenter
 
 MAP_SIDE: Final = 64
 MIXED_FROM: Final = 0.3
