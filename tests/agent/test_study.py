@@ -119,9 +119,13 @@ class TestStudy:
         assert [one.name for one in found.perturbations] == ["vision.brightness.v1"]
         assert any("plausible" in remark for remark in found.remarks)
 
-    def test_a_wish_that_the_task_cannot_grant_is_named(self, tmp_path: Path) -> None:
+    def test_a_wish_that_the_task_cannot_grant_is_named_and_another_may_follow_it(self, tmp_path: Path) -> None:
         with pytest.raises(NothingToDo, match=r"asks only for sentences\.misspelling"):
             run_study(options(tmp_path, sentence="a street, typos only", dry_run=True))
+        for _ in range(2):
+            assert run_study(options(tmp_path, dry_run=True)).plan.instruction == SENTENCE
+        with pytest.raises(UsageError, match="made with other arguments"):
+            run_study(options(tmp_path, sentence="indoor zoom meeting", dry_run=True))
 
     def test_from_a_sentence_to_an_analysis_and_on(self, tmp_path: Path) -> None:
         out = tmp_path / "study"

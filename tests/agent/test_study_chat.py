@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from auscult.agent.debate import LOG_FILE
 from auscult.agent.options import AgentOptions
+from auscult.agent.plan import PlanLimits, plan_text
 from auscult.agent.running import LimitReached
 from auscult.agent.study import run_study
 from auscult.errors import AuscultError
 from auscult.record.lines import read_lines
-from chat_server import refused, serving
+from chat_server import completed, refused, serving
 from planted_orders import ORDERS
 from scripted_planner import KEY, entries, listed, odd, script
 
@@ -65,6 +71,65 @@ def test_a_limit_on_requests_stops_a_debate_and_a_higher_one_goes_on(tmp_path: P
                 run_study(options(tmp_path, served.url, max_requests=2))
             assert (raised.value.limit, len(served.bodies)) == ("requests", 2)
         assert run_study(options(tmp_path, served.url, max_requests=20)).plan.limits.requests == 20
+
+
+@pytest.mark.slow
+def test_a_plan_that_is_given_bounds_what_the_analyst_asks(tmp_path: Path) -> None:
+    with serving(script(odd)) as served:
+        planned = run_study(options(tmp_path, served.url)).plan
+        asked, first = len(served.bodies), dataclasses.replace(planned.perturbations[0], severities=("low",))
+        small = dataclasses.replace(planned, perturbations=(first,), samples=planned.samples[:1])
+        file = tmp_path / "bound.yaml"
+        file.write_text(plan_text(dataclasses.replace(small, limits=PlanLimits(requests=asked))))
+        more = {"sentence": "", "plan": file, "dry_run": False, "given": frozenset({"plan", "out"})}
+        done = run_study(options(tmp_path, served.url, **more))
+        assert len(served.bodies) == asked
+    assert done.analysis is not None
+    assert (done.analysis.writer, done.plan.limits.requests) == ("templates", asked)
+    assert f"all {asked} requests are spent" in done.analysis.remarks[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 2)])
+def test_at_a_limit_in_usd_a_terminal_is_asked_for_more(tmp_path: Path, typed: str, code: int) -> None:
+    profile = tmp_path / "dear.json"
+    price = {"sent": 0, "received": 1000}  # 0.1 USD at most for a reply, 0.003 for the scripted one
+    profile.write_text(json.dumps({"model": "m", "tries": 1, "max_tokens": 100, "price": price}))
+    how = ("--task", "vos", "--model", "flow", "--data", "scenes", "--count", "1", "--dry-run", "--workers", "1")
+    asking = ("--llm", "m", "--profile", str(profile), "--max-usd", "0.11")
+    terminal, end = pty.openpty()
+    with serving(
+        script(lambda *about: completed(odd(*about), usage={"prompt_tokens": 9, "completion_tokens": 3}))
+    ) as it:
+        program = (sys.executable, "-c", "from auscult.cli.main import main; main()")
+        line = [*program, "agent", "outdoor night", *how, *asking, "--base-url", it.url]
+        ran = subprocess.Popen([*line, "--out", str(tmp_path / "study")], stdin=end, stderr=end, stdout=subprocess.PIPE)
+        os.close(end)
+        os.write(terminal, typed.encode())
+        said = _read_all(terminal)
+        assert ran.communicate()[0] is not None
+        asked = len(it.bodies)
+    assert ran.returncode == code, said
+    assert "Go on with usd up to 0.22?" in said
+    assert "the budget of 0.11 USD may not be enough" in said
+    assert "larger --max-usd" in said
+    spent = [row for row in read_lines(tmp_path / "study" / LOG_FILE) if row["kind"] == "message"]
+    assert len(spent) == asked
+    assert (tmp_path / "study/plan.yaml").exists() == (code == 0)
+
+
+def _read_all(terminal: int) -> str:
+    """What a program writes to a terminal until it ends."""
+    parts = []
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # how Linux says that nobody writes there any more
+            part = b""
+        if not part:
+            os.close(terminal)
+            return b"".join(parts).decode()
+        parts.append(part)
 
 
 def test_a_dispute_and_a_stand_in_are_said_in_the_plan(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ from auscult.media.paths import read_bytes, write_bytes
 from auscult.models.chat.loading import ChatHow, named_chat
 from auscult.models.chat.model import key_of
 from auscult.outcome import Failed
-from auscult.record.folder import open_run
+from auscult.record.folder import MANIFEST, open_run
 from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.stress.recipe_parts import room_of
@@ -122,22 +122,31 @@ def run_study(
     yaml_module()  # what is not installed is said before anything is asked
     manifest = options.manifest("agent")
     every = frozenset().union(*manifest["arguments"].values())  # of those given and those by default
-    ignore = IGNORED | _GROWING | (every if options.plan else frozenset())
+    planned_before = (options.out / FILE).is_file()
+    ignore = IGNORED | _GROWING | (every if options.plan or not planned_before else frozenset())
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=ignore) as run:
+        if not planned_before:  # what an earlier sentence left is no study
+            run.manifest |= {key: manifest[key] for key in ("arguments", "seeds")}
+            run.write_json(MANIFEST, run.manifest)
         for name in (LOG_FILE, CAPTIONS, "report.html"):
             run.claim(name)
-        log = AgentLog(options.out, most_requests=options.max_requests)
+        given = _read_given(options) if options.plan else None
+        limits = _limits(options, PlanLimits() if given is None else given[0].limits)
+        log = AgentLog(options.out, most_requests=limits.requests)
         how = ChatHow(
             base_url=options.base_url,
             profile=options.profile,
             seed=options.seed,
-            budget=options.max_usd,
+            budget=limits.usd,
             folder=options.out,
             replies=LOG_FILE,
         )
-        study, source = (
-            _given(options, log) if options.plan else (_proposed(options, how, log, progress=listener), None)
-        )
+        source = None
+        if given is None:
+            study = _proposed(options, how, log, progress=listener)
+        else:
+            plan, source = given
+            study = Study(folder=options.out, plan=replace(_as_changed(plan, options, log), limits=limits))
         log.add("plan", hash=study.plan.hash, changed=study.plan.changed, proposed=study.plan.proposed)
         run.write_text(FILE, plan_text(study.plan))
         planned(study)
@@ -193,28 +202,31 @@ def _analysed(study: Study, options: AgentOptions, how: ChatHow, *, log: AgentLo
         return analyse(study.record, metrics=metrics, analyst=write, writer=chat.name)
 
 
-def _given(options: AgentOptions, log: AgentLog) -> tuple[Study, PlanSource]:
-    """The study of a plan that was given, which says that a person changed it where it is not the one proposed."""
+def _read_given(options: AgentOptions) -> tuple[Plan, PlanSource]:
+    """The plan that was given, checked."""
     path = options.plan or Path()
     refuse_beside_plan(
         path, options.given | ({"sentence"} if options.sentence else set()), {*_GROWING, "llm"} - {"replay"}
     )
     plan, source = read_plan(path)
     check_plan(plan, source)
+    return plan, source
+
+
+def _as_changed(plan: Plan, options: AgentOptions, log: AgentLog) -> Plan:
+    """A plan that was given; it says that a person changed it where it is not the one proposed."""
     rows = read_lines(options.out / LOG_FILE) if (options.out / LOG_FILE).is_file() else ()
     proposed = next((str(row.get("hash")) for row in rows if row.get("kind") == "plan"), "")
-    if proposed not in {"", plan.hash}:
-        plan = replace(plan, changed=True, proposed=proposed)
-        log.add("change", file=path.name, hash=plan.hash, proposed=proposed)
-    return Study(folder=options.out, plan=_limited(plan, options)), source
+    if proposed in {"", plan.hash}:
+        return plan
+    log.add("change", file=(options.plan or Path()).name, hash=plan.hash, proposed=proposed)
+    return replace(plan, changed=True, proposed=proposed)
 
 
-def _limited(plan: Plan, options: AgentOptions) -> Plan:
-    """The plan with the limits that were given beside it."""
-    given = {one.name: getattr(options, f"max_{one.name}") for one in fields(plan.limits)}
-    return replace(
-        plan, limits=replace(plan.limits, **{name: most for name, most in given.items() if most is not None})
-    )
+def _limits(options: AgentOptions, known: PlanLimits) -> PlanLimits:
+    """The limits of a plan, and those that were given beside it."""
+    given = {one.name: getattr(options, f"max_{one.name}") for one in fields(known)}
+    return replace(known, **{name: most for name, most in given.items() if most is not None})
 
 
 # --- from a sentence to a plan ---
@@ -277,6 +289,7 @@ def _proposed(options: AgentOptions, how: ChatHow, log: AgentLog, *, progress: P
         found = debate(*debaters, instruction=options.sentence, offer=offer, rounds=options.rounds, log=log)
     if isinstance(found, Failed):
         hint = found.error.hint or "the same command goes on; leave --llm out for the built-in planner"
+        hint = hint.replace("--budget", "--max-usd")
         kind = LimitReached if found.error.stage == "limit" else UsageError
         raised = kind(found.error.error, expected=found.error.expected, hint=hint, path=found.error.path)
         if isinstance(raised, LimitReached):
@@ -362,7 +375,7 @@ def plan_of(options: AgentOptions, offer: Offer, found: Debate, *, base: Plan) -
     )
     if options.suite == "r2":
         plan = _possible(replace(plan, perturbations=_perturbations(options, reading, taken["perturbations"])), reading)
-    plan = _limited(plan, options)
+    plan = replace(plan, limits=_limits(options, plan.limits))
     check_plan(plan)
     return plan
 
