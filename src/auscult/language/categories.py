@@ -160,12 +160,7 @@ class Categories:
         return frozenset().union(*(self._related[name] for name in names))
 
     def absent(self, present: Iterable[str], looked_for: Iterable[str] | None = None) -> tuple[str, ...]:
-        """The categories that may be said to be absent, in the order of the table.
-
-        Args:
-            present: What is there, crowd regions included; names of the table.
-            looked_for: What the annotation has when it is there; everything where it is None.
-        """
+        """Categories, in order, that may be said to be absent: not ``present``, and of ``looked_for`` where given."""
         there = frozenset(present)
         if there not in self._absent:
             if len(self._absent) > _MOST_KEPT:

@@ -63,11 +63,7 @@ def _stands_for_another(tokens: Sequence[Word], head: int, at: int) -> bool:
 def phrase_at(sentence: str, tokens: Sequence[Word], first: int, *, related: bool = False) -> tuple[int | None, int]:
     """The noun of the phrase that begins at a word, and the word that ends the phrase.
 
-    Args:
-        sentence: The text.
-        tokens: Its words.
-        first: Where to begin.
-        related: Whether no verb can follow it: ``stands`` of "next to the music stands" is a noun.
+    ``related`` says that no verb can follow it: ``stands`` of "next to the music stands" is a noun.
     """
     lex = lexicon()
     noun: int | None = None

@@ -255,13 +255,7 @@ class NegativeObjects:
     segment: SegmentFunction
 
     def named(self, frame: Frame, *, target: Mask, meant: str) -> tuple[NamedObject, ...]:
-        """The other objects, five at most, in the order of their phrases.
-
-        Args:
-            frame: uint8 RGB (H, W, 3).
-            target: What is meant, bool (H, W).
-            meant: What it is called, or the sentence that refers to it.
-        """
+        """The other objects, five at most, in the order of their phrases."""
         found: list[NamedObject] = []
         for phrase in self.phrases(frame, meant=meant):
             mask = np.asarray(self.segment(frame[None], phrase)[0] > 0.5)

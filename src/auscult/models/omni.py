@@ -259,13 +259,7 @@ def omni_models(names: Iterable[str], *, how: ChatHow | None = None) -> tuple[Om
 
 
 class _OfCascade:
-    """A model of a cascade that is not behind an endpoint: loaded when it is asked.
-
-    Args:
-        name: As after ``--model``; its file or folder is relative to ``home``.
-        home: The folder of the cascade's file.
-        seed: Of the run.
-    """
+    """A model of a cascade that is not behind an endpoint, its files relative to ``home``: loaded when it is asked."""
 
     def __init__(self, name: str, *, home: Path, seed: int) -> None:
         spec = None if name.strip().startswith((PREDICTIONS, HUMAN)) else omni_spec(_beside(name.strip(), home))

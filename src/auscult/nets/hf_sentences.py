@@ -130,16 +130,9 @@ def load_fluency(path: Path) -> FluencyErrors:
 def convert_fluency(checkpoint: Path, bert: Path, folder: Path) -> None:
     """Make a folder for ``load_fluency`` of FENSE's released checkpoint and of the BERT that it was trained from.
 
-    The checkpoint is read as tensors and plain values only: no code in it is run.
-
-    Args:
-        checkpoint: The released file, ``echecker_clotho_audiocaps_base.ckpt`` say.
-        bert: A folder with the settings and the tokenizer of that BERT (bert-base-uncased), whose weights are not read.
-        folder: Where the new folder goes; it must not be there.
-
-    Raises:
-        InputError: The checkpoint has another form.
-        UsageError: The new folder is there already, or the tokenizer is not.
+    The checkpoint, ``echecker_clotho_audiocaps_base.ckpt`` say, is read as tensors and plain values only: no code in it
+    is run. ``bert`` has the settings and the tokenizer of bert-base-uncased, whose weights are not read. An InputError
+    where the checkpoint has another form, a UsageError where the new folder is there already, or the tokenizer is not.
     """
     import torch
     from safetensors.torch import save_file

@@ -90,12 +90,7 @@ class Likeness(nn.Module):
         self.embed = nn.Conv2d(CONTEXT, _HEADS * _EACH, 1)
 
     def forward(self, features: Tensor, region: Tensor) -> Tensor:
-        """Compare.
-
-        Args:
-            features: (n, 256, h, w).
-            region: (n, 1, h, w), 0..1.
-        """
+        """Compare features (n, 256, h, w) with a region (n, 1, h, w), 0..1."""
         n, _, high, wide = features.shape
         vectors = self.embed(features).reshape(n, _HEADS, _EACH, high * wide)
         ones = torch.ones(1, _EACH, dtype=vectors.dtype, device=vectors.device)
@@ -126,11 +121,7 @@ class Decoder(nn.Module):
     def forward(
         self, skips: tuple[Tensor, Tensor, Tensor], context: Tensor, prompt: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
-        """Answer a prompt.
-
-        Returns:
-            Logits of the answer, (n, 1, grid, grid), and the decoder's features at strides 4, 8 and 16.
-        """
+        """The answer to a prompt as logits, (n, 1, grid, grid), and the decoder's features at strides 4, 8 and 16."""
         coded = self.code(prompt)
         region = functional.avg_pool2d(prompt[:, :3].amax(dim=1, keepdim=True), 8)
         seen = torch.cat([context, coded[2], self.likeness(context, region)], dim=1)
@@ -211,17 +202,12 @@ class PromptedNet(nn.Module):
     ) -> dict[str, Tensor]:
         """Judge candidates.
 
-        Args:
-            crop: (n, 3, side, side), -1..1.
-            candidate: (n, 1, grid, grid), 0..1; the grid is half the side.
-            strip: (n, 6, 24, 256).
-            shape: (n, 10).
-            prompt: (n, 4, grid, grid): mask, box, points inside, points outside; the candidate as a mask by default.
-            given: Another segmenter's answer as logits, (n, 1, grid, grid), and how much it counts beside the network's
-                own, (n, 1, 1, 1) in 0..1; the heads then compare the candidate with the mean of the two.
-
-        Returns:
-            ``answer`` (n, 1, grid, grid), ``ious`` (n, 25) and ``types`` (n, 6) as logits; ``features`` (n, 64).
+        Logits ``answer`` (n, 1, grid, grid), ``ious`` (n, 25), ``types`` (n, 6) and ``features`` (n, 64) of ``crop``
+        (n, 3, side, side), -1..1; ``candidate`` (n, 1, grid, grid), 0..1, the grid half the side; ``strip`` (n, 6, 24,
+        256); ``shape`` (n, 10). ``prompt``, (n, 4, grid, grid), is mask, box, points inside and points outside; the
+        candidate as a mask by default. ``given`` is another segmenter's answer as logits, (n, 1, grid, grid), and how
+        much it counts beside the network's own, (n, 1, 1, 1) in 0..1; the heads then compare the candidate with the
+        mean of the two.
         """
         first, second, third, last = self.backbone(crop)
         context = self.context(last)
@@ -309,14 +295,9 @@ def _up(given: Tensor) -> Tensor:
 
 
 class DefectClassifier(nn.Module):
-    """Classifies the type of a defect from cues measured along the outline and from the mask's shape.
+    """Classifies the type of a defect from so many ``cues`` along the outline and ``shape`` numbers of the mask.
 
-    An ensemble of perceptrons; the output is the mean of their log shares.
-
-    Args:
-        cues: How many cues there are.
-        shape: How many numbers describe the shape.
-        hidden: Width of both layers.
+    An ensemble of perceptrons, both layers of width ``hidden``; the output is the mean of their log shares.
     """
 
     def __init__(self, *, cues: int, shape: int = SHAPE, hidden: int = 64) -> None:

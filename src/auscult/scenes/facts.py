@@ -255,18 +255,11 @@ _UNCLEAR: Final = 0.1
 
 
 def hidden_sentences(row: Mapping[str, Any], *, still: bool, null: bool = False) -> Iterator[str]:
-    """Ids of the expressions of a scene that cannot be told by sight alone.
+    """Ids of the expressions of a scene, a line of ``scenes.jsonl``, that cannot be told by sight alone.
 
-    Proven from an expression's logical form and the scene's facts: without the sound, and in one frame without the
-    motions, it may refer to another object than its target, or to one though it names none.
-
-    Args:
-        row: The scene's line of ``scenes.jsonl``.
-        still: Whether there is but one frame.
-        null: Whether null expressions are looked at too.
-
-    Raises:
-        InputError: Facts or a form cannot be read.
+    Proven from an expression's logical form and the scene's facts: without the sound, and in one frame (``still``)
+    without the motions, it may refer to another object than its target, or to one though it names none (``null``). An
+    InputError where facts or a form cannot be read.
     """
     payload, expressions = row.get("facts"), row.get("expressions")
     if not isinstance(payload, Mapping) or not isinstance(expressions, list):

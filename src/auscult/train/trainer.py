@@ -75,16 +75,10 @@ def write_state(path: Path, state: Mapping[str, Any]) -> None:
 
 
 class Trainer(ABC):
-    """A network in training.
+    """A network in training; parameters without ``requires_grad`` keep their values.
 
-    Args:
-        net: The network; parameters without ``requires_grad`` keep their values.
-        feed: Its batches.
-        plan: The settings, a dataclass.
-        seed: Of dropout and stochastic depth.
-        steps: After which the learning rate is 0.
-        device: ``cpu`` or ``cuda``.
-        accumulation: Parts of a batch that one process computes one after another, each with a backward pass.
+    ``plan`` is a dataclass of settings; of ``seed`` are dropout and stochastic depth; after ``steps`` the learning rate
+    is 0; ``accumulation`` parts of a batch are computed one after another, each with a backward pass.
     """
 
     recipe: ClassVar[str]

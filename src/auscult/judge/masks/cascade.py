@@ -27,14 +27,11 @@ SPENT: Final = "No dearer judge was asked: the budget is spent."
 
 
 class CascadeJudge:
-    """Judges from cheap to dear, each asked where the one before leaves open what to do; safe to ask from threads.
+    """Two or more judges, cheapest first, each asked where the one before leaves open what to do.
 
-    Args:
-        judges: Two or more, cheapest first.
-        name: What records and tables call it.
-        possible: From the policy: the actions that may be right by a verdict.
-        seconds: Wall time that all but the first may take in all; None without a limit. A call that has begun is
-            waited for. Budgets of money are the judges' own, which raise ``BudgetSpent``.
+    Safe to ask from threads. ``possible`` gives the actions that may be right by a verdict. ``seconds`` is the wall
+    time that all but the first may take in all, None for no limit; a call that has begun is waited for. Budgets of
+    money are the judges' own, which raise ``BudgetSpent``.
     """
 
     meta = Metadata(

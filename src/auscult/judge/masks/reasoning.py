@@ -66,14 +66,7 @@ class How:
 
 
 class ReasoningJudge:
-    """Judges masks by a network of a folder; checked at once, loaded at the first mask.
-
-    Args:
-        folder: What holds it.
-
-    Raises:
-        UsageError: Something is missing in the folder, and what.
-    """
+    """Judges masks by a network of a folder; a UsageError names at once what is missing, loaded at the first mask."""
 
     name = "masks.reasoning.v1"
     meta = Metadata(
@@ -117,9 +110,8 @@ class ReasoningJudge:
     def batch(self, cases: Sequence[Case], predictions: Sequence[Prediction]) -> list[Verdict]:
         """Judge several, those of one clip and frame with what they share computed once.
 
-        Raises:
-            InputError: A case is malformed, a file of its clip cannot be read, or a reply holds no verdict.
-            UsageError: The network cannot be loaded, or the memory does not suffice for a mask.
+        An InputError where a case is malformed, a file of its clip cannot be read, or a reply holds no verdict; a
+        UsageError where the network cannot be loaded, or the memory does not suffice for a mask.
         """
         for case, prediction in zip(cases, predictions, strict=True):
             check(case, prediction)

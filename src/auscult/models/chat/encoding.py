@@ -57,9 +57,8 @@ class Part:
 def parts_of(media: Media, profile: ChatProfile) -> list[Part]:
     """The media of a question as parts of a message.
 
-    Raises:
-        InputError: A file cannot be read, or the profile takes nothing of its kind.
-        TooLarge: They are more than one request may hold.
+    An InputError where a file cannot be read, or the profile takes nothing of its kind; a TooLarge where they are more
+    than one request may hold.
     """
     found: list[Part] = []
     for part in _parts(media, profile):

@@ -164,9 +164,8 @@ class ChatModel:
     ) -> CountedText:
         """The reply as it came, with what it cost.
 
-        Raises:
-            InputError: The request has failed, or a file cannot be sent.
-            Unreachable: Neither this nor a later request can be answered.
+        An InputError where the request has failed or a file cannot be sent, an Unreachable where no later one can be
+        answered.
         """
         call = self.call(question, Media(images=images, sounds=sounds, video=video))
         try:
@@ -313,13 +312,7 @@ class ChatFormatter:
         self.name, self.revision, self.connections = model.name, model.revision, model.connections
 
     def formatted(self, form: str, *, words: Sequence[str] = (), frames: int = 10) -> Callable[[str], str]:
-        """What ``read_reply`` takes as its formatter: from a reply to a reformatted one, empty where it says nothing.
-
-        Args:
-            form: The form of the answer, as in ``score.tasks``.
-            words: Options or classes that the prompt offered.
-            frames: How many frames were shown.
-        """
+        """The formatter that ``read_reply`` takes: from a reply to a reformatted one, empty where it says nothing."""
         return lambda reply: self._formatted(_text(reply, form, words=words, frames=frames), form)
 
     def close(self) -> None:

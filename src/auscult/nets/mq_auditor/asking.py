@@ -30,9 +30,7 @@ class Asker:
     def replies(self, shown: Sequence[tuple[Case, Mask]], how: Decoding) -> list[list[str]]:
         """What it says of each mask, bool (H, W) of its case's frame, ``how.samples`` times.
 
-        Raises:
-            InputError: A frame or sound of a clip cannot be read.
-            UsageError: The memory does not suffice for a single mask.
+        An InputError where a clip cannot be read, a UsageError where the memory does not suffice for a single mask.
         """
         found: list[list[str]] = []
         while len(found) < len(shown):

@@ -78,12 +78,7 @@ class AuditorBatch:
 
 
 class Reader:
-    """Makes batches; picklable.
-
-    Args:
-        config: The network's settings.
-        tokenizer: A tokenizer with the tags of ``prompt``.
-    """
+    """Makes batches by the settings of a network and a tokenizer with the tags of ``prompt``; picklable."""
 
     def __init__(self, config: AuditorConfig, tokenizer: Any) -> None:
         self.config, self.tokenizer = config, tokenizer
@@ -96,15 +91,11 @@ class Reader:
         *,
         known: Mapping[str, Encoded] | None = None,
     ) -> AuditorBatch:
-        """Masks, each bool (H, W) of its case's frame, with the answers to learn, or without.
+        """Masks, each bool (H, W) of its case's frame, with the answers to learn or without.
 
-        Args:
-            shown: Cases with their masks; a case without a clip is a clip of one frame without sound.
-            answers: Texts with the tags of the training file.
-            known: Clips that were encoded before, by ``key_of``; their files are not opened.
-
-        Raises:
-            InputError: A frame or the sound of a clip cannot be read.
+        Answers are texts with the tags of training. A case without a clip is a clip of one frame without sound. Files
+        of the ``known`` clips, encoded before, by ``key_of``, are not opened. An InputError where a frame or the sound
+        of a clip cannot be read.
         """
         clips, clip_of = self._clips([case for case, _ in shown], known or {})
         frames = {id(case.frame): case.frame for case, _ in shown}

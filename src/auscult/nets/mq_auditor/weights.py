@@ -118,13 +118,9 @@ def save(model: Any, tokenizer: Any, folder: Path, *, learned_only: bool = False
 def load(folder: Path, *, four_bits: bool = False, to_ask: bool = False) -> tuple[Any, Any]:
     """The network of a folder and its tokenizer, ready to be asked, on a GPU where there is one.
 
-    Args:
-        folder: As above.
-        four_bits: Hold the language model's matrices in 4 bits; needs ``bitsandbytes`` and a GPU.
-        to_ask: It does not learn any more: on a GPU its weights are in bf16, half as large.
-
-    Raises:
-        UsageError: Something is missing, broken, of another size, or would run code.
+    ``four_bits`` holds the language model's matrices in 4 bits, which needs ``bitsandbytes`` and a GPU. One that is
+    only ``to_ask`` has its weights in bf16 on a GPU, half as large. A UsageError where something is missing, broken, of
+    another size, or would run code.
     """
     import torch
     from transformers import AutoTokenizer
@@ -186,14 +182,9 @@ def _four_bits() -> Any:
 def assemble(config: Any, *, language: Path, vision: Path, sound: Path) -> tuple[Any, Any]:
     """A network whose parts are released weights, its Q-Formers, projectors and adapters new; and its tokenizer.
 
-    Args:
-        config: What is not said by the folders: tokens, uses of the mask, adapters.
-        language: Folder of a causal language model with its tokenizer.
-        vision: Folder of a CLIP model.
-        sound: Folder of the encoder of sounds: BEATs as ``convert_beats`` writes it; AST, CLAP, PE-audio as released.
-
-    Raises:
-        UsageError: A folder is missing, damaged, or of another kind.
+    ``config`` says what the folders do not: tokens, uses of the mask, adapters. Folders are of a causal language model
+    with its tokenizer, of a CLIP model, and of the encoder of sounds: BEATs as ``convert_beats`` writes it; AST, CLAP,
+    PE-audio as released. A UsageError where one is missing, damaged, or of another kind.
     """
     from transformers import AutoTokenizer
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES

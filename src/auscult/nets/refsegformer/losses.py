@@ -24,17 +24,14 @@ def segmentation_loss(
     exists: Tensor | None = None,
     negatives: float | None = None,
 ) -> Tensor:
-    """Eq. 5: cross-entropy of M_1 over all pixels, plus ``coarse`` times that of each of M_2..M_4.
+    """Eq. 5: cross-entropy of M_1 over all pixels, plus ``coarse`` (lambda) times that of each of M_2..M_4.
 
-    Args:
-        masks: Logits (n, 2, h, w), finest first, each enlarged linearly to the truth's size.
-        truth: Bool or int64 (n, H, W); all 0 for a negative sentence.
-        coarse: Lambda.
-        foreground: What a pixel of the target counts; one of the background counts 1, as both do in Eq. 5. More helps
-            a network that begins from nothing over the time in which it calls every pixel background.
-        exists: Bool (n,); needed with ``negatives``.
-        negatives: None for one mean over all samples. The release's variant (``robust_ref_seg``): the mean over
-            positive samples plus this times the mean over negative ones; .4 there.
+    ``masks`` are logits (n, 2, h, w), finest first, each enlarged linearly to the size of ``truth``, bool or int64 (n,
+    H, W), all 0 for a negative sentence. ``foreground`` is what a pixel of the target counts; one of the background
+    counts 1, as both do in Eq. 5. More helps a network that begins from nothing over the time in which it calls every
+    pixel background. Without ``negatives`` there is one mean over all samples. The release's variant
+    (``robust_ref_seg``) is the mean over positive samples, by ``exists``, bool (n,), plus ``negatives`` times the mean
+    over negative ones; .4 there.
     """
     total = truth.new_zeros((), dtype=torch.float32)
     for at, mask in enumerate(masks):
@@ -53,16 +50,11 @@ def existence_loss(logits: Tensor, exists: Tensor) -> Tensor:
 def choosing_loss(masks: Sequence[Tensor], objects: Tensor, of: Tensor, *, chosen: Tensor, each: int) -> Tensor:
     """How much a sentence's object stands out among the objects of its picture: not in the paper.
 
-    Of each mask, the mean logit of the target over an object is that object's; the loss is the cross-entropy of the
-    right one, a mean over sentences and masks. A mask can be learned without reading, since most of it is the outline
-    of some object; this cannot.
-
-    Args:
-        masks: Logits (n, 2, h, w), picture by picture.
-        objects: Bool (k, H, W), all objects of all pictures.
-        of: Of each object its picture, int64 (k,).
-        chosen: Of each sentence the number of its object, int64 (n,), or -1 for a negative one, which has no part.
-        each: Sentences of a picture.
+    Of each mask, logits (n, 2, h, w), the mean logit of the target over an object is that object's; the loss is the
+    cross-entropy of the right one, a mean over sentences and masks. A mask can be learned without reading, since most
+    of it is the outline of some object; this cannot. ``objects``, bool (k, H, W), are all of all pictures, ``of``,
+    int64 (k,), the picture of each, ``chosen``, int64 (n,), the object of each sentence or -1 for a negative one, which
+    has no part; ``each`` picture has so many sentences.
     """
     there = chosen >= 0
     if not there.any():

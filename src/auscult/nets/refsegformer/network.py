@@ -534,12 +534,7 @@ class RefSegformer(nn.Module):
 
 
 class TwoStage(nn.Module):
-    """The paper's two-stage baseline: one network draws, another says whether the target is there (Sec. 4.1).
-
-    Args:
-        segmenter: Draws masks; trained on true sentences alone it is a plain referring segmenter.
-        classifier: Has an existence head.
-    """
+    """The two-stage baseline (Sec. 4.1): ``segmenter`` draws, ``classifier`` says whether the target is there."""
 
     def __init__(self, segmenter: nn.Module, classifier: nn.Module) -> None:
         super().__init__()

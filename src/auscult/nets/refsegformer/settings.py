@@ -127,12 +127,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Vocabulary:
-    """Words of a list as tokens; others are one unknown word.
-
-    Args:
-        words: In the order of their numbers, which begin behind those of padding and of the unknown word.
-        tokens: How many are read of a sentence.
-    """
+    """Words of a list as tokens, behind padding and the one unknown word; ``tokens`` are read of a sentence."""
 
     def __init__(self, words: Sequence[str], *, tokens: int) -> None:
         self.words, self.tokens = tuple(words), tokens

@@ -86,16 +86,11 @@ def begin(
 ) -> Model:
     """A network to train: encoders with public weights where the design has such, all else new.
 
-    Args:
-        design: Its ``widths`` and ``text_width`` are set to those of the encoders.
-        vision: Folder or hub name of a Swin; for ``design.vision`` of ``swin``. A MobileNetV2 is new here.
-        text: Folder or hub name of a BERT with its tokenizer; for ``design.text`` of ``bert``.
-        words: Vocabulary; for ``design.text`` of ``small``.
-        drop_path: Stochastic depth of Swin; None for what its settings say.
-        checkpointing: Encoders of ``transformers`` compute again what they forget.
-
-    Raises:
-        UsageError: A folder is missing, damaged or of another model, see ``hf_folder.check_folder``.
+    The design's ``widths`` and ``text_width`` are set to those of the encoders. ``vision`` is the folder or hub name of
+    a Swin (a MobileNetV2 is new here), ``text`` that of a BERT with its tokenizer, ``words`` the vocabulary of a small
+    text encoder. ``drop_path`` is Swin's stochastic depth, None for what its settings say; with ``checkpointing``
+    encoders of ``transformers`` compute again what they forget. A UsageError where a folder is missing, damaged or of
+    another model.
     """
     seen = read = None
     if design.vision == "swin":

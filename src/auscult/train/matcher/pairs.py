@@ -182,14 +182,13 @@ def answers(check: IdentityCheck, pairs: Iterable[SentencePair]) -> list[CheckAn
 
 
 def numbers(checked: Sequence[CheckAnswer]) -> dict[str, Any]:
-    """The numbers of a set: how many were answered, and of those how many rightly.
+    """The numbers of a set: ``n``; ``answered``, their share; and of those how many rightly.
 
-    Returns:
-        ``n``; ``answered``, their share; ``auc``: chance that a right mask gets a higher match than a wrong one;
-        ``right``: share called rightly at one half, with ``merge`` counted as right masks; ``wrong_found``: share of
-        wrong masks called wrong; ``right_kept``: share of right masks called right; ``f2_wrong``: F2 of calling a mask
-        wrong; ``f2_blind``: the same for who calls every mask wrong, the best that can be done without words where
-        right and wrong masks look alike. None where there is no such mask.
+    ``auc`` is the chance that a right mask gets a higher match than a wrong one; ``right`` the share called rightly at
+    one half, with ``merge`` counted as right masks; ``wrong_found`` and ``right_kept`` the shares of wrong masks called
+    wrong and of right ones called right; ``f2_wrong`` F2 of calling a mask wrong; ``f2_blind`` the same for who calls
+    every mask wrong, the best that can be done without words where right and wrong masks look alike. None where there
+    is no such mask.
     """
     answered = [one for one in checked if one.match is not None]
     match = np.array([one.match for one in answered], np.float64)

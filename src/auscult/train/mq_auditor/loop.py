@@ -132,13 +132,10 @@ def split(units: Sequence[Unit], *, seed: int) -> tuple[list[Unit], list[Unit]]:
 
 
 def build(name: str, plan: Plan, units: Sequence[Unit]) -> tuple[MqAuditor, Any]:
-    """The network and its tokenizer.
+    """The network of ``mq-auditor@FOLDER`` and its tokenizer, a folder with ``language/``, ``vision/`` and ``sound/``.
 
-    Args:
-        name: ``mq-auditor@FOLDER``: a folder with ``language/``, ``vision/`` and ``sound/``, or what an earlier stage
-            of training wrote; without a folder the network is new, which only ``learns: all`` may be.
-        plan: The settings.
-        units: Their words are those of a new network.
+    Or what an earlier stage of training wrote; without a folder the network is new, with the words of ``units``, which
+    only ``learns: all`` may be.
     """
     _, at, folder = name.partition("@")
     if at and Path(folder, "config.json").is_file():

@@ -138,12 +138,8 @@ def build(name: str, plan: Plan, texts: Iterable[str]) -> Trainable:
     """The segmenter of a name: new, or ``NAME@FOLDER`` with the weights of a folder to go on from.
 
     ``refsegformer``; ``lavt`` and ``lavt+``, LAVT's fusion in its place, without and with the existence head;
-    ``existence``, the classifier of the two-stage baseline; ``clipseg@FOLDER``, whose decoder is trained.
-
-    Args:
-        name: As above.
-        plan: Its design is changed as the name says.
-        texts: Sentences whose words a small text encoder is to know.
+    ``existence``, the classifier of the two-stage baseline; ``clipseg@FOLDER``, whose decoder is trained. The plan's
+    design is changed as the name says; words of ``texts`` are those that a small text encoder is to know.
     """
     kind, _, folder = name.partition("@")
     if kind == "clipseg" and folder:

@@ -13,15 +13,7 @@ from auscult.train.rris.trainable import Plan, Trainable
 
 
 class Trainer(trainer.Trainer):
-    """A segmenter in training.
-
-    Args:
-        trainable: The segmenter.
-        feed: Its batches.
-        seed: Of dropout and stochastic depth.
-        steps: After which the learning rate is 0.
-        device: ``cpu`` or ``cuda``.
-    """
+    """A segmenter in training, see ``trainer.Trainer``."""
 
     recipe: ClassVar = "rris"
     plan: Plan

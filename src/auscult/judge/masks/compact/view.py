@@ -59,14 +59,7 @@ class Likeness:
     own: Bytes
 
     def __call__(self, colours: Bytes) -> Bytes:
-        """The likeness of pixels.
-
-        Args:
-            colours: uint8 RGB, channels first, (3, h, w).
-
-        Returns:
-            (h, w) bytes: above 128 like the inside, below like the surroundings.
-        """
+        """The likeness of colours, uint8 RGB (3, h, w), as (h, w) bytes: above 128 like the inside, below not."""
         return self.ratio.take(bins_of(_lab(colours), self.tables))
 
 
@@ -109,14 +102,7 @@ _NO_EDGE: Final = 0.5  # grey levels a step; where all is of one colour, no edge
 
 
 def along(strip: Bytes) -> Floats:
-    """Measure a strip.
-
-    Args:
-        strip: (6, 24, 256): red, green, blue, inside, outer, likeness.
-
-    Returns:
-        float32 (102,), of order 1.
-    """
+    """Measure a strip, (6, 24, 256), of red, green, blue, inside, outer and likeness: float32 (102,), of order 1."""
     likeness = _calm((strip[5].astype(np.float32) - _GREY) / LOG_RATIO, _CALM)
     colours = _calm(strip[:3].astype(np.float32), _CALM_COLOURS)
     bands = np.stack([likeness[first:last].mean(0) for first, last in _BANDS])
@@ -318,15 +304,7 @@ def outline_of(frame: Frame, mask: Mask) -> Outline:
 
 
 def look(frame: Frame, mask: Mask) -> View:
-    """Cut the view of a mask.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W), not empty.
-
-    Raises:
-        InputError: The mask is empty.
-    """
+    """See a mask, bool (H, W), of a frame, uint8 RGB (H, W, 3); an InputError where it is empty."""
     found = _measured(frame, mask)
     box, crop, strip, likeness = _outlined(frame, mask)
     x0, y0, x1, y1 = box

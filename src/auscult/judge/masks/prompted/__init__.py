@@ -22,13 +22,10 @@ if TYPE_CHECKING:
 
 
 class PromptedJudge:
-    """Judges masks with the shipped networks, or with others of the same form.
+    """Judges masks with the shipped networks, opened at the first mask, or with others of the same form.
 
-    Args:
-        members: The networks; the shipped ones by default, opened at the first mask.
-        calibration: What their numbers mean; the shipped one by default. Give both or neither.
-        classifier: Classifies the defect; the shipped one by default.
-        evidence: Another segmenter whose answers count instead of the networks' own; None for none.
+    ``members`` and their ``calibration`` are given both or neither; ``classifier`` names the defect; the answers of
+    ``evidence``, another segmenter, count instead of the networks' own.
     """
 
     name = "masks.prompted.v1"
@@ -58,32 +55,16 @@ class PromptedJudge:
         self._evidence = evidence
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
-        """Judge one candidate mask.
+        """Judge a candidate mask, bool (H, W), of a frame, uint8 RGB (H, W, 3), without an action.
 
-        Args:
-            case: The frame, uint8 RGB (H, W, 3).
-            prediction: The candidate, bool (H, W).
-
-        Returns:
-            The verdict, without an action. An empty mask is ``empty`` by rule, with no IoU.
-
-        Raises:
-            InputError: Frame and mask are not arrays of one size and of the right type.
-            UsageError: The files of weights or calibration are missing or broken, or do not belong together.
+        An empty mask is ``empty`` by rule, with no IoU. An InputError where the two are no arrays of one size and of
+        the right type; a UsageError where the files of weights or calibration are missing or broken, or do not belong
+        together.
         """
         return self.batch([case], [prediction])[0]
 
     def batch(self, cases: Sequence[Case], predictions: Sequence[Prediction]) -> list[Verdict]:
-        """Judge several candidates, in order; the same verdicts as one by one.
-
-        Args:
-            cases: A case for each candidate.
-            predictions: The candidates.
-
-        Raises:
-            InputError: A frame and its mask are not arrays of one size and of the right type.
-            UsageError: The files of weights or calibration are missing or broken, or do not belong together.
-        """
+        """Judge several candidates, in order; the same verdicts and errors as one by one."""
         from auscult.judge.masks.prompted.verdict import verdicts_of
 
         for case, prediction in zip(cases, predictions, strict=True):
@@ -112,11 +93,8 @@ class PromptedJudge:
     def fitted(self, folder: Path) -> PromptedJudge:
         """This judge as ``auscult train prompted-mask`` fitted it.
 
-        Args:
-            folder: Holds ``calibration.json``, and the networks unless the shipped ones are meant.
-
-        Raises:
-            UsageError: A file is missing or broken, or they do not belong together.
+        The shipped networks are meant where the folder has none. A UsageError where a file is missing or broken, or
+        they do not belong together.
         """
         from auscult.judge.masks.prompted.calibration import load_calibration
 
@@ -128,14 +106,7 @@ class PromptedJudge:
         )
 
     def with_evidence(self, name: str) -> PromptedJudge:
-        """This judge with another segmenter's answers in place of its networks' own.
-
-        Args:
-            name: ``hf:FOLDER``, a folder of SAM, SAM 2 or SAM 3 weights.
-
-        Raises:
-            UsageError: The segmenter cannot be loaded.
-        """
+        """This judge with the answers of ``hf:FOLDER`` (SAM, SAM 2 or SAM 3) for its networks', or a UsageError."""
         from auscult.judge.masks.prompted.network import load_evidence
 
         return PromptedJudge(

@@ -146,13 +146,9 @@ class _File(Fitted):
 
 
 def bend(shares: Doubles, size: Doubles, bent: Bent, *, slopes: ArrayLike = 0.0) -> Doubles:
-    """Bend histograms, (n, 25) -> (n, 25).
+    """Bend mean histograms, (n, 25) -> (n, 25), by the log share of the frame, (n,), as ``view.shape_of`` has it.
 
-    Args:
-        shares: The networks' mean histograms.
-        size: Log share of the frame, (n,), as ``view.shape_of`` has it.
-        bent: How.
-        slopes: Added to the slope of each, (n,).
+    ``slopes``, (n,), are added to the slope of each.
     """
     slope = bent.slope + bent.by_size * np.asarray(size, dtype=np.float64) + np.asarray(slopes, dtype=np.float64)
     tilt = slope[:, None] * CENTRES + bent.bend * CENTRES**2
@@ -162,11 +158,7 @@ def bend(shares: Doubles, size: Doubles, bent: Bent, *, slopes: ArrayLike = 0.0)
 def histograms(ious: ArrayLike, features: ArrayLike, *, size: Doubles, calibration: Calibration) -> Doubles:
     """The networks' mean histograms, bent, (n, 25); ``mixed`` makes of them what a verdict is read off.
 
-    Args:
-        ious: Logits of each network's histogram, (n, members, 25).
-        features: (n, members, 64).
-        size: Log share of the frame, (n,).
-        calibration: What the numbers mean.
+    ``ious`` are logits (n, members, 25), ``features`` (n, members, 64), ``size`` the log share of the frame, (n,).
     """
     slopes = 0.0 if calibration.head is None else calibration.head.slopes(features)
     return bend(softmax(ious).mean(axis=1), size, calibration.bent, slopes=slopes)

@@ -61,15 +61,10 @@ class Member:
     session: Any = field(repr=False)
 
     def __call__(self, inputs: Mapping[str, Floats], given: Floats | None = None) -> dict[str, Floats]:
-        """Run a batch.
+        """Run a batch of ``view.inputs``.
 
-        Args:
-            inputs: ``crop``, ``candidate``, ``strip`` and ``shape``, see ``view.inputs``.
-            given: Another segmenter's answer as logits, (n, 1, grid, grid), which then counts instead of the
-                network's own.
-
-        Returns:
-            ``answer`` (n, 1, grid, grid), ``ious`` (n, 25), ``types`` (n, 6) as logits; ``features`` (n, 64).
+        Gives logits ``answer`` (n, 1, grid, grid), ``ious`` (n, 25), ``types`` (n, 6); ``features`` (n, 64). ``given``
+        is another segmenter's answer as logits, (n, 1, grid, grid), which then counts instead of the network's own.
         """
         count, grid = len(inputs["shape"]), self.lens.grid
         other = np.zeros((count, 1, grid, grid), np.float32) if given is None else given
@@ -82,14 +77,9 @@ class Member:
 
 
 def load_member(path: Path, digest: str | None = None) -> Member:
-    """Open a network; a file that has not changed is opened once per process.
+    """Open a network of SHA-256 ``digest``, in hex, None for any; once per process where the file has not changed.
 
-    Args:
-        path: The file.
-        digest: SHA-256 that it must have, in hex; None takes any.
-
-    Raises:
-        UsageError: The file is missing, too large, broken, another one, or has other inputs.
+    A UsageError where it is missing, too large, broken, another one, or has other inputs.
     """
     return _member(path, digest, _written(path))
 
@@ -115,12 +105,7 @@ class Classifier:
     session: Any = field(repr=False)
 
     def __call__(self, cues: Floats, shape: Floats) -> Doubles:
-        """Log shares of the six types, (n, 6), in the order of ``TYPES``.
-
-        Args:
-            cues: What is measured along the outline, float32 (n, 169).
-            shape: As of ``view.shape_of``, float32 (n, 10).
-        """
+        """Log shares of the six ``TYPES``, (n, 6), from cues, float32 (n, 169), and ``view.shape_of``, (n, 10)."""
         (found,) = self.session.run(["types"], {"cues": cues, "shape": shape})
         check_outputs({"types": found}, {"types": (len(TYPES),)}, count=len(cues), hint=_HINT, path=self.path)
         return np.log(softmax(found) + _LEAST)
@@ -200,16 +185,7 @@ class Segmenter(Protocol):
     name: str
 
     def __call__(self, frame: Frame, box: Box, points: Sequence[tuple[int, int]]) -> Mask:
-        """Segment.
-
-        Args:
-            frame: uint8 RGB (H, W, 3).
-            box: Of the candidate, xyxy in pixels.
-            points: Inside it, (x, y) in pixels.
-
-        Returns:
-            bool (H, W).
-        """
+        """Segment what a box, xyxy, and points (x, y) inside it, in pixels of a frame, uint8 RGB, hold: bool (H, W)."""
         ...
 
 
@@ -239,13 +215,9 @@ class Evidence:
 
 
 class SamSegmenter:
-    """SAM, SAM 2 or SAM 3 with weights of the user: a candidate's box to the mask of what it holds.
+    """SAM, SAM 2 or SAM 3 with a user's folder of weights: a candidate's box to the mask of what it holds.
 
-    Args:
-        folder: Its folder, as ``transformers`` reads it.
-
-    Raises:
-        UsageError: The extra ``hf`` is missing, or the folder cannot be used.
+    A UsageError where the extra ``hf`` is missing, or the folder cannot be used.
     """
 
     name = "hf.sam"
@@ -264,13 +236,9 @@ class SamSegmenter:
 
 
 def load_evidence(name: str) -> Evidence:
-    """The evidence that ``--evidence`` names.
+    """The evidence that ``--evidence hf:FOLDER`` names, a folder of SAM, SAM 2 or SAM 3 weights.
 
-    Args:
-        name: ``hf:FOLDER``, a folder of SAM, SAM 2 or SAM 3 weights.
-
-    Raises:
-        UsageError: It is named otherwise, the extra ``hf`` is missing, or the folder cannot be used.
+    A UsageError where it is named otherwise, the extra ``hf`` is missing, or the folder cannot be used.
     """
     kind, _, folder = name.partition(":")
     if kind != "hf" or not folder:

@@ -64,13 +64,8 @@ def estimates_of(
 ) -> Estimates:
     """The numbers of n verdicts.
 
-    Args:
-        ious: Logits of each network's histogram, (n, members, 25).
-        types: Logits of each network's types, (n, members, 6).
-        classifier_log_probs: Log shares of the types by the defect classifier, (n, 6).
-        features: (n, members, 64).
-        size: Log share of the frame, (n,).
-        calibration: What these numbers mean.
+    ``ious`` and ``types`` are logits of each network, (n, members, 25) and (n, members, 6); ``classifier_log_probs``
+    log shares of the types, (n, 6); ``features`` (n, members, 64); ``size`` the log share of the frame, (n,).
     """
     bent = numbers.histograms(ious, features, size=size, calibration=calibration)
     novelty = novelty_from(ious, features, bent=bent, calibration=calibration)
@@ -109,16 +104,9 @@ def verdicts_of(
     judge: str,
     evidence: Segmenter | None = None,
 ) -> list[Verdict]:
-    """Make verdicts of candidates, at most 16 through the networks at once.
+    """Make verdicts of candidates, bool (H, W), none empty, at most 16 through the networks at once.
 
-    Args:
-        cases: The frames.
-        masks: The candidates, bool (H, W), none empty.
-        members: The networks.
-        classifier: Classifies the type of defect.
-        calibration: What their numbers mean.
-        judge: The judge's name.
-        evidence: Another segmenter whose answers count instead of the networks' own.
+    The answers of ``evidence``, another segmenter, count instead of the networks' own.
     """
     found: list[Verdict] = []
     for begin in range(0, len(cases), _MOST):

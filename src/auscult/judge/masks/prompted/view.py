@@ -62,30 +62,15 @@ class View:
 
 
 def look(frame: Frame, mask: Mask, lens: Lens) -> View:
-    """See a candidate through one lens.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W), not empty.
-        lens: How.
-
-    Raises:
-        InputError: The mask is empty.
-    """
+    """See a mask, bool (H, W), of a frame, uint8 RGB (H, W, 3), through one lens; an InputError where it is empty."""
     return looks(frame, mask, (lens,))[0]
 
 
 def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, outline: Outline | None = None) -> tuple[View, ...]:
-    """See a candidate through several lenses; strip and shape are the same in all.
+    """See a mask, bool (H, W), of a frame, uint8 RGB (H, W, 3), through several lenses.
 
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W), not empty.
-        lenses: How.
-        outline: What was measured along the same mask's outline, where that is known already.
-
-    Raises:
-        InputError: The mask is empty.
+    Strip and shape are alike in all. ``outline`` is what was measured along it, where that is known already. An
+    InputError where the mask is empty.
     """
     if not mask.any():
         raise InputError("the mask is empty", expected="a mask with at least one pixel")
