@@ -435,7 +435,7 @@ def disagreement_table(apart: Sequence[Disagreement], *, most: int = 20) -> Tabl
             for one in apart[:most]
         ),
         note=f"The {min(most, len(apart))} of {len(apart):,} masks whose estimated IoUs are farthest apart. Look at "
-        "these yourself. --out DIR writes a page with their pictures.",
+        "these yourself: the page of --out DIR has their pictures.",
     )
 
 
