@@ -154,7 +154,7 @@ class Auditor:
             if not wanted:
                 continue
             try:
-                opened = self._opened(items)
+                opened = self._opened(items, wanted)
             except AuscultError as error:
                 results += [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
                 continue
@@ -167,10 +167,10 @@ class Auditor:
                     held = []
         return results + self._results(held)
 
-    def _opened(self, items: Sequence[Item]) -> _Opened:
+    def _opened(self, items: Sequence[Item], wanted: Sequence[Item]) -> _Opened:
         """Decode a frame; its masks are opened when they are asked for."""
         path = items[0].frame
-        stamps = {item.id: settled_stamp(item) for item in items}
+        stamps = {item.id: settled_stamp(item) for item in wanted}
         frame, small, digest = self.open_frame(path, stamp_file(path))
         size = (frame.shape[0], frame.shape[1])
         masks = FrameMasks(items, lambda item: read_mask(item.mask, size=size))

@@ -29,11 +29,12 @@ from shutil import rmtree
 from statistics import median
 from threading import Lock
 from typing import Any, Final, Protocol
-from weakref import finalize
+from weakref import finalize, ref
 
 import cv2
 import numpy as np
 
+from auscult.arrays.boxes import box_of, window
 from auscult.errors import InputError
 from auscult.judge.masks.shared import check, nothing_segmented, unjudged
 from auscult.judge.replies import Reply, printable, read_reply
@@ -138,12 +139,7 @@ def question(text: str | None, *, frames: int, heard: bool, as_json: bool = Fals
 
 
 class ChatJudge:
-    """Judges masks by asking chat models; safe to ask from threads where they are.
-
-    Args:
-        asked: The models, each as often as it is to reply.
-        name: What records and tables call the judge.
-    """
+    """Judges masks by asking chat models, each as often as it is to reply; safe to ask from threads where they are."""
 
     meta = Metadata(
         summary="a chat model that is shown frame, mask and clip, and says IoU, type, action and why",
@@ -157,8 +153,8 @@ class ChatJudge:
     def __init__(self, asked: Sequence[JudgeModel], *, name: str) -> None:
         self.name = name
         self._asked = tuple(asked)
-        self._pictures: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-        self._lock, self._calls = Lock(), count()
+        self._pictures: OrderedDict[tuple[str, int], tuple[ref[Frame] | None, bytes]] = OrderedDict()
+        self._lock, self._drawing, self._calls = Lock(), Lock(), count()
         self._folder = Path(tempfile.mkdtemp(prefix="auscult-ask-"))
         self._remove = finalize(self, rmtree, self._folder, ignore_errors=True)
 
@@ -230,21 +226,27 @@ class ChatJudge:
         return files, sounds
 
     def _jpeg(self, case: Case, frame: Frame) -> bytes:
-        if case.clip is None:
-            return _jpeg(frame)
-        return self._kept((case.clip.key, case.clip.at), partial(_jpeg, frame))
+        key = ("", id(frame)) if case.clip is None else (case.clip.key, case.clip.at)
+        return self._kept(key, partial(_jpeg, frame), of=frame if case.clip is None else None)
 
-    def _kept(self, key: tuple[str, int], draw: Callable[[], bytes]) -> bytes:
-        """A picture of a clip, drawn once for its masks."""
-        with self._lock:
-            found = self._pictures.get(key)
+    def _kept(self, key: tuple[str, int], draw: Callable[[], bytes], of: Frame | None = None) -> bytes:
+        """A picture of a frame, drawn once for its masks; one that is known by its place in memory is of ``of``."""
+        found = self._known(key, of)
         if found is None:
-            found = draw()
-            with self._lock:
-                self._pictures[key] = found
-                while len(self._pictures) > _KEPT:
-                    self._pictures.popitem(last=False)
+            with self._drawing:  # who waits finds it drawn: the masks of a frame are asked about at the same time
+                found = self._known(key, of)
+                if found is None:
+                    found = draw()
+                    with self._lock:
+                        self._pictures[key] = None if of is None else ref(of), found
+                        while len(self._pictures) > _KEPT:
+                            self._pictures.popitem(last=False)
         return found
+
+    def _known(self, key: tuple[str, int], of: Frame | None) -> bytes | None:
+        with self._lock:
+            alive, found = self._pictures.get(key, (None, None))
+        return found if alive is None or alive() is of else None
 
 
 def combined(replies: Sequence[tuple[str, Reply]], *, case: str, judge: str) -> Verdict:
@@ -302,10 +304,12 @@ def spread(there: int, wanted: int) -> list[int]:
 
 def tinted(frame: Frame, mask: Mask) -> Frame:
     """The frame with the mask tinted and outlined."""
-    shape = mask.view(np.uint8)
+    shape, drawn = mask.view(np.uint8), frame.copy()
+    part = window(box_of(mask) or (0, 0, 0, 0))
     colour = tuple(value / 2 for value in (*_COLOUR, 0))
-    half = cv2.add(cv2.convertScaleAbs(frame, alpha=0.5), colour)  # type: ignore[call-overload]  # a scalar is allowed
-    drawn = cv2.copyTo(half, shape, frame.copy())
+    half = cv2.convertScaleAbs(frame[part], alpha=0.5)
+    half = cv2.add(half, colour)  # type: ignore[call-overload]  # a scalar is allowed
+    drawn[part] = cv2.copyTo(half, shape[part], drawn[part])
     outlines, _ = cv2.findContours(shape, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     return np.asarray(cv2.drawContours(drawn, outlines, -1, _COLOUR, max(1, round(max(mask.shape) / 400))), np.uint8)
 
