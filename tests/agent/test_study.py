@@ -158,6 +158,14 @@ class TestStudy:
             with pytest.raises(UsageError, match="stands beside a plan"):
                 run_study(options(out, **beside))
 
+    def test_the_plan_of_the_gallery_is_that_of_its_command(self) -> None:
+        docs = Path(__file__).resolve().parents[2] / "docs"
+        page = (docs / "agent-gallery.md").read_text()
+        sentence = "videos filmed outdoors with cheap microphones and wind"
+        assert f'auscult agent "{sentence}" --task avs --model onsets --data scenes --count 24' in page
+        made = auscult.plan(sentence, data="scenes", count=24, task="avs", models="onsets")
+        assert plan_text(made) == (docs / "plans/onsets.yaml").read_text()
+
     @pytest.mark.parametrize(
         ("suite", "model", "sentence"),
         [("rris", "lexicon", "a street"), ("avi", "random", "indoor home robot, counting things it sees")],
