@@ -126,3 +126,8 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     assert (tmp_path / "site" / "quickstart" / "index.html").is_file()
+
+
+def test_the_readme_is_short() -> None:
+    """Whoever opens it has ten minutes; the rest stands in docs."""
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
