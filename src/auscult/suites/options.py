@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from auscult.errors import InputError, UsageError
@@ -13,9 +14,11 @@ from auscult.jobs.options import Flag, RecordOptions, arguments_of, input_path, 
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.digest import digest_json
+from auscult.types import Metadata
 
 if TYPE_CHECKING:
     from auscult.jobs.predict import PredictOptions
+    from auscult.jobs.runner import Progress
 
 SCENES: Final = "scenes"
 UNSAID: Final = frozenset({"overwrite", "given"})
@@ -147,6 +150,36 @@ class ModelOptions(SuiteOptions):
 
         timeout_s = self.limit_s(DEFAULT_TIMEOUT_S)
         return PredictOptions(workers=self.n_workers, timeout_s=timeout_s, memory_mb=self.memory_mb)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateSuite:
+    """A suite whose modules are loaded when it runs: a command line that does not run it starts without them."""
+
+    name: str
+    meta: Metadata
+    kind: type[SuiteOptions]
+    starts: str  # ``module:function``, called with options and progress
+
+    def options(self) -> type[SuiteOptions]:
+        """Its options."""
+        return self.kind
+
+    def run(self, options: Any, progress: Progress | None = None) -> Any:
+        """Make or list the cases, ask or judge, score, and write tables and report."""
+        return resolve_name(self.starts)(options, progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateModelSuite(LateSuite):
+    """The same of a suite of models."""
+
+    rules: str  # ``module:name`` of its task, or of a function from the manifest of a record to it
+
+    def task(self, manifest: Mapping[str, Any]) -> Any:
+        """The task of a record."""
+        found = resolve_name(self.rules)
+        return found(manifest) if callable(found) else found
 
 
 def _ids(path: Path) -> list[str]:

@@ -22,7 +22,7 @@ from auscult.score.stats import (
     rmse_video,
     spearman,
 )
-from auscult.suites.core.finish import cells_csv
+from auscult.suites.core.page import cells_csv
 from auscult.suites.mqa.evaluate import (
     COLUMNS,
     SIZES,

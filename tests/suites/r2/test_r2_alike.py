@@ -14,11 +14,10 @@ from auscult.models.spec import ModelSpec
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
 from auscult.suites.core.conditions import Condition, words_of
-from auscult.suites.core.finish import remove_stale
 from auscult.suites.core.grid import Grid, grid_of, joined_signature
 from auscult.suites.core.measures import unranked
 from auscult.suites.core.numbers import GridColumns
-from auscult.suites.core.page import Answers, SuiteResults, results_of, summary_of
+from auscult.suites.core.page import Answers, SuiteResults, remove_stale, results_of, summary_of
 from auscult.suites.core.requests import FILE, command_rows, load_log, log_of
 from auscult.suites.core.runner import stored_rows
 from auscult.suites.core.tables import waiting_notes

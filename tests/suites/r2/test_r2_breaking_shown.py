@@ -11,10 +11,10 @@ import pytest
 
 from auscult.report.drawing import Line, Polygon, Text
 from auscult.suites.core.charts import charts_of
-from auscult.suites.core.finish import cells_csv
 from auscult.suites.core.grid import grid_of
 from auscult.suites.core.measures import numbers_of
 from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.page import cells_csv
 from auscult.suites.core.tables import Index, breaking_table, kinds_table, summary_metrics
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of

@@ -14,18 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Final
 
 from auscult.jobs.options import ChatOptions, Flag, names
-from auscult.suites.options import ModelOptions
+from auscult.suites.options import LateModelSuite, ModelOptions
 from auscult.types import Metadata
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from auscult.jobs.runner import Progress
-    from auscult.suites.core.grid import Task
-    from auscult.suites.registered import SuiteRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,34 +52,16 @@ class AviOptions(ModelOptions, ChatOptions):
     formatter_profile: Path | None = None
 
 
-class AviSuite:
-    """Omni models: perception, understanding, reasoning, primitive sensation."""
-
-    name = "avi.v1"
-    meta = Metadata(
+SUITE: Final = LateModelSuite(
+    name="avi.v1",
+    meta=Metadata(
         summary="omni models that answer questions about pictures, sounds and videos: 14 tasks, 4 levels",
         goal="measures whether a model hears as well as it sees, and stands stimuli nobody trained on",
         modality="video",
         source="AVI-Bench, Sec. 3 to 5, Tables 3, 5, 7, 8",
         truth="needs AVI-Bench's tree; `auscult make avi` and `auscult make prise` write one",
-    )
-
-    def options(self) -> type[AviOptions]:
-        """Its options."""
-        return AviOptions
-
-    def run(self, options: AviOptions, progress: Progress | None = None) -> SuiteRun:
-        """Ask every model every question, score its replies, and write tables, figures and report."""
-        from auscult.suites.avi.run import run_avi
-
-        return run_avi(options, progress)
-
-    def task(self, manifest: Mapping[str, Any]) -> Task:
-        """The task of a record."""
-        from auscult.record.manifest import argument
-        from auscult.suites.avi.results import task_of
-
-        return task_of(*(str(argument(manifest, name) or "") for name in ("unparsed", "variant", "reading")))
-
-
-SUITE = AviSuite()
+    ),
+    kind=AviOptions,
+    starts="auscult.suites.avi.run:run_avi",
+    rules="auscult.suites.avi.results:record_task",
+)

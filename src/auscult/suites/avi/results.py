@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, get_args
 from auscult.errors import RecordError, UsageError
 from auscult.outcome import Outcome, Scored, Signature, Undefined
 from auscult.record.manifest import argument
+from auscult.record.manifest import argument
 from auscult.score.answers import AnswerScore, Unparsed, double_confirmation
 from auscult.score.levels import (
     NAMES,
@@ -72,6 +73,11 @@ def task_of(unparsed: str, variant: str, reading: str) -> AviBenchTask:
         variant=variant,
         reading=reading,  # type: ignore[arg-type] # as checked
     )
+
+
+def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:
+    """The task of a record."""
+    return task_of(*(str(argument(manifest, name) or "") for name in ("unparsed", "variant", "reading")))
 
 
 def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:

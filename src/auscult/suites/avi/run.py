@@ -81,7 +81,7 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
             return dry_run(runner, models, conditions, log=command.log)
         if formatter is not None:
             runner.before_scoring = reformatting(runner, formatter, variant=options.variant)
-        done = command.finish(runner, command.ask(runner))
+        done = command.ask(runner)
         return command.write(runner, done, pictures=sample_sections(runner, done))
 
 

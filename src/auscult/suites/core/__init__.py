@@ -10,9 +10,8 @@ numbers     the numbers of a grid, with interval, counts and signature
 measures    levels, changes, breaking points, differences, rankings, correlations
 tables      numbers to tables
 charts      numbers to charts
-page        numbers, tables and charts of a run, laid out on a page and written
+page        numbers, tables and charts of a run, laid out on a page; the output files of a run of any suite
 command     what commands of suites of models have in common: data, folder, cases, models, end
-finish      the output files of a run of any suite
 records     a record read again and scored from its lines
 data_sets   several records put together; models over several data sets
 compare     records side by side

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic
 from auscult.cases.problems import ListError
 from auscult.errors import REMARKS, NothingToDo
 from auscult.jobs.runner import Progress
+from auscult.models.base import Request
 from auscult.models.spec import ModelSpec
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import IGNORED
@@ -20,7 +21,14 @@ from auscult.report.page import Section
 from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.grid import Task
 from auscult.suites.core.page import write_results
-from auscult.suites.core.requests import CaseKind, CaseList, RequestLog, assign_unique_names
+from auscult.suites.core.requests import (
+    CaseKind,
+    CaseList,
+    RequestLog,
+    assign_unique_names,
+    conditions_for,
+    unasked_remarks,
+)
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import Finished, SuiteRunner, earlier_log, write_cases, write_errors
 from auscult.suites.options import CHOSEN, SCENES, ModelOptions
@@ -31,7 +39,7 @@ _GROWING: Final = CHOSEN | {"model", "memory_mb", "timeout"}
 
 @dataclass(slots=True, kw_only=True)
 class SuiteCommand(Generic[CaseKind]):
-    """A command in progress: ``opened``, then ``runner``, ``ask`` and ``write``.
+    """A command in progress: it is ``opened``, then come ``runner``, ``ask`` and ``write``.
 
     Errors of the data come before the folder is made, but for scenes, which are made inside it.
     """
@@ -98,12 +106,16 @@ class SuiteCommand(Generic[CaseKind]):
             **how,
         )
 
-    def ask(self, runner: SuiteRunner[Any, Any]) -> RequestLog:
-        """Ask and score."""
-        return runner.ask_all(self.log, self.models, self.conditions, floor=self.floor)
-
-    def finish(self, runner: SuiteRunner[Any, Any], asked: RequestLog) -> Finished:
-        """The scores and failures."""
+    def ask(
+        self, runner: SuiteRunner[Any, Any], *, looked_up: Callable[[CaseKind, Condition], Request] | None = None
+    ) -> Finished:
+        """Ask and score; ``looked_up`` says what is asked of folders of predictions, whose stray files are named."""
+        asked = runner.ask_all(self.log, self.models, self.conditions, floor=self.floor)
+        for model in self.models:
+            under = conditions_for(model, self.conditions, self.log)
+            if looked_up is not None:
+                requests = (looked_up(case, one) for case in self.found.cases for one in under)
+                runner.errors += unasked_remarks(model, requests)
         return runner.finish(asked, reported=frozenset(error.path for _, error in self.unlisted(self.listing)))
 
     def write(

@@ -18,39 +18,21 @@ run          a whole run: benchmark, judges, tables, report
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
+from auscult.suites.mqa.options import MqaOptions
+from auscult.suites.options import LateSuite
 from auscult.types import Metadata
 
-if TYPE_CHECKING:
-    from auscult.jobs.runner import Progress
-    from auscult.suites.mqa.options import MqaOptions
-    from auscult.suites.registered import SuiteRun
-
-
-class MqaSuite:
-    """Mask quality assessment, images and video."""
-
-    name = "mqa.v1"
-    meta = Metadata(
+SUITE: Final = LateSuite(
+    name="mqa.v1",
+    meta=Metadata(
         summary="masks with six defects of known IoU, type and action on referred objects; judges are compared with it",
         goal="measures judges of masks: error of the estimated IoU, F2 of type and action, calibration, consistency",
         modality="mask",
         source="MQA-RefAVS, Sec. 3, Tables 1 to 4 and 8, App. C",
         truth="needs true masks of the referred objects and of others",
-    )
-
-    def options(self) -> type[MqaOptions]:
-        """Its options."""
-        from auscult.suites.mqa.options import MqaOptions
-
-        return MqaOptions
-
-    def run(self, options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
-        """Make the benchmark, have each judge judge it, and write tables, figures and report."""
-        from auscult.suites.mqa.run import run_mqa
-
-        return run_mqa(options, progress)
-
-
-SUITE = MqaSuite()
+    ),
+    kind=MqaOptions,
+    starts="auscult.suites.mqa.run:run_mqa",
+)

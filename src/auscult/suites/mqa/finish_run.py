@@ -32,8 +32,8 @@ from auscult.record.schema import Summary, counted_by
 from auscult.report.facts import facts_of
 from auscult.report.page import Page, Section
 from auscult.report.tables import Table
-from auscult.suites.core.finish import write_run
 from auscult.suites.core.numbers import SuiteNumber
+from auscult.suites.core.page import write_run
 from auscult.suites.mqa.charts import draw_examples, failures, figures_of, picks
 from auscult.suites.mqa.costs import (
     TIMING,

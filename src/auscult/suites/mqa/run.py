@@ -1,6 +1,6 @@
 """``auscult run mqa``: make the benchmark, judge it with each judge, write tables, charts and a page.
 
-Besides the files of ``core.finish``::
+Besides the files of ``core.page``::
 
     DIR/scenes/            generated scenes, where they are the source
     DIR/input/             the benchmark, where it is built here

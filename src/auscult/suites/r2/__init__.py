@@ -18,18 +18,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Final
 
 from auscult.jobs.options import Flag, names
-from auscult.suites.options import ModelOptions
+from auscult.suites.options import LateModelSuite, ModelOptions
 from auscult.types import Metadata
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from auscult.jobs.runner import Progress
-    from auscult.suites.core.grid import Task
-    from auscult.suites.registered import SuiteRun
 
 
 def mix_names(text: str) -> tuple[str, ...]:
@@ -68,34 +61,16 @@ class R2Options(ModelOptions):
     profile: Path | None = None
 
 
-class R2Suite:
-    """Robustness of referring perception: RIS, VOS, R-VOS, AVS, AVSS and Ref-AVS."""
-
-    name = "r2.v1"
-    meta = Metadata(
+SUITE: Final = LateModelSuite(
+    name="r2.v1",
+    meta=Metadata(
         summary="models that segment by sentence, first mask or sound, clean and under perturbations of known strength",
         goal="measures how much a model loses, to which perturbation, and from which strength on",
         modality="video",
         source="R2-Bench, Sec. 5, Tables 3 to 6, Figs. 7 to 10",
         truth="needs true masks of the referred objects",
-    )
-
-    def options(self) -> type[R2Options]:
-        """Its options."""
-        return R2Options
-
-    def run(self, options: R2Options, progress: Progress | None = None) -> SuiteRun:
-        """Perturb the cases, ask every model, score its answers, and write tables, figures and report."""
-        from auscult.suites.r2.run import run_r2
-
-        return run_r2(options, progress)
-
-    def task(self, manifest: Mapping[str, Any]) -> Task:
-        """The task of a record."""
-        from auscult.record.manifest import argument
-        from auscult.suites.r2.cases import task_rules
-
-        return task_rules(str(argument(manifest, "task")))
-
-
-SUITE = R2Suite()
+    ),
+    kind=R2Options,
+    starts="auscult.suites.r2.run:run_r2",
+    rules="auscult.suites.r2.cases:record_task",
+)

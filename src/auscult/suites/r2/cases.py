@@ -25,6 +25,7 @@ from auscult.media.frames import frame_size
 from auscult.media.masks import read_class_map, read_mask
 from auscult.models.base import CLASSES, ClassMaps, ModelTask
 from auscult.record.digest import digest_file, digest_json
+from auscult.record.manifest import argument
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.splits import SPLITS
 from auscult.suites.core.grid import Task
@@ -183,6 +184,11 @@ def task_rules(name: str) -> TaskRules:
         tasks = ", ".join(f"{rules.name} ({rules.title})" for rules in TASK_RULES.values())
         raise UnknownName(f"there is no task {name!r:.40}", expected=f"one of: {tasks}", hint="--task vos, for example")
     return TASK_RULES[name]
+
+
+def record_task(manifest: Mapping[str, Any]) -> TaskRules:
+    """The task of a record."""
+    return task_rules(str(argument(manifest, "task")))
 
 
 def frame_rule(task: TaskRules, layout: str) -> FrameRule:

@@ -13,7 +13,7 @@ Masks for ``predictions:DIR`` lie under the same names: ``DIR/<condition>/<case>
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -40,6 +40,8 @@ R2Runner: TypeAlias = SuiteRunner[R2Case, Prepared]
 
 FOLDER = "inputs"
 QUERY = "query.json"
+FIRST_MASK = "first_mask.png"
+SOUND = "sound.wav"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,26 +49,19 @@ class InputOrder:
     """A case under a condition, and where its files go."""
 
     prepared: Prepared
-    frames: tuple[Path, ...]
-    query: Path  # ``query.json``, which is written last
-    first_mask: Path | None
-    sound: Path | None
+    files: Mapping[str, Path]  # by name; ``query.json`` is written last
 
 
 def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
     """Paths of the files of a case under a condition; None where they are written already."""
     case = prepared.case
     base = f"{FOLDER}/{prepared.condition.name}/{case.id}"
-    query = run.claim(f"{base}/{QUERY}")
-    if _is_of(query, case.digest):
+    if _is_of(run.claim(f"{base}/{QUERY}"), case.digest):
         return None
-    return InputOrder(
-        prepared=prepared,
-        frames=tuple(run.claim(f"{base}/{name}.png") for name in case.names),
-        query=query,
-        first_mask=run.claim(f"{base}/first_mask.png") if case.first else None,
-        sound=run.claim(f"{base}/sound.wav") if case.sound is not None else None,
-    )
+    names = [QUERY, *(f"{name}.png" for name in case.names)]
+    names += [FIRST_MASK] if case.first else []
+    names += [SOUND] if case.sound is not None else []
+    return InputOrder(prepared=prepared, files={name: run.claim(f"{base}/{name}") for name in names})
 
 
 def _is_of(query: Path, digest: str) -> bool:
@@ -86,20 +81,20 @@ class InputWriter:
 
     def __call__(self, order: InputOrder) -> bool:
         """Write one case under one condition."""
-        request = order.prepared.ask(self._reader)
-        for path, frame in zip(order.frames, request.frames(), strict=True):
-            write_frame(path, frame)
-        if order.first_mask is not None and request.first_mask is not None:
-            write_mask(order.first_mask, request.first_mask)
-        if order.sound is not None and request.sound is not None and request.rate_hz is not None:
+        request, files = order.prepared.ask(self._reader), order.files
+        for name, frame in zip(request.names, request.frames(), strict=True):
+            write_frame(files[f"{name}.png"], frame)
+        if request.first_mask is not None:
+            write_mask(files[FIRST_MASK], request.first_mask)
+        if request.sound is not None and request.rate_hz is not None:
             samples = request.sound if request.sound.ndim == 2 else request.sound[None]
             # Floating point: models are given these very samples.
-            write_bytes(order.sound, wav_bytes(Sound(samples=samples, rate_hz=request.rate_hz), "float32"))
+            write_bytes(files[SOUND], wav_bytes(Sound(samples=samples, rate_hz=request.rate_hz), "float32"))
         content = {
             "text": request.query.text, "rate_hz": request.rate_hz, "frames": list(request.names),
             "digest": order.prepared.case.digest,
         }  # fmt: skip
-        write_bytes(order.query, json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+        write_bytes(files[QUERY], json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
         return True
 
 
@@ -121,13 +116,11 @@ def write_inputs(runner: R2Runner, conditions: Sequence[Condition]) -> None:
         runner.progress.step()
 
 
-def looked_up(cases: Sequence[R2Case], conditions: Sequence[Condition]) -> Iterator[Request]:
-    """What is asked of folders of predictions, which look at no frame."""
-    for case in cases:
-        for one in conditions:
-            yield Request(
-                id=case.id, condition=one.name, names=case.names, size=case.size, query=case.query, frames=_no_frames
-            )
+def looked_up(case: R2Case, condition: Condition) -> Request:
+    """What is asked of a folder of predictions, which looks at no frame."""
+    return Request(
+        id=case.id, condition=condition.name, names=case.names, size=case.size, query=case.query, frames=_no_frames
+    )
 
 
 def _no_frames() -> Frames:

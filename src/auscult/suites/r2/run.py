@@ -1,6 +1,6 @@
 """``auscult run r2``: perturb cases, ask models, score their answers, write tables, figures and a page.
 
-Besides the files of ``core.runner`` and ``core.finish``, the folder has ``scenes/``, where scenes are the source, and
+Besides the files of ``core.runner`` and ``core.page``, the folder has ``scenes/``, where scenes are the source, and
 ``inputs/``, what models are shown, with ``--inputs``. A severity, a kind or a model that is added computes only what is
 missing.
 """
@@ -15,7 +15,7 @@ from auscult.jobs.runner import Progress, Silent
 from auscult.models.base import EndpointChoice
 from auscult.models.spec import model_spec, named_models
 from auscult.suites.core.command import SuiteCommand
-from auscult.suites.core.requests import CaseList, conditions_for, unasked_remarks
+from auscult.suites.core.requests import CaseList
 from auscult.suites.r2 import R2Options
 from auscult.suites.r2.cases import R2Case, TaskRules, cases_of, cluster_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import conditions_of
@@ -43,11 +43,7 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
         )
         if options.inputs:
             write_inputs(runner, command.conditions)
-        asked = command.ask(runner)
-        for model in command.models:
-            mine = conditions_for(model, command.conditions, command.log)
-            runner.errors += unasked_remarks(model, looked_up(runner.cases, mine))
-        done = command.finish(runner, asked)
+        done = command.ask(runner, looked_up=looked_up)
         return command.write(runner, done, first=beside_sections(runner, done), pictures=strip_sections(runner, done))
 
 

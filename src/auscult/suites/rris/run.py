@@ -1,6 +1,6 @@
 """``auscult run rris``: ask models about what is there and what is not, score, write tables, pictures and a page.
 
-The files are those of ``core.runner`` and ``core.finish``, and ``scenes/`` where scenes are the source. A model that is
+The files are those of ``core.runner`` and ``core.page``, and ``scenes/`` where scenes are the source. A model that is
 added computes only itself.
 """
 
@@ -14,15 +14,12 @@ from auscult.jobs.predict import Reader
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.spec import BY_SENTENCE, model_spec, named_models
 from auscult.suites.core.command import SuiteCommand
-from auscult.suites.core.conditions import NOTHING
-from auscult.suites.core.requests import unasked_remarks
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.rris import RrisOptions
-from auscult.suites.rris.attention import attention_sections
 from auscult.suites.rris.cases import NO_KIND, RrisCase, RrisPrepared, cases_of, listing_of
 from auscult.suites.rris.results import FLOOR, TASK
 from auscult.suites.rris.scoring import Scorer
-from auscult.suites.rris.worst import worst_sections
+from auscult.suites.rris.worst import attention_sections, worst_sections
 from auscult.types import Instance
 
 
@@ -50,12 +47,8 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             prepare=RrisPrepared,
             scorer=Scorer,
         )
-        asked = command.ask(runner)
-        for model in command.models:
-            requests = (RrisPrepared(case, NOTHING).ask(Reader()) for case in runner.cases)
-            runner.errors += unasked_remarks(model, requests)
+        done = command.ask(runner, looked_up=lambda case, condition: RrisPrepared(case, condition).ask(Reader()))
         specs = {model.name: model for model in command.models if model.name not in runner.unloaded}
-        done = command.finish(runner, asked)
         pictures = [*worst_sections(runner, done, specs), *attention_sections(runner, specs)]
         return command.write(runner, done, pictures=pictures)
 

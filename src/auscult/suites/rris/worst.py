@@ -1,4 +1,7 @@
-"""Invented masks in pictures, worst first: the sentence, what each model painted, and what should have been."""
+"""Invented masks in pictures, worst first: the sentence, what each model painted, and what should have been.
+
+And where a model looks: attention to blank and to memory tokens, in pictures as in the paper's Fig. 6.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from auscult.arrays.overlap import iou
 from auscult.errors import AuscultError
 from auscult.jobs.predict import PredictOptions, Reader, stored_answer
 from auscult.language.categories import coco_categories
 from auscult.media.frames import encode_jpeg
+from auscult.models.answers import masks_of
 from auscult.models.base import AttentiveModel
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
+from auscult.report.overlay import heated
 from auscult.report.page import Example, Section
 from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
 from auscult.suites.core.conditions import CLEAN
@@ -22,6 +28,7 @@ from auscult.suites.core.grid import Grid
 from auscult.suites.core.runner import Finished, SuiteRunner, stored_rows
 from auscult.suites.rris.cases import RrisCase, RrisPrepared
 from auscult.suites.rris.scoring import IOU, PAINTED
+from auscult.types import Query
 from auscult.work.pool import Task, run_tasks
 
 P = TypeVar("P")
@@ -42,8 +49,7 @@ class _Order:
     case: RrisCase
     models: tuple[str, ...]
     rows: tuple[Mapping[str, Any] | None, ...]
-    shares: tuple[float | None, ...]  # the share of the picture that each painted
-    ious: tuple[float | None, ...]
+    values: tuple[float | None, ...]  # the IoU of each; of what is not there the share of the picture that it painted
 
     @property
     def file(self) -> str:
@@ -93,7 +99,7 @@ def _parts(
 ) -> tuple[_Part, ...]:
     """What is drawn; what is near and what was never learned are the failures of the paper's Fig. 11."""
     painted = grid.cell(model, CLEAN, PAINTED).values
-    wrong = {case: 1 - iou for case, iou in _ious(grid, model).items()}
+    wrong = {case: 1 - iou for case, iou in grid.cell(model, CLEAN, IOU).values.items()}
     near = near_categories(runner.cases)
     missed = [one for one in runner.cases if one.target is not None and wrong.get(one.id, 0.0) > _MISSED]
     unknown = _unknown_words(missed, spec, runner.how)
@@ -184,10 +190,6 @@ _KEY: Final = (
 )
 
 
-def _ious(grid: Grid, model: str) -> Mapping[str, float]:
-    return grid.cell(model, CLEAN, IOU).values
-
-
 def _ranked(cases: Sequence[RrisCase], badness: Mapping[str, float], *, exists: bool) -> list[RrisCase]:
     """The worst, one a picture."""
     mine = [one for one in cases if (one.target is not None) == exists and badness.get(one.id, 0.0) > 0]
@@ -203,12 +205,12 @@ def _orders(
     wanted = {(model, CLEAN, case.id) for model in models for case in cases}
     stored = stored_rows(runner.run.path, done.requests, wanted)
     for case in cases:
+        metric = PAINTED if case.kind else IOU
         yield _Order(
             case=case,
             models=tuple(models),
             rows=tuple(stored.get((model, CLEAN, case.id)) for model in models),
-            shares=tuple(done.grid.cell(model, CLEAN, PAINTED).values.get(case.id) for model in models),
-            ious=tuple(_ious(done.grid, model).get(case.id) for model in models),
+            values=tuple(done.grid.cell(model, CLEAN, metric).values.get(case.id) for model in models),
         )
 
 
@@ -220,15 +222,14 @@ def _drawn(runner: SuiteRunner[RrisCase, RrisPrepared], orders: Iterator[_Order]
         order = known[name]
         case = order.case
         runner.run.write_bytes(order.file, jpeg, durable=False)
-        shares = [f"{model} {_percent(share)}" for model, share in zip(order.models, order.shares, strict=True)]
-        facts = (("kind", case.kind), ("painted", ", ".join(shares)), ("should be", "nothing"))
-        ious = [f"{model} {_percent(iou)}" for model, iou in zip(order.models, order.ious, strict=True)]
+        told = ", ".join(f"{model} {_percent(one)}" for model, one in zip(order.models, order.values, strict=True))
+        facts = (("kind", case.kind), ("painted", told), ("should be", "nothing"))
         found[case.id] = Example(
             title=case.kind or "it is there",
             jpeg=jpeg,
             text=case.text,
             id=case.id,
-            facts=facts if case.kind else (("IoU", ", ".join(ious)),),
+            facts=facts if case.kind else (("IoU", told),),
             broad=True,
             file=order.file,
         )
@@ -253,11 +254,85 @@ class _WorstDrawer:
                 frame=frame,
                 prediction=None if row is None else stored_answer(row, 0) != 0,
                 truth=truth,
-                score=None if truth is None else iou,
+                score=None if truth is None else value,
                 why="failed" if row is None else "",
-                over=model if truth is not None else f"{model}: {_percent(share)}",
+                over=model if truth is not None else f"{model}: {_percent(value)}",
             )
-            for model, row, iou, share in zip(order.models, order.rows, order.ious, order.shares, strict=True)
+            for model, row, value in zip(order.models, order.rows, order.values, strict=True)
         ]
         rows = [StripRow(name=order.case.kind or "there", cells=tuple(cells), note=f"“{order.case.text}”")]
         return encode_jpeg(strip(rows, width_px=min(1200, 120 + 280 * len(cells))), quality=_QUALITY)
+
+
+# --- where a model looks ---
+
+PICTURES: Final = 4
+"""Of each model, each with a sentence about what is there and one about what is not."""
+_LEAD: Final = (
+    "Where {} looks: the share of attention that each place gives to blank tokens, which know no word, and to memory "
+    "tokens, which read the sentence; the two add up to 1. Colours run from each map's lowest value, dark, to its "
+    "highest, as printed below it. The pictures are taken blindly, in the order of their hashes."
+)
+
+
+def attention_sections(runner: SuiteRunner[RrisCase, RrisPrepared], specs: Mapping[str, ModelSpec]) -> list[Section]:
+    """Draw the attention of each model of this command that has some; what cannot be drawn is left out."""
+    found: list[Section] = []
+    cases = _chosen(runner.cases)
+    for spec in (one for one in specs.values() if one.attends):
+        drawn: dict[str, Example] = {}
+        tasks = [Task(case.id, case) for case in cases]
+        for key, jpeg in asked_again(partial(_AttentionDrawer, spec), tasks, runner.how):
+            if jpeg:
+                case = next(one for one in cases if one.id == key)
+                file = f"figures/attention/{case.digest[:16]}-{len(found)}.jpg"
+                runner.run.write_bytes(file, jpeg, durable=False)
+                drawn[case.id] = Example(
+                    title=case.kind or "it is there", jpeg=jpeg, text=case.text, id=case.id, facts=(),
+                    shows=f"the mask of {spec.name} and maps of its attention", broad=True, file=file,
+                )  # fmt: skip
+        if drawn:
+            examples = tuple(drawn[case.id] for case in cases if case.id in drawn)
+            name = f"attention-{len(found) + 1}"
+            found.append(Section(name=name, title="Attention", lead=_LEAD.format(spec.name), examples=examples))
+    return found
+
+
+def _chosen(cases: Sequence[RrisCase]) -> list[RrisCase]:
+    """Of some pictures a positive sentence and a negative one, of one reference where there is such a pair."""
+    pairs: dict[object, dict[bool, RrisCase]] = {}
+    for case in sorted(cases, key=lambda one: one.digest):
+        pairs.setdefault((case.frame, case.reference), {}).setdefault(case.target is not None, case)
+    both = [pair for pair in pairs.values() if len(pair) == 2]
+    by_frame = {pair[True].frame: pair for pair in reversed(both)}
+    first = sorted(by_frame.values(), key=lambda pair: pair[True].digest)[:PICTURES]
+    return [pair[there] for pair in first for there in (True, False)]
+
+
+class _AttentionDrawer:
+    """Draws sentences in one process."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._model, self._reader = spec.registered(), Reader()
+
+    def __call__(self, case: RrisCase) -> bytes:
+        """The mask and a row of maps for each kind of token, as JPEG; empty where the model gives none."""
+        if not isinstance(self._model, AttentiveModel):
+            return b""
+        frame, truth = self._reader.frames(case.frames, case.size)[0], case.mask()
+        maps = self._model.attention(frame, case.text)
+        mask = masks_of(self._model.predict(frame[None], Query(case.text)), shape=(1, *case.size))[0][0]
+        score = None if truth is None else iou(mask, truth)
+        why = f"{100 * mask.mean():.1f} % of the picture" if truth is None else ""
+        first = StripCell(frame=frame, prediction=mask, truth=truth, score=score, why=why, over="answer")
+        rows = []
+        for name, layers in maps.items():
+            cells = [
+                StripCell(
+                    frame=heated(frame, one), prediction=None, over=layer, why=f"{one.min():.2f} to {one.max():.2f}"
+                )
+                for layer, one in layers.items()
+            ]
+            rows.append(StripRow(name=name, cells=(first, *cells)))
+            first = StripCell(frame=frame, prediction=None, why="picture")
+        return encode_jpeg(strip(rows, width_px=1200), quality=85) if rows else b""

@@ -13,17 +13,10 @@ run      the whole: cases, outputs, scores, tables, report
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Final
 
-from auscult.suites.options import ModelOptions
+from auscult.suites.options import LateModelSuite, ModelOptions
 from auscult.types import Metadata
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from auscult.jobs.runner import Progress
-    from auscult.suites.core.grid import Task
-    from auscult.suites.registered import SuiteRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,34 +24,16 @@ class SeparationOptions(ModelOptions):
     """Which separators are tested: each is asked once for what is wanted of every mixture."""
 
 
-class SeparationSuite:
-    """Separation of what a prompt names."""
-
-    name = "separation.v1"
-    meta = Metadata(
+SUITE: Final = LateModelSuite(
+    name="separation.v1",
+    meta=Metadata(
         summary="separators that take one sound out of a mixture, by words, spans of time or a picture",
         goal="measures what is recovered, left over and spoilt, by domain, prompt, difficulty and kind of system",
         modality="sound",
         source="SAM Audio Judge, Sec. II and III-A; BSS Eval; Le Roux et al. 2019",
         truth="needs the stem of what is wanted; what has none is separated and not scored",
-    )
-
-    def options(self) -> type[SeparationOptions]:
-        """Its options."""
-        return SeparationOptions
-
-    def run(self, options: SeparationOptions, progress: Progress | None = None) -> SuiteRun:
-        """Ask every separator for every item, score its outputs, and write tables, players and report."""
-        from auscult.suites.separation.run import run_separation
-
-        return run_separation(options, progress)
-
-    def task(self, manifest: Mapping[str, Any]) -> Task:
-        """The task of a record."""
-        del manifest
-        from auscult.suites.separation.results import TASK
-
-        return TASK
-
-
-SUITE = SeparationSuite()
+    ),
+    kind=SeparationOptions,
+    starts="auscult.suites.separation.run:run_separation",
+    rules="auscult.suites.separation.results:TASK",
+)

@@ -19,7 +19,6 @@ from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
 from auscult.report.charts.marks import MAX_MODELS, Words
 from auscult.report.page import Figure
 from auscult.report.tables import Table
-from auscult.score.stats.change import Value
 from auscult.score.stats.few import Range
 from auscult.score.stats.ratios import mean_ratio
 from auscult.suites.core.conditions import CLEAN
@@ -151,7 +150,7 @@ def _numbers(view: GridColumns) -> _Numbers:
     difference = {}
     for first, second in _pairs(view, models):
         published = first.startswith(PUBLISHED) or second.startswith(PUBLISHED)
-        cases, pair = view.cases if published else _once(view, view.cases), f"{first} - {second}"
+        shared, pair = view.cases if published else _once(view, view.cases), f"{first} - {second}"
         for metric in _COMPARED:
             difference[pair, metric] = view.number(
                 "difference",
@@ -159,7 +158,7 @@ def _numbers(view: GridColumns) -> _Numbers:
                 model=pair,
                 metric=metric,
                 level=CLEAN,
-                outcome=_mean(view, (first, second), metric, cases=cases),
+                outcome=_mean(view, (first, second), metric, cases=shared),
                 signature=view.grid.signature(first, metric),
             )
     return _Numbers(

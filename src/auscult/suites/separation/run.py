@@ -1,6 +1,6 @@
 """``auscult run separation``: ask separators, score their outputs, write tables, players and a page.
 
-The files are those of ``core.runner`` and ``core.finish``; ``outputs/`` has what was separated, and with ``--data
+The files are those of ``core.runner`` and ``core.page``; ``outputs/`` has what was separated, and with ``--data
 scenes`` ``mixtures/`` what it was separated from. The same command again asks only what has no output; a model that is
 added computes only itself.
 """
@@ -46,5 +46,5 @@ def run_separation(options: SeparationOptions, progress: Progress | None = None)
             scorer=partial(Scorer, run.path),
             send=partial(separate, run),
         )
-        done = command.finish(runner, command.ask(runner))
+        done = command.ask(runner)
         return command.write(runner, done, pictures=worst_sections(runner, done))
