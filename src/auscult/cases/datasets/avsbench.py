@@ -44,11 +44,13 @@ loader.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from auscult.cases import fields
 from auscult.cases.datasets.base import Folders, ListedPart, ReferringLayout, check_name, remarks
@@ -68,7 +70,7 @@ CLASSES: Final = 71
 _COLUMNS: Final = ("uid", "label", "split")
 _FRAMES_OF: Final = {"v1s": 5, "v1m": 5, "v2": 10}
 _LABELS: Final = ("labels_semantic", "labels_rgb")
-_MOST_BYTES: Final = 64 * 1024 * 1024
+MAX_TABLE_BYTES: Final = 64 * 1024 * 1024
 _HEAD_BYTES: Final = 4096
 
 
@@ -84,39 +86,80 @@ def is_semantic(source: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
+class ClipRow:
+    """A row of a table: a clip, its split (``train``, ``val`` or ``test``) and what sounds, where the table says it.
+
+    ``group`` is the folder that the clip stands in: its category, of AVSBench-semantic ``v1s``, ``v1m`` or ``v2``.
+    """
+
     id: str
-    uid: str
-    label: str  # v1s, v1m or v2
+    name: str
     split: str
-    classes: str  # what sounds, as the table has it: names joined by _
+    group: str
+    category: str
     line: int
 
 
-@dataclass(slots=True, kw_only=True)
-class SemanticBench(ListedPart):
-    """The data set on disk, and what was found out about it."""
+_RowReader: TypeAlias = Callable[[Sequence[str], int], ClipRow]
 
-    folders: Folders
-    rows: tuple[_Row, ...]
-    problems: Problems
-    notes: list[str] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, folders: Folders, problems: Problems) -> SemanticBench:
-        """Read the table, and see that the classes are those of the release."""
-        labels = folders.source / LABELS
-        if is_file(labels):
-            _check_labels(labels)
-        return cls(folders=folders, rows=_read_rows(folders.source / SEMANTIC, problems), problems=problems)
+def read_rows(path: Path, problems: Problems, reader_of: Callable[[Sequence[str]], _RowReader]) -> tuple[ClipRow, ...]:
+    """Read a table, ids unique, in the order of the file; rows that cannot be used go to ``problems``.
+
+    ``reader_of`` gets the heading, in lower case, and gives what reads a row in a line.
+    """
+    rows: dict[str, ClipRow] = {}
+    reader: _RowReader | None = None
+    with required_file(path):
+        for line, cells in table_rows(path, max_bytes=MAX_TABLE_BYTES, expected="a CSV table"):
+            if not any(cell.strip() for cell in cells):
+                continue
+            if reader is None:
+                reader = reader_of([cell.strip().casefold() for cell in cells])
+                continue
+            with problems.skipping(path, line=line):
+                row = reader(cells, line)
+                first = rows.setdefault(row.id, row)
+                if first is not row:
+                    raise InputError(
+                        f"the clip {shown(row.id)} is there twice; the first, in line {first.line}, is kept",
+                        expected="one row a clip",
+                        hint="drop one of the two",
+                    )
+        if reader is None:
+            reader_of([])  # which refuses an empty table
+    return tuple(rows.values())
+
+
+class _Bench(ListedPart):
+    """A table and its clips on disk, and what was found out about them."""
+
+    title: str
+
+    def __init__(self, table: Path, folders: Folders, *, rows: tuple[ClipRow, ...], problems: Problems) -> None:
+        self.table, self.folders, self.rows, self.problems = table, folders, rows, problems
+        self.notes = []
+
+    @abstractmethod
+    def moments(self, row: ClipRow) -> tuple[Moment, ...]:
+        """The frames of a clip; what is missing of it is noted."""
+
+    @abstractmethod
+    def sound(self, row: ClipRow) -> Path | None:
+        """The sound of a clip, where there is one."""
+
+    def number(self, place: int, moment: Moment) -> int:
+        """The number of a frame in ids; ``place`` counts the frames that are there, from 0."""
+        del moment
+        return place
 
     def items(self) -> Iterator[Item]:
         """Every frame that has a mask, all that sounds as the candidate."""
         for one in self.instances():
-            for number, moment in enumerate(one.moments):
+            for place, moment in enumerate(one.moments):
                 if moment.target is not None:
                     yield Item(
-                        id=f"{one.id}/{number}",
+                        id=f"{one.id}/{self.number(place, moment)}",
                         frame=moment.frame,
                         mask=moment.target,
                         clip=one.clip,
@@ -128,46 +171,60 @@ class SemanticBench(ListedPart):
                     )
 
     def instances(self) -> Iterator[Instance]:
-        """Every clip that has a frame and a mask, in the order of the table."""
-        lost = 0
+        """Every clip that has a frame and its mask, in the order of the table; then notes on what was left out."""
+        lost = silent = 0
         for row in self.rows:
             try:
-                moments = self._moments(row)
+                moments = self.moments(row)
             except InputError as error:
-                self.problems.add(error, self.folders.source / SEMANTIC, line=row.line)
+                self.problems.add(error, self.table, line=row.line)
                 moments = ()
             if not any(moment.target for moment in moments):
                 lost += 1
                 continue
-            sound = self.folders.path(f"{row.label}/{row.uid}/audio.wav")
+            sound = self.sound(row)
+            silent += sound is None
             yield Instance(
                 id=row.id,
-                clip=row.uid,
+                clip=row.name,
                 query=Query(None),
                 moments=moments,
                 split=row.split,
-                category=row.classes,
-                sound=sound if is_file(sound) else None,
-                source=self.folders.source / SEMANTIC,
+                category=row.category,
+                sound=sound,
+                source=self.table,
                 line=row.line,
             )
         if self.rows:
             splits = ", ".join(f"{name} {count}" for name, count in Counter(row.split for row in self.rows).items())
-            self.notes.append(f"AVSBench-semantic: {counted(len(self.rows), 'clip')}: {splits}")
-        if lost:
-            self.notes.append(f"{counted(lost, 'clip')} without a single frame and mask left out")
+            self.notes.append(f"{self.title}: {counted(len(self.rows), 'clip')}: {splits}")
+        for count, words in ((lost, "without a single frame and mask left out"), (silent, "without a sound file")):
+            if count:
+                self.notes.append(f"{self.title}: {counted(count, 'clip')} {words}")
 
-    def _moments(self, row: _Row) -> tuple[Moment, ...]:
-        home = f"{row.label}/{row.uid}"
+    def report_missing(self, path: Path, names: Mapping[int, str], there: Iterable[int], *, noun: str) -> None:
+        """Note what of the named files of a clip, by their numbers, is not there."""
+        bare = [name for number, name in names.items() if number not in there]
+        stage = {"frame": "frames", "mask": "truth"}[noun] if len(bare) < len(names) else "read"
+        self.problems.miss(path, bare, noun=noun, stage=stage, of=len(names))
+
+
+# --- AVSBench-semantic ---
+
+
+class _SemanticBench(_Bench):
+    title = "AVSBench-semantic"
+
+    def moments(self, row: ClipRow) -> tuple[Moment, ...]:
+        home = f"{row.group}/{row.name}"
         kind = next((name for name in _LABELS if is_folder(self.folders.path(f"{home}/{name}"))), _LABELS[0])
-        every = range(_FRAMES_OF[row.label])
-        drawn = every[:1] if row.label == "v1s" and row.split == "train" else every
+        every = range(_FRAMES_OF[row.group])
+        drawn = every[:1] if row.group == "v1s" and row.split == "train" else every
         frames = {number: self.folders.path(f"{home}/frames/{number}.jpg") for number in every}
         masks = {number: self.folders.path(f"{home}/{kind}/{number}.png") for number in every}
-        for paths, numbers, noun, stage in ((frames, every, "frame", "frames"), (masks, drawn, "mask", "truth")):
-            bare = [paths[number].name for number in numbers if not is_file(paths[number])]
-            lost = len(bare) == len(numbers)
-            self.problems.miss(paths[0].parent, bare, noun=noun, stage="read" if lost else stage, of=len(numbers))
+        for paths, numbers, noun in ((frames, every, "frame"), (masks, drawn, "mask")):
+            there = {number for number in numbers if is_file(paths[number])}
+            self.report_missing(paths[0].parent, {at: paths[at].name for at in numbers}, there, noun=noun)
         return tuple(
             Moment(
                 frame=frame,
@@ -178,10 +235,14 @@ class SemanticBench(ListedPart):
             if is_file(frame)
         )
 
+    def sound(self, row: ClipRow) -> Path | None:
+        path = self.folders.path(f"{row.group}/{row.name}/audio.wav")
+        return path if is_file(path) else None
+
 
 def _check_labels(path: Path) -> None:
     """Refuse other classes than the release's, since every number depends on which of them is the background."""
-    labels: Any = fields.load(path, max_bytes=_MOST_BYTES)
+    labels: Any = fields.load(path, max_bytes=MAX_TABLE_BYTES)
     numbers = sorted(labels.values()) if isinstance(labels, Mapping) and _whole(labels.values()) else []
     if numbers != list(range(CLASSES)) or labels.get("background") != 0:
         raise InputError(
@@ -195,44 +256,21 @@ def _whole(values: Any) -> bool:
     return all(type(value) is int for value in values)
 
 
-def _read_rows(path: Path, problems: Problems) -> tuple[_Row, ...]:
-    rows: dict[str, _Row] = {}
-    head: Sequence[str] = ()
-    with required_file(path):
-        for line, cells in table_rows(path, max_bytes=_MOST_BYTES, expected="a CSV table"):
-            if not any(cell.strip() for cell in cells):
-                continue
-            if not head:
-                head = [cell.strip().casefold() for cell in cells]
-                continue
-            with problems.skipping(path, line=line):
-                row = _semantic_row(dict(zip(head, cells, strict=False)), line=line)
-                if rows.setdefault(row.id, row) is not row:
-                    raise InputError(
-                        f"the clip {shown(row.id)} is there twice; the first, in line {rows[row.id].line}, is kept",
-                        expected="one row a clip",
-                        hint="drop one of the two",
-                    )
-    return tuple(rows.values())
+def _semantic_reader(head: Sequence[str]) -> _RowReader:
+    def read(cells: Sequence[str], line: int) -> ClipRow:
+        found = dict(zip(head, cells, strict=False))
+        if not found.keys() >= set(_COLUMNS):
+            raise InputError(f"the row has {counted(len(found), 'cell')}", expected="as many as the heading")
+        uid, label, split = (check_name(found[name].strip()) for name in _COLUMNS)
+        if label not in _FRAMES_OF:
+            raise InputError(f"the label is {shown(label)}", expected=f"one of: {', '.join(_FRAMES_OF)}")
+        name, sounding = check_id(f"{split}/{label}/{uid}"), found.get("a_obj", "").strip()
+        return ClipRow(id=name, name=uid, split=split, group=label, category=sounding, line=line)
+
+    return read
 
 
-def _semantic_row(cells: Mapping[str, str], *, line: int) -> _Row:
-    if not cells.keys() >= set(_COLUMNS):
-        raise InputError(f"the row has {counted(len(cells), 'cell')}", expected="as many as the heading")
-    uid, label, split = (check_name(cells[name].strip()) for name in _COLUMNS)
-    if label not in _FRAMES_OF:
-        raise InputError(f"the label is {shown(label)}", expected=f"one of: {', '.join(_FRAMES_OF)}")
-    return _Row(
-        id=check_id(f"{split}/{label}/{uid}"),
-        uid=uid,
-        label=label,
-        split=split,
-        classes=cells.get("a_obj", "").strip(),
-        line=line,
-    )
-
-
-MAX_TABLE_BYTES: Final = 64 * 1024 * 1024
+# --- s4 and ms3 ---
 
 _NAMES = ("name", "video_name", "video_id", "vid", "video", "uid")
 _SPLIT, _CATEGORY = "split", "category"
@@ -243,73 +281,32 @@ _NUMBER = re.compile(r"_([1-9][0-9]{0,3})\.[A-Za-z]+$")
 _FRAMES, _MASKS, _SOUNDS = "visual_frames", "gt_masks", "audio_wav"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClipRow:
-    """A row of a table: a clip, its split (``train``, ``val`` or ``test``) and what sounds, where the table says it."""
+def _reader(head: Sequence[str], *, categories: bool) -> _RowReader:
+    """What reads the rows of s4, whose clips stand in folders of ``categories``, or of ms3.
 
-    id: str
-    name: str
-    split: str
-    category: str
-    line: int
-
-
-def read_rows(path: Path, problems: Problems, *, categories: bool) -> tuple[ClipRow, ...]:
-    """Read a table, ids unique, in the order of the file; rows that cannot be used go to ``problems``.
-
-    The first column is the name and, where clips stand in folders of ``categories`` as in s4, the third the category,
-    unless the heading says otherwise; the split is found by its heading.
+    The first column is the name and, of s4, the third the category, unless the heading says otherwise; the split is
+    found by its heading.
     """
-    rows: dict[str, ClipRow] = {}
-    columns: tuple[int, int, int | None] | None = None
-    width = 0
-    with required_file(path):
-        for line, cells in table_rows(path, max_bytes=MAX_TABLE_BYTES, expected="a CSV table"):
-            if not any(cell.strip() for cell in cells):
-                continue
-            if columns is None:
-                width = len(cells)
-                columns = _columns([cell.strip().casefold() for cell in cells], categories=categories)
-                continue
-            with problems.skipping(path, line=line):
-                row = _row(cells, columns, line=line, width=width)
-                first = rows.setdefault(row.id, row)
-                if first is not row:
-                    raise InputError(
-                        f"the clip {shown(row.id)} is there twice; the first, in line {first.line}, is kept",
-                        expected="one row a clip",
-                        hint="drop one of the two",
-                    )
-        if columns is None:
-            _columns([], categories=categories)  # which refuses an empty table
-    return tuple(rows.values())
-
-
-def _columns(head: Sequence[str], *, categories: bool) -> tuple[int, int, int | None]:
-    """Where name, split and category stand."""
     if _SPLIT not in head:
         raise InputError(f"the heading is {shown(','.join(head))}", expected="columns name, split and, of s4, category")
-    name = next((head.index(word) for word in _NAMES if word in head), 0)
-    if not categories:
-        return name, head.index(_SPLIT), None
-    if _CATEGORY not in head and len(head) <= _CATEGORY_AT:
+    if categories and _CATEGORY not in head and len(head) <= _CATEGORY_AT:
         raise InputError("there is no column category", expected="name, ..., category, split")
-    return name, head.index(_SPLIT), head.index(_CATEGORY) if _CATEGORY in head else _CATEGORY_AT
+    at = {
+        "name": next((head.index(word) for word in _NAMES if word in head), 0),
+        "split": head.index(_SPLIT),
+        "category": head.index(_CATEGORY) if _CATEGORY in head else _CATEGORY_AT,
+    }
 
+    def read(cells: Sequence[str], line: int) -> ClipRow:
+        if len(cells) != len(head):
+            found, expected = counted(len(cells), "cell"), f"{len(head)}, as the heading"
+            raise InputError(f"the row has {found}", expected=expected, hint="correct the row")
+        name, split = (check_name(cells[at[key]].strip()) for key in ("name", "split"))
+        category = check_name(cells[at["category"]].strip()) if categories else ""
+        whole = check_id("/".join(filter(None, (split, category, name))))
+        return ClipRow(id=whole, name=name, split=split, group=category, category=category, line=line)
 
-def _row(cells: Sequence[str], columns: tuple[int, int, int | None], *, line: int, width: int) -> ClipRow:
-    if len(cells) != width:
-        raise InputError(
-            f"the row has {counted(len(cells), 'cell')}", expected=f"{width}, as the heading", hint="correct the row"
-        )
-    name, split, category = ("" if at is None else check_name(cells[at].strip()) for at in columns)
-    return ClipRow(
-        id=check_id("/".join(filter(None, (split, category, name)))),
-        name=name,
-        split=split,
-        category=category,
-        line=line,
-    )
+    return read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,99 +332,37 @@ _SUBSETS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ClipFiles:
-    """The files of a clip by frame number, from 1."""
+class _SubsetBench(_Bench):
+    def __init__(self, kind: _Subset, folders: Folders, *, rows: tuple[ClipRow, ...], problems: Problems) -> None:
+        super().__init__(folders.source / kind.table, folders, rows=rows, problems=problems)
+        self.kind, self.title = kind, kind.title
 
-    row: ClipRow
-    frames: Mapping[int, Path]
-    masks: Mapping[int, MaskRef]
-    sound: Path | None
+    def number(self, place: int, moment: Moment) -> int:
+        """The number in the file's name, from 1."""
+        return place if moment.time_s is None else 1 + int(moment.time_s)
 
-
-@dataclass(slots=True, kw_only=True)
-class _AvsBench(ListedPart):
-    """A subset on disk, and what was found out about it."""
-
-    kind: _Subset
-    folders: Folders
-    rows: tuple[ClipRow, ...]
-    problems: Problems
-    notes: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def items(self) -> Iterator[Item]:
-        """Every frame that has a mask, its true mask as the candidate."""
-        for clip in self.clips():
-            for number in sorted(clip.frames.keys() & clip.masks.keys()):
-                yield Item(
-                    id=f"{clip.row.id}/{number}",
-                    frame=clip.frames[number],
-                    mask=clip.masks[number],
-                    clip=clip.row.name,
-                    time_s=_time_s(number),
-                    audio=clip.sound,
-                    extra={"split": clip.row.split, "category": clip.row.category},
-                    source=self.table,
-                    line=clip.row.line,
-                )
-
-    def instances(self) -> Iterator[Instance]:
-        """Every clip that has a frame and a mask, in the order of the table."""
-        for clip in self.clips():
-            yield Instance(
-                id=clip.row.id,
-                clip=clip.row.name,
-                query=Query(None),
-                moments=tuple(
-                    Moment(frame=frame, target=clip.masks.get(number), time_s=_time_s(number))
-                    for number, frame in clip.frames.items()
-                ),
-                split=clip.row.split,
-                category=clip.row.category,
-                sound=clip.sound,
-                source=self.table,
-                line=clip.row.line,
-            )
-
-    @property
-    def table(self) -> Path:
-        return self.folders.source / self.kind.table
-
-    def clips(self) -> Iterator[_ClipFiles]:
-        """The clips that have a frame and its mask; then it is noted what there is, and what was left out."""
-        for row in self.rows:
-            try:
-                clip = self._clip(row)
-            except InputError as error:
-                self.problems.add(error)
-                self.counts["lost"] += 1
-                continue
-            self._report_missing(clip)
-            if clip.frames.keys() & clip.masks.keys():
-                self.counts["silent"] += clip.sound is None
-                yield clip
-            else:
-                self.counts["lost"] += 1
-        if self.rows:
-            splits = Counter(row.split for row in self.rows)
-            per_split = ", ".join(f"{name} {count}" for name, count in splits.items())
-            self.notes.append(f"{self.kind.title}: {counted(len(self.rows), 'clip')}: {per_split}")
-        for key, words in (("lost", "without a single frame and mask left out"), ("silent", "without a sound file")):
-            if self.counts[key]:
-                self.notes.append(f"{self.kind.title}: {counted(self.counts[key], 'clip')} {words}")
-
-    def _clip(self, row: ClipRow) -> _ClipFiles:
-        frames, masks = self._tree(_FRAMES, row), self._tree(_MASKS, row)
-        self.problems.take(remarks(frames, masks))
-        return _ClipFiles(
-            row=row,
-            frames=_numbered(frames, FRAME_SUFFIXES),
-            masks={
-                number: MaskRef(path=path, positive=True) for number, path in _numbered(masks, MASK_SUFFIXES).items()
-            },
-            sound=self._found(_SOUNDS, row, ending=".wav"),
+    def moments(self, row: ClipRow) -> tuple[Moment, ...]:
+        trees = self._tree(_FRAMES, row), self._tree(_MASKS, row)
+        self.problems.take(remarks(*trees))
+        frames, masks = (
+            _numbered(tree, kind) for tree, kind in zip(trees, (FRAME_SUFFIXES, MASK_SUFFIXES), strict=True)
         )
+        every = range(1, _COUNT + 1)  # of s4 in training the first has a mask only
+        drawn = every[:1] if self.kind.categories and row.split == "train" else every
+        for top, numbers, there, noun in ((_FRAMES, every, frames, "frame"), (_MASKS, drawn, masks, "mask")):
+            path = self.folders.source / self.kind.data / top / row.split / row.category / row.name
+            self.report_missing(path, {at: f"{row.name}_{at}.png" for at in numbers}, there, noun=noun)
+        return tuple(
+            Moment(
+                frame=frame,
+                target=MaskRef(path=masks[number], positive=True) if number in masks else None,
+                time_s=number - 1 + _TAKEN_S,
+            )
+            for number, frame in frames.items()
+        )
+
+    def sound(self, row: ClipRow) -> Path | None:
+        return self._found(_SOUNDS, row, ending=".wav")
 
     def _tree(self, top: str, row: ClipRow) -> Tree:
         path = self._found(top, row)
@@ -440,18 +375,6 @@ class _AvsBench(ListedPart):
             if is_file(path) if ending else is_folder(path):
                 return path
         return None
-
-    def _report_missing(self, clip: _ClipFiles) -> None:
-        """One record for its frames, one for its masks, of which s4 has the first only in training."""
-        row, every = clip.row, range(1, _COUNT + 1)
-        drawn = (1,) if self.kind.categories and row.split == "train" else every
-        for top, there, numbers, noun, stage in (
-            (_FRAMES, clip.frames.keys(), every, "frame", "frames"),
-            (_MASKS, clip.masks.keys(), drawn, "mask", "truth"),
-        ):
-            bare = [f"{row.name}_{number}.png" for number in numbers if number not in there]
-            path = self.folders.source / self.kind.data / top / row.split / row.category / row.name
-            self.problems.miss(path, bare, noun=noun, stage=stage if there else "read", of=len(numbers))
 
 
 def _numbered(tree: Tree, suffixes: frozenset[str]) -> dict[int, Path]:
@@ -482,19 +405,23 @@ class AvsBenchDataset(ReferringLayout):
         """Whether it holds a table of one of the subsets."""
         return bool(_homes(source)) or is_semantic(source)
 
-    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_AvsBench | SemanticBench]:
+    def open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_Bench]:
         """Read the tables of the subsets that are there."""
         if is_semantic(source):
-            files = [path for path in (source / SEMANTIC, source / LABELS) if is_file(path)]
-            base = self.check(source, options, files=files, folders=[source])
-            return [SemanticBench.of(Folders(source, base), problems)]
+            table, labels = source / SEMANTIC, source / LABELS
+            files = [path for path in (table, labels) if is_file(path)]
+            folders = Folders(source, self.check(source, options, files=files, folders=[source]))
+            if labels in files:
+                _check_labels(labels)
+            rows = read_rows(table, problems, _semantic_reader)
+            return [_SemanticBench(table, folders, rows=rows, problems=problems)]
         benches = []
         for kind, home in _homes(source):
             media = home / kind.data
-            folders = (home, media, *(media / name for name in (_FRAMES, _MASKS, _SOUNDS)))
-            base = self.check(source, options, files=[home / kind.table], folders=folders)
-            rows = read_rows(home / kind.table, problems, categories=kind.categories)
-            benches.append(_AvsBench(kind=kind, folders=Folders(home, base), rows=rows, problems=problems))
+            tops = (home, media, *(media / name for name in (_FRAMES, _MASKS, _SOUNDS)))
+            base = self.check(source, options, files=[home / kind.table], folders=tops)
+            rows = read_rows(home / kind.table, problems, partial(_reader, categories=kind.categories))
+            benches.append(_SubsetBench(kind, Folders(home, base), rows=rows, problems=problems))
         return benches
 
 
@@ -502,10 +429,6 @@ def _homes(source: Path) -> list[tuple[_Subset, Path]]:
     """The subsets that a folder holds, each with the folder its table stands in."""
     candidates = ((kind, home) for kind in _SUBSETS for home in (source, source / kind.folder))
     return [(kind, home) for kind, home in candidates if is_file(home / kind.table)]
-
-
-def _time_s(number: int) -> float:
-    return number - 1 + _TAKEN_S
 
 
 DATASET = AvsBenchDataset()
