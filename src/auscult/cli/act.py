@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,7 +12,10 @@ from auscult.jobs.options import CalibrateOptions, ExportOptions, FilterOptions,
 from auscult.jobs.sound_options import PseudoLabelOptions, RerankOptions
 
 if TYPE_CHECKING:
-    from auscult.jobs.sound_input import Chosen
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from auscult.report.tables import Table
 
 app = typer.Typer(help="Turn verdicts into decisions.", no_args_is_help=True, cls=Commands)
 
@@ -30,15 +32,9 @@ def filter_verdicts(options: FilterOptions, shown: Shown) -> None:
     from auscult.jobs.act import curve_table, filter_record
 
     chosen = filter_record(options)
-    if shown.json:
-        show.as_json(chosen.as_json())
-    else:
-        for name in chosen.ids:
-            print(name)
-        if chosen.curve:
-            show.tables([curve_table(chosen.curve)])
-    show.say(f"{len(chosen.ids)} of {chosen.total} items; written to {chosen.out}")
-    show.failures(options.folder)
+    tables = [curve_table(chosen.curve)] if chosen.curve else []
+    _print(shown, chosen.as_json(), lines=chosen.ids, tables=tables)
+    _say_where(chosen.out, options.folder, lead=f"{len(chosen.ids)} of {chosen.total} items; ")
 
 
 @app.command("export")
@@ -49,13 +45,8 @@ def export_masks(options: ExportOptions, shown: Shown) -> None:
 
     with show.progress_bar(quiet=shown.json) as progress:
         done = export_record(options, progress)
-    if shown.json:
-        show.as_json(done.as_json())
-    else:
-        for sentence in done.sentences:
-            print(sentence)
-    show.say(f"written to {done.out}")
-    show.failures(options.folder)
+    _print(shown, done.as_json(), lines=done.sentences)
+    _say_where(done.out, options.folder)
 
 
 @app.command("gate")
@@ -66,15 +57,11 @@ def gate_verdicts(options: GateOptions, shown: Shown) -> None:
 
     with show.busy("finding a threshold"):
         gated = gate_record(options)
-    if shown.json:
-        show.as_json({**gated.as_json(), "ids": list(gated.accepted), "out": str(gated.out)})
-    else:
-        for sentence in gated.sentences:
-            print(sentence)
+    value = {**gated.as_json(), "ids": list(gated.accepted), "out": str(gated.out)}
+    _print(shown, value, lines=gated.sentences)
     for warning in gated.warnings:
         show.say(f"warning: {warning}")
-    show.say(f"written to {gated.out}")
-    show.failures(options.folder)
+    _say_where(gated.out, options.folder)
 
 
 @app.command("calibrate")
@@ -85,14 +72,10 @@ def calibrate_verdicts(options: CalibrateOptions, shown: Shown) -> None:
 
     with show.busy("estimating anew"):
         made = calibrate_record(options)
-    if shown.json:
-        show.as_json(made.as_json())
-    else:
-        print(made.sentence)
+    _print(shown, made.as_json(), lines=[made.sentence])
     for note in made.notes:
         show.say(f"note: {note}")
-    show.say(f"written to {made.out}")
-    show.failures(made.out)
+    _say_where(made.out, made.out)
 
 
 app.command("repair")(
@@ -112,7 +95,8 @@ def rerank_sounds(options: RerankOptions, shown: Shown) -> None:
 
     with show.busy("choosing"):
         chosen = rerank_record(options)
-    _show_chosen(chosen, options.folder, shown)
+    _print(shown, chosen.said, tables=chosen.tables)
+    _say_where(chosen.out, options.folder)
 
 
 @app.command("pseudo-label")
@@ -123,13 +107,20 @@ def pseudo_label_sounds(options: PseudoLabelOptions, shown: Shown) -> None:
 
     with show.busy("labelling"):
         chosen = pseudo_label(options)
-    _show_chosen(chosen, options.folder, shown)
+    _print(shown, chosen.said, tables=chosen.tables)
+    _say_where(chosen.out, options.folder)
 
 
-def _show_chosen(chosen: Chosen, folder: Path, shown: Shown) -> None:
+def _print(shown: Shown, value: Any, *, lines: Iterable[str] = (), tables: Sequence[Table] = ()) -> None:
+    """Print a result: the value as JSON, or its lines and tables."""
     if shown.json:
-        show.as_json(chosen.said)
-    else:
-        show.tables(chosen.tables)
-    show.say(f"written to {chosen.out}")
-    show.failures(folder)
+        show.as_json(value)
+        return
+    for line in lines:
+        print(line)
+    show.tables(tables)
+
+
+def _say_where(out: Path, record: Path, *, lead: str = "") -> None:
+    show.say(f"{lead}written to {out}")
+    show.failures(record)

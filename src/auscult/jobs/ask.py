@@ -19,11 +19,10 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
-from auscult.jobs.predict import READ, STAGE, PredictOptions, QueuedRequest, Reader, Stopped, named_row
-from auscult.jobs.runner import Progress, Workers
+from auscult.jobs.predict import READ, STAGE, PredictOptions, QueuedRequest, Reader, Stopped, by_workers, named_row
+from auscult.jobs.runner import Progress
 from auscult.models.adapters.omni import Answering
-from auscult.models.chat.model import ChatFormatter
-from auscult.models.chat.model import NOTHING, Estimate
+from auscult.models.chat.model import NOTHING, ChatFormatter, Estimate
 from auscult.models.omni import OmniPredictor, OmniSpec, Unreachable
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
@@ -169,15 +168,7 @@ class _Told:
 def _by_workers(
     requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions, *, store: _Store
 ) -> Generator[_Outcome, None, None]:
-    workers: Workers[QueuedRequest, dict[str, Any] | Failed] = Workers(
-        make=partial(ReplyWorker, model),
-        count=options.workers,
-        stage=STAGE,
-        timeout_s=options.timeout_s,
-        setup_s=options.setup_s,
-        memory_mb=options.memory_mb,
-    )
-    for request, outcome in workers.results(requests):
+    for request, outcome in by_workers(partial(ReplyWorker, model), requests, options):
         store(request, outcome)
         yield outcome
 

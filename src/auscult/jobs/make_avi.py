@@ -39,16 +39,14 @@ from auscult.outcome import Undefined
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.rng import generator
+from auscult.scenes.familiar.base import World
 from auscult.scenes.familiar.kinds import KINDS, kinds_of, sample, sample_id, sample_row
 from auscult.scenes.familiar.material import Material, open_material
-from auscult.scenes.familiar.worlds import World
 from auscult.scenes.primitives.base import Folder, StimulusKind
 from auscult.scenes.primitives.kinds import KINDS as STIMULI
 from auscult.scenes.primitives.kinds import question, question_id, question_row
-from auscult.score.answers import AnswerScore
+from auscult.score.answers import AnswerScore, amic, retrieval, vmic
 from auscult.score.boxes import FourNumbers, FrameBoxes, NamedBox, SoundingBoxes, avl, avlg, from_xywh
-from auscult.score.counts import amic, vmic
-from auscult.score.retrieval import retrieval
 from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, sbert
 from auscult.score.text.words import cider_d, meteor, rouge_l
 

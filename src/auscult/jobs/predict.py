@@ -7,7 +7,7 @@ the content of the case, its condition, the model and its revision.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -204,6 +204,22 @@ class PredictOptions:
         return None if self.timeout_s is None else max(self.timeout_s, LEAST_SETUP_S)
 
 
+def by_workers(
+    make: Callable[[], Callable[[QueuedRequest], dict[str, Any] | Failed]],
+    requests: Iterable[QueuedRequest],
+    options: PredictOptions,
+) -> Iterator[tuple[QueuedRequest, dict[str, Any] | Failed]]:
+    """Requests with the rows to store, or why there is none, from worker processes in any order."""
+    yield from Workers(
+        make=make,
+        count=options.workers,
+        stage=STAGE,
+        timeout_s=options.timeout_s,
+        setup_s=options.setup_s,
+        memory_mb=options.memory_mb,
+    ).results(requests)
+
+
 def predict(
     requests: Iterable[QueuedRequest],
     model: ModelSpec,
@@ -218,15 +234,7 @@ def predict(
     ``keep`` gets the row of every reply, ``fail`` every failed request; the error's stage is ``READ`` where the files
     of the case cannot be read, by any model.
     """
-    workers = Workers(
-        make=partial(ModelWorker, model),
-        count=options.workers,
-        stage=STAGE,
-        timeout_s=options.timeout_s,
-        setup_s=options.setup_s,
-        memory_mb=options.memory_mb,
-    )
-    for request, outcome in workers.results(requests):
+    for request, outcome in by_workers(partial(ModelWorker, model), requests, options):
         if isinstance(outcome, Failed):
             fail(request, outcome.error)
         else:
