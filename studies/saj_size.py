@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from auscult.nets.saj.network import Saj
 from auscult.nets.saj.settings import Design, released_design
-from auscult.train.saj.plan import read_plans
+from auscult.train.saj.samples import read_plans
 
 SECONDS, WORDS, PICTURES, UPDATES = 10, 8, 8, 200_000
 CARDS = (("A100 80 GB", 312e12), ("H100 SXM", 989e12))  # bf16 operations/s, data sheets

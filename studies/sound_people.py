@@ -28,8 +28,8 @@ from auscult.models.dnsmos import Dnsmos
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.score.sound import SCORES, score_sound
-from auscult.score.sound.delay import Delay, find_delay
 from auscult.score.sound.perceptual import Perceptual, perceptual
+from auscult.score.sound.times import Delay, find_delay
 from auscult.score.stats.few import CORRELATION
 from auscult.score.stats.intervals import Interval, bootstrap_interval
 from auscult.score.stats.ranks import spearman
@@ -120,7 +120,9 @@ def _scored(folder: Path, clip: Mapping[str, str], stems: Sequence[Any]) -> Iter
     yield {**clip, "aligned": True, "late_samples": late, "scores": scores}
 
 
-def _all_scores(output: Any, stems: Sequence[Any], rate_hz: int, *, networks: bool = True) -> Iterator[tuple[str, float | None]]:
+def _all_scores(
+    output: Any, stems: Sequence[Any], rate_hz: int, *, networks: bool = True
+) -> Iterator[tuple[str, float | None]]:
     """Every score by name, so signed that higher is better; None where it is undefined."""
     ours = perceptual(output, stems, rate_hz=rate_hz)
     for name in PERFORMANCE:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from auscult.cases.sounds import read_sounds
-from auscult.jobs.pseudo_label import NO_WORDS, SEVERAL, label_of, pseudo_label
+from auscult.jobs.rerank import NO_WORDS, SEVERAL, label_of, pseudo_label
 from auscult.jobs.sound_options import PseudoLabelOptions
 from auscult.scenes.mixtures.catalogue import open_recorded
 from small_inputs import auscult, rows

@@ -50,12 +50,9 @@ def ranked(rows: Sequence[JsonRow], by: str) -> list[dict[str, Any]]:
 
 
 def best_of(standings: Sequence[Any], truths: Doubles, k: int) -> float:
-    """Expected truth of the candidate that stands highest among k of n drawn at random.
+    """Expected truth of the candidate that stands highest among k of n, 1 to n, drawn at random; of 1 it is the mean.
 
-    Args:
-        standings: What each candidate is chosen by, (n,); None, where nothing is known of it, is lowest.
-        truths: What each is truly worth, (n,).
-        k: How many are drawn, 1 to n; for 1 it is the mean.
+    By ``standings``, (n,), each is chosen; None, where nothing is known, is lowest. ``truths``, (n,), are their worth.
     """
     levels = sorted({one for one in standings if one is not None})
     places = [-1 if one is None else levels.index(one) for one in standings]

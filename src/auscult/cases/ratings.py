@@ -92,10 +92,7 @@ def read_ratings(source: Path, *, known_raters: Collection[str] | None = None) -
     """Read ratings from a file, or from a folder with ``raw_ratings.csv`` and ``clips.csv``.
 
     Ratings out of scale, repeated, on no axis, or from a rater that is not among ``known_raters`` are problems; the
-    first of repeated ones is kept.
-
-    Raises:
-        NothingToDo: There is nothing that could be read, or no rating at all.
+    first of repeated ones is kept. ``NothingToDo`` where there is nothing that could be read, or no rating at all.
     """
     if source.is_dir():
         return _released(source)

@@ -60,8 +60,7 @@ class SoundListing:
 def read_sounds(source: Path, *, root: Path | None = None) -> SoundListing:
     """List an INPUT of sounds; files are opened later. A line or a file that cannot be used costs itself.
 
-    Raises:
-        NothingToDo: There is no item and no broken one.
+    ``NothingToDo`` where there is no item and no broken one.
     """
     found = Problems()
     file = source / FILE if source.is_dir() else source

@@ -103,7 +103,7 @@ def rerank_sounds(options: RerankOptions, shown: Shown) -> None:
 @command(PseudoLabelOptions, shown=("json",))
 def pseudo_label_sounds(options: PseudoLabelOptions, shown: Shown) -> None:
     """Write separated sounds that pass as labelled stems with a confidence, for `make mixtures --assets`."""
-    from auscult.jobs.pseudo_label import pseudo_label
+    from auscult.jobs.rerank import pseudo_label
 
     with show.busy("labelling"):
         chosen = pseudo_label(options)

@@ -174,9 +174,7 @@ def score_sounds(
 ) -> tuple[Summary, list[Table], list[dict[str, Any]]]:
     """Score outputs against stems; the last are the rows of ``errors.jsonl``.
 
-    Raises:
-        UsageError: No folders, no such protocol, or options that it does not have.
-        NothingToDo: The folder of stems holds no sound.
+    ``UsageError`` where the options do not fit, ``NothingToDo`` where the folder of stems holds no sound.
     """
     truth = _checked(options)
     together = options.permute or (options.protocol in SCORES and SCORES[options.protocol].takes == "sound and stems")

@@ -23,8 +23,8 @@ from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_audit, require_whole
 from auscult.record.schema import SOUND_TRUTH
 from auscult.report.tables import Table
-from auscult.score.sound.delay import Delay, find_delay
 from auscult.score.sound.perceptual import perceptual
+from auscult.score.sound.times import Delay, find_delay
 from auscult.types import PERFORMANCE, SoundItem
 
 FOLDERS: Final = ("mixtures", "separated", "stems", "pictures")

@@ -96,8 +96,7 @@ def levelled(block: Samples) -> Samples:
 class Fitted:
     """An output as its mixture has it; ``notes`` say what was done to it.
 
-    Raises:
-        InputError: It is too short, or differs from its mixture in length or channels by more than can be mended.
+    ``InputError`` where it is too short, or differs in length or channels by more than can be mended.
     """
 
     def __init__(self, output: RatedSignal, mixture: RatedSignal) -> None:
@@ -466,10 +465,8 @@ def _opened(item: SoundItem, files: ExitStack) -> SoundReader:
 def prompt_frames(path: Path) -> Frames:
     """Up to ``MOST_FRAMES`` frames spread evenly, uint8 RGB (T, H, W, 3), shrunk to ``LONGEST_PX``.
 
-    Frames of another size than the first are scaled to its. Links in a folder are left out.
-
-    Raises:
-        InputError: There is no frame, or one cannot be read.
+    Frames of another size than the first are scaled to its. Links in a folder are left out. An InputError where there
+    is no frame, or one cannot be read.
     """
     from auscult.media.video import VIDEO_SUFFIXES, count_frames, frames_numbered
 

@@ -108,20 +108,13 @@ _FAR: Final = -30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """What the network is made of.
+    """What the network is made of."""
 
-    Attributes:
-        width: Of the head.
-        blocks: Of the head, each attention and convolution over time.
-        compare: Whether a network of its own sees the three spectrograms side by side.
-        evidence: Whether the head is told how strongly the wanted classes are in each of the three.
-        pooling: How steps become one: weighted by attention and in the mean, or in the mean alone.
-    """
-
-    width: int = 160
-    blocks: int = 2
-    compare: bool = True
-    evidence: bool = True
+    width: int = 160  # of the head
+    blocks: int = 2  # of the head, each attention and convolution over time
+    compare: bool = True  # whether a network of its own sees the three spectrograms side by side
+    evidence: bool = True  # whether the head is told how strongly the wanted classes are in each of the three
+    # how steps become one: weighted by attention and in the mean, or in the mean alone
     pooling: Literal["attention", "mean"] = "attention"
 
 

@@ -42,25 +42,16 @@ Curves: TypeAlias = Mapping[str, Doubles]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeardSounds:
-    """A separated sound and what is beside it, of one length.
+    """A separated sound and what is beside it, of one length."""
 
-    Attributes:
-        output: What was separated, float (samples,).
-        mixture: What it was separated from, (samples,).
-        target: The true source, (samples,); None where it is not known.
-        rate_hz: Samples per second.
-        curves: Loudness over the same time; empty for none.
-        faults: What is likely ``missing`` and ``left over`` over the same time, 0..1; empty for none.
-        start_s: Where in the whole sound they begin.
-    """
-
-    output: Samples
-    mixture: Samples
-    target: Samples | None
-    rate_hz: int
-    curves: Curves = field(default_factory=dict)
+    output: Samples  # what was separated, float (samples,)
+    mixture: Samples  # what it was separated from, (samples,)
+    target: Samples | None  # the true source, (samples,); None where it is not known
+    rate_hz: int  # samples per second
+    curves: Curves = field(default_factory=dict)  # loudness over the same time; empty for none
+    # what is likely ``missing`` and ``left over`` over the same time, 0..1; empty for none
     faults: Curves = field(default_factory=dict)
-    start_s: float = 0.0
+    start_s: float = 0.0  # where in the whole sound they begin
 
 
 def spectrograms(heard: HeardSounds) -> Frame:

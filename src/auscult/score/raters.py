@@ -50,26 +50,17 @@ _MOVES: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RaterPosterior:
-    """What ratings say about the people who gave them.
+    """What ratings say about the people who gave them."""
 
-    Attributes:
-        confusion: (raters, 5, 5) mean of the shares with which a true score (row) is rated (column).
-        mad: (raters,) expected mean absolute deviation from the true score, 0..4, lower is better. Every true score
-            counts the same, so that an even answer does not pay where most items have one score.
-        draws: (draws, raters) draws of it from the posterior.
-        items: (items, 5) probabilities of each item's true score.
-        n: (raters,) ratings of each.
-        r_hat: The largest ratio of spread between chains to that within, over raters; 1 where the chains agree.
-        signature: How it was made.
-    """
-
-    confusion: Doubles
+    confusion: Doubles  # (raters, 5, 5) mean of the shares with which a true score (row) is rated (column)
+    # (raters,) expected mean absolute deviation from the true score, 0..4, lower is better. Every true score counts the
+    # same, so that an even answer does not pay where most items have one score
     mad: Doubles
-    draws: Doubles
-    items: Doubles
-    n: NDArray[np.int64]
-    r_hat: float
-    signature: Signature
+    draws: Doubles  # (draws, raters) draws of it from the posterior
+    items: Doubles  # (items, 5) probabilities of each item's true score
+    n: NDArray[np.int64]  # (raters,) ratings of each
+    r_hat: float  # the largest ratio of spread between chains to that within, over raters; 1 where the chains agree
+    signature: Signature  # how it was made
 
     def interval(self) -> Doubles:
         """(2, raters): the middle 90 % of each rater's draws."""

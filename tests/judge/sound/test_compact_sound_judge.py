@@ -13,7 +13,7 @@ import pytest
 
 from auscult.errors import UsageError
 from auscult.judge.sound.compact import JUDGE
-from auscult.judge.sound.compact import verdict as listening
+from auscult.judge.sound import compact as listening
 from auscult.judge.sound.compact.network import FOLDER
 from auscult.types import Samples, SoundCase, Span
 

@@ -21,9 +21,8 @@ from auscult.scenes.mixtures.catalogue import (
     prompts_of,
     unclear,
 )
-from auscult.scenes.mixtures.layout import finished
 from auscult.scenes.mixtures.plan import Planner
-from auscult.scenes.mixtures.sound import render
+from auscult.scenes.mixtures.sound import finished, render
 from auscult.scenes.options import MixtureOptions
 from auscult.scenes.sound.folder import read_clip
 

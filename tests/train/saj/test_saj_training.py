@@ -29,8 +29,7 @@ from auscult.nets.saj.weights import begin
 from auscult.rng import generator
 from auscult.train import recipes
 from auscult.train.saj.loop import Trainer
-from auscult.train.saj.plan import Plan, read_plans
-from auscult.train.saj.samples import Feed, Listed, Made, Source, read_items
+from auscult.train.saj.samples import Feed, Listed, Made, Plan, Source, read_items, read_plans
 from auscult.train.trainer import LOSSES
 from auscult.types import SoundCase
 

@@ -50,13 +50,9 @@ class Calibration:
 
 
 class FolderSoundJudge(ABC):
-    """A judge of separated sounds whose weights lie in a folder; they are loaded at the first sound.
+    """A judge of separated sounds whose weights lie in a folder, of which a ``UsageError`` says what is missing.
 
-    Args:
-        folder: What holds them.
-
-    Raises:
-        UsageError: Something is missing in the folder, and what.
+    They are loaded at the first sound.
     """
 
     name: str

@@ -24,7 +24,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.language.morphology import stem
+from auscult.language.lexicon import stem
 from auscult.nets.onnx_session import HINT, check_outputs, open_session, read_network
 from auscult.types import DOMAINS, Doubles, Floats, Frame, Frames
 
@@ -251,10 +251,9 @@ def things() -> tuple[str, ...]:
 
 
 def picture_classes(frames: Frames) -> Floats | None:
-    """The classes of what frames or a photograph show, uint8 RGB (T, H, W, 3).
+    """The classes of what frames or a photograph show, uint8 RGB (T, H, W, 3): float32 (527,), 0..1.
 
-    Returns:
-        float32 (527,), 0..1, as a prompt that names the thing gives; None where the network is not sure of one.
+    They are those of a prompt that names the thing; None where the network is not sure of one.
     """
     found = probabilities(frames).mean(axis=0)
     best = int(found[1:].argmax())

@@ -187,8 +187,7 @@ def check_count(tracks: Mapping[str, Any]) -> None:
 def checked(found: Any, *, count: int) -> Samples:
     """What a separator gave as float32 (count,) in [-1, 1]; channels are averaged, what is over full scale is cut off.
 
-    Raises:
-        InputError: It is no sound, is not finite, or has another length.
+    ``InputError`` where it is no sound, is not finite, or has another length.
     """
     array = np.asarray(found)
     if array.dtype.kind != "f" or array.ndim not in {1, 2} or not 1 <= len(np.atleast_2d(array)) <= _MOST_CHANNELS:

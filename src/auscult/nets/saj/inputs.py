@@ -61,9 +61,8 @@ class Reader:
     ) -> SajBatch:
         """Cases with outputs, float32 of the mixture's shape, in time and at level with it (``judge.sound.shared``).
 
-        Args:
-            shown: The cases, with their outputs; a mixture array that several share is encoded once.
-            prompts: Those of ``PROMPTS`` that each row is asked with; by default all that it has.
+        A mixture array that several share is encoded once. ``prompts`` are those of ``PROMPTS`` that each row is asked
+        with; by default all that it has.
         """
         kept = [set(PROMPTS)] * len(shown) if prompts is None else prompts
         mixtures = {id(case.mixture): case for case, _ in shown}

@@ -45,12 +45,7 @@ def library_model(settings: Mapping[str, Any], known: Mapping[str, tuple[str, st
 class Transformer(nn.Module):
     """Layers of PE-AV (rotary places, norms of queries and keys, SwiGLU); the inner width is 8/3, in steps of 64.
 
-    Args:
-        width: Of what it takes and gives.
-        layers: How many.
-        heads: Of attention.
-        begun: Whether a class token and a residual block of convolutions stand before them and a line behind, as in
-            PE-AV.
+    With ``begun`` a class token and a residual block of convolutions stand before them and a line behind, as in PE-AV.
     """
 
     def __init__(self, width: int, layers: int, heads: int, *, begun: bool = False) -> None:
@@ -86,11 +81,8 @@ class FrameEncoder(nn.Module):
     """Sounds to features of frames: PE-audio, AST or CLAP of ``transformers``, or a small encoder of our own.
 
     AST and CLAP hear windows as long as they were made for, one after another, and their features are means over
-    frequencies.
-
-    Args:
-        settings: ``kind``, one of ``SOUND``, and the settings of that encoder. Of ``mel``, which is ours: ``width``,
-            ``halvings`` of 100 frames a second, ``layers`` and ``heads``.
+    frequencies. Settings are ``kind``, one of ``SOUND``, and that encoder's; those of ``mel``, which is ours, are
+    ``width``, ``halvings`` of 100 frames a second, ``layers`` and ``heads``.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -178,9 +170,6 @@ class Saj(nn.Module):
     Scores are 1..5 for what it was trained on, not clipped; ``alignment`` is a logit of whether the output follows the
     prompts. Scores of difficulty are told with the output left out, so that it cannot change them; the paper does not
     say so, and our verdicts promise it.
-
-    Args:
-        design: What it is made of.
     """
 
     def __init__(self, design: Design) -> None:

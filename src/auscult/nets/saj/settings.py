@@ -28,41 +28,29 @@ _Size = Annotated[int, Meta(ge=1, le=4096)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """The parts of a network. The paper gives neither widths nor layers behind the encoders: these are ours.
+    """The parts of a network. The paper gives neither widths nor layers behind the encoders: these are ours."""
 
-    Attributes:
-        form: ``paper``: streams of frames, cross-attention to the text, heads by axis (Fig. 3). ``sam_audio``: the
-            published judge, of text alone: channels are joined, the text is repeated over time, four heads are one.
-        joined: Of the paper's form, how the frames of mixture, output, spans and picture are concatenated: along
-            ``time``, or along ``channels``. The paper does not say which.
-        audio: ``kind``, see ``encoders.FrameEncoder``, and the settings of that encoder.
-        text: Settings of a text encoder of ``transformers``, with ``model_type``; None for no text prompts.
-        text_layer: Which hidden state of it is read, -1 for the last.
-        vision: Settings of a picture encoder of ``transformers``, with ``model_type``; None for no picture prompts.
-        spans: Whether spans are a prompt.
-        width: Of frames behind the encoders.
-        heads: Of attention.
-        layers: Of the Transformer behind the cross-attention.
-        axes: Scores, some of ``AXES``; there is no head for others.
-        alignment: Whether there is a head for whether the output follows the prompts.
-        words: Tokens of a text, at most.
-        pictures: Frames of a picture prompt, at most.
-    """
-
+    # ``paper``: streams of frames, cross-attention to the text, heads by axis (Fig. 3). ``sam_audio``: the published
+    # judge, of text alone: channels are joined, the text is repeated over time, four heads are one
     form: Literal["paper", "sam_audio"] = "paper"
+    # of the paper's form, how the frames of mixture, output, spans and picture are concatenated: along ``time``, or
+    # along ``channels``. The paper does not say which
     joined: Literal["time", "channels"] = "time"
+    # ``kind``, see ``encoders.FrameEncoder``, and the settings of that encoder
     audio: Mapping[str, Any] = field(default_factory=lambda: dict(PE_AUDIO_LARGE))
+    # settings of a text encoder of ``transformers``, with ``model_type``; None for no text prompts
     text: Mapping[str, Any] | None = field(default_factory=lambda: dict(MODERNBERT_LARGE))
-    text_layer: Annotated[int, Meta(ge=-1, le=128)] = 22
+    text_layer: Annotated[int, Meta(ge=-1, le=128)] = 22  # which hidden state of it is read, -1 for the last
+    # settings of a picture encoder of ``transformers``, with ``model_type``; None for no picture prompts
     vision: Mapping[str, Any] | None = field(default_factory=lambda: dict(VIT_LARGE))
-    spans: bool = True
-    width: _Size = 768
-    heads: _Size = 12
-    layers: Annotated[int, Meta(ge=1, le=64)] = 6
-    axes: tuple[str, ...] = AXES
-    alignment: bool = True
-    words: Annotated[int, Meta(ge=2, le=512)] = 64
-    pictures: Annotated[int, Meta(ge=1, le=64)] = 8
+    spans: bool = True  # whether spans are a prompt
+    width: _Size = 768  # of frames behind the encoders
+    heads: _Size = 12  # of attention
+    layers: Annotated[int, Meta(ge=1, le=64)] = 6  # of the Transformer behind the cross-attention
+    axes: tuple[str, ...] = AXES  # scores, some of ``AXES``; there is no head for others
+    alignment: bool = True  # whether there is a head for whether the output follows the prompts
+    words: Annotated[int, Meta(ge=2, le=512)] = 64  # tokens of a text, at most
+    pictures: Annotated[int, Meta(ge=1, le=64)] = 8  # frames of a picture prompt, at most
 
     def __post_init__(self) -> None:
         """Check what the parts need of one another."""

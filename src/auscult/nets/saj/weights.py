@@ -128,11 +128,7 @@ def read_design(folder: Path) -> Design:
 
 
 def load(folder: Path) -> tuple[Saj, Reader]:
-    """Load what ``save`` wrote, in evaluation mode, on a GPU where there is one.
-
-    Raises:
-        UsageError: It cannot be read, and why.
-    """
+    """Load what ``save`` wrote, in evaluation mode, on a GPU where there is one; a ``UsageError`` says why not."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

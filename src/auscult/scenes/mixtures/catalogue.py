@@ -26,7 +26,7 @@ from auscult.cases.ids import shown
 from auscult.cases.named_files import Contents, NamedFile, plain
 from auscult.cases.walk import walk
 from auscult.errors import ErrorRecord, InputError, UsageError
-from auscult.language.morphology import ing
+from auscult.language.lexicon import ing
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.media.wav import Sound
@@ -233,8 +233,7 @@ GENERATED: Final = Catalogue("generated", _generated())
 def open_recorded(root: Path) -> tuple[Catalogue, tuple[ErrorRecord, ...]]:
     """List a folder's recordings and pictures, with the errors of what cannot be used.
 
-    Raises:
-        UsageError: There is no such folder, or no recording in it can be used.
+    ``UsageError`` where there is no such folder, or no recording in it can be used.
     """
     errors: list[ErrorRecord] = []
     clips, keys, contents = list[Clip](), list[str](), Contents()

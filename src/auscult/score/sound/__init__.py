@@ -10,14 +10,13 @@ from typing import Any, Final
 from auscult.arrays.resampling import moved
 from auscult.outcome import Scored, Undefined
 from auscult.score.sound.bss_eval import BSS3, BSS4, SDR, bss3, bss4, bss_images, bss_sources, sdr
-from auscult.score.sound.delay import Delay, find_delay
 from auscult.score.sound.embeddings import Frechet, frechet_distance, words_fit
 from auscult.score.sound.external import DNSMOS, PESQ, STOI, VISQOL, dnsmos, pesq, stoi, visqol
 from auscult.score.sound.inputs import Signal, SoundScore, sound_score
 from auscult.score.sound.perceptual import perceptual
 from auscult.score.sound.ratios import SI_SDR, SNR, si_sdr, snr
-from auscult.score.sound.spans import SPAN_AGREEMENT, sounding, span_agreement
 from auscult.score.sound.spectral import LOG_SPECTRAL, MULTI_RESOLUTION, log_spectral_distance, multi_resolution_stft
+from auscult.score.sound.times import SPAN_AGREEMENT, Delay, find_delay, sounding, span_agreement
 from auscult.types import PERFORMANCE
 
 

@@ -28,17 +28,11 @@ _FRAMES: Final = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correlations:
-    """Products of n delayed channels of stems with one another and with m channels of estimates.
+    """Products of n delayed channels of stems with one another and with m channels of estimates."""
 
-    Attributes:
-        stems: (n, n, L): at (i, j, t) the sum of ``i[x] j[x + t]`` over x.
-        cross: (n, m, L): the same of stem i and estimate j.
-        own: Energy of each channel of the estimates, (m,).
-    """
-
-    stems: Doubles
-    cross: Doubles
-    own: Doubles
+    stems: Doubles  # (n, n, L): at (i, j, t) the sum of ``i[x] j[x + t]`` over x
+    cross: Doubles  # (n, m, L): the same of stem i and estimate j
+    own: Doubles  # energy of each channel of the estimates, (m,)
 
 
 def correlations(stems: Sequence[Signal], estimates: Sequence[Signal], *, lags: int) -> Correlations:
@@ -111,26 +105,17 @@ Ratios = Mapping[str, Scored[float] | Undefined]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Windowed(Scored[float]):
-    """The median (``value``) of a ratio over windows.
+    """The median (``value``) of a ratio over windows."""
 
-    Attributes:
-        values: Of each window in order, NaN where it has none.
-    """
-
-    values: tuple[float, ...]
+    values: tuple[float, ...]  # of each window in order, NaN where it has none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
-    """Scores of several estimates of one mixture.
+    """Scores of several estimates of one mixture."""
 
-    Attributes:
-        order: For each stem the number of the estimate that is scored against it.
-        ratios: For each stem its ratios by name.
-    """
-
-    order: tuple[int, ...]
-    ratios: tuple[Ratios, ...]
+    order: tuple[int, ...]  # for each stem the number of the estimate that is scored against it
+    ratios: tuple[Ratios, ...]  # for each stem its ratios by name
 
 
 @dataclass(frozen=True, slots=True, eq=False)

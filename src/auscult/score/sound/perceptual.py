@@ -62,31 +62,18 @@ _CELLS_AT_ONCE: Final = 100  # of 200 ms
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Perceptual:
-    """Scores of a separated sound, 1..5, higher is better, and the loudness they come from.
+    """Scores of a separated sound, 1..5, higher is better, and the loudness they come from."""
 
-    Attributes:
-        recall: How much of the target is there.
-        precision: How little of the other sources is there.
-        faithfulness: How much what is there of the target sounds like it.
-        overall: .6 of the least of the three and .4 of their mean.
-        recovered: Loudness of the recovered target in each step of ``hop_s``, float64 (steps,), any unit.
-        left_over: That of the other sources, as far as the target does not mask it.
-        unexplained: That of what no stem explains, as far as the others do not mask it.
-        target: That of the true target.
-        hop_s: Seconds from one step to the next.
-        signature: How it was computed.
-    """
-
-    recall: float
-    precision: float
-    faithfulness: float
-    overall: float
-    recovered: Doubles
-    left_over: Doubles
-    unexplained: Doubles
-    target: Doubles
-    hop_s: float
-    signature: Signature
+    recall: float  # how much of the target is there
+    precision: float  # how little of the other sources is there
+    faithfulness: float  # how much what is there of the target sounds like it
+    overall: float  # .6 of the least of the three and .4 of their mean
+    recovered: Doubles  # loudness of the recovered target in each step of ``hop_s``, float64 (steps,), any unit
+    left_over: Doubles  # that of the other sources, as far as the target does not mask it
+    unexplained: Doubles  # that of what no stem explains, as far as the others do not mask it
+    target: Doubles  # that of the true target
+    hop_s: float  # seconds from one step to the next
+    signature: Signature  # how it was computed
 
 
 def perceptual(output: Signal, stems: Sequence[Signal], *, target: int = 0, rate_hz: int) -> Perceptual | Undefined:

@@ -24,8 +24,7 @@ from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import committed_classes
 from auscult.train import trainer
-from auscult.train.saj.plan import Plan, read_plans
-from auscult.train.saj.samples import Example, Feed, Lesson, Listed, Made, Source, lesson, read_items
+from auscult.train.saj.samples import Example, Feed, Lesson, Listed, Made, Plan, Source, lesson, read_items, read_plans
 from auscult.train.trainer import STATE, ends_at, trained
 from auscult.types import PERFORMANCE, SoundItem
 

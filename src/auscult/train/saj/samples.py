@@ -1,14 +1,18 @@
-"""What SAJ learns from, an INPUT or generated sounds, and batches, which follow from (seed, number) and that alone."""
+"""How SAJ is trained, a YAML for each stage and size, and on what: an INPUT or generated sounds, and batches of them.
+
+The defaults of settings are the paper's (Sec. III-B). Batches follow from (seed, number) and that alone.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Annotated, Final, Literal, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor
@@ -20,12 +24,75 @@ from auscult.judge.sound.shared import aligned, is_silent
 from auscult.media.sound import read_sound
 from auscult.models.separators.base import picture_frames
 from auscult.nets.saj.inputs import Reader, SajBatch
-from auscult.nets.saj.settings import AXES
+from auscult.nets.saj.settings import AXES, PROMPTS, Design
+from auscult.record.codec import from_json
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Part
-from auscult.train.saj.plan import Plan
+from auscult.train.recipes import read_yaml
 from auscult.train.sound_judge.samples import DAMAGES, Recipe, made_samples
 from auscult.types import DOMAINS, Samples, SoundCase, SoundItem, SoundTruth
+
+Stage = Literal["alignment", "scores"]
+STAGES: Final[tuple[Stage, ...]] = ("alignment", "scores")
+SIZES: Final = ("paper", "small", "tiny")
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+_Weight = Annotated[float, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a stage of SAJ is trained."""
+
+    # ``alignment``: whether the output is what the prompts ask for, the target or another source of the same mixture;
+    # ``scores``: what a separated sound deserves
+    stage: Stage
+    design: Design = field(default_factory=Design)  # of the network; a later stage has that of the one before
+    audio: str | None = None  # folder or hub name of an encoder of sounds; None for the design's, with random weights
+    text: str | None = None  # the same of a text encoder
+    vision: str | None = None  # the same of a picture encoder
+    frozen: tuple[str, ...] = ()  # parameters whose names begin so keep their values, such as ``audio.``
+    # some of ``text``, ``spans``, ``picture``: what is asked with; each row has one of the subsets of those that it
+    # could have, drawn evenly, never none. ``[text]`` is the paper's first judge
+    prompts: tuple[Literal["text", "spans", "picture"], ...] = PROMPTS
+    tokens: _Count = 8192  # audio tokens of a step: frames of mixtures and outputs, over all processes
+    # a step is computed in so many parts, one after another, to fit the memory; shared out among processes
+    parts: _Count = 1
+    updates: _Count = 200_000  # steps
+    warmup: Annotated[int, msgspec.Meta(ge=0)] = 5000  # steps over which the rate rises; then it is constant
+    rate: _Positive = 1e-4  # of AdamW. The paper's is lost from its text: this one is ours
+    decay: _Weight = 0.1  # its weight decay, on matrices and kernels
+    clip: _Positive | None = None  # largest norm of the gradient; None for any. The paper names none
+    precision: Literal["no", "bf16"] = "bf16"  # ``bf16`` or ``no``, of ``accelerate``
+    # how often each is drawn, beside the others that are there
+    domains: Mapping[str, _Weight] = field(default_factory=lambda: {"speech": 1.0, "music": 2.0, "sound": 4.0})
+    balanced: bool = True  # whether whole numbers of the overall score are drawn evenly
+    longest_s: _Positive = 30.0  # longer sounds are left out
+
+    def __post_init__(self) -> None:
+        """Check that the network has what the stage teaches."""
+        if not set(self.prompts) & set(self.design.prompts):
+            raise ValueError("none of the prompts is one that the network takes")
+        if not (self.design.alignment if self.stage == "alignment" else self.design.axes):
+            raise ValueError(f"the network has no head that the stage {self.stage} teaches")
+        if unknown := set(self.domains) - set(DOMAINS):
+            raise ValueError(f"domains are {', '.join(DOMAINS)}, not {', '.join(sorted(unknown))}")
+
+    def rate_at(self, step: int, steps: int) -> float:  # noqa: ARG002 - of every plan
+        """The learning rate of a step."""
+        return self.rate * min(1.0, (step + 1) / max(self.warmup, 1))
+
+
+def read_plans(name: str) -> list[Plan]:
+    """The settings of both stages of a size, ``paper``; of one, ``paper-scores``; or of a YAML file."""
+    committed = [f"{size}-{stage}" for size in SIZES for stage in STAGES]
+    names = [f"{name}-{stage}" for stage in STAGES] if name in SIZES else [name]
+    found = []
+    for one in names:
+        table, path = read_yaml(one, folder=Path(__file__).parent, committed=committed)
+        found.append(from_json(Plan, table, path=path, error=UsageError, exact=True))
+    return found
+
 
 T = TypeVar("T")
 TRIES: Final = 50

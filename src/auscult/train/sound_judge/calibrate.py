@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from auscult.judge.sound.compact.verdict import SoundCalibration, error_of
+from auscult.judge.sound.compact import SoundCalibration, error_of
 from auscult.nets.sound_judge import SoundJudgeNet
 from auscult.train.sound_judge.samples import ALL, SUBSETS
 from auscult.train.sound_judge.store import StoredSample

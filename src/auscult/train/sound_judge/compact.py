@@ -12,8 +12,8 @@ import torch
 
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
+from auscult.judge.sound.compact import FILE as CALIBRATION
 from auscult.judge.sound.compact.network import open_network
-from auscult.judge.sound.compact.verdict import FILE as CALIBRATION
 from auscult.media.paths import write_bytes
 from auscult.nets.sound_judge import SoundJudgeNet, Trunk
 from auscult.record.codec import dump, to_json

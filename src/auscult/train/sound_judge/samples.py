@@ -20,13 +20,13 @@ from auscult.arrays.resampling import mono
 from auscult.cases.sounds import read_sounds
 from auscult.media.frames import decode_frame
 from auscult.media.sound import read_sound
+from auscult.models.separators import load_separator
 from auscult.models.separators.base import Separator
-from auscult.models.separators.loading import load_separator
 from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import DOMAIN_OF, GENERATED, Catalogue, Part, open_recorded
-from auscult.scenes.mixtures.layout import finished
 from auscult.scenes.mixtures.plan import MixturePlan, Planner
+from auscult.scenes.mixtures.sound import finished
 from auscult.scenes.options import MixtureOptions
 from auscult.score.sound.perceptual import difficulty, perceptual
 from auscult.score.sound.ratios import si_sdr
@@ -57,72 +57,40 @@ _PARTS: Final = {"train": "train", "val": "calibration", "test": "test"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SoundSample:
-    """A separated sound with its truth.
+    """A separated sound with its truth."""
 
-    Attributes:
-        case: The mixture and all its prompts.
-        separated: float32 (1, samples), as loud and as late as drawn.
-        scores: By ``PERFORMANCE``, 1..5, from the stems.
-        difficulty: By ``DIFFICULTY_AXES``, 1..5, for the prompts of ``case``.
-        without_spans: The same where the spans are not given.
-        missing: In each ``hop_s``, the share of the target's loudness that is lost, float32 (steps,), 0..1.
-        left_over: In each, the share of what is heard of the sources that is not the target's.
-        hop_s: Seconds from one step to the next.
-        aligned: Whether the output is meant to be the target; False for that of another source.
-        kind: How it was made: names of damages, of a separator, or ``real``.
-        severity: Of the damages, 0..5; 0 for others.
-        label: The target's class; the prompt of a real output.
-        domain: One of ``DOMAINS``.
-        setting: One of ``PROMPT_SETTINGS``; empty where it is not known.
-        seen: Whether training may use the target's class.
-        cluster: The same for samples of one voice or mixture.
-        family: Of a real separator; empty for made outputs.
-        id: Unique in its set.
-        si_sdr_db: Of the output as it was made, with the true stem; None where it is undefined.
-    """
-
-    case: SoundCase
-    separated: Samples
-    scores: dict[str, float]
-    difficulty: dict[str, float]
-    without_spans: dict[str, float]
-    missing: Floats
-    left_over: Floats
-    hop_s: float
-    aligned: bool
-    kind: str
-    severity: float = 0.0
-    label: str = ""
-    domain: str = ""
-    setting: str = ""
-    seen: bool = True
-    cluster: str = ""
-    family: str = ""
-    id: str = ""
-    si_sdr_db: float | None = None
+    case: SoundCase  # the mixture and all its prompts
+    separated: Samples  # float32 (1, samples), as loud and as late as drawn
+    scores: dict[str, float]  # by ``PERFORMANCE``, 1..5, from the stems
+    difficulty: dict[str, float]  # by ``DIFFICULTY_AXES``, 1..5, for the prompts of ``case``
+    without_spans: dict[str, float]  # the same where the spans are not given
+    missing: Floats  # in each ``hop_s``, the share of the target's loudness that is lost, float32 (steps,), 0..1
+    left_over: Floats  # in each, the share of what is heard of the sources that is not the target's
+    hop_s: float  # seconds from one step to the next
+    aligned: bool  # whether the output is meant to be the target; False for that of another source
+    kind: str  # how it was made: names of damages, of a separator, or ``real``
+    severity: float = 0.0  # of the damages, 0..5; 0 for others
+    label: str = ""  # the target's class; the prompt of a real output
+    domain: str = ""  # one of ``DOMAINS``
+    setting: str = ""  # one of ``PROMPT_SETTINGS``; empty where it is not known
+    seen: bool = True  # whether training may use the target's class
+    cluster: str = ""  # the same for samples of one voice or mixture
+    family: str = ""  # of a real separator; empty for made outputs
+    id: str = ""  # unique in its set
+    si_sdr_db: float | None = None  # of the output as it was made, with the true stem; None where it is undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """Which outputs are made of a mixture.
+    """Which outputs are made of a mixture."""
 
-    Attributes:
-        damages: Kinds of ``stress separation``.
-        separators: Classical separators, oracles among them.
-        outputs: How many a mixture.
-        whole: Share of outputs that are the stem itself.
-        by_separators: Share that separators make.
-        wrong: Share that is another source, damaged or not.
-        twice: Share of damaged outputs that bear two damages.
-    """
-
-    damages: tuple[str, ...] = DAMAGES
-    separators: tuple[str, ...] = SEPARATORS
-    outputs: int = 4
-    whole: float = 0.08
-    by_separators: float = 0.25
-    wrong: float = 0.08
-    twice: float = 0.35
+    damages: tuple[str, ...] = DAMAGES  # kinds of ``stress separation``
+    separators: tuple[str, ...] = SEPARATORS  # classical separators, oracles among them
+    outputs: int = 4  # how many a mixture
+    whole: float = 0.08  # share of outputs that are the stem itself
+    by_separators: float = 0.25  # share that separators make
+    wrong: float = 0.08  # share that is another source, damaged or not
+    twice: float = 0.35  # share of damaged outputs that bear two damages
 
 
 @cache

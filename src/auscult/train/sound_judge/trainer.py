@@ -24,7 +24,7 @@ from auscult.judge.sound.vocabulary import read_prompt
 from auscult.nets.sound_judge import Design, Hardness, Heard, HeardAlone, Judged, SoundJudgeNet
 from auscult.record.codec import from_json
 from auscult.rng import generator
-from auscult.train.settings import read_yaml
+from auscult.train.recipes import read_yaml
 from auscult.train.sound_judge.store import StoredSample, domain_number, unpacked
 from auscult.train.trainer import Trainer
 from auscult.types import Floats
@@ -36,51 +36,31 @@ _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How ``sound.compact.v1`` is trained.
+    """How ``sound.compact.v1`` is trained."""
 
-    Attributes:
-        mixtures: Made mixtures to learn from.
-        aligning: Mixtures of the first stage, alignment (SAM Audio Judge, Sec. III-B); 0 leaves it out.
-        held: Made mixtures to calibrate on.
-        stage: Steps of the first stage and of the second.
-        batch: Samples of a step.
-        rate: Highest learning rate of AdamW.
-        trunk: Share of it that the trunk learns with; 0 keeps it as it was.
-        start: ``tagger``, from the weights of the pretrained network, or ``nothing``.
-        decay: Weight decay, on matrices and kernels.
-        warmup: Part of the steps over which the rate rises; then it falls as a cosine.
-        clip: Largest norm of the gradient.
-        real: Part of the samples that are outputs of real separators.
-        text: How often a sample keeps its text.
-        spans: How often its spans.
-        picture: How often its class is asked for as by a picture, whether it has one or not.
-        text_first: Part of the steps in which text is the only prompt.
-        balanced: Whether scores of overall are drawn equally often.
-        domains: How often speech, music and sound are drawn, relative to one another.
-        precision: ``bf16`` or ``no``.
-        design: Of the network.
-    """
-
-    mixtures: _Count = 4000
+    mixtures: _Count = 4000  # made mixtures to learn from
+    # mixtures of the first stage, alignment (SAM Audio Judge, Sec. III-B); 0 leaves it out
     aligning: Annotated[int, msgspec.Meta(ge=0)] = 1000
-    held: _Count = 600
-    stage: tuple[int, int] = (400, 4000)
-    batch: _Count = 16
-    rate: float = 1.5e-3
-    trunk: _Share = 0.2
+    held: _Count = 600  # made mixtures to calibrate on
+    stage: tuple[int, int] = (400, 4000)  # steps of the first stage and of the second
+    batch: _Count = 16  # samples of a step
+    rate: float = 1.5e-3  # highest learning rate of AdamW
+    trunk: _Share = 0.2  # share of it that the trunk learns with; 0 keeps it as it was
+    # ``tagger``, from the weights of the pretrained network, or ``nothing``
     start: Literal["tagger", "nothing"] = "tagger"
-    decay: float = 0.02
-    warmup: _Share = 0.05
-    clip: float | None = 1.0
-    real: _Share = 0.12
-    text: _Share = 0.7
-    spans: _Share = 0.5
-    picture: _Share = 0.25
-    text_first: _Share = 0.0
-    balanced: bool = True
+    decay: float = 0.02  # weight decay, on matrices and kernels
+    warmup: _Share = 0.05  # part of the steps over which the rate rises; then it falls as a cosine
+    clip: float | None = 1.0  # largest norm of the gradient
+    real: _Share = 0.12  # part of the samples that are outputs of real separators
+    text: _Share = 0.7  # how often a sample keeps its text
+    spans: _Share = 0.5  # how often its spans
+    picture: _Share = 0.25  # how often its class is asked for as by a picture, whether it has one or not
+    text_first: _Share = 0.0  # part of the steps in which text is the only prompt
+    balanced: bool = True  # whether scores of overall are drawn equally often
+    # how often speech, music and sound are drawn, relative to one another
     domains: tuple[float, float, float] = (1.0, 2.0, 4.0)
-    precision: Literal["no", "bf16"] = "no"
-    design: Mapping[str, Any] = field(default_factory=dict)
+    precision: Literal["no", "bf16"] = "no"  # ``bf16`` or ``no``
+    design: Mapping[str, Any] = field(default_factory=dict)  # of the network
 
     @property
     def network(self) -> Design:

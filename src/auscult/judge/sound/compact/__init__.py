@@ -1,19 +1,378 @@
 """``sound.compact.v1``: a pretrained tagger listens to mixture, output and rest, and a small network compares them.
 
-It reads words (``judge.sound.vocabulary``), spans and pictures (``judge.sound.pictures``) in any combination; without
+It reads words and pictures (``judge.sound.vocabulary``) and spans in any combination; without
 any it judges what is likely for what the output sounds like. Measured in ``docs/cards/sound.compact.v1.md``.
+
+The calibration is fitted on its part alone. A score is moved along a line; its interval is the network's own expected
+error times a factor, which is the conformal quantile of its group (domain and prompts; Papadopoulos et al., 2002), and
+wider where the sound is unlike what calibration heard.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
-from auscult.types import Metadata, Samples, SoundCase, SoundVerdict
+import numpy as np
 
-if TYPE_CHECKING:
-    from auscult.judge.sound.compact.verdict import CompactListener
+from auscult.errors import UsageError
+from auscult.judge.sound.compact.network import (
+    FOLDER,
+    STEP,
+    STEP_S,
+    HeardMixture,
+    SoundNetwork,
+    as_classes,
+    hear_mixture,
+    hear_output,
+    load_network,
+    span_steps,
+)
+from auscult.judge.sound.shared import is_silent, scored, silent_output, unjudged
+from auscult.judge.sound.vocabulary import PromptWords, SentenceEncoder, picture_classes, read_prompt
+from auscult.nets.onnx_session import HINT
+from auscult.record.codec import read_file
+from auscult.types import (
+    DIFFICULTY_AXES,
+    DOMAINS,
+    PERFORMANCE,
+    Doubles,
+    Floats,
+    Metadata,
+    Samples,
+    SoundCase,
+    SoundCurves,
+    SoundEvidence,
+    SoundVerdict,
+)
+
+FILE: Final = "calibration.json"
+_MOST_BYTES: Final = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoundCalibration:
+    """The numbers."""
+
+    network: str  # hash of the network that they were fitted to
+    lines: tuple[tuple[float, float], ...]  # slope and offset of each score, by ``PERFORMANCE``
+    # power and offset of each score's expected error, since a network that has learned its samples is too sure of
+    # others
+    errors: tuple[tuple[float, float], ...]
+    # by group, ``domain/prompts`` or ``all``, for each score what its expected error is multiplied by, for the lower
+    # and the upper end
+    factors: Mapping[str, tuple[tuple[float, float], ...]]
+    centre: tuple[float, ...]  # of what calibration sounded like to the network, (width,)
+    axes: tuple[tuple[float, ...], ...]  # onto which a sound is projected, each scaled to a spread of 1, (axes, width)
+    near: float  # the distance that nine of ten calibration samples are within
+    far: float  # the distance at which nothing is alike any more
+
+    def novelty(self, pooled: Floats) -> Doubles:
+        """How unlike calibration sounds (n, width) are, 0..1."""
+        distance = self.distance(pooled)
+        return np.asarray(np.clip((distance - self.near) / max(self.far - self.near, 1e-9), 0.0, 1.0))
+
+    def distance(self, pooled: Floats) -> Doubles:
+        """How far they are from the middle of what calibration heard."""
+        places = (pooled.astype(np.float64) - np.asarray(self.centre)) @ np.asarray(self.axes).T
+        return np.asarray(np.sqrt(np.square(places).mean(axis=1)))
+
+    def intervals(self, scores: Floats, spread: Floats, *, group: str, novelty: Doubles) -> Doubles:
+        """Scores with the ends of their intervals, (n, 4, 3), within 1..5; of samples of one group."""
+        slope, offset = np.asarray(self.lines).T
+        moved = np.clip(scores * slope + offset, 1.0, 5.0)
+        error = error_of(spread, self.errors) * (1 + novelty[:, None])
+        low, high = np.asarray(self.factors.get(group, self.factors["all"])).T
+        ends = np.stack([moved, moved - low * error, moved + high * error], axis=-1)
+        return np.asarray(np.clip(ends, 1.0, 5.0), dtype=np.float64)
+
+
+def error_of(spread: Floats, errors: Sequence[tuple[float, float]]) -> Doubles:
+    """The expected errors in points, of the logarithms (n, scores) that the network gives."""
+    power, offset = np.asarray(errors).T
+    return np.asarray(np.exp(np.clip(spread.astype(np.float64), -6.0, 2.0) * power) + offset)
+
+
+@cache
+def load_calibration(folder: Path, network: str) -> SoundCalibration:
+    """The calibration of a network's folder; a UsageError where it is of another network."""
+    path = folder / FILE
+    found = read_file(
+        SoundCalibration,
+        path,
+        what="calibration",
+        expected="what `auscult train compact-sound` wrote",
+        most_bytes=_MOST_BYTES,
+        hint=HINT,
+    )
+    if found.network != network:
+        raise UsageError("the calibration is of another network", expected=network, hint=HINT, path=path)
+    return found
+
+
+WINDOW_S: Final = 12.0
+"""Longer sounds are heard in parts of at most this long, of equal length."""
+FAR: Final = 0.8
+"""From this novelty on an output whose words are not known, and without spans and picture, is not judged."""
+_AT_ONCE: Final = 8
+_LOUDNESS: Final = 0.3  # exponent of power, by which windows count
+_SURE: Final = 0.6
+_FINE: Final = 4.3  # from here on nothing is said to be wrong
+_HEARD: Final = 0.3  # of a curve
+_ROUNDING: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Prompt:
+    classes: Floats
+    evidence: SoundEvidence
+    domain: str
+
+    @property
+    def kinds(self) -> str:
+        names = [name for name in ("text", "spans", "picture") if getattr(self.evidence, name)]
+        return "+".join(names) or "none"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Window:
+    """A part of a mixture, with what the trunk hears in it."""
+
+    heard: HeardMixture
+    first: int  # sample at which it begins
+    samples: int
+    power: float
+    steps: Floats  # (384, S)
+    spans: Floats  # (3, S)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Part:
+    """What is said of a window of an output."""
+
+    scores: Floats
+    spread: Floats
+    curves: Floats  # (2, S), 0..1
+    pooled: Floats
+    power: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CompactListener:
+    """A network with its calibration."""
+
+    network: SoundNetwork
+    calibration: SoundCalibration
+    sentences: SentenceEncoder | None = None
+
+    def judge(self, name: str, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
+        """Judge outputs; neighbours of one mixture array share what is heard in it."""
+        verdicts: list[SoundVerdict] = []
+        pairs = list(zip(cases, separated, strict=True))
+        for _, group in groupby(pairs, key=lambda pair: (id(pair[0].mixture), pair[0].rate_hz)):
+            mine = list(group)
+            for start in range(0, len(mine), _AT_ONCE):
+                verdicts += self._of_mixture(name, mine[start : start + _AT_ONCE])
+        return verdicts
+
+    def _of_mixture(self, name: str, pairs: Sequence[tuple[SoundCase, Samples]]) -> list[SoundVerdict]:
+        mixture, rate_hz = pairs[0][0].mixture, pairs[0][0].rate_hz
+        if is_silent(mixture):
+            return [unjudged(case, name) for case, _ in pairs]
+        prompts = {id(case): self._prompt(case) for case, _ in pairs}
+        plain = list(self._windows(mixture, rate_hz))
+        loud = [at for at, (_, output) in enumerate(pairs) if not is_silent(mixture, output)]
+        parts = self._parts([pairs[at] for at in loud], plain, prompts)
+        verdicts = []
+        for at, (case, _) in enumerate(pairs):
+            prompt = prompts[id(case)]
+            hard, domain = self._hardness(case, plain, prompt)
+            if at not in loud:
+                verdicts.append(silent_output(case, name, difficulty=hard, evidence=prompt.evidence))
+                continue
+            said = self._verdict(
+                case, name, parts[loud.index(at)], windows=plain, prompt=replace(prompt, domain=domain)
+            )
+            verdicts.append(said if said.overall is None else replace(said, difficulty=hard))
+        return verdicts
+
+    def _prompt(self, case: SoundCase) -> _Prompt:
+        words = PromptWords(classes=as_classes(), unknown=(), domain="")
+        if case.text is not None and case.text.strip():
+            words = read_prompt(case.text, sentences=self.sentences)
+        shown = None if case.frames is None else picture_classes(case.frames)
+        evidence = SoundEvidence(
+            text=bool(words.classes.any()),
+            spans=bool(case.spans),
+            picture=shown is not None and bool(shown.any()),
+            unknown=words.unknown,
+        )
+        return _Prompt(classes=as_classes(words.classes, shown), evidence=evidence, domain=words.domain)
+
+    def _windows(self, mixture: Samples, rate_hz: int) -> Iterator[_Window]:
+        count = max(1, int(np.ceil(mixture.shape[1] / (WINDOW_S * rate_hz))))
+        edges = np.linspace(0, mixture.shape[1], count + 1).round().astype(int)
+        for first, last in pairwise(edges):
+            part = mixture[:, first:last]
+            heard = hear_mixture(part, rate_hz)
+            yield _Window(
+                heard=heard,
+                first=int(first),
+                samples=int(last - first),
+                power=float(np.mean(np.square(part, dtype=np.float64))) ** _LOUDNESS,
+                steps=self.network.steps([heard.mel])[0],
+                spans=np.zeros((3, heard.mel.shape[1] // STEP), np.float32),
+            )
+
+    def _spans(self, case: SoundCase, window: _Window) -> Floats:
+        begin = window.first / case.rate_hz
+        moved = [replace(span, start_s=span.start_s - begin, end_s=span.end_s - begin) for span in case.spans]
+        return span_steps(moved, window.spans.shape[1])
+
+    def _parts(
+        self, pairs: Sequence[tuple[SoundCase, Samples]], windows: Sequence[_Window], prompts: dict[int, _Prompt]
+    ) -> list[list[_Part]]:
+        """What is said of each output, window by window."""
+        found: list[list[_Part]] = [[] for _ in pairs]
+        for window in windows if pairs else ():
+            outputs = [output[:, window.first : window.first + window.samples] for _, output in pairs]
+            mels = np.stack([np.stack([window.heard.mel, *hear_output(window.heard, own)]) for own in outputs])
+            steps = self.network.steps(list(mels[:, 1:].reshape(-1, *mels.shape[2:])))
+            classes = np.stack([prompts[id(case)].classes for case, _ in pairs])
+            three = (np.repeat(window.steps[None], len(pairs), axis=0), steps[0::2], steps[1::2])
+            evidence = [self.network.evidence(one, classes) for one in three]
+            heard = {
+                "mixture": three[0],
+                "output": three[1],
+                "rest": three[2],
+                "mels": mels,
+                "spans": np.stack([self._spans(case, window) for case, _ in pairs]),
+                "evidence": np.concatenate([one for one, _ in evidence], axis=-1),
+                "prompt": evidence[0][1],
+            }
+            said = self.network.judged(heard)
+            for row in range(len(pairs)):
+                found[row].append(
+                    _Part(
+                        scores=said["scores"][row],
+                        spread=said["spread"][row],
+                        curves=1 / (1 + np.exp(-said["curves"][row])),
+                        pooled=said["pooled"][row],
+                        power=window.power,
+                    )
+                )
+        return found
+
+    def _hardness(self, case: SoundCase, windows: Sequence[_Window], prompt: _Prompt) -> tuple[dict[str, float], str]:
+        """Difficulty by axis, and the domain: that of the words, else of what is heard where that is clear."""
+        weights = np.array([window.power for window in windows])
+        rows = []
+        for window in windows:
+            evidence, wanted = self.network.evidence(window.steps[None], prompt.classes[None])
+            heard = {
+                "mixture": window.steps[None],
+                "mel": window.heard.mel[None, None],
+                "spans": self._spans(case, window)[None],
+                "evidence": evidence,
+                "prompt": wanted,
+            }
+            rows.append(self.network.hardness(heard))
+        share = weights / max(weights.sum(), 1e-30)
+        axes = np.einsum("w,wa->a", share, np.concatenate([row["difficulty"] for row in rows]))
+        logits = np.einsum("w,wa->a", share, np.concatenate([row["domain"] for row in rows]))
+        chances = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+        domain = prompt.domain or (DOMAINS[int(chances.argmax())] if chances.max() >= _SURE else "")
+        return {name: float(axes[at]) for at, name in enumerate(DIFFICULTY_AXES)}, domain
+
+    def _verdict(
+        self, case: SoundCase, name: str, parts: Sequence[_Part], *, windows: Sequence[_Window], prompt: _Prompt
+    ) -> SoundVerdict:
+        weights = np.array([part.power for part in parts])
+        share = weights / max(weights.sum(), 1e-30)
+
+        def mean(key: str) -> Floats:
+            return np.asarray(np.einsum("w,wa->a", share, np.stack([getattr(one, key) for one in parts])), np.float32)
+
+        novelty = self.calibration.novelty(mean("pooled")[None])
+        evidence = prompt.evidence
+        if evidence.unknown and prompt.kinds == "none" and novelty[0] >= FAR:
+            words = ", ".join(evidence.unknown[:3])
+            return replace(
+                unjudged(case, name),
+                evidence=evidence,
+                novelty=float(novelty[0]),
+                rationale=f"Not judged: {words} is not in the vocabulary, and no such sound was calibrated on.",
+            )
+        ends = self.calibration.intervals(
+            mean("scores")[None], mean("spread")[None], group=f"{prompt.domain}/{prompt.kinds}", novelty=novelty
+        )[0]
+        curves = _joined(parts, windows, rate_hz=case.rate_hz)
+        return scored(
+            case,
+            name,
+            {axis: (float(ends[at, 0]), float(ends[at, 1]), float(ends[at, 2])) for at, axis in enumerate(PERFORMANCE)},
+            difficulty={},
+            evidence=evidence,
+            rationale=_sentence(ends, curves, evidence),
+            novelty=float(novelty[0]),
+            domain=prompt.domain,
+            curves=SoundCurves(
+                hop_s=STEP_S,
+                missing=tuple(round(float(value), 4) for value in curves[0]),
+                left_over=tuple(round(float(value), 4) for value in curves[1]),
+            ),
+        )
+
+
+def _joined(parts: Sequence[_Part], windows: Sequence[_Window], *, rate_hz: int) -> Floats:
+    """The curves of windows, whose last steps may reach beyond them, at steps of the whole sound, (2, steps)."""
+    begins = np.array([window.first / rate_hz for window in windows])
+    until = begins[-1] + windows[-1].samples / rate_hz
+    times = np.arange(max(1, np.ceil(until / STEP_S - _ROUNDING))) * STEP_S
+    places = np.searchsorted(begins, times + _ROUNDING, "right") - 1
+    steps = ((times - begins[places]) / STEP_S + _ROUNDING).astype(int)
+    return np.stack([parts[of].curves[:, at] for of, at in zip(places, steps, strict=True)], axis=1)
+
+
+def _sentence(ends: Doubles, curves: Floats, evidence: SoundEvidence) -> str:
+    """What is wrong most, and when; and what was asked for in words that are not known."""
+    worst = int(np.argmin(ends[:3, 0]))
+    said = [
+        f"Part of the target is missing{_when(curves[0])}.",
+        f"Something else is left over{_when(curves[1])}.",
+        "The target sounds damaged.",
+    ][worst]
+    if ends[worst, 0] >= _FINE:
+        said = "Nothing wrong is heard."
+    if evidence.unknown:
+        said += f" Not known: {', '.join(evidence.unknown[:3])}."
+    return said
+
+
+def _when(curve: Floats) -> str:
+    """Where a curve is highest, as words; empty where that is everywhere or nowhere."""
+    high = np.flatnonzero(curve >= max(_HEARD, 0.5 * float(curve.max())))
+    if not high.size or high.size > 0.7 * curve.size:
+        return ""
+    runs = np.split(high, np.flatnonzero(np.diff(high) > 1) + 1)
+    longest = max(runs, key=len)
+    return f", mostly from {longest[0] * STEP_S:.1f} to {(longest[-1] + 1) * STEP_S:.1f} s"
+
+
+def load_listener(folder: Path | None = None, sentences: Path | None = None) -> CompactListener:
+    """The shipped network, or that of a folder that ``auscult train compact-sound`` wrote."""
+    folder = FOLDER if folder is None else folder
+    network = load_network(folder)
+    encoder = None
+    if sentences is not None:
+        from auscult.nets.hf_sentences import load_sentences
+
+        encoder = load_sentences(sentences)
+    return CompactListener(network=network, calibration=load_calibration(folder, network.digest), sentences=encoder)
 
 
 class CompactSoundJudge:
@@ -36,16 +395,13 @@ class CompactSoundJudge:
     def listener(self) -> CompactListener:
         """The loaded network with its calibration."""
         if self._listener is None:
-            from auscult.judge.sound.compact.verdict import load_listener
-
             self._listener = load_listener(self._folder, self._sentences)
         return self._listener
 
     def fitted(self, folder: Path) -> CompactSoundJudge:
         """The same with the network of a folder, or with its sentence encoder for words outside the vocabulary.
 
-        Raises:
-            UsageError: What the folder lacks, or what is wrong with it.
+        ``UsageError`` says what the folder lacks, or what is wrong with it.
         """
         encodes = (folder / "config.json").is_file()
         found = CompactSoundJudge(self._folder, folder) if encodes else CompactSoundJudge(folder, self._sentences)
