@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from small_inputs import auscult
+
 # A run is the same each time, however busy the machine; `make fuzz` looks for new examples.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", derandomize=False, deadline=None)
@@ -38,6 +40,27 @@ ALLOWED_SKIPS = (
 )
 
 
+def pytest_configure() -> None:
+    """Keep each of several processes that run tests, and what it starts, to one processor of its own.
+
+    The others are taken: a second worker or thread there would only cost its start.
+    """
+    number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if number and hasattr(os, "sched_setaffinity"):
+        processors = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {processors[int(number) % len(processors)]})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What may take longest begins first, so that at the end no process waits for the last long test of another."""
+    items.sort(key=_seconds, reverse=True)
+
+
+def _seconds(item: pytest.Item) -> float:
+    limit = item.get_closest_marker("timeout")
+    return float(limit.args[0]) if limit else 0.0
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of real material, or a skip where there is none."""
@@ -45,6 +68,16 @@ def data() -> Path:
     if not folder:
         pytest.skip("AUSCULT_DATA is not set")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder that ``auscult demo`` filled, and what it printed."""
+    pytest.importorskip("skimage", reason="the extra `demo` is not installed")
+    out = tmp_path_factory.mktemp("demo") / "auscult-demo"
+    ran = auscult("demo", "--out", out, "--quiet")
+    assert ran.code == 0, ran.err
+    return out, ran.out
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from auscult.record.schema import verdict_to_json
 from auscult.rng import generator
 from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.types import Case, Prediction, Query
+from small_inputs import auscult as auscult_command
 
 NUMBERS = ("iou", "iou_low", "iou_high", "prob_iou_80", "defect_probs")
 LONG = frozenset({
@@ -44,20 +42,15 @@ def _run_python(page: Path, block: Block, namespace: dict[str, Any]) -> None:
         exec(code, namespace)  # noqa: S102 - the project's own pages
 
 
-def _auscult(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "120"}
-    command = [sys.executable, "-m", "auscult.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
-
-
 def _run_command(command: Command) -> None:
+    """In this process: a start of its own is most of what a command on a few masks takes."""
     words = shlex.split(command.line, comments=True)
     if words[0] != "auscult":
         return  # pip, make and pytest are for people
-    result = _auscult(words[1:])
-    assert result.returncode == 0, f"{command.line}\n{result.stderr}"
-    missing = _missing(command.output, result.stdout)
-    assert missing is None, f"{command.line} does not print {missing!r}, but:\n{result.stdout}"
+    ran = auscult_command(*words[1:])
+    assert ran.code == 0, f"{command.line}\n{ran.err}"
+    missing = _missing(command.output, ran.out)
+    assert missing is None, f"{command.line} does not print {missing!r}, but:\n{ran.out}"
 
 
 def _missing(shown: tuple[str, ...], printed: str) -> str | None:
@@ -100,6 +93,7 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     A block marked ``file: NAME`` is what the reader saves under that name.
     """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
     _run_python(DOCS / "quickstart.md", _setup(), {"__name__": "setup"})
     namespace: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
@@ -168,14 +162,11 @@ def test_the_verdict_in_the_docs_is_one(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.extra_demo
-def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
+def test_the_readme_shows_what_the_demo_prints(demo_run: tuple[Path, str]) -> None:
     """The same table; counts may differ by a few masks where another build of OpenCV segments a little differently."""
-    pytest.importorskip("skimage", reason="the extra `demo` is not installed")
     (block,) = [block for block in blocks(README) if block.mark == "output: demo"]
-    result = _auscult(["demo", "--out", str(tmp_path / "demo"), "--quiet"])
-    assert result.returncode == 0, result.stderr
     shown = [line for line in block.body.splitlines() if _plain(line)]
-    printed = [line for line in result.stdout.splitlines() if _plain(line)][: len(shown)]
+    printed = [line for line in demo_run[1].splitlines() if _plain(line)][: len(shown)]
     assert [_plain(line) for line in printed] == [_plain(line) for line in shown]
     for said, true in zip(shown, printed, strict=True):
         if "%" not in said:

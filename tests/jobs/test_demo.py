@@ -109,11 +109,9 @@ def test_a_run_of_another_command_is_not_mixed_with(tmp_path: Path) -> None:
     assert not (tmp_path / INPUT).exists()
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("demo") / "auscult-demo"
-    demo.run_demo(DemoOptions(out=out, seed=0, workers=1, overwrite=False))
-    return out
+@pytest.fixture
+def finished(demo_run: tuple[Path, str]) -> Path:
+    return demo_run[0]
 
 
 def _rows(path: Path) -> list[dict[str, object]]:
