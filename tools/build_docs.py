@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 from auscult import registry
 from auscult.agent.knowledge.situations import situation_rows
 from auscult.agent.plan import plan_schema
+from auscult.cli.main import app
 from auscult.jobs.registered import describe
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -104,11 +107,10 @@ def situations_page() -> str:
 
 
 def _help(verb: tuple[str, ...]) -> str:
-    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "auscult.cli", *verb, "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-    shown = re.sub(r"^Usage: \S+(?: -m auscult\.cli)?", "Usage: auscult", shown.lstrip())
-    return "\n".join(line.rstrip() for line in shown.splitlines()).strip()
+    os.environ |= {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    with redirect_stdout(io.StringIO()) as shown, suppress(SystemExit):
+        app([*verb, "--help"], prog_name="auscult")
+    return "\n".join(line.rstrip() for line in shown.getvalue().splitlines()).strip()
 
 
 if __name__ == "__main__":

@@ -21,13 +21,11 @@ def main() -> int:
     """Test every extra that users may install, besides `dev`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = _apart({name: tuple(needs) for name, needs in project["optional-dependencies"].items() if name != "dev"})
-    with ThreadPoolExecutor(1) as ahead:  # the next environment is made while the tests of one run
+    with ThreadPoolExecutor(1) as ahead, ThreadPoolExecutor(2) as beside:  # one is made while two are tested
         made = {name: ahead.submit(_environment, name) for name in extras}
-        failed = [name for name in extras if not _passes(name, made[name].result())]
-    print(
-        f"extras: {len(extras) - len(failed)} of {len(extras)} pass"
-        + (f"; failed: {', '.join(failed)}" if failed else "")
-    )
+        passes = list(beside.map(lambda name: _passes(name, made[name].result()), extras))
+    failed = [name for name, passed in zip(extras, passes, strict=True) if not passed]
+    print(f"extras: {len(passes) - len(failed)} of {len(passes)} pass; failed: {', '.join(failed) or 'none'}")
     return len(failed)
 
 
@@ -93,11 +91,12 @@ def _link(names: set[str], site: Path) -> None:
 
 
 def _passes(extra: str, python: Path) -> bool:
-    print(f"--- extra {extra}", flush=True)
     mark = f"extra_{extra}"
     files = sorted(str(file) for file in (ROOT / "tests").rglob("test_*.py") if mark in file.read_text("utf-8"))
-    tests = [str(python), "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", f"{mark} and not slow", *files]
-    return subprocess.run(tests, cwd=ROOT, check=False).returncode == 0
+    tests = [str(python), "-m", "pytest", "-q", "-m", f"{mark} and not slow", *files]
+    ran = subprocess.run(tests, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(f"--- extra {extra}\n{ran.stdout}", flush=True)
+    return ran.returncode == 0
 
 
 if __name__ == "__main__":
