@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -211,6 +211,7 @@ def _random(seed: int) -> list[KnownMask]:
     ]
 
 
+@cache
 def _population(kind: str) -> dict[str, list[KnownMask]]:
     """4,000 photographs, most of 1 to 9 masks. Where a photograph is hard, all its masks above a score of 0.6 are bad.
 
@@ -239,6 +240,8 @@ def _over(kind: str, clusters: Clusters | None, *, splits: int = 200, size: int 
     """In how many splits more than 5 % of the accepted masks of the other photographs are bad; mean share accepted."""
     photographs = _population(kind)
     names = list(photographs)
+    if clusters is None:  # each mask for itself
+        photographs = {name: [replace(mask, cluster=mask.id) for mask in masks] for name, masks in photographs.items()}
     every = [(at, mask) for at, name in enumerate(names) for mask in photographs[name]]
     owner = np.array([at for at, _ in every])
     scores = np.array([mask.score for _, mask in every], dtype=np.float64)
@@ -247,8 +250,6 @@ def _over(kind: str, clusters: Clusters | None, *, splits: int = 200, size: int 
     for number in range(splits):
         order = generator(number, "split", kind).permutation(len(names))
         known = [mask for at in order[:size] for mask in photographs[names[at]]]
-        if clusters is None:  # each mask for itself
-            known = [replace(mask, cluster=mask.id) for mask in known]
         found = _search(known, clusters=clusters or "one")
         others = ~np.isin(owner, order[:size])
         least = 2.0 if found.chosen is None else found.chosen.threshold

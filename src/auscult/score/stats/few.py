@@ -52,7 +52,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from statistics import NormalDist
 from typing import Final
 
@@ -163,6 +163,7 @@ def _checked(events: int, trials: int, confidence: float) -> tuple[int, ...]:
     return events, trials
 
 
+@lru_cache(maxsize=10_000)  # a search asks for the same counts again and again
 def _rate_at(events: int, trials: int, rest: float) -> float:
     """The rate at which at most ``events`` have the probability ``rest``: Newton's steps, halving where they stray."""
     low, high = 0.0, 1.0
