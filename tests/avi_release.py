@@ -106,7 +106,8 @@ _ENTRIES: Mapping[str, Callable[[int], dict[str, Any]]] = {
                             audio_list=_candidates("wavs", n, "wav")),
     "AVR": lambda n: _entry("Which pictures fit?", [n % 10, (n + 1) % 10], prompt="prompt_avr", audio_list=_wav(n),
                             image_list=_candidates("images", n, "png")),
-    "AVC": lambda n: _entry("Describe it.", ["A dog barks.", f"Dog number {n} barks."], prompt=None, **_both(n)),
+    "AVC": lambda n: _entry("Describe it.", [f"A dog barks {n} times.", f"Dog number {n} barks."], prompt=None,
+                            **_both(n)),
     "AVQA": _avqa,
     "AVLG": lambda n: _entry("Reference: the dog that barks.", {"original_wh": [1280, 720], "bbox": {
         f"frame_{one}": None if one == n % 10 else [10 * one, 20, 100, 200] for one in range(10)}},

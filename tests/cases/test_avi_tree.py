@@ -63,7 +63,7 @@ def test_positions_truths_and_keys_come_back(release: Path) -> None:
     assert [one.name for one in by_folder["AVQA"]] == ["00000", "00000", "00001", "00001"], "ids repeat"
     assert by_folder["AVQA"][0].truth == "electric_bass"
     assert by_folder["AVR"][1].truth == (1, 2)
-    assert by_folder["AVC"][1].truth == ("A dog barks.", "Dog number 1 barks.")
+    assert by_folder["AVC"][1].truth == ("A dog barks 1 times.", "Dog number 1 barks.")
     assert by_folder["VSQA_I"][0].truth == "purple", "the release misspells it, in truths and options"
     assert "purple" in by_folder["VSQA_I"][0].options
     assert by_folder["AVSQA"][1].truth == ("cone", "sphere")

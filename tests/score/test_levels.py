@@ -98,6 +98,24 @@ def test_intervals_hold_the_number_and_missing_tasks_leave_out_what_needs_them()
     assert partly["level_3"].value == found["level_3"].value
 
 
+def test_another_chance_of_a_task_moves_level_3_and_what_follows_from_it_alone():
+    tasks = sampled({"AVC": 0.3, "VAR": 0.3, "AVR": 0.3})
+    made = [level_intervals(tasks, rng=generator(0, "levels"), replicates=50, chance=chance)
+            for chance in ({}, {"AVC": 13.06}, {"AVC": 28.0}, {"AVC": float("nan")})]  # fmt: skip
+    assert made[0] == made[1], "13.06 is Table 15's"
+    point = levels({name: float(one.rows[:, 0].mean()) for name, one in tasks.items()})
+    above = {name: max(0.0, made[2][name].value - {"AVC": 28.0}.get(name, TASKS[name].chance)) /
+             (100 - {"AVC": 28.0}.get(name, TASKS[name].chance)) for name in TASKS}  # fmt: skip
+    stages = [np.mean([above[task.name] for task in TASKS.values() if task.stage == stage]) for stage in STAGES[:3]]
+    bottleneck = max(0.0, (stages[2] - min(stages[:2])) / stages[2])
+    assert bottleneck > 0.1
+    assert made[2]["level_3"].value == pytest.approx((1 - bottleneck / 2) * point.level_2)
+    assert made[2]["level_2"] == made[0]["level_2"]
+    assert isinstance(made[3]["level_3"], Undefined)
+    assert isinstance(made[3]["level_4"], Undefined)
+    assert made[3]["level_2"] == made[0]["level_2"]
+
+
 def test_scores_of_answers_are_rows_whatever_they_are_made_of():
     truths = [{"dog": 1 + number % 2} for number in range(40)]
     answers = [{"dog": 1} if number % 4 else {"cat": 2} for number in range(40)]

@@ -7,7 +7,7 @@ it perceives and understands, level 4 whether that holds for stimuli nobody trai
   printed is the mean of the eleven familiar tasks: the ``equation`` reading.
 - Level 2 (Eqs. 2, 3): level 1 less half its share of the modality gap, 2 |A - V| / (A + V), or 2 where both are 0.
 - Level 3 (Eqs. 4 to 6): level 2 less half its share of the bottleneck, by which reasoning exceeds the weaker of its
-  prerequisites; here alone chance is taken off each task, and what is below it counts as 0.
+  prerequisites; here alone chance (Table 15) is taken off each task, and what is below it counts as 0.
 - Level 4 (Eq. 7): harmonic mean of level 3 and the unfamiliar score, which is the mean of the three tasks of sensation
   less their own modality gap.
 
@@ -22,7 +22,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Final, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,7 +51,6 @@ ALPHA: Final = 0.5
 """How much of a gap is taken off (Eqs. 3, 6)."""
 
 _PLACE: Final = {name: place for place, name in enumerate(TASKS)}
-_CHANCE: Final = np.array([task.chance for task in TASKS.values()])
 _PERCENT: Final = Range(low=0.0, high=100.0)
 _GAPS: Final = ("modality_gap", "bottleneck")
 _AS_FAR: Final = 1e-9  # equal sums in another order differ by rounding
@@ -132,7 +132,9 @@ def require_scores(scores: Mapping[str, float]) -> None:
             )
 
 
-def level_columns(scores: Doubles, *, reading: Reading = "table") -> dict[str, Doubles]:
+def level_columns(
+    scores: Doubles, *, reading: Reading = "table", chance: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, Doubles]:
     """The fields of ``Levels``, (n,) each, of scores, (n, 14) in the order of ``TASKS``; NaN where one is missing."""
     columns = {stage: _mean(scores, of_stage(stage)) for stage in STAGES}
     average = np.mean([columns[stage] for stage in STAGES], axis=0)
@@ -140,7 +142,8 @@ def level_columns(scores: Doubles, *, reading: Reading = "table") -> dict[str, D
     level_1 = np.mean([columns[s] for s in FAMILIAR], axis=0) if reading == "table" else _mean(scores, familiar)
     gap = relative_gap(_mean(scores, leaning("sound")), _mean(scores, leaning("vision")))
     level_2 = (1 - ALPHA * gap) * level_1
-    above = np.maximum(0.0, (scores - _CHANCE) / (100 - _CHANCE) * 100)
+    guessed = np.array([chance.get(task.name, task.chance) for task in TASKS.values()])
+    above = np.maximum(0.0, 100 * _ratio(scores - guessed, np.broadcast_to(100 - guessed, scores.shape), none=np.nan))
     perceived, understood, reasoned = (_mean(above, of_stage(stage)) for stage in FAMILIAR)
     bottleneck = np.maximum(0.0, _ratio(reasoned - np.minimum(perceived, understood), reasoned, none=0.0))
     level_3 = (1 - ALPHA * bottleneck) * level_2
@@ -217,6 +220,7 @@ def level_intervals(
     *,
     rng: np.random.Generator,
     reading: Reading = "table",
+    chance: Mapping[str, float] = MappingProxyType({}),
     level: float = 0.95,
     replicates: int = 1000,
 ) -> dict[str, Scored[float] | Interval | Undefined]:
@@ -226,6 +230,7 @@ def level_intervals(
         tasks: Samples by task. What needs a task that is not there is Undefined.
         rng: The generator of these draws, from ``auscult.rng.generator``.
         reading: As in ``levels``.
+        chance: What guessing scores, 0..100, in tasks of which Table 15 does not say it; NaN where nobody knows.
         level: Share of draws inside the interval, 0..1, both ends excluded.
         replicates: How often to draw.
 
@@ -236,9 +241,10 @@ def level_intervals(
         InputError: No task, an unknown one, or ``level`` or ``replicates`` out of range.
     """
     sums, clusters = _by_cluster([tasks])
-    whole = _numbers(_scores(tasks, [(sums[0], np.ones((1, clusters)))]), reading)
+    how: LevelOptions = {"reading": reading, "chance": chance}
+    whole = _numbers(_scores(tasks, [(sums[0], np.ones((1, clusters)))]), how)
     draws = cluster_draws(clusters, rng=rng, replicates=replicates)
-    drawn = _numbers(_drawn(tasks, sums[0], draws, level=level), reading)
+    drawn = _numbers(_drawn(tasks, sums[0], draws, level=level), how)
     sizes = {name: len(set(task.clusters)) for name, task in tasks.items()}
     fewest = min(sizes.values())
     found: dict[str, Scored[float] | Interval | Undefined] = {}
@@ -280,6 +286,7 @@ def level_differences(
     *,
     rng: np.random.Generator,
     reading: Reading = "table",
+    chance: Mapping[str, float] = MappingProxyType({}),
     level: float = 0.95,
     replicates: int = 1000,
 ) -> dict[str, LevelDifference]:
@@ -296,12 +303,13 @@ def level_differences(
             raise InputError(f"the two models differ in the samples of {name}", expected="the same samples", hint=hint)
     sums, clusters = _by_cluster([first, second])
     ones = np.ones((1, clusters))
-    whole = [_numbers(_scores(first, [(one, ones)]), reading) for one in sums]
+    how: LevelOptions = {"reading": reading, "chance": chance}
+    whole = [_numbers(_scores(first, [(one, ones)]), how) for one in sums]
     draws = cluster_draws(clusters, rng=rng, replicates=replicates)
-    drawn = [_numbers(_drawn(first, one, draws, level=level), reading) for one in sums]
+    drawn = [_numbers(_drawn(first, one, draws, level=level), how) for one in sums]
     keep = rng.integers(2, size=(replicates, clusters)).astype(np.float64)
     pairs = [[(sums[0], keep), (sums[1], 1 - keep)], [(sums[0], 1 - keep), (sums[1], keep)]]
-    mixed = [_numbers(_scores(first, pair), reading) for pair in pairs]
+    mixed = [_numbers(_scores(first, pair), how) for pair in pairs]
     found = {}
     for name, (value,) in whole[0].items():
         difference = float(value - whole[1][name][0])
@@ -355,6 +363,13 @@ def _drawn(tasks: Mapping[str, TaskRows], sums: Mapping[str, Doubles], draws: Do
     return scores
 
 
-def _numbers(scores: Doubles, reading: Reading) -> dict[str, Doubles]:
+class LevelOptions(TypedDict):
+    """What levels hang on beside scores: arguments of ``level_intervals``."""
+
+    reading: Reading
+    chance: Mapping[str, float]
+
+
+def _numbers(scores: Doubles, how: LevelOptions) -> dict[str, Doubles]:
     """Tasks, stages and levels of task scores, (n, 14)."""
-    return {**dict(zip(TASKS, scores.T, strict=True)), **level_columns(scores, reading=reading)}
+    return {**dict(zip(TASKS, scores.T, strict=True)), **level_columns(scores, **how)}

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from auscult.errors import UsageError
 from auscult.record.folder import read_manifest
 from auscult.record.manifest import argument
 from auscult.report.tables import Table
-from auscult.score.tasks import TASKS
+from auscult.score.tasks import TASKS, of_stage
 from auscult.suites.avi import SUITE
 from auscult.suites.avi.cases import cases_of, text_guesses
 from auscult.suites.core.compare import write_comparison
@@ -121,6 +122,15 @@ def column(table: Table, name: str, of: Mapping[str, str]) -> str:
     return found
 
 
+def bottleneck_of(row: Mapping[str, Any], understood: list[float]) -> float:
+    """Eq. 5 of shares, with what is above chance in understanding."""
+    chance = {name: task.chance / 100 for name, task in TASKS.items()}
+    above = {name: max(0.0, (row[name]["value"] - one) / (1 - one)) for name, one in chance.items()}
+    perceived, reasoned = (fmean(above[task.name] for task in of_stage(stage)) for stage in ("perception", "reasoning"))
+    least = min(perceived, fmean(understood))
+    return max(0.0, (reasoned - least) / reasoned) if reasoned else 0.0
+
+
 def test_reference_answerers_tell_what_a_score_means(home: Path) -> None:
     assert isinstance(SUITE, Suite)
     assert isinstance(SUITE, ModelSuite)
@@ -132,6 +142,12 @@ def test_reference_answerers_tell_what_a_score_means(home: Path) -> None:
     assert ideal["perception"]["value"] == ideal["reasoning"]["value"] == ideal["sensation"]["value"] == 1.0
     assert ideal["level_1"]["value"] == ideal["level_4"]["value"] == 1.0
     assert "metric:meteor" in ideal["AVC"]["signature"], "FENSE needs networks that are given"
+    blind = cells(made, model="reference.blind.v1")
+    assert ideal["bottleneck"]["value"] == 0.0
+    assert "what a caption of another clip scores here" in made.tables["general_levels"].note
+    retrieved = [max(0.0, (blind[name]["value"] - 0.1) / 0.9) for name in ("VAR", "AVR")]
+    captioned = 0.0  # its own captions are what chance gives, not FENSE's 13.06
+    assert blind["bottleneck"]["value"] == pytest.approx(bottleneck_of(blind, [*retrieved, captioned]), abs=1e-4)
     noisy, random = (cells(made, model=name) for name in ("reference.noisy.v1:0.5", "reference.random.v1"))
     assert 0 < random["reasoning"]["value"] < noisy["reasoning"]["value"] < 1
     names = {path.relative_to(made.out).as_posix() for path in made.out.rglob("*") if path.is_file()}
@@ -189,6 +205,10 @@ def test_what_a_text_gives_away_is_counted_once(home: Path) -> None:
     assert list(text_guesses(many[:1]).values()) == [""]
     same = [replace(one, text="?") for one in many * 2]
     assert set(text_guesses([replace(one, position=at) for at, one in enumerate(same)]).values()) == {'"no"'}
+    single = [replace(one, position=at, truth=f"{at:02d}") for at, one in enumerate(same + same)]
+    guesses = text_guesses(single)
+    assert set(guesses.values()) == {'"00"', '"01"'}
+    assert all(guesses[one.id] != f'"{one.truth}"' for one in single), "of captions none is its own guess"
 
 
 def test_media_that_cannot_be_read_cost_question_and_confirmation_alike(home: Path) -> None:

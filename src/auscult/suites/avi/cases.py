@@ -203,8 +203,8 @@ def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
     """By sample, the best answer to its text without its media: the most frequent truth of that text.
 
     Of a text that few samples share it would be their own truth: there it is the most frequent one of the folder, and
-    in a folder of few samples that of its other ones; empty where there are none. In a larger folder a sample's own
-    truth counts too: without it, among answers dealt evenly, the guess would always be another one.
+    in a folder of few samples, or where no truth occurs twice, that of its other ones; empty where there are none. Else
+    a sample's own truth counts too: without it, among answers dealt evenly, the guess would always be another one.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
     truths = {sample.id: truth_text(sample.truth) for sample in samples}
@@ -217,7 +217,7 @@ def text_guesses(samples: Collection[AviSample]) -> dict[str, str]:
         known = best[sample.folder, sample.question]
         if counts[sample.folder, sample.question].total() < _SHARED:
             known = best[sample.folder, ""]
-        if counts[sample.folder, ""].total() < _SHARED:
+        if counts[sample.folder, ""].total() < _SHARED or known[0][1] == 1:
             others = [(text, count - (text == truths[sample.id])) for text, count in best[sample.folder, ""]]
             known = sorted((one for one in others if one[1] > 0), key=_rank)
         found[sample.id] = known[0][0] if known else ""

@@ -6,6 +6,7 @@ clips, the same ones for every model; numbers in cells.csv are shares, as everyw
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -14,11 +15,11 @@ from typing import Any, ClassVar, Final, get_args
 from auscult.errors import RecordError, UsageError
 from auscult.outcome import Outcome, Scored, Signature, Undefined
 from auscult.record.manifest import argument
-from auscult.record.manifest import argument
 from auscult.score.answers import AnswerScore, Unparsed, double_confirmation
 from auscult.score.levels import (
     NAMES,
     LevelDifference,
+    LevelOptions,
     Reading,
     TaskRows,
     answer_rows,
@@ -34,10 +35,13 @@ from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import NO_ANSWER, GridColumns, Number
 from auscult.suites.core.page import SuiteResults
 
-FLOOR: Final = ("reference.random.v1", "reference.constant.v1", "reference.blind.v1")
+_BLIND: Final = "reference.blind.v1"
+FLOOR: Final = ("reference.random.v1", "reference.constant.v1", _BLIND)
 """What every run asks too."""
 GAPS: Final = ("modality_gap", "bottleneck")
 """Fields of ``Levels`` that are no percent."""
+NOT_FENSE: Final[Mapping[str, str]] = {"meteor": "METEOR", "sbert": "the cosine of sentence vectors"}
+"""What captions may be scored by instead."""
 _HUNDRED: Final = 100.0
 _DAMAGED: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
 
@@ -73,11 +77,6 @@ def task_of(unparsed: str, variant: str, reading: str) -> AviBenchTask:
         variant=variant,
         reading=reading,  # type: ignore[arg-type] # as checked
     )
-
-
-def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:
-    """The task of a record."""
-    return task_of(*(str(argument(manifest, name) or "") for name in ("unparsed", "variant", "reading")))
 
 
 def record_task(manifest: Mapping[str, Any]) -> AviBenchTask:
@@ -184,18 +183,17 @@ class AviResults:
             key: {name: rows for name, one in found.items() if (rows := one.rows) is not None}
             for key, found in scores.items()
         }
-        reading = task.reading
+        how: LevelOptions = {"reading": task.reading, "chance": _own_chance(view, scores)}
         intervals = {
-            key: level_intervals(mine, rng=view.rng("levels"), reading=reading) if mine else {}
-            for key, mine in rows.items()
+            key: level_intervals(mine, rng=view.rng("levels"), **how) if mine else {} for key, mine in rows.items()
         }
         models = sorted((model for model in grid.models if rows.get((model, CLEAN))), key=task.is_baseline)
         pairs = [
             pair for pair in combinations(models, 2) if not (task.is_baseline(pair[0]) and task.is_baseline(pair[1]))
         ]
-        differences = {pair: _paired(view, [scores[model, CLEAN] for model in pair], reading=reading) for pair in pairs}
+        differences = {pair: _paired(view, [scores[model, CLEAN] for model in pair], how) for pair in pairs}
         costs = {
-            key: _paired(view, [scores[key[0], CLEAN], scores[key]], reading=reading)
+            key: _paired(view, [scores[key[0], CLEAN], scores[key]], how)
             for key in asked
             if key[1] != CLEAN and (key[0], CLEAN) in scores
         }
@@ -203,8 +201,16 @@ class AviResults:
         return replace(found, numbers=tuple(_numbers(view, found)))
 
 
+def _own_chance(view: GridColumns, scores: Mapping[tuple[str, str], Mapping[str, TaskScores]]) -> dict[str, float]:
+    """Chance of captions that are not scored by FENSE, as Table 15's is: what a caption of another clip scores."""
+    if not any(one.get("metric") in NOT_FENSE for rows in view.grid.answers.values() for one in rows.values()):
+        return {}
+    blind = scores.get((_BLIND, CLEAN), {}).get("AVC")
+    return {"AVC": _HUNDRED * blind.main.value if blind and isinstance(blind.main, AnswerScore) else math.nan}
+
+
 def _paired(
-    view: GridColumns, both: Sequence[Mapping[str, TaskScores]], *, reading: Reading
+    view: GridColumns, both: Sequence[Mapping[str, TaskScores]], how: LevelOptions
 ) -> dict[str, LevelDifference]:
     """The first less the second, on the samples that both have a score of."""
     rows: tuple[dict[str, TaskRows], dict[str, TaskRows]] = ({}, {})
@@ -215,7 +221,7 @@ def _paired(
         for mine, one, place in zip(rows, scored, places, strict=True):
             if common and isinstance(one.main, AnswerScore):
                 mine[name] = answer_rows(narrowed(one.main, [place[case] for case in common]), one.clips)
-    return level_differences(*rows, rng=view.rng("differences"), reading=reading) if rows[0] else {}
+    return level_differences(*rows, rng=view.rng("differences"), **how) if rows[0] else {}
 
 
 # --- the samples of a task ---

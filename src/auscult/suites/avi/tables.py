@@ -13,7 +13,7 @@ from auscult.report.page import Figure
 from auscult.report.tables import Table
 from auscult.score.answers import AnswerScore
 from auscult.score.tasks import STAGES, TASKS, of_stage
-from auscult.suites.avi.results import AviBenchTask, AviNumber, AviResults, clean_models, tasks_there
+from auscult.suites.avi.results import NOT_FENSE, AviBenchTask, AviNumber, AviResults, clean_models, tasks_there
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.numbers import GridColumns, Number, estimate, number_text, percent, significant
 from auscult.suites.core.page import PagePart, SuiteResults
@@ -82,16 +82,16 @@ def origin_note(view: GridColumns) -> str:
     return OWN if own else RELEASED
 
 
-_NOT_FENSE: Final = {"meteor": "METEOR", "sbert": "the cosine of sentence vectors"}
-
-
 def caption_note(view: GridColumns) -> str:
     """What AVC is scored by, where that is not FENSE; empty where it is."""
     found = {str(one["metric"]) for rows in view.grid.answers.values() for one in rows.values() if "metric" in one}
-    used = " and ".join(name for metric, name in _NOT_FENSE.items() if metric in found)
+    used = " and ".join(name for metric, name in NOT_FENSE.items() if metric in found)
     if not used:
         return ""
-    return f" AVC is {used}: FENSE needs --sentence-model and --fluency-model; level 3 takes FENSE's chance from it."
+    return (
+        f" AVC is {used}: FENSE needs --sentence-model and --fluency-model; level 3 takes off it what a caption of "
+        "another clip scores here, that of reference.blind.v1."
+    )
 
 
 def _levels(view: GridColumns, found: AviResults, level: Numbers) -> Table:
