@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from auscult.scenes.assets import GENERATED as ASSETS
 from PIL import Image
 
 from auscult.cases.sounds import read_sounds
