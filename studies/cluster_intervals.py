@@ -25,7 +25,7 @@ from auscult.rng import generator
 from auscult.score.judges import ClusterDraws, JudgeColumns, TruthColumns, measures, with_interval
 from auscult.score.stats import Scores, auc_interval, change_interval, few, rmse_difference, spearman_interval
 from auscult.score.stats.few import SHARE
-from auscult.score.stats.ratios import mean_of_ratios, mean_ratio
+from auscult.score.stats.change import mean_of_ratios, mean_ratio
 from auscult.types import Doubles
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "intervals.md"

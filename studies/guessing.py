@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from auscult.language import proof
 from auscult.language.forms import SceneObject
 from auscult.language.grammar import BOTH
-from auscult.language.morphology import base, ing
+from auscult.language.lexicon import base, ing
 from auscult.rng import generator
 from studies.guessing_scenes import Question, drawn, recorded
 from bench.table import Table, text

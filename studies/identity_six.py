@@ -30,8 +30,8 @@ from auscult.rng import generator
 from auscult.scenes.options import SceneOptions
 from auscult.score.stats import bootstrap_interval, f2_confusion
 from auscult.stress import masks
-from auscult.train.matcher.frames import AssetPart as Kind
-from auscult.train.matcher.frames import AssetSource, lay_out, stamps_on
+from auscult.train.matcher.pairs import AssetPart as Kind
+from auscult.train.matcher.pairs import AssetSource, lay_out, stamps_on
 from auscult.train.matcher.pairs import DECIDABLE
 from auscult.train.matcher.pairs import KeyFrameSentence, key_frame_sentences
 from auscult.types import DEFECTS, Case, MaskTarget, Prediction, Query

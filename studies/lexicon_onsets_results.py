@@ -28,7 +28,7 @@ from auscult.models.classical.lexicon import heard_cue
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.score.masks.ref_avs import ref_avs_f, ref_avs_j, ref_avs_s
-from auscult.score.stats.ratios import mean_ratio
+from auscult.score.stats.change import mean_ratio
 from auscult.types import Instance
 
 MODELS = {

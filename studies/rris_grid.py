@@ -44,11 +44,11 @@ from auscult.score.masks import (
     referring_oiou,
     riou,
 )
-from auscult.score.stats.ratios import Ratio, mean_ratio
+from auscult.score.stats.change import Ratio, mean_ratio
 from auscult.train.rris.trainable import Plan, read_plan
 from auscult.train.rris.references import Feed, Reference, read_references, truth
 from auscult.train.rris.trainable import Trainable, build
-from auscult.train.rris.trainer import Trainer
+from auscult.train.rris.loop import Trainer
 
 SIDE: Final = 96
 STEPS: Final = 200

@@ -15,7 +15,7 @@ from auscult import rng as randomness
 from auscult.media.frames import encode_jpeg
 from auscult.scenes.appearance.compose import ComposedPicture
 from auscult.scenes.appearance.colours import Light, choose_light
-from auscult.scenes.appearance.sprite import AssetSet, Placed
+from auscult.scenes.appearance.drawing import AssetSet, Placed
 from auscult.types import Frame, Mask
 from studies.seam_features import features
 

@@ -31,7 +31,7 @@ from auscult.scenes.appearance.compose import ComposedPicture, lay, put_together
 from auscult.scenes.appearance.folder import covering, open_assets
 from auscult.scenes.appearance.generated import GENERATED
 from auscult.scenes.appearance.colours import Light
-from auscult.scenes.appearance.sprite import AssetSet, Placed
+from auscult.scenes.appearance.drawing import AssetSet, Placed
 from auscult.scenes.appearance.stage import Stage
 from auscult.score.stats.few import SHARE, ends_of, widened
 from auscult.types import Frame, Mask, MaskRef

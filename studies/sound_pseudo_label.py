@@ -26,7 +26,7 @@ from auscult.models.separators import load_separator
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Catalogue, Clip, open_recorded
 from auscult.score.sound.perceptual import perceptual
-from auscult.score.stats.ratios import mean_ratio
+from auscult.score.stats.change import mean_ratio
 from auscult.types import Doubles, Samples, SoundCase, SoundJudge, SoundQuery
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -31,9 +31,9 @@ from auscult.scenes.appearance.stage import Stage as Backdrop
 from auscult.scenes.draw import Stage
 from auscult.scenes.facts import facts_from_json, facts_of
 from auscult.scenes.familiar.base import RATE_HZ, World, sound_of
-from auscult.scenes.familiar.captions import prove, read_captions
 from auscult.scenes.familiar.material import Material, open_material
 from auscult.scenes.familiar.reasoning import SIDES
+from auscult.scenes.familiar.understanding import prove, read_captions
 from auscult.scenes.plan import ScenePlan
 from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack
 from auscult.score.boxes import iou_of_boxes

@@ -1,6 +1,6 @@
 import pytest
 
-from auscult.language import morphology
+from auscult.language import lexicon
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from auscult.language import morphology
     ],
 )
 def test_plural(one, many):
-    assert morphology.plural(one) == many
+    assert lexicon.plural(one) == many
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_plural(one, many):
     ],
 )
 def test_article(noun, expected):
-    assert morphology.article(noun) == expected
+    assert lexicon.article(noun) == expected
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_article(noun, expected):
     ],
 )
 def test_verbs(third, base, ing):
-    assert morphology.base(third) == base
-    assert morphology.ing(third) == ing
+    assert lexicon.base(third) == base
+    assert lexicon.ing(third) == ing
 
 
 ING = """
@@ -131,7 +131,7 @@ def without_ing(word):
 
 @pytest.mark.parametrize("word", ING.split())
 def test_participles(word):
-    assert morphology.ing(in_third_person(without_ing(word))) == word
+    assert lexicon.ing(in_third_person(without_ing(word))) == word
 
 
 def test_the_list_of_participles_is_long():
@@ -150,21 +150,21 @@ def test_the_list_of_participles_is_long():
     ],
 )
 def test_which_nouns_are_plural_already(noun, expected):
-    assert morphology.is_plural(noun) is expected
-    assert morphology.indefinite(noun) == (noun if expected else morphology.article(noun))
+    assert lexicon.is_plural(noun) is expected
+    assert lexicon.indefinite(noun) == (noun if expected else lexicon.article(noun))
 
 
 def test_verbs_of_several_and_denied():
-    assert morphology.of_many("never makes a sound") == "never make a sound"
-    assert morphology.of_many("never stops sounding") == "never stop sounding"
-    assert morphology.of_many("sounds, but not during its ring") == "sound, but not during their ring"
-    assert morphology.of_many("is heard") == "are heard"
-    assert morphology.of_many("has its own sound") == "have their own sound"
-    assert morphology.of_many("cannot be heard") == "cannot be heard"
-    assert morphology.negated("can be heard") == "cannot be heard"
-    assert morphology.negated("rings") == "does not ring"
-    assert morphology.negated("is on the left") == "is not on the left"
+    assert lexicon.of_many("never makes a sound") == "never make a sound"
+    assert lexicon.of_many("never stops sounding") == "never stop sounding"
+    assert lexicon.of_many("sounds, but not during its ring") == "sound, but not during their ring"
+    assert lexicon.of_many("is heard") == "are heard"
+    assert lexicon.of_many("has its own sound") == "have their own sound"
+    assert lexicon.of_many("cannot be heard") == "cannot be heard"
+    assert lexicon.negated("can be heard") == "cannot be heard"
+    assert lexicon.negated("rings") == "does not ring"
+    assert lexicon.negated("is on the left") == "is not on the left"
 
 
 def test_numbers_of_times():
-    assert [morphology.often(count) for count in (1, 2, 3, 40)] == ["once", "twice", "three times", "40 times"]
+    assert [lexicon.often(count) for count in (1, 2, 3, 40)] == ["once", "twice", "three times", "40 times"]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from auscult.arrays import regions
-from auscult.models.answers import masks_of
-from auscult.models.base import MASK_TASKS, TASKS, ReferringModel
+from auscult.models.base import MASK_TASKS, TASKS, ReferringModel, masks_of
 from auscult.models.baselines import CENTRE_BOX, EMPTY, FULL_FRAME, RANDOM_REGION, middle, some_region
 from auscult.types import Frames, Query
 

@@ -25,7 +25,7 @@ from auscult.nets.refsegformer.answering import ANSWER, READER, STEM
 from auscult.nets.refsegformer.network import predicted
 from auscult.nets.refsegformer.settings import Design, squeezed
 from auscult.nets.refsegformer.weights import begin, read_model, save
-from auscult.train.rris.export import export
+from auscult.train.rris.loop import export
 from auscult.types import Query
 
 pytestmark = pytest.mark.extra_train

@@ -14,7 +14,7 @@ import pytest
 
 import tiny_hf
 from auscult.errors import UsageError
-from auscult.nets import hf_sam, hf_text
+from auscult.nets import hf_segmenters
 from auscult.nets.hf_folder import (
     CONFIG,
     WEIGHTS,
@@ -31,11 +31,11 @@ pytestmark = pytest.mark.extra_clip
 needs_clip()
 
 FAMILIES: dict[str, tuple[Family, Callable[[Path], Path]]] = {
-    "clipseg": (hf_text.CLIPSEG, tiny_hf.write_clipseg),
-    "grounding": (hf_text.GROUNDING_DINO, tiny_hf.write_grounding),
-    "sam2": (hf_sam.SAM2, tiny_hf.write_sam2),
-    "sam2_video": (hf_sam.SAM2_VIDEO, tiny_hf.write_sam2_video),
-    "sam3": (hf_sam.SAM3_TEXT, tiny_hf.write_sam3),
+    "clipseg": (hf_segmenters.CLIPSEG, tiny_hf.write_clipseg),
+    "grounding": (hf_segmenters.GROUNDING_DINO, tiny_hf.write_grounding),
+    "sam2": (hf_segmenters.SAM2, tiny_hf.write_sam2),
+    "sam2_video": (hf_segmenters.SAM2_VIDEO, tiny_hf.write_sam2_video),
+    "sam3": (hf_segmenters.SAM3_TEXT, tiny_hf.write_sam3),
 }
 EACH = pytest.mark.parametrize("name", list(FAMILIES))
 
@@ -234,7 +234,7 @@ def test_kernels_and_types_of_a_stranger_are_left_out(copied: Callable[[str], Pa
     folder = copied("clipseg")
     strange = {"attn_implementation": "stranger/kernel", "_attn_implementation": "stranger/kernel", "dtype": "float16"}
     _edit(folder, {**strange, "return_dict": False, "output_attentions": True, "torchscript": True})
-    model = load(check_folder(folder, hf_text.CLIPSEG)).model
+    model = load(check_folder(folder, hf_segmenters.CLIPSEG)).model
     assert model.config._attn_implementation in {"sdpa", "eager"}
     assert str(next(model.parameters()).dtype) == "torch.float32"
     assert model.config.return_dict
@@ -276,7 +276,7 @@ def test_kernels_and_types_of_a_stranger_are_left_out(copied: Callable[[str], Pa
 def test_damaged_files_are_refused(copied: Callable[[str], Path], file: str, content: bytes, said: str) -> None:
     folder = copied("clipseg")
     (folder / file).write_bytes(content)
-    assert said in str(_refused(folder, hf_text.CLIPSEG))
+    assert said in str(_refused(folder, hf_segmenters.CLIPSEG))
 
 
 def test_missing_weights_are_named(copied: Callable[[str], Path]) -> None:
@@ -288,7 +288,7 @@ def test_missing_weights_are_named(copied: Callable[[str], Path]) -> None:
     del weights[gone]
     weights["padding"] = next(iter(weights.values())).new_zeros(10_000)
     save_file(weights, folder / WEIGHTS, {"format": "pt"})
-    assert gone in _refused(folder, hf_text.CLIPSEG).message
+    assert gone in _refused(folder, hf_segmenters.CLIPSEG).message
 
 
 def test_weights_are_counted_by_the_header(folders: dict[str, Path]) -> None:

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import tiny_hf
-from auscult.nets import hf_sam, hf_text
+from auscult.nets import hf_segmenters
 from auscult.nets.hf_folder import Preparation
-from auscult.nets.hf_sam import load_sam2, load_sam2_video, load_sam3
-from auscult.nets.hf_text import load_clipseg, load_grounding
+from auscult.nets.hf_segmenters import load_clipseg, load_grounding, load_sam2, load_sam2_video, load_sam3
 from tiny_clip import needs_clip
 
 pytestmark = pytest.mark.extra_clip
@@ -113,7 +112,7 @@ def test_grounding_gives_the_library_s_best_box(grounding: Path) -> None:
 
 
 def test_no_box_over_the_threshold_is_no_box(grounding: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hf_text, "LEAST_SCORE", 1.0)
+    monkeypatch.setattr(hf_segmenters, "LEAST_SCORE", 1.0)
     assert load_grounding(grounding).boxes(tiny_hf.clip_of(2), TEXT) == [None, None]
 
 
@@ -238,7 +237,7 @@ def test_sam3_reads_the_folder_of_a_video_model(sam3: Path, tmp_path: Path) -> N
 
 
 def test_sam3_says_nothing_where_nothing_scores(sam3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hf_sam, "LEAST_SCORE", 1.0)
+    monkeypatch.setattr(hf_segmenters, "LEAST_INSTANCE_SCORE", 1.0)
     assert not load_sam3(sam3).masks(tiny_hf.clip_of(1), TEXT).any()
 
 

@@ -13,7 +13,7 @@ import tiny_captions
 import tiny_hf
 from auscult.errors import InputError, UsageError
 from auscult.nets.hf_sentences import convert_fluency, load_fluency, load_sentences
-from auscult.score.text.fense import fense
+from auscult.score.captions import fense
 from tiny_clip import needs_clip
 
 pytestmark = pytest.mark.extra_clip

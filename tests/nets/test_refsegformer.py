@@ -13,9 +13,9 @@ pytest.importorskip("torch", reason="the extra `train` is not installed")
 import torch
 from torch import Tensor, nn
 
-from auscult.nets.refsegformer.losses import choosing_loss, existence_loss, segmentation_loss, total_loss
 from auscult.nets.refsegformer.network import Attention, DeformableLayer, RefSegformer, SmallText, SmallVision
 from auscult.nets.refsegformer.settings import Design
+from auscult.train.rris.loop import choosing_loss, existence_loss, segmentation_loss, total_loss
 
 pytestmark = pytest.mark.extra_train
 torch.set_num_threads(1)

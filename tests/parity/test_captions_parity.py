@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import tiny_captions
-from auscult.score.text.fense import fense
-from auscult.score.text.words import cider_d, meteor, rouge_l, tokens
+from auscult.score.captions import cider_d, fense, meteor, rouge_l, tokens
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 if any(find_spec(name) is None for name in ("nltk", "aac_metrics", "torch")):

@@ -23,9 +23,9 @@ from auscult.rng import generator
 from auscult.scenes.facts import facts_from_json
 from auscult.scenes.familiar import understanding
 from auscult.scenes.familiar.base import VOICES, FamiliarKind, World
-from auscult.scenes.familiar.captions import prove, read_captions
 from auscult.scenes.familiar.kinds import KINDS, draw, kinds_of, sample, true_answer
 from auscult.scenes.familiar.material import Material, open_material
+from auscult.scenes.familiar.understanding import prove, read_captions
 from auscult.score.answers import AnswerScore, retrieval
 from auscult.score.tasks import TASKS
 

@@ -15,7 +15,7 @@ from auscult.language.forms import Facts
 from auscult.record.codec import to_json
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import choose_light
-from auscult.scenes.appearance.sprite import Look
+from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.facts import facts_from_json, facts_of, targets_of
 from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.errors import UsageError
-from auscult.scenes.appearance.sprite import Look, Sprite
+from auscult.scenes.appearance.drawing import Look, Sprite
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose
 from auscult.scenes.sound.mix import SoundSource

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Undefined
-from auscult.score.masks.boundary import boundary_f
 from auscult.score.masks.ref_avs import AVS_METRICS, avs_scores
+from auscult.score.masks.video import boundary_f
 
 Masks = NDArray[np.bool_]
 

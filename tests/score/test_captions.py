@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from auscult.errors import ErrorRecord, InputError
 from auscult.outcome import Failed, Undefined
 from auscult.rng import generator
+from auscult.score.captions import caption_mean, cider_d, fense, meteor, rouge_l, sbert, tokens
 from auscult.score.levels import answer_rows, level_intervals
-from auscult.score.text.fense import fense, sbert
-from auscult.score.text.words import caption_mean, cider_d, meteor, rouge_l, tokens
 
 FAILED, SILENT = Failed(ErrorRecord(stage="work", error="timed out")), Undefined("no answer in the reply")
 VECTORS = {"a dog": (1.0, 0.0), "a cat": (0.6, 0.8), "a hound": (0.8, 0.6), "rain": (0.0, 1.0), "not rain": (0.0, -3.0)}

@@ -400,7 +400,7 @@ def test_the_changes_that_are_told_make_the_sentence(text: str, seed: int) -> No
 
 
 def test_changes_of_two_rounds_are_told_in_the_places_of_the_first_sentence() -> None:
-    from auscult.stress.recipe_plan import changes_of
+    from auscult.stress.recipe import changes_of
     from auscult.stress.sentences import Edit
 
     rounds = [[Edit(0, 1, ""), Edit(3, 3, "xy")], [Edit(2, 3, ""), Edit(4, 5, "Q")]]  # abcde -> bcxyde -> bcyQe

@@ -22,9 +22,8 @@ from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
 from auscult.record.folder import MANIFEST
 from auscult.rng import generator
-from auscult.score.stats.change import Value
+from auscult.score.stats.change import Value, mean_ratio, ratio_change
 from auscult.score.stats.few import CORRELATION, GAP, SHARE
-from auscult.score.stats.ratios import mean_ratio, ratio_change
 from auscult.suites.core.numbers import minus
 
 _MOST_LETTERS: Final = 1000

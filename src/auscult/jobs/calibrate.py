@@ -40,7 +40,7 @@ from auscult.record.schema import Summary, verdict_to_json
 from auscult.rng import generator
 from auscult.score.judges.measures import GOOD
 from auscult.score.stats import logistic, logistic_fit
-from auscult.score.stats.logistic import dealt_parts
+from auscult.score.stats.probabilities import dealt_parts
 from auscult.types import Doubles, Verdict
 
 LEAST: Final = 60

@@ -32,7 +32,7 @@ from auscult.score.stats import (
     share_below,
     spearman_interval,
 )
-from auscult.score.stats.expected import SHIFT
+from auscult.score.stats.probabilities import SHIFT
 from auscult.types import Verdict
 
 _LARGEST_SHIFT: Final = 100
@@ -228,7 +228,11 @@ def _with_truth(
         for name, column in zip(_RIVALS, columns, strict=True)
     }
     coefficients = logistic_fit(centred[indexes], good)
-    return rivals, _order(both, logistic(centred, coefficients)), f"{ORDER_FILE} has the order that both give together."
+    return (
+        rivals,
+        _order(both, logistic(centred, coefficients)),
+        f"{ORDER_FILE} has the order that both give together.",
+    )
 
 
 def _order(both: _Both, chances: _Ranks) -> tuple[Mapping[str, Any], ...]:

@@ -46,8 +46,8 @@ from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.dataset import ExpressionRow, files_of, items_of, joint_files, rows_of, video_name, with_video
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import facts_from_json, facts_of, say, targets_of
-from auscult.scenes.joint import choose_joint, separated
 from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose
+from auscult.scenes.references import choose_joint, separated
 from auscult.scenes.splits import SPLITS, Assets, Shelf, Split, divide, open_bundle
 from auscult.types import Frame, Samples
 

@@ -47,8 +47,7 @@ from auscult.scenes.primitives.kinds import KINDS as STIMULI
 from auscult.scenes.primitives.kinds import question, question_id, question_row
 from auscult.score.answers import AnswerScore, amic, retrieval, vmic
 from auscult.score.boxes import FourNumbers, FrameBoxes, NamedBox, SoundingBoxes, avl, avlg, from_xywh
-from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, sbert
-from auscult.score.text.words import cider_d, meteor, rouge_l
+from auscult.score.captions import FluencyModel, SentenceEncoder, cider_d, fense, meteor, rouge_l, sbert
 
 SAMPLES: Final = "samples.jsonl"
 FOLDERS: Final = {kind.folder: kind.stage for kind in KINDS.values()}

@@ -54,7 +54,7 @@ from auscult.media.masks import read_mask
 from auscult.media.rle import encode
 from auscult.models.base import Predictor, Request
 from auscult.models.chat.model import FILE as REPLY_CACHE
-from auscult.models.classical.grabcut import graph_cut
+from auscult.models.classical.regions import graph_cut
 from auscult.models.omni import Unreachable
 from auscult.models.spec import BY_SENTENCE, ModelSpec, named_models
 from auscult.outcome import Scored, Signature, Undefined
@@ -68,7 +68,7 @@ from auscult.record.schema import Summary, metric_row, verdict_from_json, verdic
 from auscult.report.overlay import shrunk, small_overlay
 from auscult.report.tables import Table
 from auscult.rng import generator
-from auscult.score.masks.boundary import boundary_f
+from auscult.score.masks.video import boundary_f
 from auscult.score.stats.intervals import Interval, bootstrap_interval
 from auscult.types import Case, Frame, Item, Mask, MaskRef, Prediction, Query, Verdict
 
@@ -191,7 +191,7 @@ def make_repairer(
     loaded = None if model is None else model.load()
     prompted = None
     if segmenter is not None:
-        from auscult.nets.hf_sam import load_sam
+        from auscult.nets.hf_segmenters import load_sam
 
         prompted = load_sam(segmenter).prompted
     return Repairer(auditor=auditor(), model=loaded, rounds=rounds, as_in_paper=as_in_paper, prompted=prompted)

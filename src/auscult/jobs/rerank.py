@@ -37,8 +37,7 @@ from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import committed_classes, named
 from auscult.score.sound.ratios import si_sdr
 from auscult.score.sound.times import span_agreement
-from auscult.score.stats.change import SampleValues
-from auscult.score.stats.ratios import Ratio, mean_of_ratios
+from auscult.score.stats.change import Ratio, SampleValues, mean_of_ratios
 from auscult.types import PERFORMANCE, Doubles, SoundItem
 
 JUDGE, RANDOM, ORACLE = "the judge", "random", "oracle"

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from auscult.language import data
-from auscult.language.morphology import plural
+from auscult.language.lexicon import plural
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _MOST_KEPT: Final = 65_536

@@ -48,7 +48,7 @@ from auscult.language.forms import (
     voices,
 )
 from auscult.language.forms import most as most_of
-from auscult.language.morphology import is_plural, negated, of_many
+from auscult.language.lexicon import is_plural, negated, of_many
 from auscult.language.proof import Proof, TruthValues, needed
 from auscult.language.words import Way, sound_name, ways
 

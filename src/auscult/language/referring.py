@@ -17,8 +17,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from auscult.errors import InputError
 from auscult.language import data
-from auscult.language.lexicon import Lexicon, lexicon
-from auscult.language.morphology import is_plural
+from auscult.language.lexicon import Lexicon, is_plural, lexicon
 from auscult.language.tokens import MOST_CHARACTERS, Word, words
 
 

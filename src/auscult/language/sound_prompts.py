@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from auscult.language.morphology import ing, is_plural
+from auscult.language.lexicon import ing, is_plural
 
 _BETWEEN: Final = re.compile(
     r"\s*[,;.]+\s*|\s+(?:and then|followed by|along with|together with|accompanied by|mixed with|in front of|next to"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from auscult.language.forms import Form
-from auscult.language.morphology import article, indefinite, ing, is_plural, of_their_own, often, plural
+from auscult.language.lexicon import article, indefinite, ing, is_plural, of_their_own, often, plural
 
 Slot: TypeAlias = Literal["noun", "before", "after", "that"]
 

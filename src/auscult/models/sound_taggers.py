@@ -18,12 +18,11 @@ import numpy as np
 from auscult.arrays.resampling import mono_at
 from auscult.arrays.spectra import RATE_HZ, log_mel
 from auscult.errors import InputError, UsageError
-from auscult.language.morphology import stem
+from auscult.language.lexicon import stem
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.nets.hf_sounds import Clap
-from auscult.nets.onnx_session import open_known, read_network
-from auscult.nets.tflite_session import open_interpreter
+from auscult.nets.onnx_session import open_interpreter, open_known, read_network
 from auscult.types import Floats, Samples
 
 _FETCH: Final = "fetch the network's file again"

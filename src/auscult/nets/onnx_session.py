@@ -2,6 +2,8 @@
 
 Processes share the work, so a session has one thread. It keeps no arena: with one, the first large batch would stay
 allocated for good; without, memory is the same after ten masks and after ten thousand.
+
+Networks of TensorFlow Lite files, opened with LiteRT on one thread.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.errors import UsageError
+from auscult.errors import InputError, UsageError
 from auscult.media.paths import open_regular
 from auscult.types import Floats
 
@@ -93,3 +95,22 @@ def runtime_errors() -> tuple[type[Exception], ...]:
 
     names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoModel", "NotImplemented")
     return (*(getattr(state, name) for name in (*names, "RuntimeException") if hasattr(state, name)), RuntimeError)
+
+
+def open_interpreter(content: bytes, path: Path, *, keep_tensors: bool = False) -> Any:
+    """Open a network; with ``keep_tensors`` what lies between its layers can be read after a run."""
+    try:
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    except ImportError as error:
+        raise UsageError(
+            "LiteRT is not installed", expected="the package ai-edge-litert", hint="pip install 'auscult[train]'"
+        ) from error
+    try:
+        return Interpreter(
+            model_content=content,
+            num_threads=1,
+            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+            experimental_preserve_all_tensors=keep_tensors,
+        )
+    except (ValueError, RuntimeError) as error:
+        raise InputError(f"no TensorFlow Lite file: {error}", path=path) from error

@@ -21,11 +21,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from auscult.cases.datasets import refavs
 from auscult.cases.datasets.refavs import FILE, MAX_LINE_BYTES, ClipFiles, Clips
 from auscult.cases.fields import lines_of, parse, wrong
 from auscult.cases.ids import counted
 from auscult.cases.instances import InstanceListing
-from auscult.cases.datasets import refavs
 from auscult.cases.problems import Problems
 from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, InputError, NothingToDo
@@ -36,8 +36,8 @@ from auscult.media.paths import open_regular
 from auscult.media.rle import encode
 from auscult.media.wav import encode_wav
 from auscult.scenes.draw import RenderedScene
-from auscult.scenes.joint import JointSample
 from auscult.scenes.plan import ScenePlan
+from auscult.scenes.references import JointSample
 from auscult.types import Instance, MaskRef, Moment, Query, Samples
 
 NULL_FID = 0

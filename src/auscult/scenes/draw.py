@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from auscult.scenes.appearance.compose import Layer, derived, lay, put_together
-from auscult.scenes.appearance.sprite import AssetSet, Placed, Sprite
+from auscult.scenes.appearance.drawing import AssetSet, Placed, Sprite
 from auscult.scenes.appearance.stage import Stage as Backdrop
 from auscult.scenes.geometry import Pose
 from auscult.scenes.plan import ScenePlan

@@ -17,7 +17,7 @@ from auscult.record import codec
 from auscult.record.codec import Word
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import Light, choose_light
-from auscult.scenes.appearance.sprite import Look
+from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.geometry import MOST_OBJECTS, Path, SceneLayout
 from auscult.scenes.geometry import choose as choose_layout
 from auscult.scenes.options import SceneOptions

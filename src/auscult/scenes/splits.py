@@ -29,7 +29,7 @@ from typing import Literal, TypeAlias, get_args
 from auscult.errors import ErrorRecord, UsageError
 from auscult.scenes.appearance import folder as look_folder
 from auscult.scenes.appearance import generated as generated_looks
-from auscult.scenes.appearance.sprite import AssetSet
+from auscult.scenes.appearance.drawing import AssetSet
 from auscult.scenes.sound import folder as sound_folder
 from auscult.scenes.sound import generated as generated_sounds
 from auscult.scenes.sound.mix import SoundSet

@@ -35,7 +35,7 @@ from auscult.score.answers import (
     vmic,
 )
 from auscult.score.boxes import PROMPTED, BoxConvention, FourNumbers, FrameBoxes, SoundingBoxes, avl, avlg
-from auscult.score.text.fense import never_below_0
+from auscult.score.captions import never_below_0
 
 TaskStage: TypeAlias = Literal["perception", "understanding", "reasoning", "sensation"]
 Media: TypeAlias = Literal["sound", "picture", "video"]

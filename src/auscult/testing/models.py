@@ -26,8 +26,18 @@ from numpy.typing import NDArray
 
 from auscult import registry
 from auscult.errors import UsageError
-from auscult.models.answers import class_maps_of, masks_of
-from auscult.models.base import CLASSES, GUIDANCE, MASK_TASKS, TASKS, Guidance, ModelTask, ReferringModel, WeightedModel
+from auscult.models.base import (
+    CLASSES,
+    GUIDANCE,
+    MASK_TASKS,
+    TASKS,
+    Guidance,
+    ModelTask,
+    ReferringModel,
+    WeightedModel,
+    class_maps_of,
+    masks_of,
+)
 from auscult.outcome import Failed
 from auscult.record.digest import digest_bytes
 from auscult.rng import generator

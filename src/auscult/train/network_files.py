@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from auscult.errors import InputError, OutputError
 from auscult.nets.mobilenet import Conv
-from auscult.nets.tflite_session import open_interpreter
+from auscult.nets.onnx_session import open_interpreter
 
 ORIGIN: Final = "google-coral/test_data at 104342d2d3, Apache-2.0"
 Kernel: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]

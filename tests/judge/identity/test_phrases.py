@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from auscult.judge.identity.clip import MOST_LETTERS, NOUNS, parse_expression, photo_of, prompts, singular
 from auscult.language.grammar import phrase
-from auscult.language.morphology import plural
+from auscult.language.lexicon import plural
 from auscult.rng import generator
 
 TABLE = [

@@ -36,7 +36,7 @@ def test_a_mask_is_that_of_the_library_s_own_model(tmp_path: Path, write: str) -
     import transformers
 
     import tiny_hf
-    from auscult.nets.hf_sam import SAM, SAM3, load_sam
+    from auscult.nets.hf_segmenters import SAM, SAM3, load_sam
 
     folder = getattr(tiny_hf, write)(tmp_path / "weights")
     family = SAM if write == "write_sam" else SAM3

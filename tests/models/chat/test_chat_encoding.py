@@ -14,7 +14,7 @@ import pytest
 from auscult.errors import InputError
 from auscult.media.frames import decode_frame
 from auscult.media.wav import decode_wav, encode_wav
-from auscult.models.chat.encoding import Media
+from auscult.models.chat.profile import Media
 from chat_media import model, picture, sound
 
 

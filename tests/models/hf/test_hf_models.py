@@ -124,9 +124,9 @@ def test_both_folders_of_a_pair_are_asked_for(folders: dict[str, Path], tmp_path
 
 
 def test_no_box_is_an_empty_mask(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    from auscult.nets import hf_text
+    from auscult.nets import hf_segmenters
 
-    monkeypatch.setattr(hf_text, "LEAST_SCORE", 1.0)
+    monkeypatch.setattr(hf_segmenters, "LEAST_SCORE", 1.0)
     masks = hf.GROUNDED_SAM2.using(folders["grounded_sam2"]).predict(tiny_hf.clip_of(2), Query("a dog"))
     assert masks.shape == (2, 48, 70)
     assert not masks.any()

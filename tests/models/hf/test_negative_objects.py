@@ -58,7 +58,7 @@ def test_a_folder_of_weights_counts(weights: Path) -> None:
 
 
 def test_every_box_begins_with_the_best_one(weights: Path) -> None:
-    from auscult.nets.hf_text import load_grounding
+    from auscult.nets.hf_segmenters import load_grounding
 
     clip, found = tiny_hf.clip_of(1), load_grounding(weights / "grounding_dino")
     every = found.every_box(clip[0], "a dog", least_score=0.1)

@@ -18,8 +18,8 @@ from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import COLOURS, Light, choose_light, draw_tone, words_of
 from auscult.scenes.appearance.compose import ComposedPicture, derived, lay, put_together
+from auscult.scenes.appearance.drawing import Placed, Sprite
 from auscult.scenes.appearance.generated import GENERATED
-from auscult.scenes.appearance.sprite import Placed, Sprite
 from auscult.scenes.appearance.stage import Stage
 from auscult.types import Frame
 

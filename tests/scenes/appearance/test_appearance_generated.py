@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from auscult.errors import InputError
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import COLOURS, draw_tone, word_of
+from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.appearance.generated import GENERATED
 from auscult.scenes.appearance.scenery import TEXTURES
-from auscult.scenes.appearance.sprite import Look
 
 INSTANCES = GENERATED.instances()
 

@@ -31,8 +31,8 @@ from auscult.score.masks import (
     riou,
     t_acc,
 )
+from auscult.score.stats.change import mean_of_ratios, ratio_change
 from auscult.score.stats.few import SHARE
-from auscult.score.stats.ratios import mean_of_ratios, ratio_change
 
 SIZE = (12, 16)
 PUNISHED = (riou, mrr, giou, n_acc)

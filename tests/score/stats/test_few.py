@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from auscult.errors import InputError
 from auscult.rng import generator
 from auscult.score.stats import bootstrap_interval
+from auscult.score.stats.change import mean_ratio
 from auscult.score.stats.few import FEW, ROOT, SHARE, ends_of, t_quantile, widening
-from auscult.score.stats.ratios import mean_ratio
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "intervals.md"
 

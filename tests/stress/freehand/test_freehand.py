@@ -18,13 +18,13 @@ from auscult.errors import InputError
 from auscult.media import rle
 from auscult.outcome import Undefined
 from auscult.stress import masks
+from auscult.stress.masks import freehand
 from auscult.stress.masks.base import WINDOWS
-from auscult.stress.masks.freehand import cutout, outline
 from auscult.testing.stressors import EXAMPLES
 from auscult.train.material import committed
 from auscult.types import Difficulty, Mask, MaskTarget
 
-MAKERS: dict[str, Any] = {"cutout": cutout.STRESSOR, "dilate": outline.DILATE, "erode": outline.ERODE}
+MAKERS: dict[str, Any] = {"cutout": freehand.CUTOUT, "dilate": freehand.DILATE, "erode": freehand.ERODE}
 GRADES: tuple[Difficulty, ...] = ("hard", "medium")
 LARGE_PX = 32 * 32
 
@@ -90,7 +90,7 @@ def test_every_way_to_go_wrong_occurs() -> None:
         }
         for kind in MAKERS
     }
-    assert modes == {"cutout": set(cutout.MODES), "dilate": set(outline.MODES), "erode": set(outline.MODES)}
+    assert modes == {"cutout": set(freehand.LOSS_MODES), "dilate": set(freehand.MODES), "erode": set(freehand.MODES)}
 
 
 @pytest.mark.parametrize(

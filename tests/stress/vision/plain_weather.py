@@ -8,7 +8,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from auscult.stress.vision.frost import texture
+from auscult.stress.vision.weather import texture
 
 FOG = ((1.5, 2.0), (2.0, 2.0), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4))
 FROST = ((1.0, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))

@@ -19,11 +19,20 @@ from auscult.rng import generator
 from auscult.stress import vision
 from auscult.stress.perturbation import loaded
 from auscult.stress.schedule import SCHEDULES
-from auscult.stress.vision import fog, snow, spatter
+from auscult.stress.vision import snow, weather
 from auscult.stress.vision.base import ClipInfo
-from auscult.stress.vision.fog import Fog, FogParams, FogR2Bench, veiled
-from auscult.stress.vision.frost import COUNT, Frost, FrostParams, FrostR2Bench, texture
 from auscult.stress.vision.snow import Snow, SnowParams, SnowR2Bench, whitened
+from auscult.stress.vision.weather import (
+    COUNT,
+    Fog,
+    FogParams,
+    FogR2Bench,
+    Frost,
+    FrostParams,
+    FrostR2Bench,
+    texture,
+    veiled,
+)
 
 load = partial(loaded, "vision")
 KINDS = ("snow", "fog", "frost", "spatter")
@@ -137,7 +146,7 @@ def test_damage_is_that_of_the_formula(kind: str, level: int) -> None:
 @pytest.mark.parametrize("decay", [1.4, 2.0])
 def test_fractal_is_as_rough_as_the_formula(decay: float) -> None:
     """Steps between neighbours 1, 4 and 16 points apart, in the mean over draws."""
-    ours = [fog.plasma(seed, 64, decay=decay).heights for seed in range(60)]
+    ours = [weather.plasma(seed, 64, decay=decay).heights for seed in range(60)]
     theirs = [plain.plasma(generator(seed, "plain"), 64, decay=decay) for seed in range(8)]
     for apart in (1, 4, 16):
         one, other = (np.mean([np.abs(np.roll(m, apart, 1) - m).mean() for m in maps]) for maps in (ours, theirs))
@@ -149,9 +158,9 @@ def test_what_is_finer_than_a_map_is_as_rough_as_the_formula(decay: float, monke
     """The power of bends between neighbours, in the two roughest fogs, where the last two halvings are made apart."""
 
     def roughness(finest: int) -> float:
-        monkeypatch.setattr(fog, "FINEST", finest)
-        maps = (fog.plasma(seed, 64, decay=decay) for seed in range(20))
-        pieces = (fog.piece(map_, at=(0, 0), shape=(64, 64)) for map_ in maps)
+        monkeypatch.setattr(weather, "FINEST", finest)
+        maps = (weather.plasma(seed, 64, decay=decay) for seed in range(20))
+        pieces = (weather.piece(map_, at=(0, 0), shape=(64, 64)) for map_ in maps)
         return float(np.mean([np.square(np.diff(np.diff(one), axis=0)).mean() for one in pieces]))
 
     assert 10 * math.log10(roughness(16) / roughness(64)) == pytest.approx(0.0, abs=1.5)
@@ -353,6 +362,6 @@ def test_a_lens_without_drops_shows_the_picture() -> None:
 def test_strips_do_not_show() -> None:
     """Edges of drops are found strip by strip; where strips meet, the light is that of the whole picture."""
     drops = (textured(500, 120)[..., 0] > 150).astype(np.uint8) * 200
-    whole, strips = spatter._depth(drops), spatter._relief(drops)
-    shaded = cv2.filter2D(cv2.equalizeHist(whole), cv2.CV_8U, spatter._EMBOSS)
+    whole, strips = weather._depth(drops), weather._relief(drops)
+    shaded = cv2.filter2D(cv2.equalizeHist(whole), cv2.CV_8U, weather._EMBOSS)
     assert (cv2.blur(shaded, (3, 3)) != strips).mean() < 0.005

@@ -16,12 +16,12 @@ from auscult.judge.identity.scenes import WEIGHTS
 from auscult.rng import generator
 from auscult.scenes.draw import Stage
 from auscult.scenes.facts import facts_of, say
-from auscult.scenes.joint import choose_joint
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose
+from auscult.scenes.references import choose_joint
 from auscult.train.matcher import joint as recipe
-from auscult.train.matcher.frames import painted
 from auscult.train.matcher.joint import JointAnswer, fit_logit, fit_numbers, fit_product, measured, scenes_joint
+from auscult.train.matcher.pairs import painted
 from auscult.types import JOINT_FAULTS
 
 

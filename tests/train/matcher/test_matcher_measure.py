@@ -7,7 +7,6 @@ import pytest
 
 from auscult.rng import generator
 from auscult.scenes.options import SceneOptions
-from auscult.train.matcher.frames import painted, vocabulary
 from auscult.train.matcher.pairs import (
     CheckAnswer,
     PairKind,
@@ -16,8 +15,10 @@ from auscult.train.matcher.pairs import (
     calibrated_words,
     fit_curve,
     numbers,
+    painted,
     pairs_of,
     tables,
+    vocabulary,
 )
 from auscult.types import Case, Identity, Metadata, Prediction
 

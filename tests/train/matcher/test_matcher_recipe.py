@@ -9,7 +9,7 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.scenes.options import SceneOptions
-from auscult.train.matcher.frames import lay_out, painted, stamps_on, vocabulary
+from auscult.train.matcher.pairs import lay_out, painted, stamps_on, vocabulary
 from auscult.train.material import committed
 
 

@@ -17,9 +17,9 @@ from auscult.jobs.runner import Silent
 from auscult.judge.identity.scenes import CROP
 from auscult.nets.matcher import STRIDE, Matcher, MatcherSettings
 from auscult.rng import generator
-from auscult.train.matcher.frames import CROP as KEPT
-from auscult.train.matcher.frames import Shard, load, save
 from auscult.train.matcher.loop import FRAMES, Run, batch_of, rate_at, train
+from auscult.train.matcher.pairs import CROP as KEPT
+from auscult.train.matcher.pairs import Shard, load, save
 
 pytestmark = pytest.mark.extra_train
 SETTINGS = MatcherSettings(categories=3, colours=2, textures=2)

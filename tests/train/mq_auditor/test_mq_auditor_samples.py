@@ -11,7 +11,7 @@ import pytest
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.judge.replies import read_reply
-from auscult.train.mq_auditor.samples import COMMITTED, Feed, Plan, Unit, answer_of, read_plan, read_units, rows
+from auscult.train.mq_auditor.loop import COMMITTED, Feed, Plan, Unit, answer_of, read_plan, read_units, rows
 from auscult.types import DEFECTS, Action, Defect, Item, MaskRef, Query, Truth
 from small_inputs import folder_input, write_lines
 from small_inputs import item as line

@@ -22,9 +22,8 @@ from auscult.jobs.options import TrainOptions
 from auscult.nets.mq_auditor.prompt import tiny_config
 from auscult.nets.mq_auditor.weights import load
 from auscult.train import recipes
-from auscult.train.mq_auditor import samples as settings
-from auscult.train.mq_auditor.loop import MODEL, Trainer
-from auscult.train.mq_auditor.samples import rows
+from auscult.train.mq_auditor import loop as settings
+from auscult.train.mq_auditor.loop import MODEL, Trainer, rows
 from auscult.train.trainer import LOSSES, STATE
 from small_inputs import folder_input, write_lines
 from small_inputs import item as line

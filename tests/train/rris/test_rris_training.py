@@ -26,10 +26,9 @@ from auscult.nets.refsegformer.weights import read_model
 from auscult.train import recipes
 from auscult.train.network_files import read_kernels
 from auscult.train.rris import loop
-from auscult.train.rris.naming import NamingFeed, NamingTrainer
+from auscult.train.rris.loop import NamingFeed, NamingTrainer, Trainer
 from auscult.train.rris.references import Feed, read_references
 from auscult.train.rris.trainable import COMMITTED, Plan, build, read_plan
-from auscult.train.rris.trainer import Trainer
 from auscult.train.trainer import LOSSES
 from small_inputs import rows
 from train.rris.small_references import COLOURS, write_refer, write_settings

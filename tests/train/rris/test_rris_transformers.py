@@ -18,7 +18,7 @@ import torch
 import tiny_hf
 from auscult.jobs.options import TrainOptions
 from auscult.models.spec import model_spec
-from auscult.nets.hf_text import load_clipseg
+from auscult.nets.hf_segmenters import load_clipseg
 from auscult.nets.refsegformer.weights import read_model
 from auscult.train import recipes
 from auscult.train.rris import loop

@@ -17,8 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from auscult.agent.knowledge.situations import kinds, lineage, raw, situations, terms
 from auscult.language.categories import coco_table
-from auscult.language.lexicon import lexicon
-from auscult.language.morphology import stem
+from auscult.language.lexicon import lexicon, stem
 
 OPPOSITE: Final = (("indoors", "outdoors"), ("day", "night"), ("hot weather", "winter"))
 """Situations of which one keeps the other out."""

@@ -38,7 +38,7 @@ from auscult.arrays.overlap import iou
 from auscult.arrays.segments import borders, edge_strength, pieces, reduced
 from auscult.errors import UsageError
 from auscult.judge.masks.shared import softmax
-from auscult.language.morphology import article, indefinite, is_plural, plural
+from auscult.language.lexicon import article, indefinite, is_plural, plural
 from auscult.nets.clip import ClipFolder, ClipModel, Vectors, check_folder, load_clip
 from auscult.nets.hf_folder import WEIGHTS
 from auscult.types import Case, Existence, Frame, Identity, Mask, Metadata, Prediction

@@ -31,7 +31,7 @@ from auscult.language.forms import (
     places,
     relation,
 )
-from auscult.language.morphology import ing, negated, of_many, plural
+from auscult.language.lexicon import ing, negated, of_many, plural
 from auscult.language.words import Way, sound_name, ways
 from auscult.media.paths import write_bytes
 from auscult.record import codec

@@ -46,8 +46,7 @@ from auscult.media.masks import check_size
 from auscult.media.paths import safe_name, write_bytes
 from auscult.media.rle import decode, encode, rle_size
 from auscult.media.wav import encode_wav
-from auscult.models.answers import class_maps_of, masks_of
-from auscult.models.base import Answer, Request
+from auscult.models.base import Answer, Request, class_maps_of, masks_of
 from auscult.models.spec import SCRIPTS
 from auscult.record.digest import digest_bytes
 from auscult.types import Mask, Query

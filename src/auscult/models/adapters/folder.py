@@ -30,8 +30,7 @@ from auscult.media.masks import check_size, npy_array, read_class_map
 from auscult.media.paths import inside, read_bytes
 from auscult.media.pictures import opened, orientation, pixels, upright
 from auscult.media.readings import VOID, one_channel
-from auscult.models.answers import THRESHOLD
-from auscult.models.base import Answer, Masks, Request
+from auscult.models.base import THRESHOLD, Answer, Masks, Request
 
 _SOFT_LEAST: Final = 1 / 8  # a soft clip that nowhere reaches this share of white looks like object indices
 

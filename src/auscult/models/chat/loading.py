@@ -33,10 +33,9 @@ from msgspec import Meta
 
 from auscult.errors import UsageError
 from auscult.media.paths import safe_name
-from auscult.models.chat.encoding import Media
 from auscult.models.chat.model import FILE as KEPT
 from auscult.models.chat.model import NOTHING, Asking, ChatModel, Estimate, ReplyCache, chat_model, key_of
-from auscult.models.chat.profile import PROFILE_FILES, read_profile, read_settings
+from auscult.models.chat.profile import PROFILE_FILES, Media, read_profile, read_settings
 from auscult.models.omni import BOXES, CountedText, OmniModel
 from auscult.record.codec import Word
 from auscult.record.digest import digest_json

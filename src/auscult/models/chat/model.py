@@ -21,8 +21,7 @@ from typing import Any, Final
 
 from auscult.errors import UsageError
 from auscult.media.paths import regular_descriptor, safe_name
-from auscult.models.chat.encoding import Media, Part, parts_of
-from auscult.models.chat.profile import OTHER_KEY, ChatProfile, named_profile
+from auscult.models.chat.profile import OTHER_KEY, ChatProfile, Media, Part, named_profile, parts_of
 from auscult.models.omni import CountedText, Unreachable
 from auscult.record.codec import dump
 from auscult.record.digest import digest_file, digest_json

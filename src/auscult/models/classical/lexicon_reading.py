@@ -27,7 +27,7 @@ from auscult.language.forms import (
     Form,
     no,
 )
-from auscult.language.morphology import of_many
+from auscult.language.lexicon import of_many
 from auscult.language.words import ways
 
 WordKind: TypeAlias = Literal[

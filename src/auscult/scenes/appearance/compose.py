@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.scenes.appearance.colours import Light, relief, shadow, shadow_reach_px
-from auscult.scenes.appearance.sprite import Placed, Sprite, with_a_pixel
+from auscult.scenes.appearance.drawing import Placed, Sprite, with_a_pixel
 from auscult.scenes.appearance.stage import (
     RGB,
     YCC,

@@ -25,14 +25,7 @@ from auscult.cases.walk import Tree, walk
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.frames import FRAME_SUFFIXES, read_cutout, read_frame
 from auscult.scenes.appearance.colours import word_of
-from auscult.scenes.appearance.drawing import spread
-from auscult.scenes.appearance.sprite import (
-    AssetSet,
-    Look,
-    Sprite,
-    check_height,
-    with_a_pixel,
-)
+from auscult.scenes.appearance.drawing import AssetSet, Look, Sprite, check_height, spread, with_a_pixel
 from auscult.types import Frame
 
 _MARGIN_PX: Final = 3

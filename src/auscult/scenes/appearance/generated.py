@@ -17,10 +17,9 @@ from auscult.record import codec
 from auscult.record.codec import Share
 from auscult.scenes.appearance import scenery
 from auscult.scenes.appearance.colours import COLOURS, Tone, draw_tone, mark_for, scaled
-from auscult.scenes.appearance.drawing import PaintedOutline, Skin, draw, upright
+from auscult.scenes.appearance.drawing import Look, PaintedOutline, Skin, Sprite, check_height, draw, upright
 from auscult.scenes.appearance.figures import FIGURES
 from auscult.scenes.appearance.scenery import TEXTURES, Weave, draw_weave
-from auscult.scenes.appearance.sprite import Look, Sprite, check_height
 from auscult.types import Frame
 
 INSTANCES: Final = 48

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from auscult.cases.avibench import AviAnswer, StageFolder
+from auscult.scenes.appearance.drawing import AssetSet, Look
 from auscult.scenes.appearance.generated import GENERATED as LOOKS
-from auscult.scenes.appearance.sprite import AssetSet, Look
 from auscult.scenes.familiar.material import Material
 from auscult.scenes.sound.generated import GENERATED as SOUNDS
 from auscult.scenes.sound.generated import KINDS

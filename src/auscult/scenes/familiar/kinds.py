@@ -15,7 +15,7 @@ from auscult.media.wav import encode_wav
 from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.dealing import dealt
-from auscult.scenes.familiar import captions, perception, reasoning, understanding
+from auscult.scenes.familiar import perception, reasoning, understanding
 from auscult.scenes.familiar.base import FPS, RATE_HZ, Drawn, FamiliarKind, Source, World
 from auscult.scenes.familiar.material import Material
 
@@ -127,7 +127,7 @@ _ALL: Final = (
         name="photographs_wanted", folder="AVR", stage="understand", answers=understanding.FITTING, source="pairs",
         draw=understanding.photographs_wanted,
     ),
-    FamiliarKind(name="captioned", folder="AVC", stage="understand", draw=captions.captioned),
+    FamiliarKind(name="captioned", folder="AVC", stage="understand", draw=understanding.captioned),
     FamiliarKind(
         name="seen_or_suggested", folder="AVH", stage="reasoning", answers=YES_NO, draw=reasoning.seen_or_suggested
     ),

@@ -12,7 +12,7 @@ from auscult.arrays.boxes import box_of
 from auscult.cases.avibench import NOT_SURE, YES_NO, AviBoxes
 from auscult.media.frames import read_frame
 from auscult.record import codec
-from auscult.scenes.appearance.sprite import Look
+from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene
 from auscult.scenes.familiar.base import Drawn, World, one_of, some_of, sound_of
 from auscult.scenes.familiar.staging import PICTURE as PICTURE_SIZE

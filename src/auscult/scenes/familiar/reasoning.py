@@ -10,10 +10,10 @@ import numpy as np
 
 from auscult.cases.avibench import NOT_SURE, YES_NO, AviBoxes
 from auscult.language.forms import Expression
-from auscult.language.morphology import indefinite
+from auscult.language.lexicon import indefinite
 from auscult.media.frames import encode_jpeg
 from auscult.scenes.appearance.colours import word_of
-from auscult.scenes.appearance.sprite import Look
+from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import SHOWS, facts_of, say, targets_of
 from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, one_of, some_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from auscult.media.frames import encode_jpeg
 from auscult.scenes.appearance.colours import choose_light
-from auscult.scenes.appearance.sprite import Look
+from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, World, one_of
 from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout

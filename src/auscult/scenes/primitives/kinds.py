@@ -17,8 +17,17 @@ from auscult.media.wav import encode_wav
 from auscult.rng import generator
 from auscult.scenes.dealing import dealt
 from auscult.scenes.primitives import pictures, sounds, videos
-from auscult.scenes.primitives.base import FPS, NOT_SURE, RATE_HZ, YES_NO, Folder, Stimulus, StimulusKind
-from auscult.scenes.primitives.canvas import SHAPES, SOLIDS
+from auscult.scenes.primitives.base import (
+    FPS,
+    NOT_SURE,
+    RATE_HZ,
+    SHAPES,
+    SOLIDS,
+    YES_NO,
+    Folder,
+    Stimulus,
+    StimulusKind,
+)
 
 _CONFIRMATIONS: Final[Mapping[Folder, str]] = {
     "ASQA": "Can anything be heard in this recording?",

@@ -8,12 +8,14 @@ import cv2
 import numpy as np
 
 from auscult.scenes.appearance.colours import Tone, as_tone, draw_tone
-from auscult.scenes.primitives.base import NOT_SURE, SIDE_PX, Stimulus
-from auscult.scenes.primitives.canvas import (
+from auscult.scenes.primitives.base import (
     MIDDLE,
+    NOT_SURE,
     SHAPES,
+    SIDE_PX,
     Part,
     Points,
+    Stimulus,
     bar,
     dark_tone,
     light_ground,

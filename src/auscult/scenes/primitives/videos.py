@@ -12,11 +12,15 @@ from typing import Final
 import numpy as np
 
 from auscult.scenes.appearance.colours import Tone, draw_tone
-from auscult.scenes.primitives.base import FPS, NOT_SURE, RATE_HZ, SIDE_PX, Stimulus
-from auscult.scenes.primitives.canvas import (
+from auscult.scenes.primitives.base import (
+    FPS,
     MIDDLE,
+    NOT_SURE,
+    RATE_HZ,
     SHAPES,
+    SIDE_PX,
     Part,
+    Stimulus,
     dark_tone,
     light_ground,
     over,

@@ -1,8 +1,6 @@
 """Scores of masks against the truth: overlap, boundary, both over a video, and sentences that name nothing."""
 
-from auscult.score.masks.boundary import BoundaryF, boundary_f
-from auscult.score.masks.class_wise import ClassSums, class_scores, class_sums, class_wise
-from auscult.score.masks.overlap import MaskMean, iou, miou, oiou
+from auscult.score.masks.overlap import ClassSums, MaskMean, class_scores, class_sums, class_wise, iou, miou, oiou
 from auscult.score.masks.ref_avs import ClipMean, ref_avs_f, ref_avs_j, ref_avs_s
 from auscult.score.masks.referring import (
     ReferringScore,
@@ -21,7 +19,7 @@ from auscult.score.masks.referring import (
     riou,
     t_acc,
 )
-from auscult.score.masks.video import DatasetJAndF, JAndF, ObjectJAndF, aggregate, j_and_f
+from auscult.score.masks.video import BoundaryF, DatasetJAndF, JAndF, ObjectJAndF, aggregate, boundary_f, j_and_f
 
 __all__ = [
     "BoundaryF",

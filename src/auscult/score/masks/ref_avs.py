@@ -56,14 +56,13 @@ from numpy.typing import NDArray
 from auscult.arrays.boundary import TOLERANCE, tolerance_px
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.masks.boundary import compare
-from auscult.score.masks.overlap import check_bool, check_pair
+from auscult.score.masks.overlap import BETA2, check_bool, check_pair
+from auscult.score.masks.video import compare
 from auscult.types import Mask, ScoreSpec
 
 RefAvsVariant: TypeAlias = Literal["plain", "ref-avs", "tgs-agent"]
 Soft: TypeAlias = NDArray[np.bool_] | NDArray[np.floating[Any]]
 
-BETA2 = 0.3
 THRESHOLDS = 255
 _EPS = 1e-7
 

@@ -15,7 +15,6 @@ from auscult.score.stats.change import (
     mean_change,
     sample_changes,
 )
-from auscult.score.stats.expected import looks_for, share_below
 from auscult.score.stats.intervals import (
     Interval,
     bootstrap_interval,
@@ -36,7 +35,6 @@ from auscult.score.stats.labels import (
     rmse,
     rmse_video,
 )
-from auscult.score.stats.logistic import cross_fitted, logistic, logistic_fit
 from auscult.score.stats.paired import (
     RightDifference,
     holm,
@@ -45,6 +43,7 @@ from auscult.score.stats.paired import (
     rmse_difference,
     sign_flips,
 )
+from auscult.score.stats.probabilities import cross_fitted, logistic, logistic_fit, looks_for, share_below
 from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ranks import (
     Correlation,

@@ -25,12 +25,16 @@ from auscult.arrays import boxes
 from auscult.outcome import Undefined
 from auscult.record.codec import Share
 from auscult.stress.masks.base import (
+    FRAME,
+    Body,
     Coordinate,
     Doubles,
+    Posed,
     Reason,
     Side,
     Wanted,
     Workpiece,
+    check_body,
     last_taken,
     needed_px,
     undefined,
@@ -38,7 +42,6 @@ from auscult.stress.masks.base import (
     widest_px,
     workpiece,
 )
-from auscult.stress.masks.body import FRAME, Body, Posed, check_body
 from auscult.stress.perturbation import JsonParams
 from auscult.types import Box, Defect, Difficulty, Floats, Mask, MaskTarget, Metadata
 

@@ -24,17 +24,19 @@ from numpy.typing import NDArray
 from auscult.arrays import boxes, regions
 from auscult.outcome import Undefined
 from auscult.stress.masks.base import (
+    Body,
     Coordinate,
     Doubles,
+    Posed,
     Side,
     Turn,
     Wanted,
+    check_body,
     last_taken,
     undefined,
     wanted_px,
     workpiece,
 )
-from auscult.stress.masks.body import Body, Posed, check_body
 from auscult.stress.perturbation import JsonParams
 from auscult.types import Box, Defect, Difficulty, Mask, MaskTarget, Metadata
 

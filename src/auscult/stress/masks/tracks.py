@@ -31,13 +31,14 @@ from auscult.stress.masks.base import (
     WINDOWS,
     MaskParams,
     MaskStressor,
+    Posed,
     Wanted,
     Workpiece,
+    bodies,
     needed_px,
     truth_of,
     undefined,
 )
-from auscult.stress.masks.body import Posed, bodies
 from auscult.stress.masks.making import check_masks, rendered
 from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, StressedMask
 

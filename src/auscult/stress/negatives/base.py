@@ -19,7 +19,7 @@ from msgspec import Meta
 from auscult.errors import InputError
 from auscult.language.categories import Categories
 from auscult.language.forms import Facts
-from auscult.language.morphology import article
+from auscult.language.lexicon import article
 from auscult.language.referring import Parse, Span, parse, vocabulary
 from auscult.language.tokens import words
 from auscult.outcome import Undefined

@@ -18,8 +18,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from auscult.language.lexicon import Lexicon, lexicon, regular_past, third
-from auscult.language.morphology import article, ing, is_plural, plural
+from auscult.language.lexicon import Lexicon, article, ing, is_plural, lexicon, plural, regular_past, third
 from auscult.language.tokens import Word, words
 from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data

@@ -18,10 +18,9 @@ from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.codec import to_json
 from auscult.record.schema import score_to_json
 from auscult.score.answers import AnswerScore
+from auscult.score.captions import FluencyModel, SentenceEncoder, fense, meteor, sbert
 from auscult.score.replies import Read, read_reply
 from auscult.score.tasks import NO_SENTENCES, TaskMetric, task_score, truth_of, variant_of
-from auscult.score.text.fense import FluencyModel, SentenceEncoder, fense, sbert
-from auscult.score.text.words import meteor
 from auscult.suites.avi.cases import AviCase, Prepared, truth_text
 from auscult.suites.core.runner import ToScore
 

@@ -25,11 +25,21 @@ import numpy as np
 
 from auscult.outcome import Failed, Outcome, Undefined
 from auscult.score.stats.breaking import breaking_point
-from auscult.score.stats.change import SampleValues, Scores, change_difference, change_interval, common, sample_changes
+from auscult.score.stats.change import (
+    RatioColumns,
+    SampleValues,
+    Scores,
+    change_difference,
+    change_interval,
+    common,
+    mean_of_ratios,
+    mean_ratio,
+    ratio_change,
+    sample_changes,
+)
 from auscult.score.stats.few import CORRELATION, GAP, SHARE
 from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ranks import Correlation, correlation, joined
-from auscult.score.stats.ratios import RatioColumns, mean_of_ratios, mean_ratio, ratio_change
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix, part_name
 from auscult.suites.core.numbers import (

@@ -14,10 +14,9 @@ from auscult.report.charts.marks import UNDEFINED, ChartEstimate
 from auscult.report.facts import ends_text
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of
-from auscult.score.stats.change import Clusters, Counts, Scores, Value
+from auscult.score.stats.change import Clusters, Counts, RatioColumns, Scores, Value, mean_ratio
 from auscult.score.stats.few import SHARE, Range
 from auscult.score.stats.paired import holm, sign_flips
-from auscult.score.stats.ratios import RatioColumns, mean_ratio
 from auscult.stress.perturbation import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
 from auscult.suites.core.grid import Grid

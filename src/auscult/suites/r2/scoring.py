@@ -13,7 +13,7 @@ from auscult.jobs.predict import READ, stored_answer
 from auscult.models.base import ClassMaps
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.record.schema import error_to_json, score_to_json
-from auscult.score.masks.class_wise import class_sums, class_wise
+from auscult.score.masks.overlap import class_sums, class_wise
 from auscult.score.masks.ref_avs import avs_scores, clip_sums, ref_avs_f, ref_avs_j, ref_avs_s
 from auscult.score.masks.video import j_and_f
 from auscult.suites.core.runner import ToScore

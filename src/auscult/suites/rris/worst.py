@@ -16,8 +16,7 @@ from auscult.errors import AuscultError
 from auscult.jobs.predict import PredictOptions, Reader, stored_answer
 from auscult.language.categories import coco_categories
 from auscult.media.frames import encode_jpeg
-from auscult.models.answers import masks_of
-from auscult.models.base import AttentiveModel
+from auscult.models.base import AttentiveModel, masks_of
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.report.overlay import heated

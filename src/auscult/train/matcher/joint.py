@@ -39,14 +39,14 @@ from auscult.rng import generator
 from auscult.scenes.draw import Stage
 from auscult.scenes.draw import hear as mixed_sound
 from auscult.scenes.facts import facts_of, say, targets_of
-from auscult.scenes.joint import LEAK_DB, choose_joint, separated
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose
+from auscult.scenes.references import LEAK_DB, choose_joint, separated
 from auscult.scenes.sound.generated import GENERATED as SOUNDS
 from auscult.scenes.sound.generated import KINDS
 from auscult.score.stats import bootstrap_interval
 from auscult.score.stats.few import SHARE
-from auscult.train.matcher.frames import AssetSource, painted
+from auscult.train.matcher.pairs import AssetSource, painted
 from auscult.types import JOINT_FAULTS, Case, Doubles, JointFault, Prediction, Query
 
 SCENES: Final = SceneOptions(size=(180, 320))

@@ -32,11 +32,24 @@ from auscult.nets.matcher import STRIDE, Matcher, MatcherSettings
 from auscult.record.codec import dump
 from auscult.rng import generator
 from auscult.scenes.options import SceneOptions
-from auscult.train.matcher import frames
-from auscult.train.matcher.frames import CROP as KEPT
-from auscult.train.matcher.frames import MARGIN as KEPT_MARGIN
-from auscult.train.matcher.frames import AssetSource, Shard, lay_out, load, painted, stamps_on, vocabulary
-from auscult.train.matcher.pairs import SentencePair, answers, calibrated_words, pairs_of, tables
+from auscult.train.matcher.pairs import CROP as KEPT
+from auscult.train.matcher.pairs import MARGIN as KEPT_MARGIN
+from auscult.train.matcher.pairs import (
+    AssetSource,
+    SentencePair,
+    Shard,
+    answers,
+    calibrated_words,
+    draw_shard,
+    lay_out,
+    load,
+    painted,
+    pairs_of,
+    save,
+    stamps_on,
+    tables,
+    vocabulary,
+)
 from auscult.train.network_files import write_onnx
 from auscult.train.trainer import write_state
 from auscult.types import Floats
@@ -432,8 +445,8 @@ def pack(
         path = options.out / "frames" / f"{number:04d}.npz"
         if not path.is_file():
             source = drawn if number % 10 in _PAINTED_EACH else photographed
-            shard = frames.draw_shard(source, number, seed=options.seed, scenes=amounts.scenes, words=words)
-            frames.save(shard, path)
+            shard = draw_shard(source, number, seed=options.seed, scenes=amounts.scenes, words=words)
+            save(shard, path)
         found.append(path)
         progress.step()
     return found
@@ -447,9 +460,7 @@ def calibrate(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, pro
     )
     write_vocabulary(words, options.out / WORDS)
     eyes = Eyes(options.out)
-    return calibrated_words(
-        words, pairs["calibration"], lambda other: ScenesIdentity(eyes=eyes.with_words(other))
-    )
+    return calibrated_words(words, pairs["calibration"], lambda other: ScenesIdentity(eyes=eyes.with_words(other)))
 
 
 def measured(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, progress: Progress) -> dict[str, Any]:

@@ -1,31 +1,298 @@
-"""Training MQ-Auditor: first, if the settings say so, to name what is in a clip; then to answer about masks."""
+"""Training MQ-Auditor: first, if the settings say so, to name what is in a clip; then to answer about masks.
+
+What MQ-Auditor learns from: masks of an INPUT with truth, each with the answer to learn, and batches of them.
+
+Sampling is the paper's (Sec. 4, "Training"): an epoch shows one mask of each video, of one of its expressions; in each
+small batch a fixed part is perfect masks, and of the others first a type is drawn, uniformly, then a mask of it. A
+batch follows from (seed, number) and the masks alone.
+
+Settings of MQ-Auditor's training: the paper's, its release's, small ones, and a row of an ablation on any.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
+import cv2
+import msgspec
 import numpy as np
 import torch
 from torch import Tensor
 
-from auscult.errors import InputError, UsageError
+from auscult.cases.datasets.mqravs import UNNAMED, response
+from auscult.cases.listing import Listing, list_items
+from auscult.errors import AuscultError, InputError, UnknownName, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.judge.replies import read_reply
+from auscult.media.frames import read_frame
+from auscult.media.masks import read_mask
 from auscult.media.paths import write_bytes
 from auscult.nets.mq_auditor.inputs import AuditorBatch, Reader
 from auscult.nets.mq_auditor.network import Decoding, MqAuditor
 from auscult.nets.mq_auditor.prompt import AuditorConfig, build_tokenizer
 from auscult.nets.mq_auditor.weights import assemble, load, save
-from auscult.record.codec import dump, to_json
+from auscult.record.codec import dump, from_json, to_json
 from auscult.rng import generator
 from auscult.train import trainer
-from auscult.train.mq_auditor.samples import Feed, Plan, Unit, read_plan, read_units, texts_of
+from auscult.train.recipes import read_yaml
 from auscult.train.trainer import STATE, ends_at, trained
+from auscult.types import Case, Defect, Item, Mask
+
+COMMITTED: Final = ("paper", "release", "projectors", "small")
+_FOLDER: Final = Path(__file__).parent
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+_Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How MQ-Auditor is trained; the defaults are the paper's (Sec. 4, "Training").
+
+    Attributes:
+        network: What of ``AuditorConfig`` is not as by default.
+        learns: ``answers``: adapters, projectors and Q-Formers learn what to answer about a mask; ``captions``: before
+            that, projectors and Q-Formers alone learn to name what is in a clip; ``all``: everything, from nothing.
+        positives: p of Table 6: the part of each small batch that is perfect masks.
+        comment: Whether an answer begins with a sentence, in which the type is decided word by word; a network that
+            cannot name things yet, learns types sooner without.
+        share: The part of the videos that is learned from (Table 10).
+        epochs: Each shows one mask of each video.
+        batch: Masks of a step, over all processes and accumulated small batches.
+        small_batch: Masks that are computed at once, and among which ``positives`` holds.
+        rate: Highest learning rate of AdamW.
+        decay: Its weight decay, on matrices.
+        warmup: The part of the steps over which the rate rises; then it falls as a cosine.
+        clip: Largest norm of the gradient; None for any.
+        split: Split of the data; what is in none is taken always.
+        precision: ``bf16`` or ``no``, of ``accelerate``.
+    """
+
+    network: Mapping[str, Any] = field(default_factory=dict)
+    learns: Literal["answers", "captions", "all"] = "answers"
+    positives: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+    comment: bool = True
+    share: _Share = 1.0
+    epochs: _Count = 48
+    batch: _Count = 128
+    small_batch: _Count = 4
+    rate: _Positive = 1e-4
+    decay: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    warmup: Annotated[float, msgspec.Meta(ge=0, lt=1)] = 0.03
+    clip: _Positive | None = None
+    split: str = "train"
+    precision: Literal["no", "bf16"] = "bf16"
+
+    def __post_init__(self) -> None:
+        """Check that small batches fill a batch."""
+        if self.batch % self.small_batch:
+            raise ValueError(f"a batch of {self.batch} is not made of small batches of {self.small_batch}")
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """The learning rate of a step."""
+        rising = math.ceil(self.warmup * steps)
+        if step < rising:
+            return self.rate * (step + 1) / rising
+        return self.rate * (1 + math.cos(math.pi * (step - rising) / max(steps - rising, 1))) / 2
+
+
+def rows() -> dict[str, dict[str, Any]]:
+    """The rows of Tables 4, 5, 6, 9 and 10 by name, ``table4.both``, each with the settings that make it."""
+    table, path = read_yaml("ablations", folder=_FOLDER, committed=("ablations",))
+    return from_json(dict[str, dict[str, Any]], table, path=path, error=UsageError)
+
+
+def read_plan(name: str) -> Plan:
+    """The settings of a committed name, or of a YAML file; ``NAME+ROW`` with those of an ablation's row on top."""
+    base, plus, row = name.partition("+")
+    table, path = read_yaml(base, folder=_FOLDER, committed=COMMITTED)
+    known = rows()
+    if plus and row not in known:
+        raise UnknownName(f"there is no row {row!r}", expected=f"one of: {', '.join(known)}")
+    if plus and isinstance(table, dict):
+        more = known[row]
+        network = {**(table.get("network") or {}), **more.get("network", {})}
+        table = {**table, **more, "network": network}
+    return from_json(Plan, table or {}, path=path, error=UsageError, exact=True)
+
+
+T = TypeVar("T")
+TRIES: Final = 50
+"""Unreadable masks in a row that end a training."""
+
+_COMMENT: Final = re.compile(r"(<audit>).*?(<iou>)", re.IGNORECASE | re.DOTALL)
+_IOU: Final = re.compile(r"(<iou>)[^<]*(</iou>)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A video with an expression: its perfect mask, and its others by type."""
+
+    id: str
+    video: str
+    perfect: Item | None
+    others: Mapping[Defect, tuple[Item, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """A mask as a judge sees it, and what to answer about it."""
+
+    case: Case
+    mask: Mask
+    answer: str
+    iou: float
+    caption: str
+
+
+def read_units(source: Path, plan: Plan) -> tuple[list[Unit], Listing]:
+    """List what a plan learns from: MQ-RAVSBench as released, or what ``auscult stress masks --suite mqa`` wrote.
+
+    Of the videos, ``plan.share`` are kept; a smaller share is part of a larger one. Empty masks are left out: they are
+    rejected by rule.
+    """
+    listing = list_items(source)
+    found: dict[str, list[Item]] = {}
+    for item in listing.items:
+        known, truth = item.extra.get("mqa") or {}, item.truth
+        if known.get("split", "") not in {plan.split, ""} or truth is None or truth.iou is None:
+            continue
+        if truth.defect is not None and truth.defect != "empty" and truth.action is not None:
+            found.setdefault(str(known.get("uid") or f"{item.clip or item.frame}: {item.query.text}"), []).append(item)
+    units = [_unit(name, items) for name, items in found.items()]
+    videos = sorted({one.video for one in units})
+    order = generator(0, "mq-auditor", "videos").permutation(len(videos))
+    kept = {videos[at] for at in order[: max(1, round(plan.share * len(videos)))]} if videos else set()
+    units = [one for one in units if one.video in kept]
+    if not units:
+        raise UsageError(
+            "there is nothing to learn from",
+            expected=f"masks of the split {plan.split!r} with true IoU, defect and action",
+            hint="`auscult stress masks INPUT --suite mqa` makes them from true masks with expressions",
+            path=source,
+        )
+    return units, listing
+
+
+def _unit(name: str, items: Sequence[Item]) -> Unit:
+    by_type: dict[Defect, list[Item]] = {}
+    for item in items:
+        by_type.setdefault(_defect(item), []).append(item)
+    perfect = by_type.pop("perfect", [None])[0]
+    video = items[0].clip or str(items[0].frame)
+    return Unit(id=name, video=video, perfect=perfect, others={name: tuple(same) for name, same in by_type.items()})
+
+
+def _defect(item: Item) -> Defect:
+    return "perfect" if item.truth is None or item.truth.defect is None else item.truth.defect
+
+
+def answer_of(item: Item) -> tuple[str, float]:
+    """What to answer about a mask, what its file says or the sentence of its type (G.3), and the IoU that is in it."""
+    truth = item.truth
+    if truth is None or truth.iou is None or truth.defect is None or truth.action is None:
+        raise InputError(f"{item.id}: IoU, defect and action are not all known")
+    written = item.extra.get("response")
+    if isinstance(written, str):
+        return _IOU.sub(rf"\1 {truth.iou:.4f} \2", written), truth.iou
+    known = item.extra.get("mqa") or {}
+    words = {key: known.get(name) or "" for key, name in (("target", "category"), ("other", "negative"))}
+    return response(truth.defect, truth.action, iou=truth.iou, **words), truth.iou
+
+
+def caption_of(units: Iterable[Unit]) -> str:
+    """What is in a video, as far as its masks say: the warm-up of the projectors learns to name it."""
+    masks = (item for unit in units for same in (*unit.others.values(), (unit.perfect,)) for item in same if item)
+    known = (item.extra.get("mqa") or {} for item in masks)
+    names = sorted({str(name) for one in known for name in (one.get("category"), one.get("negative")) if name})
+    return f"There is: {', '.join(names) or UNNAMED}."
+
+
+class Feed:
+    """Makes the batches of a plan: each a list of small batches, of which a process gets its own."""
+
+    def __init__(self, units: Sequence[Unit], clips: ClipIndex, plan: Plan, *, seed: int) -> None:
+        self.clips, self.plan, self.seed = clips, plan, seed
+        self.videos = [[*same] for _, same in groupby(sorted(units, key=attrgetter("video")), attrgetter("video"))]
+        self.each = max(1, len(self.videos) // plan.batch)
+        self.steps = self.each * plan.epochs
+        self._captions = {same[0].video: caption_of(same) for same in self.videos}
+
+    def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[list[Sample]]:
+        """A batch by its number, as lists of ``small_batch`` samples."""
+        drawn = list(enumerate(self.drawn(number)))[process::processes]
+        return [[self._read(item, rng=self._rng("instead", number, k)) for item in small] for k, small in drawn]
+
+    def _rng(self, use: str, *key: int) -> np.random.Generator:
+        return generator(self.seed, "mq-auditor", use, *key)
+
+    def drawn(self, number: int) -> list[list[Item]]:
+        """The masks of a batch."""
+        plan, (epoch, at) = self.plan, divmod(number, self.each)
+        order = self._rng("order", epoch).permutation(len(self.videos))
+        chosen = np.take(order, np.arange(at * plan.batch, (at + 1) * plan.batch), mode="wrap")
+        rng = self._rng("batch", number)
+        first = number * (plan.batch // plan.small_batch)
+        return [
+            self._small([_one_of(self.videos[which], rng) for which in part], first + k, rng)
+            for k, part in enumerate(chosen.reshape(-1, plan.small_batch).tolist())
+        ]
+
+    def _small(self, units: Sequence[Unit], number: int, rng: np.random.Generator) -> list[Item]:
+        """A mask of each; what 25 % of 2 leaves over is made up for by the small batches after it."""
+        part = self.plan.positives * self.plan.small_batch
+        positives = int(part * (number + 1) + 1e-9) - int(part * number + 1e-9)
+        return [_drawn(unit, rng, perfect=at < positives) for at, unit in enumerate(units)]
+
+    def _read(self, item: Item, *, rng: np.random.Generator) -> Sample:
+        """A mask; where it cannot be read, another one, perfect if it was."""
+        for _ in range(TRIES):
+            try:
+                return self.sample(item)
+            except (AuscultError, cv2.error):
+                unit = _one_of(_one_of(self.videos, rng), rng)
+                item = _drawn(unit, rng, perfect=_defect(item) == "perfect")
+        raise InputError(f"{TRIES} masks in a row cannot be read", hint="are the pictures where the data says?")
+
+    def sample(self, item: Item) -> Sample:
+        """A mask as the judge would see it."""
+        frame = read_frame(item.frame)
+        mask = read_mask(item.mask, size=(frame.shape[0], frame.shape[1])).mask
+        answer, iou = answer_of(item)
+        if not self.plan.comment:
+            answer = _COMMENT.sub(r"\1 \2", answer)
+        clip = self.clips.context(item)
+        case = Case(id=item.id, frame=frame, query=item.query, time_s=item.time_s, clip=clip)
+        return Sample(
+            case=case, mask=mask, answer=answer, iou=iou, caption=self._captions[item.clip or str(item.frame)]
+        )
+
+
+def _one_of(values: Sequence[T], rng: np.random.Generator) -> T:
+    return values[int(rng.integers(len(values)))]
+
+
+def _drawn(unit: Unit, rng: np.random.Generator, *, perfect: bool) -> Item:
+    """Its perfect mask, or a mask of a type that is drawn first; where there is none such, of the other kind."""
+    if unit.perfect is not None and (perfect or not unit.others):
+        return unit.perfect
+    return _one_of(unit.others[_one_of(sorted(unit.others), rng)], rng)
+
+
+def texts_of(units: Iterable[Unit]) -> list[str]:
+    """All expressions and answers, of which a small language model takes its words."""
+    items = [item for unit in units for same in (*unit.others.values(), (unit.perfect,)) for item in same if item]
+    return [text for item in items for text in (item.query.text or "", answer_of(item)[0])]
+
 
 MODEL: Final = "model"
 _CALIBRATED_ON: Final = 0.1  # of the videos, which are not learned from

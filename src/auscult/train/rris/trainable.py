@@ -19,15 +19,19 @@ from torch import Tensor, nn
 
 from auscult.errors import OutputError, UnknownName, UsageError
 from auscult.nets.hf_folder import quiet
-from auscult.nets.hf_text import load_clipseg
+from auscult.nets.hf_segmenters import load_clipseg
 from auscult.nets.mobilenet import MobileStages
-from auscult.nets.refsegformer.losses import GAMMA, LAMBDA
 from auscult.nets.refsegformer.network import Reader, Segmentation, Segmenter
 from auscult.nets.refsegformer.settings import Design, words_of
 from auscult.nets.refsegformer.weights import Model, begin, read_model, save
 from auscult.record.codec import from_json
 from auscult.train.network_files import copy_kernels, read_kernels
-from auscult.train.settings import read_yaml
+from auscult.train.recipes import read_yaml
+
+LAMBDA: Final = 0.4
+"""What the coarse masks M_2..M_4 count in Eq. 5."""
+GAMMA: Final = 1.0
+"""What existence counts in Eq. 8."""
 
 COMMITTED: Final = ("paper", "release", "small", "mobile")
 _Positive = Annotated[float, msgspec.Meta(gt=0)]

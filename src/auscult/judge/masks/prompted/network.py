@@ -223,7 +223,7 @@ class SamSegmenter:
     name = "hf.sam"
 
     def __init__(self, folder: Path) -> None:
-        from auscult.nets.hf_sam import load_sam
+        from auscult.nets.hf_segmenters import load_sam
 
         self._net = load_sam(folder)
 
