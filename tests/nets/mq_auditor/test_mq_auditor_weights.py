@@ -74,6 +74,13 @@ def _released_encoder(kind):
     if kind == "ast":
         whole = transformers.ASTForAudioClassification(transformers.ASTConfig(**_SMALL, max_length=98))
         return whole, whole.audio_spectrogram_transformer
+    if kind == "pe_audio":
+        audio = {**_SMALL, "num_key_value_heads": 2, "head_dim": 16,
+                 "dac_config": {"encoder_hidden_size": 4, "downsampling_ratios": [4, 8, 8, 8], "hidden_size": 16,
+                                "codebook_dim": 8}}  # fmt: skip
+        text = {"model_type": "modernbert", **_SMALL, "vocab_size": 20, "pad_token_id": 0}
+        whole = transformers.PeAudioModel(transformers.PeAudioConfig(text_config=text, audio_config=audio))
+        return whole, whole.audio_encoder
     clap = {"hidden_size": 128, "patch_embeds_hidden_size": 16, "depths": [1] * 4, "num_attention_heads": [1, 1, 2, 2]}
     fused = {"enable_fusion": True, "fusion_type": "aff_2d"} if kind == "fused" else {}
     config = transformers.ClapConfig(text_config={**_SMALL, "vocab_size": 20}, audio_config={**clap, **fused})
@@ -81,7 +88,7 @@ def _released_encoder(kind):
     return whole, whole.audio_model
 
 
-@pytest.mark.parametrize("kind", ["ast", "clap", "fused"])
+@pytest.mark.parametrize("kind", ["ast", "clap", "fused", "pe_audio"])
 def test_a_network_is_put_together_from_released_parts(made, tmp_path, kind):
     from transformers import CLIPVisionConfig, CLIPVisionModel, LlamaConfig, LlamaForCausalLM
 
@@ -96,7 +103,7 @@ def test_a_network_is_put_together_from_released_parts(made, tmp_path, kind):
     CLIPVisionModel(CLIPVisionConfig(**config.vision)).save_pretrained(folders["vision"])
     whole.save_pretrained(folders["sound"])
     net, _ = weights.assemble(config, **folders)
-    assert net.config.sound["kind"] == ("ast" if kind == "ast" else "clap")
+    assert net.config.sound["kind"] == ("clap" if kind == "fused" else kind)
     state = net.sound.net.state_dict()
     assert all(torch.equal(value, state[name]) for name, value in heard.state_dict().items())
     known = language.model.layers[1].mlp.up_proj.weight
