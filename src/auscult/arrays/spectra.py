@@ -5,13 +5,14 @@ Reference: Schmid et al., ICASSP 2023 (EfficientAT).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.types import Doubles, Floats, Samples
+from auscult.types import Doubles, Floats, Samples, Span
 
 
 def short_time(samples: NDArray[Any], window: NDArray[Any], *, hop: int, size: int | None = None) -> NDArray[Any]:
@@ -29,6 +30,15 @@ def add_frames(onto: NDArray[Any], frames: NDArray[Any], *, hop: int) -> None:
     blocks = onto[: (len(frames) + parts - 1) * hop].reshape(-1, hop)
     for part in reversed(range(parts)):
         blocks[part : part + len(frames)] += frames[:, part * hop : (part + 1) * hop]
+
+
+def wanted_frames(spans: Sequence[Span], frames: int, *, hop_s: float) -> NDArray[np.bool_]:
+    """In which of so many frames, one every ``hop_s`` seconds, the target should be heard; without spans in all."""
+    found = np.full(frames, not any(span.sign == "+" for span in spans))
+    for span in sorted(spans, key=lambda span: span.sign == "-"):  # what is not the target has the last word
+        first, last = (max(0, round(at / hop_s)) for at in (span.start_s, span.end_s))
+        found[first:last] = span.sign == "+"
+    return found
 
 
 RATE_HZ: Final = 32_000

@@ -66,10 +66,6 @@ class RaterPosterior:
         """(2, raters): the middle 90 % of each rater's draws."""
         return np.asarray(np.quantile(self.draws, (0.05, 0.95), axis=0))
 
-    def below(self, most_mad: float) -> Doubles:
-        """(raters,) probability that the mean absolute deviation is at most ``most_mad``."""
-        return np.asarray((self.draws <= most_mad).mean(axis=0))
-
 
 def fit_raters(
     ratings: Ratings,

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.spectra import short_time
+from auscult.arrays.spectra import short_time, wanted_frames
 from auscult.errors import InputError
 from auscult.outcome import Signature, Undefined
 from auscult.score.sound.inputs import Signal, block, check_signals
@@ -347,7 +347,7 @@ def difficulty(
     ]
     others = powers[heard].sum(axis=0)
     hop_s = bands.step / rate_hz
-    open_to = _open(prompt, loud.shape[1], hop_s)
+    open_to = wanted_frames(prompt.spans if prompt else (), loud.shape[1], hop_s=hop_s)
     beside = np.minimum(loud[target], loudness(others).sum(axis=0))
     axes = {
         "counting": float(min(5, 1 + len(heard))),
@@ -368,17 +368,7 @@ def _level_db(target: Doubles, others: Doubles) -> float:
     return float(10 * np.log10(levels[0] / levels[1]))
 
 
-def _open(prompt: SoundQuery | None, frames: int, hop_s: float) -> Doubles:
-    """1 in frames that the prompt's spans let be the target, else 0."""
-    spans = () if prompt is None else prompt.spans
-    found = np.full(frames, 0.0 if any(span.sign == "+" for span in spans) else 1.0)
-    for span in sorted(spans, key=lambda span: span.sign == "-"):  # what is not the target has the last word
-        first, last = (max(0, round(at / hop_s)) for at in (span.start_s, span.end_s))
-        found[first:last] = span.sign == "+"
-    return found
-
-
-def _alike(powers: Doubles, open_to: Doubles, hop_s: float) -> float:
+def _alike(powers: Doubles, open_to: NDArray[np.bool_], hop_s: float) -> float:
     """How alike two sources are, 0..1, as far as the second sounds where the prompt is open."""
     loud = loudness(powers)
     spectra = loud.mean(axis=2) / loud.mean(axis=(1, 2))[:, None]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Final
@@ -161,28 +161,69 @@ class _Part:
     power: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CompactListener:
-    """A network with its calibration."""
+class CompactSoundJudge:
+    """Judges outputs of any rate and length from .05 s on; the network is loaded with the first."""
 
-    network: SoundNetwork
-    calibration: SoundCalibration
-    sentences: SentenceEncoder | None = None
+    name = "sound.compact.v1"
+    meta = Metadata(
+        summary="four scores with intervals, difficulty and curves over time; words, spans and pictures in any union",
+        goal="outputs that miss some of the target, hold something else, or are damaged",
+        modality="sound",
+        source="after SAM Audio Judge, Sec. III; encoder from EfficientAT mn04_as (Schmid et al., 2023)",
+        truth="none is read",
+    )
 
-    def judge(self, name: str, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
-        """Judge outputs; neighbours of one mixture array share what is heard in it."""
+    def __init__(self, folder: Path = FOLDER, sentences: Path | None = None) -> None:
+        self._folder, self._sentences = folder, sentences
+
+    @cached_property
+    def network(self) -> SoundNetwork:
+        """The shipped network, or that of a folder that ``auscult train compact-sound`` wrote."""
+        return load_network(self._folder)
+
+    @cached_property
+    def calibration(self) -> SoundCalibration:
+        """That of the network."""
+        return load_calibration(self._folder, self.network.digest)
+
+    @cached_property
+    def sentences(self) -> SentenceEncoder | None:
+        """What puts unknown words to a class."""
+        if self._sentences is None:
+            return None
+        from auscult.nets.hf_sentences import load_sentences
+
+        return load_sentences(self._sentences)
+
+    def fitted(self, folder: Path) -> CompactSoundJudge:
+        """The same with the network of a folder, or with its sentence encoder for words outside the vocabulary.
+
+        ``UsageError`` says what the folder lacks, or what is wrong with it.
+        """
+        encodes = (folder / "config.json").is_file()
+        found = CompactSoundJudge(self._folder, folder) if encodes else CompactSoundJudge(folder, self._sentences)
+        for part in ("calibration", "sentences"):
+            getattr(found, part)  # opens the files now, not at the first sound
+        return found
+
+    def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
+        """Judge one output, float32 of the mixture's shape, of any level and up to 100 ms late."""
+        return self.batch([case], [separated])[0]
+
+    def batch(self, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
+        """Judge several; neighbours of one ``mixture`` array share what is heard in it."""
         verdicts: list[SoundVerdict] = []
         pairs = list(zip(cases, separated, strict=True))
         for _, group in groupby(pairs, key=lambda pair: (id(pair[0].mixture), pair[0].rate_hz)):
             mine = list(group)
             for start in range(0, len(mine), _AT_ONCE):
-                verdicts += self._of_mixture(name, mine[start : start + _AT_ONCE])
+                verdicts += self._of_mixture(mine[start : start + _AT_ONCE])
         return verdicts
 
-    def _of_mixture(self, name: str, pairs: Sequence[tuple[SoundCase, Samples]]) -> list[SoundVerdict]:
+    def _of_mixture(self, pairs: Sequence[tuple[SoundCase, Samples]]) -> list[SoundVerdict]:
         mixture, rate_hz = pairs[0][0].mixture, pairs[0][0].rate_hz
         if is_silent(mixture):
-            return [unjudged(case, name) for case, _ in pairs]
+            return [unjudged(case, self.name) for case, _ in pairs]
         prompts = {id(case): self._prompt(case) for case, _ in pairs}
         plain = list(self._windows(mixture, rate_hz))
         loud = [at for at, (_, output) in enumerate(pairs) if not is_silent(mixture, output)]
@@ -192,11 +233,10 @@ class CompactListener:
             prompt = prompts[id(case)]
             hard, domain = self._hardness(case, plain, prompt)
             if at not in loud:
-                verdicts.append(silent_output(case, name, difficulty=hard, evidence=prompt.evidence))
+                verdicts.append(silent_output(case, self.name, difficulty=hard, evidence=prompt.evidence))
                 continue
-            said = self._verdict(
-                case, name, parts[loud.index(at)], windows=plain, prompt=replace(prompt, domain=domain)
-            )
+            prompt = replace(prompt, domain=domain)
+            said = self._verdict(case, parts[loud.index(at)], windows=plain, prompt=prompt)
             verdicts.append(said if said.overall is None else replace(said, difficulty=hard))
         return verdicts
 
@@ -289,7 +329,7 @@ class CompactListener:
         return {name: float(axes[at]) for at, name in enumerate(DIFFICULTY_AXES)}, domain
 
     def _verdict(
-        self, case: SoundCase, name: str, parts: Sequence[_Part], *, windows: Sequence[_Window], prompt: _Prompt
+        self, case: SoundCase, parts: Sequence[_Part], *, windows: Sequence[_Window], prompt: _Prompt
     ) -> SoundVerdict:
         weights = np.array([part.power for part in parts])
         share = weights / max(weights.sum(), 1e-30)
@@ -302,7 +342,7 @@ class CompactListener:
         if evidence.unknown and prompt.kinds == "none" and novelty[0] >= FAR:
             words = ", ".join(evidence.unknown[:3])
             return replace(
-                unjudged(case, name),
+                unjudged(case, self.name),
                 evidence=evidence,
                 novelty=float(novelty[0]),
                 rationale=f"Not judged: {words} is not in the vocabulary, and no such sound was calibrated on.",
@@ -313,7 +353,7 @@ class CompactListener:
         curves = _joined(parts, windows, rate_hz=case.rate_hz)
         return scored(
             case,
-            name,
+            self.name,
             {axis: (float(ends[at, 0]), float(ends[at, 1]), float(ends[at, 2])) for at, axis in enumerate(PERFORMANCE)},
             difficulty={},
             evidence=evidence,
@@ -361,60 +401,6 @@ def _when(curve: Floats) -> str:
     runs = np.split(high, np.flatnonzero(np.diff(high) > 1) + 1)
     longest = max(runs, key=len)
     return f", mostly from {longest[0] * STEP_S:.1f} to {(longest[-1] + 1) * STEP_S:.1f} s"
-
-
-def load_listener(folder: Path | None = None, sentences: Path | None = None) -> CompactListener:
-    """The shipped network, or that of a folder that ``auscult train compact-sound`` wrote."""
-    folder = FOLDER if folder is None else folder
-    network = load_network(folder)
-    encoder = None
-    if sentences is not None:
-        from auscult.nets.hf_sentences import load_sentences
-
-        encoder = load_sentences(sentences)
-    return CompactListener(network=network, calibration=load_calibration(folder, network.digest), sentences=encoder)
-
-
-class CompactSoundJudge:
-    """Judges outputs of any rate and length from .05 s on; the network is loaded with the first."""
-
-    name = "sound.compact.v1"
-    meta = Metadata(
-        summary="four scores with intervals, difficulty and curves over time; words, spans and pictures in any union",
-        goal="outputs that miss some of the target, hold something else, or are damaged",
-        modality="sound",
-        source="after SAM Audio Judge, Sec. III; encoder from EfficientAT mn04_as (Schmid et al., 2023)",
-        truth="none is read",
-    )
-
-    def __init__(self, folder: Path | None = None, sentences: Path | None = None) -> None:
-        self._folder, self._sentences = folder, sentences
-        self._listener: CompactListener | None = None
-
-    @property
-    def listener(self) -> CompactListener:
-        """The loaded network with its calibration."""
-        if self._listener is None:
-            self._listener = load_listener(self._folder, self._sentences)
-        return self._listener
-
-    def fitted(self, folder: Path) -> CompactSoundJudge:
-        """The same with the network of a folder, or with its sentence encoder for words outside the vocabulary.
-
-        ``UsageError`` says what the folder lacks, or what is wrong with it.
-        """
-        encodes = (folder / "config.json").is_file()
-        found = CompactSoundJudge(self._folder, folder) if encodes else CompactSoundJudge(folder, self._sentences)
-        found.batch([], [])  # opens the files now, not at the first sound
-        return found
-
-    def __call__(self, case: SoundCase, separated: Samples) -> SoundVerdict:
-        """Judge one output, float32 of the mixture's shape, of any level and up to 100 ms late."""
-        return self.batch([case], [separated])[0]
-
-    def batch(self, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
-        """Judge several; cases in a row with one ``mixture`` array share what is heard in it."""
-        return self.listener.judge(self.name, cases, separated)
 
 
 JUDGE = CompactSoundJudge()

@@ -102,7 +102,7 @@ _LOCK: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SoundNetwork:
-    """The sessions, and a hash of their files. Inputs are named as in ``nets.sound_judge.network``."""
+    """The sessions, and a hash of their files. Inputs are named as in ``nets.sound_judge``."""
 
     folder: Path
     sessions: dict[str, Any]
@@ -110,15 +110,8 @@ class SoundNetwork:
 
     def steps(self, mels: Sequence[Floats]) -> Floats:
         """What the trunk makes of spectrograms (128, 32 S) of one length: float32 (n, 384, S)."""
-        found = self._run(TRUNK, ["steps"], {"log_mel": np.stack(mels)[:, None]})["steps"]
-        check_outputs(
-            {"steps": found},
-            {"steps": (WIDTH, mels[0].shape[1] // STEP)},
-            count=len(mels),
-            hint=HINT,
-            path=self.folder / TRUNK,
-        )
-        return found
+        shapes = {"steps": (WIDTH, mels[0].shape[1] // STEP)}
+        return self._run(TRUNK, ["steps"], {"log_mel": np.stack(mels)[:, None]}, shapes=shapes)["steps"]
 
     def evidence(self, steps: Floats, classes: Floats) -> tuple[Floats, Floats]:
         """How strongly classes (n, 527) are in steps (n, 384, S): ``evidence`` (n, S, 4); and ``prompt`` (n, 65)."""
@@ -133,9 +126,16 @@ class SoundNetwork:
         """``difficulty`` (n, 5) and logits of ``domain`` (n, 3) of the arrays of ``HeardAlone``, batch first."""
         return self._run(HARDNESS, HARDNESS_GIVES, heard)
 
-    def _run(self, file: str, names: Sequence[str], heard: dict[str, Floats]) -> dict[str, Floats]:
+    def _run(
+        self,
+        file: str,
+        names: Sequence[str],
+        heard: dict[str, Floats],
+        *,
+        shapes: dict[str, tuple[int, ...]] | None = None,
+    ) -> dict[str, Floats]:
         found = dict(zip(names, self.sessions[file].run(list(names), heard), strict=True))
-        shapes = {name: value.shape[1:] for name, value in found.items()}
+        shapes = shapes or {name: value.shape[1:] for name, value in found.items()}
         check_outputs(found, shapes, count=len(next(iter(heard.values()))), hint=HINT, path=self.folder / file)
         return found
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.resampling import mono, mono_at, moved
+from auscult.arrays.spectra import wanted_frames
 from auscult.judge.sound.shared import (
     STEP_S,
     STEPS,
@@ -189,10 +190,7 @@ def _looks(found: NDArray[np.complex64]) -> _Looks:
 
 def open_frames(spans: Sequence[Span], frames: int, *, hop_s: float = STEP_S) -> NDArray[np.bool_] | None:
     """In which steps of ``hop_s`` the target should be heard; None where spans do not tell some from others."""
-    found = np.full(frames, not any(span.sign == "+" for span in spans))
-    for span in sorted(spans, key=lambda span: span.sign == "-"):  # what is not the target has the last word
-        first, last = (max(0, round(at / hop_s)) for at in (span.start_s, span.end_s))
-        found[first:last] = span.sign == "+"
+    found = wanted_frames(spans, frames, hop_s=hop_s)
     return found if found.any() and not found.all() else None
 
 
