@@ -333,12 +333,49 @@ def test_of_two_clips_no_interval_leaves_what_a_score_can_be(tmp_path: Path) -> 
     assert all(abs(end) <= 1 + (measure == "difference of changes") for measure, end in ends)
 
 
+def test_seen_and_unseen_clips_and_the_share_that_is_lost_are_told(tmp_path: Path) -> None:
+    asked, names = conditions("low", "high"), [f"clip{at}/a" for at in range(16)]
+    clean = {name: 0.8 - 0.01 * (at % 4) - 0.2 * (at % 2) for at, name in enumerate(names)}
+    scores = {
+        "mine.flow": {
+            one.name: {
+                name: value if one.name == "clean" else value / 2 - 0.001 * at
+                for at, (name, value) in enumerate(clean.items())
+            }
+            for one in asked
+        },
+        "baseline.empty.v1": {one.name: dict.fromkeys(names, 0.1) for one in asked},
+    }
+    cases = [replace(case(name), split=("seen", "unseen")[at % 2]) for at, name in enumerate(names)]
+    folder = r2_records.record(tmp_path / "out", scores, cases=cases, asked=asked)
+    made = analyse(folder)
+    said = [sentence.text for one in made.sections for sentence in one.sentences]
+    seen = sum(value - 0.05 for value in list(clean.values())[::2]) / 8  # J&F is J less .05 in these records
+    assert made.struck == ()
+    assert any(text.startswith(f"Of the seen clips, mine.flow has a clean J&F of {100 * seen:.1f} %") for text in said)
+    assert any(text.startswith("What mine.flow gives up under fog is 5") for text in said)
+    assert any(text.startswith("Of the unseen clips, under fog, mine.flow loses") for text in said)
+    (part,) = made.table.of("mean", model="mine.flow", group="clean", split="seen")
+    checker = SentenceChecker(made.table)
+    assert not checker.why_not(f"On clean input mine.flow scores {100 * seen:.1f} % on seen clips.", [part.ref])
+    assert "no value of the cells" in checker.why_not(
+        f"On clean input mine.flow scores {100 * seen:.1f} %.", [part.ref]
+    )
+
+
 def test_the_metric_that_matters_is_spoken_of(home: Path) -> None:
     folder = record(home, "one model")
     assert result_table(folder, metrics=["F"]).metric == "F"
     assert "has a clean F of" in str(analyse(folder, metrics=["F"]).as_json()["sections"])
     for metrics in ([], ["J", "J&F"], ["mIoU"]):
         assert result_table(folder, metrics=metrics).metric == "J&F"
+    (home / "of F").mkdir()
+    (home / "of F/agent.jsonl").write_text("")
+    pages = [
+        study_report(home / "of F", plan=PLAN, record=folder, analysis=analyse(folder, metrics=metrics))
+        for metrics in (["F"], ["J&F"])
+    ]
+    assert ["Average change of F by kind" in page for page in pages] == [True, False]
 
 
 def test_levels_are_told_mildest_first(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from auscult.agent import views as views_module
 from auscult.agent.questions import Answer, ask, committed_questions
 from auscult.agent.views import RecordViews
 from auscult.errors import UsageError
+from auscult.suites.registered import run
 from chat_server import completed, serving
 from small_inputs import auscult
 
@@ -138,6 +139,26 @@ def test_an_answer_is_what_the_record_says(done: Path, question: str, first: str
 )
 def test_other_words_for_a_question_will_do(done: Path, question: str, taken_as: str) -> None:
     assert ask(done, question).taken_as == taken_as
+
+
+@pytest.mark.parametrize(
+    ("question", "metric"),
+    [("how good are the outlines of weak on clean input?", "F"), ("which model has the best region quality", "J")],
+)
+def test_a_metric_may_be_called_by_what_it_measures(done: Path, question: str, metric: str) -> None:
+    answer = ask(done, question)
+    assert answer.notes[0].startswith(f"Of {metric};"), answer
+
+
+@pytest.mark.slow
+def test_a_record_of_rris_is_asked_as_well(tmp_path: Path) -> None:
+    run("rris", data="scenes", count=1, models="lexicon", workers=0, out=tmp_path)
+    for question in committed_questions():
+        assert ask(tmp_path, question.replace("MODEL", "lexicon", 1)).answered, question
+    asked = ask(tmp_path, "how many cases are there?").rows[0]
+    assert asked[:3] == (len((tmp_path / "cases.jsonl").read_text().splitlines()), 1, 1)
+    assert ask(tmp_path, "which kind of negation is worst?").taken_as.startswith("Which kind of negation")
+    assert all(low >= 0 for _, _, low, *_ in ask(tmp_path, "which model is slowest?").rows if low is not None)
 
 
 @pytest.mark.parametrize(

@@ -60,21 +60,13 @@ class StruckSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """What a record says in prose.
+    """What a record says in prose."""
 
-    Attributes:
-        writer: ``templates``, or the name of the analyst.
-        sections: What stands.
-        struck: What the analyst wrote and the record does not bear out.
-        remarks: Why templates were used after all, and the like.
-        table: The numbers that all of it follows from.
-    """
-
-    writer: str = TEMPLATES
-    sections: tuple[AnalysisSection, ...]
-    struck: tuple[StruckSentence, ...] = ()
-    remarks: tuple[str, ...] = ()
-    table: ResultTable
+    writer: str = TEMPLATES  # or the name of the analyst
+    sections: tuple[AnalysisSection, ...]  # what stands
+    struck: tuple[StruckSentence, ...] = ()  # what the analyst wrote and the record does not bear out
+    remarks: tuple[str, ...] = ()  # why templates were used after all, and the like
+    table: ResultTable  # the numbers that all of it follows from
 
     def as_json(self) -> dict[str, Any]:
         """The content of ``analysis.json``."""
@@ -92,16 +84,10 @@ class _Reply:
 def analyse(
     folder: Path, *, metrics: Sequence[str] = (), analyst: Analyst | None = None, writer: str = TEMPLATES
 ) -> Analysis:
-    """Analyse the record of a suite of models, finished or not; nothing is written.
+    """The analysis of the record of a suite of models, finished or not; nothing is written.
 
-    Args:
-        folder: The record, as ``auscult run`` writes it.
-        metrics: What matters, as ``result_table`` takes it; the main metric where nothing is said.
-        analyst: Writes the prose from the table; templates do without one, and where nothing it writes stands.
-        writer: The analyst's name.
-
-    Raises:
-        RecordError: The folder holds no such record, or no score yet.
+    ``metrics`` as ``result_table`` takes them. ``analyst``, whose name is ``writer``, is sent the table; templates do
+    without one, and where nothing that it writes stands.
 
     Source: R2-Bench, Eq. 5 and Fig. 11.
     """

@@ -86,16 +86,8 @@ class ChatDebater:
 
     It answers about samples and perturbations in each turn, about metrics only in the first (Eqs. 3 and 4). A model
     holds nothing over from one request to the next, so memory is quoted: to each entry, what both have said of it.
-    Another sentence or offer begins a new memory.
-
-    Args:
-        role: Which prompt it gets: the operator's is cautious, the guardian's bold.
-        model: Who is asked.
-        log: Keeps replies, so that nothing is asked twice.
-        fallback: Chooses for a set about which no reply can be read; ``remarks`` says so. Without it such a turn fails.
-
-    Attributes:
-        remarks: On the last turn: answers that are missing, that nobody asked for, or that the fallback gave.
+    Another sentence or offer begins a new memory. ``remarks`` are on the last turn: answers that are missing or that
+    nobody asked for, and sets for which ``fallback`` chose, since no reply could be read; without it such a turn fails.
     """
 
     def __init__(self, role: Role, model: ChatModel, *, log: AgentLog, fallback: Debater | None = None) -> None:
@@ -212,17 +204,7 @@ def _answer(model: ChatModel, text: str) -> CountedText:
 def chat_debaters(
     name: str, *, how: ChatHow, log: AgentLog, fallbacks: tuple[Debater, Debater] | None = None
 ) -> tuple[ChatDebater, ChatDebater]:
-    """Operator and guardian of one debate, both asked of the model ``name`` and apart in prompt and memory.
-
-    Args:
-        name: Of the model, with or without ``chat:``.
-        how: Base URL, profile, seed and budget; with ``replies=LOG_FILE`` it counts what earlier commands have spent.
-        log: Of the study.
-        fallbacks: Operator and guardian that choose where no reply can be read.
-
-    Raises:
-        UsageError: The model cannot be asked, as ``models.chat.model.chat_model`` says.
-    """
+    """Operator and guardian of one debate, asked of one model and apart in prompt and memory."""
     model = named_chat(name, profile=how.profile, asking=replace(how.asking(), schema=SCHEMA))
     first, second = fallbacks or (None, None)
     operator = ChatDebater("operator", model, log=log, fallback=first)

@@ -14,17 +14,10 @@ CHOICE_SETS: Final[tuple[ChoiceSet, ...]] = ("samples", "perturbations", "metric
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """Something that can be chosen.
+    """Something that can be chosen; of suite rris a kind of negative sentence is a perturbation, of avi a task."""
 
-    Attributes:
-        name: Unique in its set: the id of a sample, the full name of a stressor, the name of a metric; of suite rris a
-            kind of negative sentence, of avi a task, both in the set of perturbations.
-        summary: One line: what it is; of a sample its caption.
-        facts: Of a sample what is known of it, as ``agent.captions`` gives it.
-    """
-
-    name: str
-    summary: str
+    name: str  # unique in its set: an id, the full name of a stressor, a metric
+    summary: str  # what it is; of a sample its caption
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -33,12 +33,8 @@ Role: TypeAlias = Literal["operator", "guardian"]
 class AgentLog(ReplyCache):
     """``agent.jsonl`` of a study: replies by key, as in any ``ReplyCache``, and what was made of them.
 
-    A row that stands there already is not written again, so that a resumed study has each step once. The caller makes
-    the folder and locks it.
-
-    Args:
-        folder: Of the study; None keeps all in memory.
-        most_requests: So many may be answered in all, those of earlier commands included; None without a limit.
+    A row that stands there already is not written again, so that a resumed study has each step once. ``most_requests``
+    bounds what is answered in all, by earlier commands included. Without a folder all is in memory.
     """
 
     def __init__(self, folder: Path | None = None, *, most_requests: int | None = None) -> None:
@@ -77,23 +73,14 @@ class AgentLog(ReplyCache):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one debater said in one round, as it stands in the log.
+    """What one debater said in one round, as it stands in the log."""
 
-    Attributes:
-        round: 0 for the first proposal of the operator.
-        role: Who spoke.
-        name: Of the debater, such as a model's.
-        proposal: Its version of the proposal; None where it has failed.
-        failed: Why there is none.
-        remarks: What a reader of the plan should know of how it came about, such as missing answers.
-    """
-
-    round: int
+    round: int  # 0 for the first proposal of the operator
     role: Role
-    name: str
-    proposal: Proposal | None = None
-    failed: ErrorRecord | None = None
-    remarks: tuple[str, ...] = ()
+    name: str  # of the debater, such as a model's
+    proposal: Proposal | None = None  # its version of the proposal; None where it has failed
+    failed: ErrorRecord | None = None  # why there is none
+    remarks: tuple[str, ...] = ()  # how it came about, such as missing answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,19 +96,12 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Debate:
-    """A debate that came to a proposal.
+    """A debate that came to a proposal."""
 
-    Attributes:
-        proposal: The operator's last word.
-        turns: All that was said, in its order.
-        agreed: Whether both selected the same in the end; None where no guardian was heard.
-        disputes: Where the two did not.
-    """
-
-    proposal: Proposal
-    turns: tuple[Turn, ...]
-    agreed: bool | None
-    disputes: tuple[Dispute, ...] = ()
+    proposal: Proposal  # the operator's last word
+    turns: tuple[Turn, ...]  # all that was said, in its order
+    agreed: bool | None  # whether both selected the same in the end; None where no guardian was heard
+    disputes: tuple[Dispute, ...] = ()  # where the two did not
 
     @property
     def rounds(self) -> int:
@@ -143,24 +123,11 @@ class Debate:
 def debate(
     operator: Debater, guardian: Debater, *, instruction: str, offer: Offer, rounds: int = 2, log: AgentLog
 ) -> Debate | Failed:
-    """Let the operator propose and the guardian verify, until they agree or the rounds are over.
+    """Let the operator propose and the guardian verify, until they agree or 0..3 rounds are over; 0 verifies nothing.
 
-    A debater's attribute ``remarks``, where it has one, tells of its last answer and is kept in the turn.
-
-    Args:
-        operator: Proposes, and has the last word.
-        guardian: Verifies.
-        instruction: The sentence of the user.
-        offer: What can be chosen.
-        rounds: 0..3; 0 takes the first proposal as it is.
-        log: Gets each turn, each dispute and the decision.
-
-    Returns:
-        The debate; ``Failed`` where the operator has, or where a request was not answered at all: then the same command
-        goes on. A guardian whose replies are of no use is left out, and the debate says so.
-
-    Raises:
-        UsageError: ``rounds`` is out of its range.
+    ``Failed`` where the operator has, or where a request was not answered at all: then the same command goes on. A
+    guardian whose replies are of no use is left out, and the debate says so. A debater's ``remarks``, where it has any,
+    are kept in its turn.
 
     Source: R2-Bench, Eqs. 3 and 4, Table 7.
     """
@@ -243,12 +210,7 @@ class ReplayedDebater:
 
 
 def replay(folder: Path) -> tuple[ReplayedDebater, ReplayedDebater]:
-    """Operator and guardian out of the ``agent.jsonl`` of a study; nothing is sent.
-
-    Raises:
-        RecordError: The log cannot be read.
-        UsageError: It holds no turn.
-    """
+    """Operator and guardian out of the ``agent.jsonl`` of a study; nothing is sent."""
     path, turns = folder / LOG_FILE, dict[Role, dict[tuple[str, int], Turn]](operator={}, guardian={})
     for line, row in numbered_lines(path):
         if row.get("kind") == "turn":

@@ -57,11 +57,8 @@ def offer_of(
 ) -> Offer:
     """What can be chosen with a suite's options: their data, and of suite r2 their task.
 
-    ``kept`` is ``captions.jsonl``. ``chat`` captions each sample, through ``log``; without one plans, EXIF and
-    statistics must do. Suite avi makes its samples, where it has to, in ``options.out``.
-
-    Raises:
-        NothingToDo: The data hold no sample of the suite or task; the hint says what the first ones lack.
+    ``kept`` is ``captions.jsonl``; ``chat`` captions each sample, through ``log``. Suite avi makes its samples, where
+    it has to, in ``options.out``. NothingToDo where the data hold no sample, with what the first ones lack.
     """
     listener = progress or Silent()
     if isinstance(options, R2Options):

@@ -217,15 +217,10 @@ Key: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSource:
-    """Where a plan was read; nowhere, where it was made.
-
-    Attributes:
-        path: Of its file.
-        lines: Of its values.
-    """
+    """Where a plan was read; nowhere, where it was made."""
 
     path: Path | None = None
-    lines: Mapping[Key, int] = field(default_factory=dict)
+    lines: Mapping[Key, int] = field(default_factory=dict)  # of its values
 
     def placed(self, error: UsageError, at: Key) -> UsageError:
         """An error about a value, with file and line of it, or of the nearest that holds it."""
@@ -239,11 +234,7 @@ _NOWHERE: Final = PlanSource()
 
 
 def read_plan(path: Path) -> tuple[Plan, PlanSource]:
-    """Read a plan, and where its values stand; what names mean is checked by ``check_plan``.
-
-    Raises:
-        UsageError: It cannot be read, with the line.
-    """
+    """Read a plan, and where its values stand; what names mean is checked by ``check_plan``."""
     try:
         content = read_bytes(path, limits=_LIMITS).decode("utf-8-sig")
     except (InputError, UnicodeDecodeError) as error:
@@ -389,8 +380,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
 def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
     """Insist that what a plan names is there and can occur; samples are known to the suite alone, when it runs.
 
-    Raises:
-        UsageError: The first thing that is wrong, with file and line, and the nearest names.
+    The error is about the first thing that is wrong, with file and line, and the nearest names.
     """
     for at, check in _checks(plan):
         try:
@@ -434,11 +424,7 @@ def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
 
 
 def data_option(plan: Plan, name: str) -> tuple[str, Any]:
-    """An option of the data as the suite's field and value, read as on the command line.
-
-    Raises:
-        UsageError: The suite has none of this name, it is no text, path or list, or a key of a plan stands for it.
-    """
+    """An option of the data as the suite's field and value, read as on the command line."""
     from auscult.suites.registered import load_suite
 
     specs = {spec.name: spec for spec in specs_of(load_suite(plan.suite).options()) if spec.path[0] not in _OF_PLAN}

@@ -118,6 +118,10 @@ class _Writer:
                 yield _said(f"{model} has no score on clean input, so nothing is known of it.")
                 continue
             yield _said(f"{model} has a clean {mine.metric} of {value_text(mine)}.", mine)
+        for cell in self._by_split("mean"):
+            yield _said(
+                f"Of the {cell.split} clips, {cell.model} has a clean {cell.metric} of {value_text(cell)}.", cell
+            )
         floor = [cell for name in table.baselines if (cell := table.get("mean", model=name, group=CLEAN))]
         best = max(floor, key=lambda cell: cell.value or 0.0, default=None)
         for cell in table.of("difference", group=CLEAN, level=CLEAN):
@@ -138,6 +142,7 @@ class _Writer:
         for model in self._measured:
             for change in (cell for cell in table.of("average change", model=model) if cell.value is not None):
                 yield self._one_change(model, change)
+                yield from self._beside_change(model, change)
                 moving = table.get("change", model=model, group=change.group, level=DYNAMIC)
                 gap = table.get("dynamic - static", model=model, group=change.group)
                 if moving is not None:
@@ -154,6 +159,21 @@ class _Writer:
                 if alone and not table.of("average change") and (cell.group != CLEAN or cell.metric != table.metric):
                     where = "On clean input" if cell.group == CLEAN else f"For {cell.group},"
                     yield _said(f"{where} {model} has {cell.metric} of {value_text(cell)}.", cell)
+
+    def _by_split(self, measure: str, **named: str) -> list[ResultCell]:
+        """The values of seen and of unseen clips by themselves."""
+        splits = dict.fromkeys(cell.split for cell in self.table.cells if cell.split)
+        found = [cell for split in splits for cell in self.table.of(measure, split=split, **named)]
+        return [cell for cell in found if cell.value is not None and cell.model in self._measured]
+
+    def _beside_change(self, model: str, change: ResultCell) -> Iterator[Said]:
+        """The share that a change is of the clean score, and the change by split."""
+        share = self.table.get("relative loss", model=model, group=change.group)
+        if share is not None and change.is_shown and (share.value or 0.0) > 0:
+            what = f"What {model} gives up under {share.group}"
+            yield _said(f"{what} is {value_text(share)} of its clean {share.metric}.", share)
+        for part in self._by_split(change.measure, model=model, group=change.group):
+            yield self._change(f"Of the {part.split} clips, under {part.group}", model, part)
 
     def _one_change(self, model: str, change: ResultCell) -> Said:
         """A change, with the scores at its mildest and at its strongest level."""

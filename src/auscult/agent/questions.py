@@ -115,7 +115,9 @@ def _read(views: RecordViews, question: str) -> _Read:
         rest, times = re.subn(rf"\b(?:{phrase})\b", " ", rest, flags=re.IGNORECASE)
         read.words |= {meaning} if times else set()
     begun = Counter(_first_word(name) for _, name in models)
-    for key, name, *spelled in (*models, *data["spelled"], *named):
+    held = {tuple(one) for one in named}
+    spelled_ones = [one for one in data["spelled"] if one[0] != "metric" or tuple(one[:2]) in held]
+    for key, name, *spelled in (*models, *spelled_ones, *named):
         # a model also without room and version, or by its first word; words of a name also with spaces or dashes
         each = {name, *(name.split(".")[1:2] if key == "model" else ())}
         each |= {_first_word(name)} if key == "model" and begun[_first_word(name)] == 1 else set()
@@ -214,7 +216,7 @@ def _ranked(views: RecordViews, form: _Form, read: _Read) -> Answer:
     table = [(row, values[row[0]]) for row in views.query(sql)[1]]
     within, apart = {"%": (SHARE, CORRELATION), "points": (CORRELATION, GAP)}.get(unit, (None, None))
     means = (mean_ratio(mine, within=within, **how) for _, mine in table)
-    rows = tuple((*row[:2], *_ends(mean), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
+    rows = tuple((*row[:2], *_ends(mean, unit), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
     gap = _gap(table[0][1], table[1][1], {**how, "within": apart}) if len(rows) > 1 else None
     return Answer(
         question="",
@@ -238,8 +240,10 @@ def _gap(one: Mapping[Any, Value], other: Mapping[Any, Value], how: Mapping[str,
     return ratio_change([[part] for part in parts], **how)
 
 
-def _ends(found: Any) -> tuple[float | None, float | None]:
-    return (None, None) if found.low is None else (round(found.low, 6), round(found.high, 6))
+def _ends(found: Any, unit: str = "") -> tuple[float | None, float | None]:
+    """The interval; times are not below 0."""
+    low = max(0.0, found.low) if found.low is not None and unit == "s" else found.low
+    return (None, None) if low is None else (round(low, 6), round(found.high, 6))
 
 
 def _shown(value: float, ends: tuple[Any, ...], *, unit: str, sign: str = "") -> str:

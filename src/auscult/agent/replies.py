@@ -49,25 +49,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What a reply says.
+    """What a reply says."""
 
-    Attributes:
-        of: By id, of what was asked and answered in one way.
-        unasked: How many answers are about something else, and were dropped.
-        unreadable: How many objects are no answer: a key is missing, or ``selected`` is neither true nor false.
-    """
-
-    of: Mapping[str, Answer] = field(default_factory=dict)
-    unasked: int = 0
-    unreadable: int = 0
+    of: Mapping[str, Answer] = field(default_factory=dict)  # by id, of what was asked and answered in one way
+    unasked: int = 0  # how many answers are about something else
+    unreadable: int = 0  # how many objects are no answer: no type, or ``selected`` is neither true nor false
 
 
 def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
-    """Read a reply of any length and content in bounded time; never raises.
-
-    Args:
-        text: The reply. One of more than 200,000 characters is not read.
-        asked: From id to name of what was asked; an answer may name either.
+    """Read a reply of any length and content in bounded time; answers may name ids or names of what was ``asked``.
 
     Example:
         >>> read_answers("x = [{'type': 'p1', 'reason': 'it's outdoors', 'selected': True,}]", {"p1": "fog"}).of

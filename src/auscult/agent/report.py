@@ -12,6 +12,7 @@ from auscult.agent.choices import CHOICE_SETS
 from auscult.agent.debate import LOG_FILE
 from auscult.agent.plan import Plan
 from auscult.agent.prose import value_text
+from auscult.agent.result_table import charts_by
 from auscult.record.lines import read_lines
 from auscult.report.drawing import plain
 from auscult.report.page import Section, render
@@ -24,14 +25,7 @@ _REPEAT: Final = 'Repeat it: `auscult run plan.yaml --out AGAIN`. Ask about it: 
 
 
 def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) -> str:
-    """The report of a study as HTML.
-
-    Args:
-        folder: Of the study, with ``agent.jsonl``.
-        plan: What was run.
-        record: The suite's record.
-        analysis: What came out.
-    """
+    """The report of a study, whose folder has ``agent.jsonl``, as HTML; ``record`` is the suite's."""
     page, rows = read_page(record), [row for row in read_lines(folder / LOG_FILE) if "kind" in row]
     limits = ", ".join(f"{most:g} {name}" for name, most in asdict(plan.limits).items() if most is not None)
     return render(
@@ -48,6 +42,7 @@ def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) 
             ),
             sections=(
                 *_analysis_sections(analysis),
+                *_curves(record, analysis.table.metric),
                 *_plan_sections(plan),
                 *_conversation(rows),
                 *page.sections,
@@ -56,6 +51,12 @@ def study_report(folder: Path, *, plan: Plan, record: Path, analysis: Analysis) 
             footer=f"{_REPEAT} The plan is `plan.yaml`, the conversation `{LOG_FILE}`, the run's own record `run/`.",
         )
     )
+
+
+def _curves(record: Path, metric: str) -> Iterator[Section]:
+    """The suite's charts by the metric that the plan chose, where the suite's own page has them by another."""
+    if figures := charts_by(record, metric):
+        yield Section(name="by-metric", title=f"By {metric}", figures=tuple(figures))
 
 
 def _text(text: object) -> str:

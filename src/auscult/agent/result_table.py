@@ -15,9 +15,11 @@ from auscult.errors import RecordError
 from auscult.record.folder import read_manifest
 from auscult.record.lines import read_lines
 from auscult.report.drawing import plain
+from auscult.report.page import Figure
 from auscult.score.stats.change import change_difference, change_interval
 from auscult.score.stats.few import CORRELATION
 from auscult.score.stats.paired import holm
+from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_mix
 from auscult.suites.core.grid import request_counts
 from auscult.suites.core.measures import static_of
@@ -40,6 +42,7 @@ CHANGES: Final = ("change", "average change", "cost")
 _KINDS: Final[Mapping[str, tuple[str, Unit]]] = {  # measure of a suite: as it is called here, unit
     "level": ("mean", "percent"),
     "apc": ("average change", "points"),
+    "apc_relative": ("relative loss", "percent"),
     "breaking": ("breaking point", "strength"),
     "dynamic_gap": ("dynamic - static", "points"),
     "difference": ("difference", "points"),
@@ -61,12 +64,13 @@ class ResultCell:
     Attributes:
         ref: By which a sentence refers to it: c1, c2, ...
         path: The same in words, ``model/flow metric/J group/fog level/high``.
-        measure: mean, change, average change, breaking point, dynamic - static, difference, difference of changes,
-            difference of kinds, cost, case or count.
+        measure: mean, change, average change, relative loss, breaking point, dynamic - static, difference, difference
+            of changes, difference of kinds, cost, case or count.
         model: Of which model; of a difference ``first - second``.
         metric: As tables call it.
         group: What is perturbed, in words; ``clean`` where nothing is; of a difference of kinds ``first - second``.
         level: clean, low, medium, high, a strength, dynamic, removed, or average.
+        split: Of which cases, where the record has seen and unseen ones; empty for all.
         unit: Of the number as it is printed; a share of .25 and a change of .25 are 25 percent and 25 points.
         value: The number, 0..1 for percent and points; None where it does not exist.
         low, high: Its 95 % interval; None for none.
@@ -84,6 +88,7 @@ class ResultCell:
     metric: str = ""
     group: str = ""
     level: str = ""
+    split: str = ""
     unit: Unit
     value: float | None
     low: float | None = None
@@ -98,7 +103,9 @@ class ResultCell:
     @property
     def path(self) -> str:
         """What it is, in words."""
-        named = {name: getattr(self, name) for name in ("measure", "model", "metric", "group", "level", "case")}
+        named = {
+            name: getattr(self, name) for name in ("measure", "model", "metric", "group", "level", "split", "case")
+        }
         return " ".join(f"{name}/{text}" for name, text in named.items() if text)
 
     @property
@@ -115,38 +122,26 @@ class ResultCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultTable:
-    """The numbers of a record, and what they are of.
-
-    Attributes:
-        suite, task, data, seed: What was run, on what, and from which seed everything random was drawn.
-        metric: The main metric.
-        models: The models under test, in their order; ``baselines`` look at next to nothing.
-        groups: What was perturbed, each alone, or drawn for each case (``mixes``).
-        levels: Of constant strength, mildest first.
-        floor: Models not shown to beat every baseline on clean input.
-        unscored: Models without one clean score.
-        failures: What failed, as errors.jsonl says it, the first few.
-        cells: The numbers.
-    """
+    """The numbers of a record, and what they are of."""
 
     suite: str
     task: str
     data: str
-    seed: int
-    metric: str
-    models: tuple[str, ...]
-    baselines: tuple[str, ...]
-    groups: tuple[str, ...]
-    mixes: tuple[str, ...]
-    levels: tuple[str, ...]
-    floor: tuple[str, ...] = ()
-    unscored: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
+    seed: int  # from which everything random was drawn
+    metric: str  # the main metric
+    models: tuple[str, ...]  # under test, in their order
+    baselines: tuple[str, ...]  # what looks at next to nothing
+    groups: tuple[str, ...]  # what was perturbed, each alone
+    mixes: tuple[str, ...]  # the same, drawn for each case
+    levels: tuple[str, ...]  # of constant strength, mildest first
+    floor: tuple[str, ...] = ()  # models not shown to beat every baseline on clean input
+    unscored: tuple[str, ...] = ()  # models without one clean score
+    failures: tuple[str, ...] = ()  # what failed, as errors.jsonl says it, the first few
     cells: tuple[ResultCell, ...]
 
     def of(self, measure: str, **named: str) -> list[ResultCell]:
         """The cells of a measure with these fields, in their order; of the main metric where it has one."""
-        wanted = {"metric": self.metric, **named} if measure not in ("count", "case") else named
+        wanted = {"metric": self.metric, "split": "", **named} if measure not in ("count", "case") else named
         mine = (cell for cell in self.cells if cell.measure == measure)
         return [cell for cell in mine if all(getattr(cell, name) == value for name, value in wanted.items())]
 
@@ -159,9 +154,6 @@ def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
     """Read the table off a record of a suite of models, finished or not; of the task's main metric.
 
     Where ``metrics`` are given and the main one is not among them, it is of the first of them that has scores.
-
-    Raises:
-        RecordError: The folder holds no such record, or no score yet.
     """
     manifest = read_manifest(folder)
     command = str(manifest["command"])
@@ -198,6 +190,18 @@ def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:
     )
 
 
+def charts_by(folder: Path, metric: str) -> list[Figure]:
+    """The charts of a record by a metric, as tables call it, that is not its main one; none by that."""
+    suite = suite_of(str(read_manifest(folder)["command"]), folder)
+    record = None if suite is None else read_record(folder, suite)
+    found = [] if record is None else [one for one in record.task.metrics if record.task.metric_name(one) == metric]
+    if record is None or not found or record.task.main in found or record.task.suite != "r2":
+        return []
+    results = results_of(GridColumns(grid=record.grid, seed=record.seed))
+    task = replace(record.task, metrics=(*found, *record.task.metrics), means={})
+    return charts_of(Index(results.numbers, task), correlations={}, ranks=(), splits=())
+
+
 def _numbered(made: Iterable[ResultCell]) -> tuple[ResultCell, ...]:
     """The cells with references, and p adjusted for all changes and differences."""
     cells = list(made)
@@ -231,8 +235,9 @@ class _CellMaker:
         models = number.model.split(PAIR)
         if not any(model in tested for model in models) and (number.measure, number.metric) != ("level", self.main):
             return False
-        is_main = number.metric == self.main or (number.measure == "level" and number.group == CLEAN)
-        return is_main and not number.split
+        if number.split:
+            return number.metric == self.main and (number.measure == "apc" or number.group == CLEAN)
+        return number.metric == self.main or (number.measure == "level" and number.group == CLEAN)
 
     def _cell(self, number: Number, **changes: Any) -> ResultCell:
         (name, unit), beyond = _KINDS[number.measure], number.beyond
@@ -244,6 +249,7 @@ class _CellMaker:
             metric=self.view.grid.task.metric_name(number.metric),
             group=self.words(number.grid_cell),
             level=number.level or self._over(number),
+            split=number.split,
             unit=unit,
             value=number.value,
             low=number.low,
@@ -251,14 +257,14 @@ class _CellMaker:
             p=number.p if number.value is not None and unit == "points" else None,
             n=None if counts is None else counts.n,
             clusters=number.clusters,
-            lower_is_better=number.metric in _LOWER,
+            lower_is_better=number.metric in _LOWER or name == "relative loss",
             reason=reason,
         )
         return replace(made, **changes)
 
     def _over(self, number: Number) -> str:
         """The level of a number over levels: the one that it is over, else average."""
-        if number.measure not in {"apc", "apc_difference"}:
+        if number.measure not in {"apc", "apc_relative", "apc_difference"}:
             return ""  # a suite whose conditions have no levels has no averages either
         over = self.index.levels(number.model.split(PAIR)[0], *number.grid_cell)
         return over[0] if len(over) == 1 else AVERAGE

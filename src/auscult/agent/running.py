@@ -29,11 +29,7 @@ _LOOKS_S: Final = 2.0
 
 
 class LimitReached(UsageError):
-    """A limit of the plan is reached; what was done is kept.
-
-    Attributes:
-        limit: ``requests``, ``seconds`` or ``disk_mb``; of a debate ``requests`` or ``usd``.
-    """
+    """A limit of the plan is reached; what was done is kept."""
 
     limit: str = ""
 
@@ -46,18 +42,10 @@ def run_plan(
     source: PlanSource | None = None,
     **how: Any,
 ) -> SuiteRun:
-    """Run a plan through its suite into a record; the same call again resumes.
+    """Run a plan through its suite into a record, exactly as ``auscult run`` does; the same call again resumes.
 
-    Args:
-        plan: What is run.
-        out: The record, exactly as ``auscult run`` makes it.
-        progress: Optional callback.
-        source: Where it was read, for errors.
-        how: Options of the suite that change no result: ``workers``, ``overwrite``.
-
-    Raises:
-        UsageError: The plan names what is not there, with file and line.
-        LimitReached: A limit was reached; the same call with a higher one goes on.
+    ``source`` is where the plan was read, for errors; ``how`` are options that change no result (``workers``,
+    ``overwrite``). UsageError where the plan names what is not there, LimitReached at one of its limits.
     """
     source = source or PlanSource()
     check_plan(plan, source)

@@ -151,10 +151,12 @@ class _Sentence:
 
     def is_about(self, cell: ResultCell, place: int) -> bool:
         """Whether a cell is of what a place is about."""
+        if (self.about("split", place) or "") != cell.split:
+            return False
         for dimension in _BOUND:
             name, mine = self.about(dimension, place), getattr(cell, dimension)
-            if cell.measure == "breaking point" and dimension == "level":
-                mine = CLEAN  # it is half of that, and at no level
+            if cell.measure in ("breaking point", "relative loss") and dimension == "level":
+                mine = CLEAN  # it is a share of that
             if name is not None and mine and name not in (mine, *mine.split(PAIR)):
                 return False
         return True
@@ -232,7 +234,8 @@ class SentenceChecker:
         alike = [
             one
             for one in self.table.cells
-            if (one.measure, one.metric, one.level) == (cell.measure, cell.metric, cell.level) and one.value is not None
+            if one.value is not None
+            and (one.measure, one.metric, one.level, one.split) == (cell.measure, cell.metric, cell.level, cell.split)
         ]
         kinds = [one.value for one in alike if one.model == cell.model and one.group not in self.table.mixes]
         models = [one.value for one in alike if one.group == cell.group and one.model in self.table.models]
@@ -370,6 +373,8 @@ def _names_of(table: ResultTable) -> dict[str, tuple[str, str]]:
         spellings = [f"{start} {name}" for start in starts for name in (level, number)]
         spellings += [f"at {level}", f"at the {level}", *(f"{level} {end}" for end in starts)]
         found |= dict.fromkeys([*spellings, *([level] * (level in (DYNAMIC, REMOVED)))], ("level", level))
+    for split in {cell.split for cell in table.cells if cell.split}:
+        found |= dict.fromkeys((f"{split} clips", f"{split} cases"), ("split", split))
     found |= dict.fromkeys(("average", "on average", "averaged", "APC", "mean over"), ("level", AVERAGE))
     return {name if of[0] == "metric" else name.casefold(): of for name, of in found.items() if name}
 

@@ -82,21 +82,13 @@ _GROWING: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """A study as far as it has come.
-
-    Attributes:
-        folder: Its files.
-        plan: What is run.
-        debate: How it was proposed; None where a plan was given.
-        run: What the suite came to; None of a dry run.
-        analysis: The numbers in words; None of a dry run, and where every request failed.
-    """
+    """A study as far as it has come."""
 
     folder: Path
-    plan: Plan
-    debate: Debate | None = None
-    run: SuiteRun | None = None
-    analysis: Analysis | None = None
+    plan: Plan  # what is run
+    debate: Debate | None = None  # how it was proposed; None where a plan was given
+    run: SuiteRun | None = None  # what the suite came to; None of a dry run
+    analysis: Analysis | None = None  # None of a dry run, and where every request failed
 
     @property
     def record(self) -> Path:
@@ -109,14 +101,8 @@ def run_study(
 ) -> Study:
     """From a sentence, or a plan that a person changed, to a report; the same options again resume.
 
-    Args:
-        options: As ``auscult agent`` takes them.
-        progress: Optional callback.
-        planned: Told about the study when its plan stands, before it runs.
-
-    Raises:
-        UsageError: Something that is named is not there, or the folder holds another study.
-        LimitReached: A limit of the plan was reached.
+    ``planned`` is told about the study when its plan stands, before it runs. UsageError where something that is named
+    is not there or the folder holds another study; LimitReached at a limit of the plan.
     """
     listener = progress or Silent()
     yaml_module()  # what is not installed is said before anything is asked

@@ -42,12 +42,7 @@ class RecordViews:
     """The views of one record, its ``task`` with the metrics, and its ``seed``."""
 
     def __init__(self, folder: Path) -> None:
-        """Read a record.
-
-        Raises:
-            UsageError: The extra is missing, or the record is of no suite.
-            RecordError: The record is damaged.
-        """
+        """Read a record; UsageError where the extra is missing or the record is of no suite."""
         if find_spec("duckdb") is None:
             hint = "pip install 'auscult[agent]', or '.[agent]' in a clone"
             raise UsageError("questions need the extra `agent`", expected="the package duckdb", hint=hint)
@@ -63,11 +58,7 @@ class RecordViews:
         self._connection = _database(_of_judges(folder) if suite is None else _of_models(record))
 
     def query(self, sql: str, *, most_rows: int = MOST_ROWS) -> tuple[tuple[str, ...], list[Row]]:
-        """Columns and rows of one SELECT over the views; one row more than ``most_rows`` where there are more.
-
-        Raises:
-            UsageError: It is anything else, does not run, or takes longer than ``MOST_SECONDS``.
-        """
+        """Columns and rows of one SELECT over the views; one more where there are more."""
         import duckdb
 
         sql = _text(sql)

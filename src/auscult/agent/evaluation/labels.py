@@ -48,22 +48,13 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """An instruction with its labels.
+    """An instruction with its labels."""
 
-    Attributes:
-        id: Letter of who wrote it and two digits.
-        task: Of suite r2.
-        instruction: The sentence.
-        labels: By set, with the names of an ``Offer``.
-        situation: What it is about, in a word or two.
-        labeller: Who labelled it.
-    """
-
-    id: str
-    task: str
-    instruction: str
-    labels: Mapping[ChoiceSet, Label] = field(default_factory=dict)
-    situation: str = ""
+    id: str  # letter of who wrote it and two digits
+    task: str  # of suite r2
+    instruction: str  # the sentence
+    labels: Mapping[ChoiceSet, Label] = field(default_factory=dict)  # by the names of an ``Offer``
+    situation: str = ""  # what it is about, in a word or two
     labeller: str = ""
 
     @property
@@ -98,11 +89,7 @@ def offer_for(task: str) -> Offer:
 
 @cache
 def labelled(*, second: bool = False) -> tuple[Labelled, ...]:
-    """All labelled instructions; ``second`` has the other labeller's labels of some of them.
-
-    Raises:
-        InputError: A label is of something that is not offered, with file and line.
-    """
+    """All labelled instructions; ``second`` has the other labeller's labels of some of them."""
     return tuple(
         _labelled(row, f"{name}:{line}")
         for name in (("second_labels.jsonl",) if second else _FIRST)

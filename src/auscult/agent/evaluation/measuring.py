@@ -48,11 +48,7 @@ _Values: TypeAlias = Mapping[str, Doubles]
 
 
 def run_agent_table(options: AgentTableOptions, progress: Progress | None = None) -> SuiteRun:
-    """Measure the planner, baselines and scripted models; replies of earlier commands are not asked for again.
-
-    Raises:
-        UsageError: There is no such half, or the language model cannot be asked.
-    """
+    """Measure the planner, baselines and scripted models; what was answered before is not asked for again."""
     if options.half not in get_args(Half):
         raise UsageError(f"there is no half {options.half!r:.40}", expected="test or dev")
     refuse_idle(options, dict.fromkeys(("data", "split", "images"), "another suite"))

@@ -22,12 +22,6 @@ class ScriptedDebater:
 
     Each look at something is a new draw, of the guardian apart from the operator's. The guardian says what it sees; the
     operator looks again at what the guardian disputes, and keeps to the rest. So verification can both mend and spoil.
-
-    Args:
-        role: Who it is.
-        labels: What is needed, by instruction.
-        error: Chance that a look is wrong, 0..1.
-        seed: The same seed errs alike.
     """
 
     def __init__(self, role: Role, labels: Mapping[str, Labelled], *, error: float, seed: int) -> None:

@@ -48,23 +48,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """A line of the file.
-
-    Attributes:
-        name: What it is called.
-        parents: What it is a case of, the nearest meaning first.
-        terms: Words that name it.
-        place: Places of ``stress.presets``, with a plus, whose rules hold in it; may be empty.
-        shows: Objects, sounds and situations by which a sample of it is known.
-        cells: What the line itself says, by perturbation.
-    """
+    """A line of the file."""
 
     name: str
-    parents: tuple[str, ...]
-    terms: tuple[str, ...]
-    place: str
-    shows: tuple[str, ...]
-    cells: Mapping[str, Cell]
+    parents: tuple[str, ...]  # what it is a case of, the nearest meaning first
+    terms: tuple[str, ...]  # words that name it
+    place: str  # places of ``stress.presets``, with a plus, whose rules hold in it; may be empty
+    shows: tuple[str, ...]  # objects, sounds and situations by which a sample of it is known
+    cells: Mapping[str, Cell]  # what the line itself says, by perturbation
 
 
 @cache
