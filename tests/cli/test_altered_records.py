@@ -16,6 +16,7 @@ from unittest.mock import patch
 import pytest
 
 import auscult.suites.registered as suites
+from auscult.types import DECISIONS
 from fuzz_readers import TARGETS
 from small_inputs import LEFT, RIGHT, Ran, auscult, item, rows, save_frame, save_mask, write_lines
 from small_records import record, verdict
@@ -184,6 +185,13 @@ def test_numbers_that_no_float_holds_in_further_keys(out: Path) -> None:
         (*before, last) = rows(out / name) or [{}]
         write_lines(out / name, *before, {**last, **dict.fromkeys(keys, HUGE)})
         auscult("report", out)
+
+
+def test_numbers_that_no_float_holds_are_not_handed_over(out: Path, tmp_path: Path) -> None:
+    lines = [{**row, "text": HUGE} for row in rows(out / "verdicts.jsonl")]
+    write_lines(out / "verdicts.jsonl", *lines)
+    picked = ("--action", ",".join(DECISIONS), "--out", tmp_path / "picked")
+    assert "JSON" in refused(auscult("act", "filter", out, *picked))
 
 
 def test_a_score_of_a_model_of_other_types_is_named(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ Of separated sounds the picked ones are an INPUT too, and with truth a curve say
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from auscult.jobs.options import FilterOptions
 from auscult.jobs.sound_input import FOLDERS, SoundRecord, input_of
 from auscult.media.paths import write_bytes
 from auscult.record.cells import disarmed
+from auscult.record.codec import dump
 from auscult.record.reader import Run, read_run, require_audit, require_whole
 from auscult.record.schema import is_sound
 from auscult.report.charts.basic import Axes, Series, lines_drawing
@@ -157,7 +157,7 @@ def list_files(rows: Sequence[Mapping[str, Any]], run: Run, *, out: Path) -> dic
     files = {"ids.txt": ids_text(str(row["id"]) for row in rows), "verdicts.csv": verdicts_csv(rows)}
     masks = [row for row in rows if not is_sound(row)]
     if masks or not run.sounds:
-        files["coco.json"] = json.dumps(coco_of(masks, run), ensure_ascii=False, allow_nan=False)
+        files["coco.json"] = dump(coco_of(masks, run)).decode()
     if run.sounds:
         record = SoundRecord(run=run)
         files["items.jsonl"] = input_of(

@@ -29,7 +29,7 @@ from auscult.jobs.act import ANOTHER_OUT, beside, ids_text, judged_rows, list_fi
 from auscult.jobs.finish import in_order
 from auscult.jobs.labels import clusters_in, header_of, read_labels
 from auscult.jobs.options import GateOptions
-from auscult.jobs.sound_input import FOLDERS, SoundRecord
+from auscult.jobs.sound_input import FOLDERS, SoundRecord, json_lines
 from auscult.record.codec import Share, from_json, to_json
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.manifest import argument
@@ -67,7 +67,7 @@ def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     ids = sorted({row["id"] for row in rows if isinstance(row.get("id"), str)}, key=natural_key)
     return {
         f"{FAILED}/ids.txt": ids_text(ids),
-        f"{FAILED}/errors.jsonl": "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows),
+        f"{FAILED}/errors.jsonl": json_lines(rows),
     }
 
 

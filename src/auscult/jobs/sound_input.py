@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from auscult.jobs.stress_separation import copied_item
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound
 from auscult.outcome import Undefined
+from auscult.record.codec import dump
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_audit, require_whole
 from auscult.record.schema import SOUND_TRUTH
@@ -130,7 +130,7 @@ def input_of(out: Path, items: Iterable[SoundItem], *, source: Path) -> str:
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as JSON, one a line."""
-    return "".join(f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}\n" for row in rows)
+    return "".join(f"{dump(row).decode()}\n" for row in rows)
 
 
 def place(path: Path, target: Path) -> None:
