@@ -118,10 +118,9 @@ class _Writer:
                 yield _said(f"{model} has no score on clean input, so nothing is known of it.")
                 continue
             yield _said(f"{model} has a clean {mine.metric} of {value_text(mine)}.", mine)
-        for cell in self._by_split("mean"):
-            yield _said(
-                f"Of the {cell.split} clips, {cell.model} has a clean {cell.metric} of {value_text(cell)}.", cell
-            )
+        for part in self._by_split("mean"):
+            says = f"Of the {part.split} clips, {part.model} has a clean {part.metric}"
+            yield _said(f"{says} of {value_text(part)}.", part)
         floor = [cell for name in table.baselines if (cell := table.get("mean", model=name, group=CLEAN))]
         best = max(floor, key=lambda cell: cell.value or 0.0, default=None)
         for cell in table.of("difference", group=CLEAN, level=CLEAN):

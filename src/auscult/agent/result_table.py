@@ -59,46 +59,29 @@ _WORST: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultCell:
-    """One number of a record.
+    """One number of a record, 0..1 where it is printed in percent or points; None where it does not exist.
 
-    Attributes:
-        ref: By which a sentence refers to it: c1, c2, ...
-        path: The same in words, ``model/flow metric/J group/fog level/high``.
-        measure: mean, change, average change, relative loss, breaking point, dynamic - static, difference, difference
-            of changes, difference of kinds, cost, case or count.
-        model: Of which model; of a difference ``first - second``.
-        metric: As tables call it.
-        group: What is perturbed, in words; ``clean`` where nothing is; of a difference of kinds ``first - second``.
-        level: clean, low, medium, high, a strength, dynamic, removed, or average.
-        split: Of which cases, where the record has seen and unseen ones; empty for all.
-        unit: Of the number as it is printed; a share of .25 and a change of .25 are 25 percent and 25 points.
-        value: The number, 0..1 for percent and points; None where it does not exist.
-        low, high: Its 95 % interval; None for none.
-        p: Of a change or difference, by sign flips of whole clips, adjusted by Holm for all of the table.
-        n: Cases behind it.
-        clusters: Clips or photographs behind its interval.
-        lower_is_better: Whether less of it is better.
-        case: Of a single case its id; of a count what is counted.
-        reason: Why it does not exist; of a breaking point ``above 5`` where it lies beyond what was asked.
+    ``measure`` is mean, change, average change, relative loss, breaking point, dynamic - static, difference,
+    difference of changes, difference of kinds, cost, case or count. Intervals are of 95 %.
     """
 
-    ref: str = ""
+    ref: str = ""  # by which a sentence refers to it: c1, c2, ...
     measure: str
-    model: str = ""
-    metric: str = ""
-    group: str = ""
-    level: str = ""
-    split: str = ""
+    model: str = ""  # of a difference ``first - second``
+    metric: str = ""  # as tables call it
+    group: str = ""  # what is perturbed, in words; ``clean``; of a difference of kinds ``first - second``
+    level: str = ""  # clean, low, medium, high, a strength, dynamic, removed, or average
+    split: str = ""  # where the record has seen and unseen cases; empty for all
     unit: Unit
     value: float | None
     low: float | None = None
     high: float | None = None
-    p: float | None = None
-    n: int | None = None
-    clusters: int | None = None
+    p: float | None = None  # of a change or difference, by sign flips of whole clips, adjusted by Holm for all
+    n: int | None = None  # cases behind it
+    clusters: int | None = None  # clips or photographs behind its interval
     lower_is_better: bool = False
-    case: str = ""
-    reason: str = ""
+    case: str = ""  # of a single case its id; of a count what is counted
+    reason: str = ""  # why it does not exist; of a breaking point ``above 5`` where it lies beyond what was asked
 
     @property
     def path(self) -> str:

@@ -202,7 +202,7 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
             state = state and word == "with" and met < begun  # "do not bother with fog"
         states.append(state)
     denied = {match.start for match in matches if states[match.start] or words[match.end : match.end + 1] == ["free"]}
-    clauses = list(accumulate(word in _ENDS or word == "but" for word in words))
+    clauses = list(accumulate(int(word in _ENDS or word == "but") for word in words))
     told = {clauses[match.start] for match in matches if match.start in denied}
     outside = [at for at in range(len(words)) if at not in inside]
     dismissed = {clauses[at] for at in outside if _dismisses(words, at)} - told
