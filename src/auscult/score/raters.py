@@ -264,11 +264,8 @@ def entropy_bits(counts: Sequence[float]) -> float:
 def balanced_draw(bins: NDArray[np.int64], count: int, *, before: Doubles, rng: np.random.Generator) -> list[int]:
     """Draw so that the bins on all axes become even, one after the other: next is what is in the emptiest bins.
 
-    Args:
-        bins: (candidates, axes) the bin of each candidate.
-        count: How many to draw; all where there are not more.
-        before: (axes, bins) how many there are already.
-        rng: From ``auscult.rng.generator``; ties are broken at random.
+    ``bins``, (candidates, axes), are those of each candidate, ``before``, (axes, bins), how many there are already. All
+    are drawn where there are not more than ``count``; ties are broken at random.
     """
     filled, axes = np.asarray(before, float).copy(), np.arange(bins.shape[1])
     order = rng.permutation(len(bins))

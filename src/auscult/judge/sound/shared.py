@@ -45,17 +45,11 @@ def is_silent(mixture: Samples, separated: Samples | None = None) -> bool:
 
 
 def aligned(mixture: Samples, separated: Samples, *, rate_hz: int) -> tuple[Samples, float, float]:
-    """An output in time and at level with its mixture.
+    """An output in time and at level with its mixture, float32 (samples,) or (channels, samples), neither silent.
 
-    Args:
-        mixture: float32 (samples,) or (channels, samples).
-        separated: The same shape, neither silent nor of another rate.
-        rate_hz: Samples per second.
-
-    Returns:
-        The output moved by up to ``MOST_DELAY_S`` and scaled, of the same shape, silence in what was not there; by how
-            many seconds it was late; and the gain, negative where its polarity was turned. What it shares with the
-            mixture is then the same in both; an output that shares nothing gets the mixture's power.
+    It is moved by up to ``MOST_DELAY_S``, silence in what was not there, and scaled: what it shares with the mixture is
+    then the same in both; one that shares nothing gets the mixture's power. Also by how many seconds it was late, and
+    the gain, negative where its polarity was turned.
 
     Reference: Knapp and Carter, "The generalized correlation method for estimation of time delay", 1976 (PHAT).
     """

@@ -38,15 +38,9 @@ def begin(
 ) -> tuple[Saj, Reader]:  # fmt: skip
     """A network to train: encoders with public weights where they are named, all else new.
 
-    Args:
-        design: Its ``audio``, ``text`` and ``vision`` are set to the settings of the folders that are named.
-        audio: Folder or hub name of a PE-audio, AST or CLAP.
-        text: Folder or hub name of a ModernBERT or BERT with ``tokenizer.json``.
-        vision: Folder or hub name of a ViT, CLIP or DINOv2.
-        texts: Of these a new text encoder's vocabulary is made.
-
-    Raises:
-        UsageError: A folder is missing, damaged or of another model, see ``hf_folder.check_folder``.
+    Named, by folder or hub, are a PE-audio, AST or CLAP; a ModernBERT or BERT with ``tokenizer.json``; a ViT, CLIP or
+    DINOv2: the design gets their settings. Of ``texts`` a new text encoder's vocabulary is made. ``UsageError`` where a
+    folder is missing, damaged or of another model, see ``hf_folder.check_folder``.
     """
     tokenizer, read, seen = None, None, None
     if audio is not None:

@@ -109,16 +109,10 @@ class Heard:
         return np.array([*own, float(inside.mean()), level, _correlation(one, two)])
 
     def features(self, separated: Samples, *, rate_hz: int, spans: Sequence[Span]) -> tuple[Doubles, Doubles]:
-        """Read off what is said of an output.
+        """Read off what is said of an output, float32 (samples,) or (channels, samples), as long as the mixture.
 
-        Args:
-            separated: float32 (samples,) or (channels, samples), as long as the mixture.
-            rate_hz: Samples per second.
-            spans: Where the target is heard, or is not.
-
-        Returns:
-            Values of ``FEATURES``, and of ``SPAN_FEATURES`` where spans tell inside from outside; and of each 200 ms
-                the loudness kept, left out and unexplained, (3, steps).
+        Values of ``FEATURES``, and of ``SPAN_FEATURES`` where spans tell inside from outside; and of each 200 ms the
+        loudness kept, left out and unexplained, (3, steps).
         """
         output = mono_at(separated, rate_hz=rate_hz, wanted_hz=RATE_HZ)
         output = moved(output, delay_of(self.samples, output, rate_hz=RATE_HZ))
