@@ -203,6 +203,14 @@ def refuse_unknown_splits(wanted: Iterable[str], known: Iterable[str]) -> None:
             )
 
 
+def refuse_unknown(words: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Refuse words of an option that are none of the known ones."""
+    each = list(known)
+    for word in words:
+        if word not in each:
+            raise UsageError(f"there is no {what} {word!r:.40}", expected=f"one of: {', '.join(each)}")
+
+
 def option_names(kind: type[SuiteOptions]) -> dict[str, str]:
     """Field to the name of its option on the command line."""
     return {spec.path[0]: spec.name for spec in specs_of(kind)}

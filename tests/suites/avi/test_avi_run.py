@@ -366,7 +366,7 @@ def test_two_records_are_compared_as_one_run_of_both(home: Path) -> None:
         ({"unparsed": "guess"}, "--unparsed is 'guess'"),
         ({"variant": "paper+best"}, "--variant names"),
         ({"reading": "mean"}, "--reading is 'mean'"),
-        ({"without": ("smell",)}, "--without is 'smell'"),
+        ({"without": ("smell",)}, "there is no sense 'smell'"),
         ({"tasks": ("AMICS",)}, "there is no task 'AMICS'"),
         ({"models": ()}, "no model was named"),
         ({"models": ("noisy",)}, "'noisy' is written otherwise"),

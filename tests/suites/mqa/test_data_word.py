@@ -21,7 +21,7 @@ def test_a_folder_named_scenes_goes_before_the_word(tmp_path: Path, monkeypatch:
 
 
 def test_a_split_that_scenes_do_not_have_is_refused_before_any_is_made(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="scenes have no split 'bar'"):
+    with pytest.raises(UsageError, match="no split 'bar'"):
         run_mqa(MqaOptions(data=SCENES, out=tmp_path / "out", splits=("bar",), workers=0))
     assert not (tmp_path / "out" / "scenes").exists()
 

@@ -13,6 +13,7 @@ from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.media.wav import encode_wav
 from auscult.score.masks.ref_avs import clip_sums, pooled_sums, ref_avs_f, ref_avs_j, ref_avs_s
+from auscult.suites.core.compare import compare_records
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.records import score_record
 from auscult.suites.r2 import SUITE
@@ -73,6 +74,14 @@ def test_scores_again_from_the_record(tmp_path: Path) -> None:
     done = asked(release(tmp_path / "data"), out, "refavs", f"{mine}:colour", mixes=())
     again = score_record(out, SUITE)
     assert again.summary.metrics == done.summary.metrics
+
+
+def test_rules_of_releases_are_in_a_comparison_as_in_its_records(tmp_path: Path) -> None:
+    mine, data = model_file(tmp_path / "code"), release(tmp_path / "data")
+    parts = [asked(data, tmp_path / name, "refavs", f"{mine}:{name}", mixes=()).out for name in ("colour", "nothing")]
+    found = compare_records(parts, SUITE).tables["ref_avs"].rows
+    assert set(found) == {row for part in parts for row in score_record(part, SUITE).tables["ref_avs"].rows}
+    assert ("mine.colour", "ref-avs", "100.0") in {row[:3] for row in found}
 
 
 @pytest.mark.parametrize("frames", [1, 3])

@@ -32,6 +32,7 @@ from auscult.suites.avi.worst import sample_sections
 from auscult.suites.core.command import SuiteCommand
 from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.requests import CaseList
+from auscult.suites.options import refuse_unknown
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 _SCORED: Final = frozenset({"unparsed", "reading", "variant", "boxes", "sentence_model", "fluency_model"})
@@ -87,12 +88,8 @@ def run_avi(options: AviOptions, progress: Progress | None = None) -> SuiteRun:
 
 def _conditions(options: AviOptions) -> list[Condition]:
     """As it is, and without each sense that is to be taken away."""
-    unknown = [sense for sense in options.without if sense not in WITHOUT]
-    if unknown:
-        raise UsageError(f"--without is {unknown[0][:40]!r}", expected=f"some of {', '.join(WITHOUT)}")
-    lost = [name for name in options.tasks if name not in TASKS]
-    if lost:
-        raise UsageError(f"there is no task {lost[0][:40]!r}", expected=f"some of {', '.join(TASKS)}")
+    refuse_unknown(options.without, WITHOUT, "sense")
+    refuse_unknown(options.tasks, TASKS, "task")
     convention_of(options.boxes)
     _check_folders(options)
     return [NOTHING, *(WITHOUT[sense] for sense in dict.fromkeys(options.without))]

@@ -487,12 +487,8 @@ def strengths_text(views: Iterable[GridColumns], name: str) -> str:
     by_levels: dict[str, dict[str, None]] = {}
     for view in views:
         for group in view.grid.groups():
-            models = (
-                [model for model in view.grid.models if not view.grid.task.is_baseline(model)]
-                if room_of(group[0]) == room
-                else []
-            )
-            for model in models:
+            models = view.grid.models if room_of(group[0]) == room else ()
+            for model in (one for one in models if not view.grid.task.is_baseline(one)):
                 levels = ", ".join(condition.level for condition in static_of(view, model, group))
                 by_levels.setdefault(levels, {})[view.grid.task.group_name(*group)] = None
     each = [(levels, ", ".join(kinds)) for levels, kinds in by_levels.items() if levels]

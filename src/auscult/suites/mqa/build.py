@@ -81,6 +81,7 @@ from auscult.suites.mqa.sample import (
     with_photographs,
 )
 from auscult.suites.mqa.statistics import REASON_WORDS, JsonRow, iou_figure, sample_table, statistics
+from auscult.suites.options import refuse_unknown_splits
 from auscult.types import ACTIONS, DEFECTS, Instance, Moment
 from auscult.work.pool import Task, run_tasks
 
@@ -279,9 +280,8 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
 def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, broken: bool) -> None:
     """Raise where a source gives no instance, before anything is written."""
     found = splits_in(instances, [split_of(instance) for instance in instances])
-    unknown = [name for name in options.splits if name not in found]
-    if instances and unknown:
-        raise UsageError(f"the source has no split {unknown[0]!r}", expected=f"one of: {', '.join(found)}")
+    if instances:
+        refuse_unknown_splits(options.splits, found)
     sample = choose(instances, options, rejected={})
     if sample.instances or broken:
         return

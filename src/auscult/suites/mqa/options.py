@@ -12,7 +12,7 @@ from auscult.jobs.options import ChatJudgeOptions, Flag, InputOptions, input_pat
 from auscult.judge import DEFAULT_JUDGE
 from auscult.models.base import EndpointChoice
 from auscult.models.named_objects import MaskProposer, NamedProposer
-from auscult.suites.options import SuiteOptions
+from auscult.suites.options import SuiteOptions, refuse_unknown
 from auscult.types import DEFECTS, Frame
 
 MqaProtocol: TypeAlias = Literal["image", "video"]
@@ -112,9 +112,7 @@ class Making:
 
     def check_protocols(self) -> None:
         """Refuse a protocol that is unknown, and none."""
-        for name in self.protocols:
-            if name not in PROTOCOLS:
-                raise UsageError(f"there is no protocol {name!r}", expected="image, video, or both")
+        refuse_unknown(self.protocols, PROTOCOLS, "protocol")
         if not self.protocols:
             raise UsageError("no protocol was chosen", expected="image, video, or both")
 
@@ -185,8 +183,7 @@ class BuildOptions(InputOptions, Making):
         self._check_making()
 
     def _check_making(self) -> None:
-        if self.generator not in GENERATORS:
-            raise UsageError(f"there is no generator {self.generator!r}", expected=f"one of: {', '.join(GENERATORS)}")
+        refuse_unknown([self.generator], GENERATORS, "generator")
         if self.generator != STANDARD and "video" in self.protocols:
             raise UsageError(
                 f"the generator {self.generator} makes no tracks, which the video protocol needs",

@@ -47,7 +47,7 @@ from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import COMMAND, JUDGES, Basis, outcome_of, read_timings, write_results
 from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
 from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of, constant_of
-from auscult.suites.options import SCENES
+from auscult.suites.options import SCENES, refuse_unknown_splits
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
 from auscult.types import Item, MaskRef
@@ -78,7 +78,8 @@ def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
     made, whose truths name defects. Anything else with true masks is what a benchmark is built from.
     """
     if options.data == SCENES:
-        return _built(_scenes(options, progress), options, progress)
+        refuse_unknown_splits(options.splits, SPLITS)
+        return _built(scenes_of(options, progress), options, progress)
     source = Path(options.data)
     listing = _listed(source, options)
     if listing is not None and any(_stands(item) for item in listing.items):
@@ -129,13 +130,6 @@ def _built(source: Path, options: MqaOptions, progress: Progress) -> Benchmark:
         progress,
     )
     return Benchmark(source=folder, listing=list_items(folder, ListOptions()), made=True, lost=summary.failed)
-
-
-def _scenes(options: MqaOptions, progress: Progress) -> Path:
-    unknown = sorted(set(options.splits) - set(SPLITS))
-    if unknown:
-        raise UsageError(f"scenes have no split {unknown[0]!r}", expected=f"one of: {', '.join(SPLITS)}")
-    return scenes_of(options, progress)
 
 
 # --- the input of the judges ---

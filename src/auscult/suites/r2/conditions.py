@@ -17,7 +17,7 @@ depend on the level, so that a case meets the same kind at every level. Dynamic 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -25,6 +25,7 @@ from auscult import registry
 from auscult.errors import UsageError
 from auscult.stress.recipe_parts import PAPER, base_of, full_name, registered, room_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, NOTHING, PARTS, Condition, FramePart, is_kind, level_word
+from auscult.suites.options import refuse_unknown
 from auscult.suites.r2.cases import TaskRules
 
 MIXES: Final = ("mix", "picture", "guidance")
@@ -68,8 +69,8 @@ def conditions_of(
 
 
 def _check(task: TaskRules, *, mixes: Sequence[str], levels: Sequence[str], parts: Sequence[str]) -> None:
-    _refuse(mixes, MIXES, "mix")
-    _refuse(parts, PARTS, "part")
+    refuse_unknown(mixes, MIXES, "mix")
+    refuse_unknown(parts, PARTS, "part")
     if not levels:
         raise UsageError("no severity was asked for", expected="low, medium, high, dynamic, or numbers from 0 to 5")
     if not parts:
@@ -79,12 +80,6 @@ def _check(task: TaskRules, *, mixes: Sequence[str], levels: Sequence[str], part
             f"the frames of {task.name} are perturbed all alike",
             expected="--part first and rest with --task vos, whose first frame carries the reference",
         )
-
-
-def _refuse(words: Iterable[str], known: Sequence[str], what: str) -> None:
-    for word in words:
-        if word not in known:
-            raise UsageError(f"there is no {what} {word!r:.40}", expected=f"one of: {', '.join(known)}")
 
 
 def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
