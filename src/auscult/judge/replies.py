@@ -300,7 +300,7 @@ class FileJudge:
             raise InputError(
                 f"there is no reply to this item{broken}",
                 expected="a file <id>.txt, or a line with its id, in the replies",
-                hint=f"ids are as in the record, not as {self._example!a}" if self._example else _FIX,
+                hint=f"ids are as in the record; one reply has {self._example!a}" if self._example else _FIX,
                 path=self._source,
             )
         paths = [inside(self._source, name) for name in files]
