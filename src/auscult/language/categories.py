@@ -27,52 +27,33 @@ _MOST_KEPT: Final = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryGroup:
-    """What several categories are called together.
+    """What several categories are called together."""
 
-    Attributes:
-        words: Its names, always open: there are animals that are no category.
-        members: The categories in it.
-    """
-
-    words: tuple[str, ...] = ()
-    members: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # its names, always open: there are animals that are no category
+    members: tuple[str, ...] = ()  # the categories in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryTable:
-    """Categories as a file holds them; names in small letters, in the singular where there is one.
+    """Categories as a file holds them; names in small letters, in the singular where there is one."""
 
-    Attributes:
-        categories: Each category's names; its own name is one of them, listed or not.
-        groups: What several are called together, by name.
-        alike: Categories that people take for one another.
-        open: Names that are used of other things too.
-        unclaimed: Categories that are never said to be absent, each with the reason.
-        one: What one of it is called, of categories without a singular that can be counted: pair of scissors.
-    """
-
-    categories: Mapping[str, tuple[str, ...]]
-    groups: Mapping[str, CategoryGroup] = field(default_factory=dict)
-    alike: tuple[tuple[str, ...], ...] = ()
-    open: tuple[str, ...] = ()
+    categories: Mapping[str, tuple[str, ...]]  # each category's names; its own name is one of them, listed or not
+    groups: Mapping[str, CategoryGroup] = field(default_factory=dict)  # what several are called together, by name
+    alike: tuple[tuple[str, ...], ...] = ()  # categories that people take for one another
+    open: tuple[str, ...] = ()  # names that are used of other things too
+    # categories that are never said to be absent, each with the reason
     unclaimed: Mapping[str, str] = field(default_factory=dict)
+    # what one of it is called, of categories without a singular that can be counted: pair of scissors
     one: Mapping[str, str] = field(default_factory=dict)
 
 
 class Mention(NamedTuple):
-    """A name in a sentence.
+    """A name in a sentence."""
 
-    Attributes:
-        start: Its first character.
-        end: One past its last.
-        categories: What it may mean.
-        closed: Whether it means one of these and nothing else.
-    """
-
-    start: int
-    end: int
-    categories: frozenset[str]
-    closed: bool
+    start: int  # its first character
+    end: int  # one past its last
+    categories: frozenset[str]  # what it may mean
+    closed: bool  # whether it means one of these and nothing else
 
 
 class Categories:

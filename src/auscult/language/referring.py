@@ -179,71 +179,42 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What is said of the head by one word.
+    """What is said of the head by one word."""
 
-    Attributes:
-        span: The word: ``left`` of "on the left side", ``making`` of "making a sound".
-        phrase: All words that say it, with "on the", "that is": what can be left out together.
-        kind: What the word is about.
-        absolute: Of a position: whether it needs no other object, as left, top and front do.
-        before: Whether it stands before the noun.
-        negated: Whether it is denied: "that is not red".
-    """
-
-    span: Span
-    phrase: Span
-    kind: AttributeKind
-    absolute: bool = False
-    before: bool = False
-    negated: bool = False
+    span: Span  # the word: ``left`` of "on the left side", ``making`` of "making a sound"
+    phrase: Span  # all words that say it, with "on the", "that is": what can be left out together
+    kind: AttributeKind  # what the word is about
+    absolute: bool = False  # of a position: whether it needs no other object, as left, top and front do
+    before: bool = False  # whether it stands before the noun
+    negated: bool = False  # whether it is denied: "that is not red"
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What relates the head to another thing.
+    """What relates the head to another thing."""
 
-    Attributes:
-        words: The relating words: "standing next to", "wearing", "without".
-        related: The whole related noun phrase: "the red traffic light".
-        head: Its compound noun: "traffic light".
-        noun: The last word of that: "light".
-        negated: Whether it is denied: "not holding", "without".
-    """
-
-    words: Span
-    related: Span
-    head: Span
-    noun: Span
-    negated: bool = False
+    words: Span  # the relating words: "standing next to", "wearing", "without"
+    related: Span  # the whole related noun phrase: "the red traffic light"
+    head: Span  # its compound noun: "traffic light"
+    noun: Span  # the last word of that: "light"
+    negated: bool = False  # whether it is denied: "not holding", "without"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parse:
-    """A referring expression, read; all spans are half-open, in characters of ``sentence``.
+    """A referring expression, read; all spans are half-open, in characters of ``sentence``."""
 
-    Attributes:
-        sentence: As given.
-        words: Its words, in order, with their spans.
-        head: The noun that it is about, with the nouns of its compound: "traffic light"; None where none is found.
-        noun: The last word of ``head``.
-        determiner: The article or number that has to agree when the head is replaced.
-        plural: Whether the head is of plural form, or counted.
-        attributes: In the order of the sentence.
-        relation: The first one of the head.
-        negation: Words that deny: not, without, neither, nor, no, except, isn't.
-        problem: Why there is no head; None where there is one.
-    """
-
-    sentence: str
-    words: tuple[Word, ...]
+    sentence: str  # as given
+    words: tuple[Word, ...]  # its words, in order, with their spans
+    # the noun that it is about, with the nouns of its compound: "traffic light"; None where none is found
     head: Span | None = None
-    noun: Span | None = None
-    determiner: Span | None = None
-    plural: bool = False
-    attributes: tuple[Attribute, ...] = ()
-    relation: Relation | None = None
-    negation: tuple[Span, ...] = ()
-    problem: str | None = None
+    noun: Span | None = None  # the last word of ``head``
+    determiner: Span | None = None  # the article or number that has to agree when the head is replaced
+    plural: bool = False  # whether the head is of plural form, or counted
+    attributes: tuple[Attribute, ...] = ()  # in the order of the sentence
+    relation: Relation | None = None  # the first one of the head
+    negation: tuple[Span, ...] = ()  # words that deny: not, without, neither, nor, no, except, isn't
+    problem: str | None = None  # why there is no head; None where there is one
 
 
 class WordsByKind(NamedTuple):

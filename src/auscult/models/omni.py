@@ -84,13 +84,10 @@ class Unreachable(InputError):
 
 
 class CountedText(str):
-    """A reply that says what it cost.
-
-    Attributes:
-        usage: Name to number, such as ``tokens_in``, ``tokens_out``, ``requests`` and ``cost``; summed over a run.
-    """
+    """A reply that says what it cost."""
 
     __slots__ = ("usage",)
+    # name to number, such as ``tokens_in``, ``tokens_out``, ``requests`` and ``cost``; summed over a run
     usage: Mapping[str, float]
 
     def __new__(cls, text: str, usage: Mapping[str, float]) -> CountedText:  # noqa: PYI034 - slots and str
@@ -102,29 +99,17 @@ class CountedText(str):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OmniRequest:
-    """One request to a model: a sample under one condition.
+    """One request to a model: a sample under one condition."""
 
-    Attributes:
-        id: The sample, unique in the run.
-        condition: ``clean``, or what was taken away.
-        folder: The sample's folder in the released tree, such as ``VSQA_I``.
-        position: Its place in that folder's ``data.json``, from 0: what stored replies are told apart by.
-        question: The whole text that is sent.
-        images: Pictures in their order.
-        sounds: Sounds in their order.
-        video: The video, or None.
-        seed: Of the run, for models that draw.
-    """
-
-    id: str
-    condition: str
-    folder: str
-    position: int
-    question: str
-    images: tuple[Path, ...] = ()
-    sounds: tuple[Path, ...] = ()
-    video: Path | None = None
-    seed: int = 0
+    id: str  # the sample, unique in the run
+    condition: str  # ``clean``, or what was taken away
+    folder: str  # the sample's folder in the released tree, such as ``VSQA_I``
+    position: int  # its place in that folder's ``data.json``, from 0: what stored replies are told apart by
+    question: str  # the whole text that is sent
+    images: tuple[Path, ...] = ()  # pictures in their order
+    sounds: tuple[Path, ...] = ()  # sounds in their order
+    video: Path | None = None  # the video, or None
+    seed: int = 0  # of the run, for models that draw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,19 +37,13 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """What a network is made of.
+    """What a network is made of."""
 
-    Attributes:
-        side: Side of the crop in pixels, a multiple of 32.
-        margin: The crop's side in longer sides of the candidate's box.
-        strip: Whether it sees the strip along the outline.
-        frozen: Leading blocks of the backbone that keep their first weights; edges and colours need no learning, and
-            they are the most expensive to learn.
-    """
-
-    side: int = 256
-    margin: float = 1.5
-    strip: bool = True
+    side: int = 256  # side of the crop in pixels, a multiple of 32
+    margin: float = 1.5  # the crop's side in longer sides of the candidate's box
+    strip: bool = True  # whether it sees the strip along the outline
+    # leading blocks of the backbone that keep their first weights; edges and colours need no learning, and they are the
+    # most expensive to learn
     frozen: int = 3
 
 

@@ -57,25 +57,15 @@ Combine: TypeAlias = Callable[[Columns], Mapping[str, Columns]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnswerScore(Scored[float]):
-    """A score of a task's samples, 0..1, higher is better.
+    """A score of a task's samples, 0..1, higher is better."""
 
-    Attributes:
-        n: Samples that entered.
-        failed: Samples that did not, because the request failed.
-        unparsed: Replies without an answer, whether they entered as wrong or were left out.
-        parts: What the score is made of, by name.
-        kept: Positions of the samples that entered, among those given.
-        samples: What each of them adds, float64 (n, columns); all that follows is made of the columns' means.
-        combine: From means (..., columns) to ``score`` and the parts.
-    """
-
-    n: int
-    failed: int
-    unparsed: int
-    parts: Mapping[str, float]
-    kept: tuple[int, ...]
-    samples: Columns
-    combine: Combine
+    n: int  # samples that entered
+    failed: int  # samples that did not, because the request failed
+    unparsed: int  # replies without an answer, whether they entered as wrong or were left out
+    parts: Mapping[str, float]  # what the score is made of, by name
+    kept: tuple[int, ...]  # positions of the samples that entered, among those given
+    samples: Columns  # what each of them adds, float64 (n, columns); all that follows is made of the columns' means
+    combine: Combine  # from means (..., columns) to ``score`` and the parts
 
     def resampled(self, weights: Columns) -> Columns:
         """The score of other draws of the same samples: weights float (draws, n), each row's sum above 0."""

@@ -36,14 +36,10 @@ _LEAST_THOUSAND, _MOST_THOUSAND = 1.5, 1001.0
 
 @dataclass(frozen=True, slots=True)
 class BoxConvention:
-    """How a model gives boxes; its profile says it.
+    """How a model gives boxes; its profile says it."""
 
-    Attributes:
-        order: ``xyxy``, ``yxyx`` (as Gemini is documented) or ``xywh``.
-        unit: ``share`` of width and height, ``thousandths`` of them, or ``pixels`` of the picture.
-    """
-
-    order: Literal["xyxy", "yxyx", "xywh"] = "xyxy"
+    order: Literal["xyxy", "yxyx", "xywh"] = "xyxy"  # ``xyxy``, ``yxyx`` (as Gemini is documented) or ``xywh``
+    # ``share`` of width and height, ``thousandths`` of them, or ``pixels`` of the picture
     unit: Literal["share", "thousandths", "pixels"] = "share"
 
     def __str__(self) -> str:

@@ -28,17 +28,11 @@ _FORM: Final = "names such as q1_a1_v1 to q2_a2_v2: every combination of parts i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsGrid:
-    """A grid of models.
+    """A grid of models."""
 
-    Attributes:
-        parts: Names of the parts: what the names of their versions begin with.
-        versions: The two versions of each part, the first and the second.
-        models: The name of the model of each combination, the last part changing first.
-    """
-
-    parts: tuple[str, ...]
-    versions: tuple[tuple[str, str], ...]
-    models: tuple[str, ...]
+    parts: tuple[str, ...]  # names of the parts: what the names of their versions begin with
+    versions: tuple[tuple[str, str], ...]  # the two versions of each part, the first and the second
+    models: tuple[str, ...]  # the name of the model of each combination, the last part changing first
 
 
 def parts_grid(names: Sequence[str]) -> PartsGrid:
@@ -88,21 +82,13 @@ def effects(grid: PartsGrid, numbers: Mapping[str, Doubles | float]) -> dict[str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankStability:
-    """How far several runs of the same models agree.
+    """How far several runs of the same models agree."""
 
-    Attributes:
-        pairs: Pairs of models.
-        kept: Pairs that are in the same order in every run; equal numbers in one run are in no order.
-        moved: The most ranks that a model moves.
-        changed: The most that a model's number changes between runs.
-        closest: The least by which two models differ in a run.
-    """
-
-    pairs: int
-    kept: int
-    moved: int
-    changed: float
-    closest: float
+    pairs: int  # pairs of models
+    kept: int  # pairs that are in the same order in every run; equal numbers in one run are in no order
+    moved: int  # the most ranks that a model moves
+    changed: float  # the most that a model's number changes between runs
+    closest: float  # the least by which two models differ in a run
 
 
 def rank_stability(runs: Sequence[Mapping[str, float]]) -> RankStability:

@@ -58,35 +58,20 @@ _AS_FAR: Final = 1e-9  # equal sums in another order differ by rounding
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Levels:
-    """What task scores come to; 0..100 where nothing else is said.
+    """What task scores come to; 0..100 where nothing else is said."""
 
-    Attributes:
-        perception: Mean of its tasks, as of the next three.
-        understanding: Mean of its tasks.
-        reasoning: Mean of its tasks.
-        sensation: Mean of its tasks, of stimuli nobody trained on.
-        average: Mean of the four stages.
-        level_1: Task-adaptive.
-        level_2: Modality-adaptive.
-        level_3: Stage-adaptive.
-        level_4: Domain-adaptive.
-        modality_gap: Relative difference of audio and visual tasks (Eq. 2), 0..2.
-        bottleneck: Relative excess of reasoning over the weaker prerequisite (Eq. 5), 0..1.
-        unfamiliar: Sensation less its modality gap.
-    """
-
-    perception: float
-    understanding: float
-    reasoning: float
-    sensation: float
-    average: float
-    level_1: float
-    level_2: float
-    level_3: float
-    level_4: float
-    modality_gap: float
-    bottleneck: float
-    unfamiliar: float
+    perception: float  # mean of its tasks, as of the next three
+    understanding: float  # mean of its tasks
+    reasoning: float  # mean of its tasks
+    sensation: float  # mean of its tasks, of stimuli nobody trained on
+    average: float  # mean of the four stages
+    level_1: float  # task-adaptive
+    level_2: float  # modality-adaptive
+    level_3: float  # stage-adaptive
+    level_4: float  # domain-adaptive
+    modality_gap: float  # relative difference of audio and visual tasks (Eq. 2), 0..2.
+    bottleneck: float  # relative excess of reasoning over the weaker prerequisite (Eq. 5), 0..1.
+    unfamiliar: float  # sensation less its modality gap
 
 
 NAMES: Final = tuple(field.name for field in fields(Levels))
@@ -178,17 +163,11 @@ def _ratio(part: Doubles, whole: Doubles, *, none: float) -> Doubles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRows:
-    """One model's samples of a task.
+    """One model's samples of a task."""
 
-    Attributes:
-        rows: What adds up over samples, (n, k).
-        clusters: The clip or picture of each, (n,); the same name in two tasks is the same clip.
-        statistic: From sums, (draws, k), to scores of 0..100, (draws,); NaN where there is none.
-    """
-
-    rows: Doubles
-    clusters: Sequence[Hashable]
-    statistic: FromSums
+    rows: Doubles  # what adds up over samples, (n, k)
+    clusters: Sequence[Hashable]  # the clip or picture of each, (n,); the same name in two tasks is the same clip
+    statistic: FromSums  # from sums, (draws, k), to scores of 0..100, (draws,); NaN where there is none
 
 
 def mean_rows(scores: ArrayLike, clusters: Sequence[Hashable]) -> TaskRows:
@@ -264,20 +243,14 @@ def level_intervals(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelDifference:
-    """One number of two models on the same samples.
+    """One number of two models on the same samples."""
 
-    Attributes:
-        difference: The first less the second.
-        low: Lower end of its interval, by drawing clusters for both at once; None where nothing can be drawn, or every
-            draw gives the same.
-        high: Upper end.
-        p: Two-sided p value by exchanging the models within clusters, 0..1.
-    """
-
-    difference: float
+    difference: float  # the first less the second
+    # lower end of its interval, by drawing clusters for both at once; None where nothing can be drawn, or every draw
+    # gives the same
     low: float | None
-    high: float | None
-    p: float
+    high: float | None  # upper end
+    p: float  # two-sided p value by exchanging the models within clusters, 0..1
 
 
 def level_differences(

@@ -51,36 +51,25 @@ FAMILIAR: Final[tuple[TaskStage, ...]] = STAGES[:3]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AviTask:
-    """One task.
+    """One task."""
 
-    Attributes:
-        name: Short name, as in the paper and its release.
-        title: The name in words (Table 6).
-        stage: Its stage (Table 2).
-        modality: Media that a sample of it shows (Table 6); VMIC and AVL show a picture, VSQA a picture or a video.
-        dominance: The sense it leans on (Table 2).
-        capability: What it tests (Table 6).
-        prompt: What the prompt offers: ``classes`` to take words from, ``options`` to choose among, ``candidates``
-            to choose by index from 0, a mere ``instruction``, or an ``expression`` that names what is sought.
-        answer: ``counts`` is class to count, ``boxes`` is class and number from 1 to a box, ``frame boxes`` a box or
-            none for each frame, ``indices`` a list in the order of confidence, ``option`` one word, ``option list``
-            words between # marks.
-        metric: How samples become the task's score, 0..100 (App. G.1).
-        chance: What guessing scores, 0..100, as printed in Table 15.
-        folders: Folders of the released tree to their samples, confirmations included (Table 2).
-    """
-
-    name: str
-    title: str
-    stage: TaskStage
+    name: str  # short name, as in the paper and its release
+    title: str  # the name in words (Table 6)
+    stage: TaskStage  # its stage (Table 2)
+    # media that a sample of it shows (Table 6); VMIC and AVL show a picture, VSQA a picture or a video
     modality: tuple[Media, ...]
-    dominance: Dominance
-    capability: str
+    dominance: Dominance  # the sense it leans on (Table 2)
+    capability: str  # what it tests (Table 6)
+    # what the prompt offers: ``classes`` to take words from, ``options`` to choose among, ``candidates`` to choose by
+    # index from 0, a mere ``instruction``, or an ``expression`` that names what is sought
     prompt: PromptForm
+    # ``counts`` is class to count, ``boxes`` is class and number from 1 to a box, ``frame boxes`` a box or none for
+    # each frame, ``indices`` a list in the order of confidence, ``option`` one word, ``option list`` words between #
+    # marks
     answer: AnswerForm
-    metric: TaskMetric
-    chance: float
-    folders: Mapping[str, int]
+    metric: TaskMetric  # how samples become the task's score, 0..100 (App. G.1).
+    chance: float  # what guessing scores, 0..100, as printed in Table 15
+    folders: Mapping[str, int]  # folders of the released tree to their samples, confirmations included (Table 2)
 
     @property
     def confirmed(self) -> bool:

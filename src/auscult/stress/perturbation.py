@@ -162,39 +162,26 @@ class SeedParams(Params):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordChange:
-    """One change in a sentence.
+    """One change in a sentence."""
 
-    Attributes:
-        start: Where in the old sentence it begins, in characters.
-        before: What stood there; empty where something was put in.
-        after: What stands there now; empty where something was taken out.
-    """
-
-    start: int
-    before: str
-    after: str
+    start: int  # where in the old sentence it begins, in characters
+    before: str  # what stood there; empty where something was put in
+    after: str  # what stands there now; empty where something was taken out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Effect:
-    """The ground truth after the perturbation. A field that is None or empty did not change.
+    """The ground truth after the perturbation. A field that is None or empty did not change."""
 
-    Attributes:
-        masks: The given masks where the pixels went, each bool and of the shape given.
-        boxes: The given boxes where the pixels went; None for one that left the picture.
-        frames: The number of the input frame that each output frame shows.
-        silent_s: Spans in which the sound was taken away, (start, end) in seconds.
-        offset_s: How much later than its picture the sound at each output frame is: the time of the picture shown less
-            that of the sound heard, in seconds of the input.
-        words: What changed in a sentence.
-    """
-
-    masks: tuple[Mask, ...] | None = None
+    masks: tuple[Mask, ...] | None = None  # the given masks where the pixels went, each bool and of the shape given
+    # the given boxes where the pixels went; None for one that left the picture
     boxes: tuple[Box | None, ...] | None = None
-    frames: tuple[int, ...] | None = None
-    silent_s: tuple[tuple[float, float], ...] = ()
+    frames: tuple[int, ...] | None = None  # the number of the input frame that each output frame shows
+    silent_s: tuple[tuple[float, float], ...] = ()  # spans in which the sound was taken away, (start, end) in seconds
+    # how much later than its picture the sound at each output frame is: the time of the picture shown less that of the
+    # sound heard, in seconds of the input
     offset_s: tuple[float, ...] = ()
-    words: tuple[WordChange, ...] = ()
+    words: tuple[WordChange, ...] = ()  # what changed in a sentence
 
 
 P = TypeVar("P", bound=Params)
@@ -229,20 +216,13 @@ class Perturbation(Declaration, Protocol[P, About_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A named constant of a formula, by strength.
+    """A named constant of a formula, by strength."""
 
-    Attributes:
-        name: What it is, in words.
-        values: The one that changes nothing, then those of levels 1 to 5.
-        unit: Of the values; empty for a plain number.
-        exception: Why it does not go one way from level 1 to level 5; empty where it does.
-    """
-
-    name: str
-    values: tuple[float, ...]
+    name: str  # what it is, in words
+    values: tuple[float, ...]  # the one that changes nothing, then those of levels 1 to 5
     _: KW_ONLY
-    unit: str = ""
-    exception: str = ""
+    unit: str = ""  # of the values; empty for a plain number
+    exception: str = ""  # why it does not go one way from level 1 to level 5; empty where it does
 
     @property
     def rows(self) -> Rows:
@@ -256,22 +236,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Two bounds, by strength, between which a constant of a formula is drawn.
+    """Two bounds, by strength, between which a constant of a formula is drawn."""
 
-    Attributes:
-        name: What the constant is, in words.
-        low: The lower bounds: that which changes nothing, then those of levels 1 to 5.
-        high: The upper ones.
-        unit: Of both bounds; empty for a plain number.
-        exception: Why a bound does not go one way from level 1 to level 5; empty where both do.
-    """
-
-    name: str
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    name: str  # what the constant is, in words
+    low: tuple[float, ...]  # the lower bounds: that which changes nothing, then those of levels 1 to 5
+    high: tuple[float, ...]  # the upper ones
     _: KW_ONLY
-    unit: str = ""
-    exception: str = ""
+    unit: str = ""  # of both bounds; empty for a plain number
+    exception: str = ""  # why a bound does not go one way from level 1 to level 5; empty where both do
 
     @property
     def rows(self) -> Rows:

@@ -69,21 +69,13 @@ class AnsweringModel(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeModel:
-    """A model that is asked once for each mask; one that is to reply k times stands there k times.
+    """A model that is asked once for each mask; one that is to reply k times stands there k times."""
 
-    Attributes:
-        name: What tables call it; the same for all replies of one model.
-        model: The model.
-        hears: Whether it takes sounds.
-        frames: How many frames of a clip it takes; 0 for none.
-        as_json: Whether it replies in JSON that the endpoint enforces, instead of tags.
-    """
-
-    name: str
+    name: str  # what tables call it; the same for all replies of one model
     model: AnsweringModel
-    hears: bool = False
-    frames: int = CLIP_FRAMES
-    as_json: bool = False
+    hears: bool = False  # whether it takes sounds
+    frames: int = CLIP_FRAMES  # how many frames of a clip it takes; 0 for none
+    as_json: bool = False  # whether it replies in JSON that the endpoint enforces, instead of tags
 
 
 SCHEMA: Final[Mapping[str, Any]] = {

@@ -37,18 +37,12 @@ _SOFT_LEAST: Final = 1 / 8  # a soft clip that nowhere reaches this share of whi
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StoredMask:
-    """The values of one file.
+    """The values of one file."""
 
-    Attributes:
-        values: (H, W): bool, unsigned whole numbers, or floating point in 0..1.
-        kind: ``mask`` for bool; ``grey`` for whole numbers, whose reading the clip decides; ``soft`` for floating
-            point.
-        path: The file.
-    """
-
-    values: NDArray[Any]
+    values: NDArray[Any]  # (H, W): bool, unsigned whole numbers, or floating point in 0..1
+    # ``mask`` for bool; ``grey`` for whole numbers, whose reading the clip decides; ``soft`` for floating point
     kind: Literal["mask", "grey", "soft"]
-    path: Path
+    path: Path  # the file
 
 
 def read_stored(path: Path, *, size: tuple[int, int]) -> StoredMask:

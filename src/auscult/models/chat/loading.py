@@ -65,16 +65,11 @@ class NamedModel(OmniModel, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Describer:
-    """A model that describes.
-
-    Attributes:
-        model: The model.
-        of: What it describes.
-        asks: What it is told, by ``sound``, ``picture`` and ``video``; the usual words where one is missing.
-    """
+    """A model that describes."""
 
     model: NamedModel
-    of: tuple[Sense, ...]
+    of: tuple[Sense, ...]  # what it describes
+    # what it is told, by ``sound``, ``picture`` and ``video``; the usual words where one is missing
     asks: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -205,29 +200,17 @@ OtherModel: TypeAlias = Callable[[str], NamedModel]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatHow:
-    """How the models of a run that are behind endpoints are asked.
+    """How the models of a run that are behind endpoints are asked."""
 
-    Attributes:
-        base_url: Goes before that of profiles.
-        profile: A file, for the model that it names, or a folder of them.
-        connections: Requests under way at once.
-        seed: Sent with each request.
-        budget: USD for the whole run, what earlier commands spent included; None without a limit.
-        folder: Of the run: what was spent is read there, and descriptions are kept there.
-        replies: Name of the file with the run's replies.
-        sends: False for a dry run.
-        spending: What is spent: one for all models of the run.
-    """
-
-    base_url: str = ""
-    profile: Path | None = None
-    connections: int = 8
-    seed: int = 42
-    budget: float | None = None
-    folder: Path | None = None
-    replies: str = ""
-    sends: bool = True
-    spending: Spending = field(init=False, repr=False, compare=False)
+    base_url: str = ""  # goes before that of profiles
+    profile: Path | None = None  # a file, for the model that it names, or a folder of them
+    connections: int = 8  # requests under way at once
+    seed: int = 42  # sent with each request
+    budget: float | None = None  # USD for the whole run, what earlier commands spent included; None without a limit
+    folder: Path | None = None  # of the run: what was spent is read there, and descriptions are kept there
+    replies: str = ""  # name of the file with the run's replies
+    sends: bool = True  # False for a dry run
+    spending: Spending = field(init=False, repr=False, compare=False)  # what is spent: one for all models of the run
 
     @classmethod
     def of(cls, options: Any, **more: Any) -> ChatHow:

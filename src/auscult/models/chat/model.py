@@ -225,25 +225,16 @@ def _usage(reply: ChatReply) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """How the models of a run are asked, as the command says.
+    """How the models of a run are asked, as the command says."""
 
-    Attributes:
-        base_url: Goes before the profile's.
-        connections: Requests under way at once.
-        seed: Sent with each request.
-        spending: What is spent, with a budget; one for all models.
-        sends: False where requests are only counted, so that no key is needed.
-        schema: Of the JSON that replies are, where the endpoint can enforce one; None for text.
-        least_temperature: The least temperature, for models that are asked several times.
-    """
-
-    base_url: str = ""
-    connections: int = 8
-    seed: int = 42
-    spending: Spending | None = None
-    sends: bool = True
+    base_url: str = ""  # goes before the profile's
+    connections: int = 8  # requests under way at once
+    seed: int = 42  # sent with each request
+    spending: Spending | None = None  # what is spent, with a budget; one for all models
+    sends: bool = True  # False where requests are only counted, so that no key is needed
+    # of the JSON that replies are, where the endpoint can enforce one; None for text
     schema: Mapping[str, Any] | None = None
-    least_temperature: float = 0.0
+    least_temperature: float = 0.0  # the least temperature, for models that are asked several times
 
 
 def chat_model(name: str, *, profile: ChatProfile | None = None, asking: Asking) -> ChatModel:

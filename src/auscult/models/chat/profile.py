@@ -88,67 +88,49 @@ class TokensOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatProfile:
-    """What a model takes and how.
+    """What a model takes and how."""
 
-    Attributes:
-        model: Its name, as the endpoint knows it.
-        base_url: Up to and without ``/chat/completions``; empty where the command gives it.
-        key: The environment variable that holds the key for ``base_url``; empty where none is needed.
-        revision: What is served there, where the name does not say it: replies are kept apart by it. Without it they
-            are kept apart by the base URL.
-        system: The first message; none where it is empty.
-        images: Whether pictures can be sent.
-        sounds: How sounds are sent: ``input_audio`` as base64, ``input_audio_url`` the same as a data URL,
-            ``audio_url`` as vLLM takes them, or not at all.
-        video: How a video is sent: as a file, as frames, or not at all. Its sound is sent as a sound.
-        leaves_out: Media that are not sent where a question has them. Without it such a question is a failed request,
-            since an answer about what was not sent says nothing.
-        hears_video: With a video as a file: its soundtrack is heard, so it is not sent again as a sound.
-        frames: How many frames of a video, evenly over it.
-        longest_side_px: Larger pictures and frames are made smaller; 0 sends pictures as they are.
-        sound_rate_hz: The rate of all sounds; 0 sends each at its own.
-        sound_formats: ``wav`` always; with ``mp3`` such files are sent as they are.
-        boxes: How the model gives boxes, order and unit: ``xyxy``, ``yxyx`` or ``xywh``; ``share`` of width and height,
-            ``thousandths`` of them, or ``pixels``.
-        temperature: 0 for the likeliest reply; null leaves it to the endpoint.
-        seeded: Whether a seed is sent.
-        max_tokens: Of a reply.
-        limit_name: What the endpoint calls that limit; budgets hold where the endpoint obeys it.
-        stream: Ask for the reply in pieces, as some endpoints demand.
-        json: How the endpoint enforces JSON where an answer has a schema: by the schema, as any object, or not at all.
-        extra: Further keys of the request; none that is called like a key or a header of HTTP.
-        timeout_s: For one try.
-        tries: How often a request is sent at most.
-        price: For cost and budget; null where it is not known.
-        tokens: For their estimates.
-    """
-
-    model: Word
-    base_url: str = ""
-    key: str = ""
+    model: Word  # its name, as the endpoint knows it
+    base_url: str = ""  # up to and without ``/chat/completions``; empty where the command gives it
+    key: str = ""  # the environment variable that holds the key for ``base_url``; empty where none is needed
+    # what is served there, where the name does not say it: replies are kept apart by it. Without it they are kept apart
+    # by the base URL.
     revision: str = ""
-    system: str = "You answer questions about what you see and hear."
-    images: Literal["image_url", "none"] = "image_url"
+    system: str = "You answer questions about what you see and hear."  # the first message; none where it is empty
+    images: Literal["image_url", "none"] = "image_url"  # whether pictures can be sent
+    # how sounds are sent: ``input_audio`` as base64, ``input_audio_url`` the same as a data URL, ``audio_url`` as vLLM
+    # takes them, or not at all
     sounds: Literal["input_audio", "input_audio_url", "audio_url", "none"] = "input_audio"
+    # how a video is sent: as a file, as frames, or not at all. Its sound is sent as a sound.
     video: Literal["video_url", "frames", "none"] = "frames"
+    # media that are not sent where a question has them. Without it such a question is a failed request, since an answer
+    # about what was not sent says nothing.
     leaves_out: tuple[Medium, ...] = ()
-    hears_video: bool = False
-    frames: Annotated[int, Meta(ge=1, le=256)] = 16
+    hears_video: bool = False  # with a video as a file: its soundtrack is heard, so it is not sent again as a sound
+    frames: Annotated[int, Meta(ge=1, le=256)] = 16  # how many frames of a video, evenly over it
+    # larger pictures and frames are made smaller; 0 sends pictures as they are
     longest_side_px: Annotated[int, Meta(ge=0, le=16384)] = 0
-    sound_rate_hz: Annotated[int, Meta(ge=0, le=192_000)] = 0
+    sound_rate_hz: Annotated[int, Meta(ge=0, le=192_000)] = 0  # the rate of all sounds; 0 sends each at its own
+    # ``wav`` always; with ``mp3`` such files are sent as they are
     sound_formats: tuple[Literal["wav", "mp3"], ...] = ("wav",)
+    # how the model gives boxes, order and unit: ``xyxy``, ``yxyx`` or ``xywh``; ``share`` of width and height,
+    # ``thousandths`` of them, or ``pixels``
     boxes: Annotated[str, Meta(pattern=r"^(xyxy|yxyx|xywh) (share|thousandths|pixels)$")] = "xyxy share"
+    # 0 for the likeliest reply; null leaves it to the endpoint
     temperature: Annotated[float, Meta(ge=0.0, le=2.0)] | None = 0.0
-    seeded: bool = True
-    max_tokens: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024
+    seeded: bool = True  # whether a seed is sent
+    max_tokens: Annotated[int, Meta(ge=1, le=1_000_000)] = 1024  # of a reply
+    # what the endpoint calls that limit; budgets hold where the endpoint obeys it
     limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    stream: bool = False
+    stream: bool = False  # ask for the reply in pieces, as some endpoints demand
+    # how the endpoint enforces JSON where an answer has a schema: by the schema, as any object, or not at all
     json: Literal["schema", "object", "none"] = "none"
+    # further keys of the request; none that is called like a key or a header of HTTP
     extra: dict[str, Any] = field(default_factory=dict)
-    timeout_s: Annotated[float, Meta(ge=0.1, le=3600.0)] = 120.0
-    tries: Annotated[int, Meta(ge=1, le=20)] = 5
-    price: PriceOf | None = None
-    tokens: TokensOf = field(default_factory=TokensOf)
+    timeout_s: Annotated[float, Meta(ge=0.1, le=3600.0)] = 120.0  # for one try
+    tries: Annotated[int, Meta(ge=1, le=20)] = 5  # how often a request is sent at most
+    price: PriceOf | None = None  # for cost and budget; null where it is not known
+    tokens: TokensOf = field(default_factory=TokensOf)  # for their estimates
 
     def __post_init__(self) -> None:
         """Refuse a key where its variable is asked for, and what would change what the profile itself says."""

@@ -84,15 +84,11 @@ class FlowPicture:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FlowMotion:
-    """What lies between two pictures.
+    """What lies between two pictures."""
 
-    Attributes:
-        back: float32 (h, w, 2): shift in columns and rows from a pixel of the later picture to where it came from.
-        trust: float32 (h, w), 0..1: near 1 where the flow there and back again ends where it began and brings along
-            the colour that is there; near 0 where something came into view.
-    """
-
-    back: Floats
+    back: Floats  # float32 (h, w, 2): shift in columns and rows from a pixel of the later picture to where it came from
+    # float32 (h, w), 0..1: near 1 where the flow there and back again ends where it began and brings along the colour
+    # that is there; near 0 where something came into view
     trust: Floats
 
 
@@ -217,15 +213,11 @@ _UNTRUSTED: Final = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Palette:
-    """Colours of a clip.
+    """Colours of a clip."""
 
-    Attributes:
-        table: intp (32768,): the palette's colour for five bits of each channel of Lab.
-        evidence: float32 (colours,), within -3..3: log ratio of the colour's share of the object to its share of what
-            is not, in the first frame.
-    """
-
-    table: Labels
+    table: Labels  # intp (32768,): the palette's colour for five bits of each channel of Lab
+    # float32 (colours,), within -3..3: log ratio of the colour's share of the object to its share of what is not, in
+    # the first frame
     evidence: Floats
 
     @classmethod

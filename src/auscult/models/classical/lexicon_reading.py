@@ -51,17 +51,13 @@ Tokens: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What some words say.
+    """What some words say."""
 
-    Attributes:
-        kind: ``relation`` leads to another thing, ``not`` denies what comes next, ``order`` counts (``word`` is the
-            number), ``from`` is the side one counts from, ``end`` ends a denial, and ``nothing`` is known to say
-            nothing of what is seen.
-        word: Which one of its kind.
-    """
-
+    # ``relation`` leads to another thing, ``not`` denies what comes next, ``order`` counts (``word`` is the number),
+    # ``from`` is the side one counts from, ``end`` ends a denial, and ``nothing`` is known to say nothing of what is
+    # seen
     kind: WordKind
-    word: str = ""
+    word: str = ""  # which one of its kind
 
 
 _COLOURS: Final[Mapping[str, str]] = {

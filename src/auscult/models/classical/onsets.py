@@ -290,18 +290,14 @@ _SAME_SIDES: Final = 1e-3  # share of power in the difference of the channels be
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Heard:
-    """The sound at each frame.
+    """The sound at each frame."""
 
-    Attributes:
-        level: RMS around each frame, (T,), full scale 1; 0 where it is silent.
-        positions: Energy at each of ``POSITIONS``, (T, POSITIONS), 0 or more, each frame summing to at most 1; None
-            where nothing tells left from right.
-        drift: How far what is heard at a place is further right after the frame than before it, (T, POSITIONS), share
-            of the width; None without ``positions``.
-    """
-
-    level: Doubles
+    level: Doubles  # RMS around each frame, (T,), full scale 1; 0 where it is silent
+    # energy at each of ``POSITIONS``, (T, POSITIONS), 0 or more, each frame summing to at most 1; None where nothing
+    # tells left from right
     positions: Doubles | None
+    # how far what is heard at a place is further right after the frame than before it, (T, POSITIONS), share of the
+    # width; None without ``positions``
     drift: Doubles | None = None
 
     @property

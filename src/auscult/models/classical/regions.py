@@ -54,33 +54,20 @@ class Weights:
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """One region of the tree.
+    """One region of the tree."""
 
-    Attributes:
-        pieces: Labels of its pieces.
-        area_px: Its pixels.
-        box: (x0, y0, x1, y1), half-open.
-        look: ``HISTOGRAMS`` histograms of colour and texture, each summing to 1, one after the other.
-        frame_px: Pixels of it on the frame's edge.
-        formed: How unlike the two were that it was merged from; 0 for a piece.
-        left_at: How unlike it and the one it was merged with were; infinite for the last.
-        border_px: Length of its border with other regions when it was formed.
-        border_strength: Sum of the edge strength along it.
-        allowed: May be proposed.
-        near: The regions it touches, with length and strength of the border; of a merged region those it last touched.
-    """
-
-    pieces: tuple[int, ...]
-    area_px: int
-    box: tuple[int, int, int, int]
-    look: NDArray[np.float64]
-    frame_px: int
-    formed: float = 0.0
-    left_at: float = float("inf")
-    border_px: float = 0.0
-    border_strength: float = 0.0
+    pieces: tuple[int, ...]  # labels of its pieces
+    area_px: int  # its pixels
+    box: tuple[int, int, int, int]  # (x0, y0, x1, y1), half-open
+    look: NDArray[np.float64]  # ``HISTOGRAMS`` histograms of colour and texture, each summing to 1, one after the other
+    frame_px: int  # pixels of it on the frame's edge
+    formed: float = 0.0  # how unlike the two were that it was merged from; 0 for a piece
+    left_at: float = float("inf")  # how unlike it and the one it was merged with were; infinite for the last
+    border_px: float = 0.0  # length of its border with other regions when it was formed
+    border_strength: float = 0.0  # sum of the edge strength along it
+    # the regions it touches, with length and strength of the border; of a merged region those it last touched
     near: dict[int, tuple[float, float]] = field(default_factory=dict)
-    allowed: bool = True
+    allowed: bool = True  # may be proposed
 
 
 def tree(

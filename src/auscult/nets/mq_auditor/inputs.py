@@ -38,29 +38,17 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AuditorBatch:
-    """What MQ-Auditor is asked about, a row a mask; rows of one clip, or of one frame, share them.
-
-    Attributes:
-        clips: The clips.
-        clip_of: Which of them a row is about.
-        frames: Key frames, (f, 3, side, side); none for captions.
-        frame_of: Which of them a row is about.
-        masks: What is seen of each mask, (n, k, 3, side, side); none for captions.
-        layouts: The prompts.
-        answers: What to answer, as tokens; none where that is asked.
-        ious: The IoU that each answer states, (n,), -1 for none.
-        iou_token: The token that stands for it.
-    """
+    """What MQ-Auditor is asked about, a row a mask; rows of one clip, or of one frame, share them."""
 
     clips: tuple[Clip | Encoded, ...]
-    clip_of: tuple[int, ...]
-    frames: Tensor
-    frame_of: tuple[int, ...]
-    masks: Tensor
-    layouts: tuple[Layout, ...]
-    answers: tuple[tuple[int, ...], ...] = ()
-    ious: Tensor | None = None
-    iou_token: int = -1
+    clip_of: tuple[int, ...]  # which of them a row is about
+    frames: Tensor  # key frames, (f, 3, side, side); none for captions
+    frame_of: tuple[int, ...]  # which of them a row is about
+    masks: Tensor  # what is seen of each mask, (n, k, 3, side, side); none for captions
+    layouts: tuple[Layout, ...]  # the prompts
+    answers: tuple[tuple[int, ...], ...] = ()  # what to answer, as tokens; none where that is asked
+    ious: Tensor | None = None  # the IoU that each answer states, (n,), -1 for none
+    iou_token: int = -1  # the token that stands for it
 
     def __len__(self) -> int:
         """How many rows there are."""

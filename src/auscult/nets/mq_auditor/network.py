@@ -261,21 +261,13 @@ class SoundEncoder(nn.Module):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """How replies are made.
+    """How replies are made."""
 
-    Attributes:
-        constrained: Only replies with IoU, type and action between their tags; else any text.
-        most_tokens: Most tokens of a reply without constraint; with one, most of its comment.
-        samples: Replies a row.
-        temperature: 0 for the likeliest token.
-        seed: Of the draws.
-    """
-
-    constrained: bool = True
-    most_tokens: int = 48
-    samples: int = 1
-    temperature: float = 0.0
-    seed: int = 0
+    constrained: bool = True  # only replies with IoU, type and action between their tags; else any text
+    most_tokens: int = 48  # most tokens of a reply without constraint; with one, most of its comment
+    samples: int = 1  # replies a row
+    temperature: float = 0.0  # 0 for the likeliest token
+    seed: int = 0  # of the draws
 
 
 class MqAuditor(PreTrainedModel):

@@ -232,17 +232,11 @@ Branch: TypeAlias = dict[int, Any]
 
 @dataclass
 class Grammar:
-    """Which tokens may follow: a comment in free words, then IoU, type and action as values between their tags.
+    """Which tokens may follow: a comment in free words, then IoU, type and action as values between their tags."""
 
-    Attributes:
-        tokenizer: It has ``TAGS``.
-        by_token: The IoU is ``IOU_TOKEN``.
-        comment: Most tokens of the comment.
-    """
-
-    tokenizer: Any
-    by_token: bool
-    comment: int = 48
+    tokenizer: Any  # it has ``TAGS``
+    by_token: bool  # the IoU is ``IOU_TOKEN``
+    comment: int = 48  # most tokens of the comment
     _tails: Branch = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -31,56 +31,42 @@ Existence: TypeAlias = Literal["joint", "detached"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """The parts of a network; the defaults are the paper's (Sec. 4 and 5.1), with Swin-B and BERT-base.
+    """The parts of a network; the defaults are the paper's (Sec. 4 and 5.1), with Swin-B and BERT-base."""
 
-    Attributes:
-        side: Pictures are squeezed to a square of this many pixels, a multiple of 32.
-        tokens: Tokens of a sentence at most, marks of begin and end included.
-        vision: ``swin`` (from ``transformers``); ``mobile``, MobileNetV2; or ``small``, a convolutional encoder of our
-            own.
-        text: ``bert`` (from ``transformers``) or ``small``, word vectors and a two-layer transformer of our own.
-        widths: Channels of the vision encoder's four stages, at strides 4, 8, 16 and 32.
-        depths: Blocks of each stage; read for ``small`` only.
-        text_width: Numbers of a token.
-        head_width: Channels of one head in each cross-attention.
-        fusion: ``vltf`` (Sec. 4.2), or ``pwan``: LAVT's pixel-word attention with its language pathway (Table 8).
-        fused: Stages with a fusion behind them; the paper's one, two and three VLTFs are (4,), (3, 4), (2, 3, 4).
-        memory: Memory tokens of a VLTF.
-        blank: Blank tokens of a VLTF.
-        memory_reads: What memory tokens attend to: the text that has seen the picture (paper), or the text (release).
-        places: Whether a fusion's positions know where they are, as two channels beside V_i. Not in the paper; a
-            convolution knows hardly more than its borders.
-        decoder: ``fpn`` (Eq. 4), or ``deformable``: six layers of deformable attention before one mask
-            (Table 6); or ``none``: no masks, a classifier of existence alone, as the two-stage baseline has.
-        decoder_width: Channels of the deformable decoder, a multiple of 32.
-        decoder_tokens: Whether the FPN attends to the tokens once more where a VLTF was; the paper is silent, the
-            release does so, and only so the paper's size is met.
-        decoder_input: ``fused``, F_i as in Eq. 4; or ``sum``, V_i + sigma(F_i), what the next stage sees too.
-        existence: The query of Eq. 6: ``vision``, ``tokens``, or ``none`` for no head.
-        existence_stage: The VLTF whose tokens it sees: 4 (paper) or 2 (release).
-        existence_gradient: ``joint``; or ``detached``: the head's loss teaches the head alone (release).
-    """
-
-    side: int = 480
-    tokens: int = 20
+    side: int = 480  # pictures are squeezed to a square of this many pixels, a multiple of 32
+    tokens: int = 20  # tokens of a sentence at most, marks of begin and end included
+    # ``swin`` (from ``transformers``); ``mobile``, MobileNetV2; or ``small``, a convolutional encoder of our own
     vision: Literal["swin", "mobile", "small"] = "swin"
+    # ``bert`` (from ``transformers``) or ``small``, word vectors and a two-layer transformer of our own
     text: Literal["bert", "small"] = "bert"
+    # channels of the vision encoder's four stages, at strides 4, 8, 16 and 32
     widths: tuple[int, ...] = (128, 256, 512, 1024)
-    depths: tuple[int, ...] = ()
-    text_width: int = 768
-    head_width: int = 32
+    depths: tuple[int, ...] = ()  # blocks of each stage; read for ``small`` only
+    text_width: int = 768  # numbers of a token
+    head_width: int = 32  # channels of one head in each cross-attention
+    # ``vltf`` (Sec. 4.2), or ``pwan``: LAVT's pixel-word attention with its language pathway (Table 8).
     fusion: Fusion = "vltf"
+    # stages with a fusion behind them; the paper's one, two and three VLTFs are (4,), (3, 4), (2, 3, 4)
     fused: tuple[int, ...] = (2, 3, 4)
-    memory: int = 20
-    blank: int = 10
+    memory: int = 20  # memory tokens of a VLTF
+    blank: int = 10  # blank tokens of a VLTF
+    # what memory tokens attend to: the text that has seen the picture (paper), or the text (release)
     memory_reads: MemoryReads = "vision_text"
+    # whether a fusion's positions know where they are, as two channels beside V_i. Not in the paper; a convolution
+    # knows hardly more than its borders.
     places: bool = False
+    # ``fpn`` (Eq. 4), or ``deformable``: six layers of deformable attention before one mask (Table 6); or ``none``: no
+    # masks, a classifier of existence alone, as the two-stage baseline has.
     decoder: Decoder = "fpn"
-    decoder_width: int = 256
+    decoder_width: int = 256  # channels of the deformable decoder, a multiple of 32
+    # whether the FPN attends to the tokens once more where a VLTF was; the paper is silent, the release does so, and
+    # only so the paper's size is met
     decoder_tokens: bool = True
+    # ``fused``, F_i as in Eq. 4; or ``sum``, V_i + sigma(F_i), what the next stage sees too.
     decoder_input: Literal["fused", "sum"] = "fused"
-    existence: ExistenceQuery = "vision"
-    existence_stage: int = LAST
+    existence: ExistenceQuery = "vision"  # the query of Eq. 6: ``vision``, ``tokens``, or ``none`` for no head.
+    existence_stage: int = LAST  # the VLTF whose tokens it sees: 4 (paper) or 2 (release)
+    # ``joint``; or ``detached``: the head's loss teaches the head alone (release)
     existence_gradient: Existence = "joint"
 
     def __post_init__(self) -> None:

@@ -136,25 +136,17 @@ PICTURE_QUALITY: Final = 90
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawn:
-    """One sample.
+    """One sample."""
 
-    Attributes:
-        text: What is asked.
-        truth: What is right.
-        options: Classes, or what may be answered.
-        images: Coded pictures in their order, each with its ending (``.jpg``).
-        sounds: Sounds in their order, float32 (samples,) or (2, samples) at the world's rate.
-        frames: The frames of a video, ``FPS`` a second, drawn when it is coded, its sound the first of ``sounds``;
-            None where there is no video.
-        proof: What an observer needs to check the truth: the plan that was drawn, and the sources that may be heard.
-    """
-
-    text: str
-    truth: AviAnswer
-    options: tuple[str, ...] = ()
-    images: tuple[tuple[str, bytes], ...] = ()
-    sounds: tuple[Samples, ...] = ()
+    text: str  # what is asked
+    truth: AviAnswer  # what is right
+    options: tuple[str, ...] = ()  # classes, or what may be answered
+    images: tuple[tuple[str, bytes], ...] = ()  # coded pictures in their order, each with its ending (``.jpg``)
+    sounds: tuple[Samples, ...] = ()  # sounds in their order, float32 (samples,) or (2, samples) at the world's rate
+    # the frames of a video, ``FPS`` a second, drawn when it is coded, its sound the first of ``sounds``; None where
+    # there is no video
     frames: Iterable[Frame] | None = None
+    # what an observer needs to check the truth: the plan that was drawn, and the sources that may be heard
     proof: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -164,21 +156,14 @@ Source: TypeAlias = Literal["scenes", "recordings", "pairs", "photographs", "sou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamiliarKind:
-    """A type of question.
+    """A type of question."""
 
-    Attributes:
-        name: The ``subtask`` of its samples.
-        folder: Task, and folder of the released tree.
-        stage: The stage's folder.
-        answers: Truths that are dealt evenly before anything is drawn; empty where the truth is drawn.
-        source: What it is made of; of the user's material all but ``scenes``.
-        draw: Draws a sample with a given true answer; of photographs with boxes with the number of one, which are
-            dealt too; else with "".
-    """
-
-    name: str
-    folder: str
-    stage: StageFolder
+    name: str  # the ``subtask`` of its samples
+    folder: str  # task, and folder of the released tree
+    stage: StageFolder  # the stage's folder
+    # truths that are dealt evenly before anything is drawn; empty where the truth is drawn
     answers: tuple[str, ...] = ()
-    source: Source = "scenes"
+    source: Source = "scenes"  # what it is made of; of the user's material all but ``scenes``
+    # draws a sample with a given true answer; of photographs with boxes with the number of one, which are dealt too;
+    # else with ""
     draw: Draw

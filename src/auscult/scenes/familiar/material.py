@@ -78,35 +78,25 @@ _MOST_BYTES: Final = 1_073_741_824
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Photograph:
-    """A photograph whose things are all known.
+    """A photograph whose things are all known."""
 
-    Attributes:
-        path: The file.
-        size: (width, height) in pixels.
-        boxes: Class to the boxes of its things, (left, top, width, height) in pixels, from left to right. Classes with
-            a thing that is small or a crowd are left out.
-        shown: All classes that it shows, those as well.
-    """
-
-    path: Path
-    size: tuple[int, int]
+    path: Path  # the file
+    size: tuple[int, int]  # (width, height) in pixels
+    # class to the boxes of its things, (left, top, width, height) in pixels, from left to right. Classes with a thing
+    # that is small or a crowd are left out.
     boxes: Mapping[str, tuple[tuple[int, int, int, int], ...]]
-    shown: frozenset[str]
+    shown: frozenset[str]  # all classes that it shows, those as well
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a user's folder holds; nothing by default.
+    """What a user's folder holds; nothing by default."""
 
-    Attributes:
-        sounds: Recordings by label.
-        pictures: Label to the names of its photographs, each with the file.
-        photographs: Photographs with boxes.
-    """
-
+    # recordings by label
     sounds: FolderSounds = field(default_factory=lambda: FolderSounds(name="none", files={}, words={}))
+    # label to the names of its photographs, each with the file
     pictures: Mapping[str, Mapping[str, Path]] = field(default_factory=dict)
-    photographs: tuple[Photograph, ...] = ()
+    photographs: tuple[Photograph, ...] = ()  # photographs with boxes
 
     @property
     def labels(self) -> tuple[str, ...]:

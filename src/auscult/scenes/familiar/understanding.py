@@ -59,17 +59,11 @@ _JOINTS: Final = (", while ", ", and ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A part of a caption.
+    """A part of a caption."""
 
-    Attributes:
-        text: Its words.
-        form: What it says of a thing; None of a sound from elsewhere.
-        thing: The id of the thing, or the noun of the sound from elsewhere.
-    """
-
-    text: str
-    form: Form | None
-    thing: str
+    text: str  # its words
+    form: Form | None  # what it says of a thing; None of a sound from elsewhere
+    thing: str  # the id of the thing, or the noun of the sound from elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,17 +46,11 @@ _STRESSORS: Final = ("cutout", "dilate", "erode", "merge")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelledSamples:
-    """Masks of known type as the network sees them.
+    """Masks of known type as the network sees them."""
 
-    Attributes:
-        cues: float32 (n, 169).
-        shape: float32 (n, 10).
-        types: Place of the type in ``TYPES``, (n,).
-    """
-
-    cues: Floats
-    shape: Floats
-    types: NDArray[np.int64]
+    cues: Floats  # float32 (n, 169)
+    shape: Floats  # float32 (n, 10)
+    types: NDArray[np.int64]  # place of the type in ``TYPES``, (n,)
 
 
 def samples_of(pictures: Sequence[Picture], *, seed: int, progress: Progress) -> LabelledSamples:

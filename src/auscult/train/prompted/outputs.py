@@ -35,53 +35,34 @@ _LEAST_CANDIDATE_PX: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judgeable:
-    """A candidate with its truth.
+    """A candidate with its truth."""
 
-    Attributes:
-        frame: uint8 RGB (H, W, 3).
-        mask: The candidate, bool (H, W).
-        truth: bool (H, W).
-        family: What drew it.
-        defect: Its type where one is known, else empty.
-        difficulty: ``hard``, ``medium``, ``easy`` or empty.
-        cluster: Photograph or sequence.
-        source: Where the picture is from.
-        name: The picture, and which object of it.
-        order: Place in its sequence.
-    """
-
-    frame: Frame
-    mask: Mask
-    truth: Mask
-    family: str
-    cluster: str
-    source: str
-    name: str
-    defect: str = ""
-    difficulty: str = ""
-    order: int = 0
+    frame: Frame  # uint8 RGB (H, W, 3)
+    mask: Mask  # the candidate, bool (H, W)
+    truth: Mask  # bool (H, W)
+    family: str  # what drew it
+    cluster: str  # photograph or sequence
+    source: str  # where the picture is from
+    name: str  # the picture, and which object of it
+    defect: str = ""  # its type where one is known, else empty
+    difficulty: str = ""  # ``hard``, ``medium``, ``easy`` or empty
+    order: int = 0  # place in its sequence
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CandidateColumns(MaskColumns):
-    """What is known of n candidates, columns of equal length.
+    """What is known of n candidates, columns of equal length."""
 
-    Attributes:
-        iou: True IoU, float64 (n,).
-        family: What drew each mask; ``cluster``, ``source``, ``name``, ``defect``, ``difficulty`` likewise, texts.
-        order: Place in its sequence, int (n,).
-        area: Candidate's area in px; ``share`` the same over the frame's.
-    """
-
-    iou: NDArray[np.float64]
+    iou: NDArray[np.float64]  # True IoU, float64 (n,)
+    # what drew each mask; ``cluster``, ``source``, ``name``, ``defect``, ``difficulty`` likewise, texts
     family: NDArray[np.str_]
     cluster: NDArray[np.str_]
     source: NDArray[np.str_]
     name: NDArray[np.str_]
     defect: NDArray[np.str_]
     difficulty: NDArray[np.str_]
-    order: NDArray[np.int64]
-    area: NDArray[np.float64]
+    order: NDArray[np.int64]  # place in its sequence, int (n,)
+    area: NDArray[np.float64]  # candidate's area in px; ``share`` the same over the frame's
     share: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -90,21 +71,13 @@ class CandidateColumns(MaskColumns):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Outputs(CandidateColumns):
-    """Outputs of each network on n candidates, beside what is known of them.
+    """Outputs of each network on n candidates, beside what is known of them."""
 
-    Attributes:
-        ious: Logits of each network's histogram, (n, members, 25).
-        types: Logits, (n, members, 6).
-        features: (n, members, 64).
-        classifier_log_probs: Log shares of the types by the defect classifier, (n, 6).
-        size: Log share of the frame as ``view.shape_of`` has it, (n,).
-    """
-
-    ious: Floats
-    types: Floats
-    classifier_log_probs: NDArray[np.float64]
-    features: Floats
-    size: NDArray[np.float64]
+    ious: Floats  # logits of each network's histogram, (n, members, 25)
+    types: Floats  # logits, (n, members, 6)
+    classifier_log_probs: NDArray[np.float64]  # log shares of the types by the defect classifier, (n, 6)
+    features: Floats  # (n, members, 64)
+    size: NDArray[np.float64]  # log share of the frame as ``view.shape_of`` has it, (n,)
 
     def save(self, path: Path) -> None:
         """Write all columns."""

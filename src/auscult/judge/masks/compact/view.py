@@ -46,17 +46,11 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Likeness:
-    """The log ratio of every colour, for one mask.
+    """The log ratio of every colour, for one mask."""
 
-    Attributes:
-        tables: Which bin a colour falls into, see ``cues.view.tables_of``.
-        ratio: The log ratio of each bin as a byte, (640,): 128 is even, 42 more a log ratio of 1.
-        own: The likeness of the crop that it was made of, (h, w).
-    """
-
-    tables: tuple[NDArray[np.int16], ...]
-    ratio: Bytes
-    own: Bytes
+    tables: tuple[NDArray[np.int16], ...]  # which bin a colour falls into, see ``cues.view.tables_of``
+    ratio: Bytes  # the log ratio of each bin as a byte, (640,): 128 is even, 42 more a log ratio of 1
+    own: Bytes  # the likeness of the crop that it was made of, (h, w)
 
     def __call__(self, colours: Bytes) -> Bytes:
         """The likeness of colours, uint8 RGB (3, h, w), as (h, w) bytes: above 128 like the inside, below not."""
@@ -261,37 +255,25 @@ _REACH: Final = 0.25  # of the object's size, where the signed distance saturate
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class View:
-    """What the network sees, as bytes; ``inputs`` makes the floats of it.
+    """What the network sees, as bytes; ``inputs`` makes the floats of it."""
 
-    Attributes:
-        crop: (6, 128, 128): red, green, blue, share of the cell inside the mask, signed distance to the outline
-            (128 on it, more inside), likeness (128 even, more like the inside).
-        context: (5, 64, 64): red, green, blue, share inside the mask, likeness.
-        strip: (6, 24, 256): red, green, blue, share inside the mask, 255 on outer outlines and 0 on those of holes,
-            likeness.
-        cues: (169,), float32: those of `masks.cues.v1` in their order and units, then the strip's measures.
-        box: The crop's box in pixels of the frame; square, may reach beyond the frame.
-    """
-
+    # (6, 128, 128): red, green, blue, share of the cell inside the mask, signed distance to the outline (128 on it,
+    # more inside), likeness (128 even, more like the inside)
     crop: Bytes
-    context: Bytes
+    context: Bytes  # (5, 64, 64): red, green, blue, share inside the mask, likeness
+    # (6, 24, 256): red, green, blue, share inside the mask, 255 on outer outlines and 0 on those of holes, likeness
     strip: Bytes
-    cues: Floats
-    box: Box
+    cues: Floats  # (169,), float32: those of `masks.cues.v1` in their order and units, then the strip's measures
+    box: Box  # the crop's box in pixels of the frame; square, may reach beyond the frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outline:
-    """What is measured along a mask's outline; part of what a ``View`` holds.
+    """What is measured along a mask's outline; part of what a ``View`` holds."""
 
-    Attributes:
-        strip: (6, 24, 256), as in ``View``; ``cues`` (169,) and ``box`` likewise.
-        inside: (128, 128): share of each cell of the box that lies inside the mask, 255 for all of it.
-    """
-
-    strip: Bytes
+    strip: Bytes  # (6, 24, 256), as in ``View``; ``cues`` (169,) and ``box`` likewise
     cues: Floats
-    inside: Bytes
+    inside: Bytes  # (128, 128): share of each cell of the box that lies inside the mask, 255 for all of it
     box: Box
 
 

@@ -65,15 +65,10 @@ class Bent:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Head:
-    """Fitted to a user's own masks: a slope of its own for each mask, linear in the networks' features.
+    """Fitted to a user's own masks: a slope of its own for each mask, linear in the networks' features."""
 
-    Attributes:
-        centre: Mean of the features, all networks' one after the other, (k,).
-        weights: Weights of what the features are off it, (k,).
-    """
-
-    centre: Doubles
-    weights: Doubles
+    centre: Doubles  # mean of the features, all networks' one after the other, (k,)
+    weights: Doubles  # weights of what the features are off it, (k,)
 
     def slopes(self, features: ArrayLike) -> Doubles:
         """Slopes of n masks, (n, members, 64) -> (n,)."""
@@ -83,48 +78,33 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
-    """All that was fitted but the features.
+    """All that was fitted but the features."""
 
-    Attributes:
-        weights: SHA-256 of each network's file, in hex, in order; for other weights the numbers mean nothing.
-        classifier: The same of the defect classifier.
-        bent: How the mean histogram is bent.
-        tails: Levels of q at which the interval's lower and upper end lie, each 0...5.
-        temperature: Multiplies the log shares of the networks' types, above 0.
-        classifier_temperature: Multiplies those of the defect classifier, 0 and more; 0 leaves it aside.
-        offsets: Added to the logits of the types, (6,).
-        prior: The calibration masks' histogram, (25,), summing to 1.
-        spread: Standard deviations of the bent histogram that are novelty 0, .5 and 1, ascending.
-        mixing: How much of q is the prior at novelty 1, 0..1.
-        shift: Standard deviation, in logits, of a family's own offset: how far off one source's probabilities are.
-        counts: Masks and clusters that it rests on, by family.
-    """
-
+    # SHA-256 of each network's file, in hex, in order; for other weights the numbers mean nothing
     weights: Annotated[tuple[Digest, ...], Meta(min_length=1, max_length=4)]
-    classifier: Digest
-    bent: Bent
-    tails: tuple[_Tail, _Tail]
-    temperature: Factor
+    classifier: Digest  # the same of the defect classifier
+    bent: Bent  # how the mean histogram is bent
+    tails: tuple[_Tail, _Tail]  # levels of q at which the interval's lower and upper end lie, each 0...5
+    temperature: Factor  # multiplies the log shares of the networks' types, above 0
+    # multiplies those of the defect classifier, 0 and more; 0 leaves it aside
     classifier_temperature: Annotated[float, Meta(ge=0.0, le=1e3)]
+    # added to the logits of the types, (6,)
     offsets: Annotated[tuple[_Offset, ...], Meta(min_length=len(TYPES), max_length=len(TYPES))]
-    prior: Doubles
+    prior: Doubles  # the calibration masks' histogram, (25,), summing to 1
+    # standard deviations of the bent histogram that are novelty 0, .5 and 1, ascending
     spread: tuple[NotNegative, NotNegative, NotNegative]
-    mixing: Share
+    mixing: Share  # how much of q is the prior at novelty 1, 0..1
+    # standard deviation, in logits, of a family's own offset: how far off one source's probabilities are
     shift: Annotated[float, Meta(ge=0.0, le=100.0)]
-    counts: Mapping[str, tuple[Count, Count]]
+    counts: Mapping[str, tuple[Count, Count]]  # masks and clusters that it rests on, by family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Calibration(Fitted):
-    """All that was fitted.
+    """All that was fitted."""
 
-    Attributes:
-        known: The features of the calibration masks.
-        head: Fitted to a user's own masks; None as shipped.
-    """
-
-    known: KnownFeatures
-    head: Head | None = None
+    known: KnownFeatures  # the features of the calibration masks
+    head: Head | None = None  # fitted to a user's own masks; None as shipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

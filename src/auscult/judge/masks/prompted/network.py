@@ -46,19 +46,12 @@ _HINT: Final = "install auscult again; new files come from `auscult train prompt
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Member:
-    """One loaded network.
+    """One loaded network."""
 
-    Attributes:
-        path: The file it came from.
-        lens: How it looks at a candidate.
-        digest: SHA-256 of the file, in hex.
-        session: The session of ONNX Runtime.
-    """
-
-    path: Path
-    lens: Lens
-    digest: str
-    session: Any = field(repr=False)
+    path: Path  # the file it came from
+    lens: Lens  # how it looks at a candidate
+    digest: str  # SHA-256 of the file, in hex
+    session: Any = field(repr=False)  # the session of ONNX Runtime
 
     def __call__(self, inputs: Mapping[str, Floats], given: Floats | None = None) -> dict[str, Floats]:
         """Run a batch of ``view.inputs``.
@@ -92,17 +85,11 @@ def _member(path: Path, digest: str | None, _changed: tuple[int, int]) -> Member
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Classifier:
-    """The network that classifies the type of defect.
+    """The network that classifies the type of defect."""
 
-    Attributes:
-        path: The file it came from.
-        digest: SHA-256 of the file, in hex.
-        session: The session of ONNX Runtime.
-    """
-
-    path: Path
-    digest: str
-    session: Any = field(repr=False)
+    path: Path  # the file it came from
+    digest: str  # SHA-256 of the file, in hex
+    session: Any = field(repr=False)  # the session of ONNX Runtime
 
     def __call__(self, cues: Floats, shape: Floats) -> Doubles:
         """Log shares of the six ``TYPES``, (n, 6), from cues, float32 (n, 169), and ``view.shape_of``, (n, 10)."""

@@ -32,25 +32,15 @@ _MOST: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimates:
-    """The estimates of n masks, each (n,) but for ``types`` (n, 6).
+    """The estimates of n masks, each (n,) but for ``types`` (n, 6)."""
 
-    Attributes:
-        iou: Estimated IoU if it is the right object, 0..1.
-        low: Lower end of the 90 % interval.
-        high: Upper end.
-        good: Probability that the IoU is at least .8.
-        fair: The same for .5.
-        types: Probabilities of the six types.
-        novelty: 0 (like the calibration data) to 1.
-    """
-
-    iou: Doubles
-    low: Doubles
-    high: Doubles
-    good: Doubles
-    fair: Doubles
-    types: Doubles
-    novelty: Doubles
+    iou: Doubles  # estimated IoU if it is the right object, 0..1
+    low: Doubles  # lower end of the 90 % interval
+    high: Doubles  # upper end
+    good: Doubles  # probability that the IoU is at least .8
+    fair: Doubles  # the same for .5
+    types: Doubles  # probabilities of the six types
+    novelty: Doubles  # 0 (like the calibration data) to 1
 
 
 def estimates_of(

@@ -26,15 +26,10 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lens:
-    """How a network looks at a candidate.
+    """How a network looks at a candidate."""
 
-    Attributes:
-        side: Side of the crop in cells, a multiple of 32.
-        margin: The crop's side in longer sides of the candidate's box.
-    """
-
-    side: int = 256
-    margin: float = 1.5
+    side: int = 256  # side of the crop in cells, a multiple of 32
+    margin: float = 1.5  # the crop's side in longer sides of the candidate's box
 
     @property
     def grid(self) -> int:
@@ -44,21 +39,13 @@ class Lens:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class View:
-    """One lens's look at a candidate, as bytes; ``inputs`` makes the floats of it.
+    """One lens's look at a candidate, as bytes; ``inputs`` makes the floats of it."""
 
-    Attributes:
-        crop: (3, side, side): red, green, blue.
-        candidate: (grid, grid): share of the cell inside the candidate, 255 for all of it.
-        strip: (6, 24, 256), see ``compact.view``.
-        shape: (10,), see ``shape_of``.
-        box: The crop's box in pixels of the frame; square, may reach beyond the frame.
-    """
-
-    crop: Bytes
-    candidate: Bytes
-    strip: Bytes
-    shape: Floats
-    box: Box
+    crop: Bytes  # (3, side, side): red, green, blue
+    candidate: Bytes  # (grid, grid): share of the cell inside the candidate, 255 for all of it
+    strip: Bytes  # (6, 24, 256), see ``compact.view``
+    shape: Floats  # (10,), see ``shape_of``
+    box: Box  # the crop's box in pixels of the frame; square, may reach beyond the frame
 
 
 def look(frame: Frame, mask: Mask, lens: Lens) -> View:
