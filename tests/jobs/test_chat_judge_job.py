@@ -273,7 +273,9 @@ def test_repair_tries_again_what_its_judge_could_not_be_asked_about(tmp_path, se
 
 
 @pytest.mark.slow
-def test_run_mqa_compares_a_chat_judge_and_names_one_at_chance(tmp_path) -> None:
+def test_run_mqa_compares_a_chat_judge_and_names_one_at_chance(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("auscult.suites.mqa.evaluate.REPLICATES", 20)
+    monkeypatch.setattr("auscult.suites.mqa.evaluate.RANK_DRAWS", 5)
     out = tmp_path / "out"
     words = ["run", "mqa", "--data", "scenes", "--count", "2", "--protocol", "image", "--out", out, "--workers", "1"]
 

@@ -35,7 +35,7 @@ CLIPS: Final = 6
 SAMPLES: Final = 2 * RATE_HZ
 CLICK: Final = 1 << 16
 DRAWS: Final = 6
-ROOMS: Final = 24  # rays of theirs differ from draw to draw: a median of few says little
+ROOMS: Final = 12  # rays of theirs differ from draw to draw: a median of few says little
 
 Found: TypeAlias = dict[str, float]
 

@@ -12,7 +12,7 @@ from fuzz_readers import TARGETS
 
 SCRIPT = Path(__file__).parents[1] / "fuzz_readers.py"
 INPUTS = 10_000
-LONG = {"gate": 400, "act": 400, "records": 400, "r2": 800}  # what takes ten times as long; each reads many files
+LONG = {"gate": 200, "act": 200, "records": 200, "r2": 400}  # what takes ten times as long; each reads many files
 EACH = -(-(INPUTS - sum(LONG.values())) // (len(TARGETS) - len(LONG)))
 
 

@@ -121,7 +121,7 @@ def test_killed_at_random_moments_and_resumed_it_is_as_if_undisturbed(tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_killed_many_times(tmp_path: Path, undisturbed: Path, seed: int) -> None:
     kill_and_resume(tmp_path / "out", times=12, seed=100 + seed)
     check_same(tmp_path / "out", undisturbed)
@@ -135,7 +135,7 @@ def test_ctrl_c_leaves_a_resumable_folder_and_nobody(tmp_path: Path, undisturbed
     (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
     begun = time.monotonic()
     code, errors = finish(process)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert (code, errors) == (130, "")
     assert nobody_left(process.pid)
     before = len(rows(folder, "verdicts.jsonl"))

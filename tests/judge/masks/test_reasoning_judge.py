@@ -11,7 +11,6 @@ from auscult.jobs.audit import audit_folder
 from auscult.jobs.clip_context import ClipFiles
 from auscult.jobs.judges import judge_spec, load_judge
 from auscult.jobs.options import AuditOptions
-from auscult.jobs.probes import SCENES
 from auscult.types import ACTIONS, DEFECTS, Case, Prediction, Query
 from small_inputs import LEFT, RIGHT, auscult, folder_input, rows, save_frame, save_mask, write_lines
 
@@ -104,14 +103,15 @@ def test_a_folder_that_is_not_there_is_an_error_before_anything_is_judged(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_folder_without_a_card_is_probed_and_judges_through_the_command_line(folder, tmp_path):
+def test_a_folder_without_a_card_is_probed_and_judges_through_the_command_line(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("auscult.jobs.probes.SCENES", 2)
     source, out = folder_input(tmp_path / "in"), tmp_path / "out"
     told = auscult("audit", source, "--judge", f"reasoning@{folder}", "--text", "the dog", "--out", out,
                    "--workers", "1")  # fmt: skip
     assert told.code == 0, told.err
     assert {row["defect"] for row in rows(out / "verdicts.jsonl")} <= set(DEFECTS)
     assert len(rows(out / "verdicts.jsonl")) == 3
-    assert len(rows(out / "probes.jsonl")) == 4 * SCENES
+    assert len(rows(out / "probes.jsonl")) == 4 * 2
     assert json.loads((out / "judge_card.json").read_text())["judge"] == "masks.reasoning.v1"
     assert '<p class="alarm" role="alert">This judge ' in (out / "report.html").read_text()
 

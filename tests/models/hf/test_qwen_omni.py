@@ -152,7 +152,8 @@ def test_videollama_sees_and_says_that_it_hears_nothing(tmp_path: Path, media: d
 
 @pytest.mark.slow
 @pytest.mark.parametrize("generation", ["2.5", "video-llama"])
-def test_a_local_model_judges_masks(tmp_path: Path, generation: str) -> None:
+def test_a_local_model_judges_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, generation: str) -> None:
+    monkeypatch.setattr("auscult.jobs.probes.SCENES", 2)
     folder = write_omni(tmp_path / "weights", generation=generation, teach=True)
     source = folder_input(tmp_path / "in", ("a", "b"))
     told = auscult("audit", source, "--judge", f"chat:hf:{folder}", "--out", tmp_path / "out", "--workers", "1")

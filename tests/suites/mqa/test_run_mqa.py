@@ -322,7 +322,7 @@ def test_the_suite_says_what_it_is() -> None:
 
 @pytest.mark.slow
 def test_scenes_from_nothing_to_tables(tmp_path: Path) -> None:
-    done = run("scenes", tmp_path / "out", count=6, seed=3)
+    done = run("scenes", tmp_path / "out", count=3, seed=3)
     assert (tmp_path / "out" / "scenes" / "items.jsonl").is_file()
     assert done.summary.failed == 0
     assert any(name.startswith("video") for name in done.tables)
