@@ -6,7 +6,7 @@ The files, trunk, evidence, head, and the head of difficulty, are run by ONNX Ru
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -132,7 +132,7 @@ class SoundNetwork:
         names: Sequence[str],
         heard: dict[str, Floats],
         *,
-        shapes: dict[str, tuple[int, ...]] | None = None,
+        shapes: Mapping[str, Any] | None = None,
     ) -> dict[str, Floats]:
         found = dict(zip(names, self.sessions[file].run(list(names), heard), strict=True))
         shapes = shapes or {name: value.shape[1:] for name, value in found.items()}
