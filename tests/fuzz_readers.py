@@ -345,7 +345,7 @@ def _read_policy(home: Path) -> None:
 
 def _make_plan(home: Path) -> None:
     from auscult.stress.recipe import Recipe, RecipeStep, planned
-    from auscult.stress.schedule import schedule_of
+    from auscult.stress.recipe_parts import schedule_of
     from auscult.stress.sound.base import AudioInfo
     from auscult.stress.vision.base import ClipInfo
 

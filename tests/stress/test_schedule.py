@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from auscult.errors import UnknownName
-from auscult.stress.schedule import LEVELS, SCHEDULES, STATIC, schedule_of
+from auscult.stress.recipe_parts import LEVELS, SCHEDULES, STATIC, schedule_of
 
 RANDOM = ("paper", "r2bench", "burst", "walk")
 

@@ -21,18 +21,22 @@ from auscult.errors import NothingToDo, UsageError
 from auscult.rng import generator
 from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import (
+    LEVELS,
     MORE,
     PAPER,
     ROOMS,
+    SCHEDULES,
+    STATIC,
     Recipe,
+    Schedule,
     base_of,
     full_name,
     full_names,
     load_stressors,
+    no_such,
     recipe_of,
     room_of,
 )
-from auscult.stress.schedule import LEVELS, SCHEDULES, STATIC, Schedule, no_such
 
 _SIDES: Final = frozenset({"indoors", "outdoors", "cabin"})
 

@@ -37,14 +37,18 @@ from auscult.stress.recipe_parts import (
     ORIGINS,
     PAPER,
     ROOMS,
+    SCHEDULES,
+    STATIC,
     Recipe,
     RecipeStep,
+    Schedule,
+    Strengths,
     full_name,
     load_stressors,
     room_of,
+    schedule_of,
     sweep,
 )
-from auscult.stress.schedule import SCHEDULES, STATIC, Schedule, Strengths, schedule_of
 from auscult.stress.sentences.base import Edit, Edits, checked, chosen_edits, edited, followed, spans_of
 from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, opened, silences
 from auscult.stress.sound.base import rendered as sound_rendered

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from auscult.rng import generator
 from auscult.stress import vision
 from auscult.stress.perturbation import loaded
-from auscult.stress.schedule import SCHEDULES
+from auscult.stress.recipe_parts import SCHEDULES
 from auscult.stress.vision import snow, weather
 from auscult.stress.vision.base import ClipInfo
 from auscult.stress.vision.snow import Snow, SnowParams, SnowR2Bench, whitened

@@ -12,8 +12,7 @@ from auscult.jobs.perturb.options import Wanted
 from auscult.media.video import probe
 from auscult.record.schema import error_to_json
 from auscult.stress.recipe import STATIC, Recipe, Schedule, preset, schedule_of, sweep
-from auscult.stress.recipe_parts import RecipeStep, load_stressors
-from auscult.stress.schedule import LEVELS
+from auscult.stress.recipe_parts import LEVELS, RecipeStep, load_stressors
 from auscult.stress.timing.base import Retiming
 
 DEFAULT_SEVERITY: Final = "3"

@@ -1,6 +1,6 @@
 """Six mask defects with exact truth: perfect, cutout, dilate, erode, merge, full_neg.
 
-One defect is one file; each registers as ``masks.<defect>.v1``. Masks are bool (H, W). Everything random is drawn from
+Each defect is a class and registers as ``masks.<defect>.v1``. Masks are bool (H, W). Everything random is drawn from
 (seed, stressor, difficulty, key) and returned as JSON, from which ``render`` makes the same mask again.
 
 Source: MQ-RAVSBench, Sec. 3.2, Eqs. 2-7.

@@ -1,6 +1,7 @@
 """Perturbations of sentences: typos, stray marks, lost characters, wrong grammar, look-alike letters.
 
-One perturbation is one file; each registers as ``sentences.<name>.v1``. Rules and word lists stand in data files.
+Each perturbation is a class, with its formula, and registers as ``sentences.<name>.v1``.
+Rules and word lists stand in data files.
 """
 
 from auscult.language.referring import head_noun

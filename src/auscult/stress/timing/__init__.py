@@ -1,6 +1,7 @@
 """Perturbations of timing: sound that is early or late, that drifts away, frames that are lost or shown twice.
 
-One perturbation is one file; each registers as ``timing.<name>.v1``. No benchmark has them, so their levels are ours.
+Each perturbation is a class, with its formula, and registers as ``timing.<name>.v1``.
+No benchmark has them, so their levels are ours.
 """
 
 from auscult.stress.timing.base import Footage, TimingInfo, TimingStressor, apply, perturb, render

@@ -19,8 +19,7 @@ from auscult.rng import generator
 from auscult.stress.masks import stress
 from auscult.stress.presets import preset
 from auscult.stress.recipe import STATIC, Plan, Recipe, planned
-from auscult.stress.recipe_parts import recipe_of
-from auscult.stress.schedule import SCHEDULES
+from auscult.stress.recipe_parts import SCHEDULES, recipe_of
 from auscult.stress.sound.base import AudioInfo
 from auscult.stress.vision.base import ClipInfo
 from auscult.suites.core.conditions import CLEAN, Condition
