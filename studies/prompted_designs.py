@@ -23,7 +23,7 @@ from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.nets.prompted import Design
 from auscult.rng import generator
 from auscult.score.stats.ranks import auc
-from auscult.train.prompted.loop import Plan, Trainer, batches, network_of, train
+from auscult.train.prompted.loop import MaskTrainer, Plan, batches, network_of, train
 from auscult.train.prompted.material import Material, Picture, read_material
 from auscult.train.prompted.outputs import FLAWLESS, real_and_flawless
 from auscult.train.prompted.recipe import WEIGHTS
@@ -75,7 +75,7 @@ def _run(material: Material, options: argparse.Namespace, *, name: str, seed: in
     plan, photographs = RUNS[name]
     plan = replace(plan, seed=seed, steps=options.steps)
     pictures = learnable(material.of("train"), photographs=photographs)
-    trainer = Trainer(plan, weights=options.data / WEIGHTS)
+    trainer = MaskTrainer(plan, weights=options.data / WEIGHTS)
     checkpoint = options.out / f"{name}_{seed}.pt"
     if checkpoint.exists():
         trainer.load(checkpoint)

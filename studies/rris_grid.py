@@ -45,10 +45,9 @@ from auscult.score.masks import (
     riou,
 )
 from auscult.score.stats.change import Ratio, mean_ratio
-from auscult.train.rris.trainable import Plan, read_plan
-from auscult.train.rris.references import Feed, Reference, read_references, truth
-from auscult.train.rris.trainable import Trainable, build
 from auscult.train.rris.loop import Trainer
+from auscult.train.rris.references import Feed, Reference, read_references, truth
+from auscult.train.rris.trainable import SegmenterPlan, Trainable, build, read_plan
 
 SIDE: Final = 96
 STEPS: Final = 200
@@ -147,7 +146,7 @@ class Remembering(MobileStages):
 KEPT: Final[dict[int, tuple[torch.Tensor, torch.Tensor]]] = {}
 
 
-def base() -> Plan:
+def base() -> SegmenterPlan:
     """The settings of the network that ships, at a smaller size."""
     plan = read_plan("mobile")
     return replace(plan, design=replace(plan.design, side=SIDE), vision=None, warmup=WARMUP, batch=BATCH)

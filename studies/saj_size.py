@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from auscult.nets.saj.network import Saj
-from auscult.nets.saj.settings import Design, released_design
+from auscult.nets.saj.settings import SajDesign, released_design
 from auscult.train.saj.samples import read_plans
 
 SECONDS, WORDS, PICTURES, UPDATES = 10, 8, 8, 200_000
@@ -25,7 +25,7 @@ CARDS = (("A100 80 GB", 312e12), ("H100 SXM", 989e12))  # bf16 operations/s, dat
 def run() -> list[tuple[str, str]]:
     """What is needed, and how much."""
     rows = []
-    for name, design in (("paper", Design()), ("sam_audio", released_design())):
+    for name, design in (("paper", SajDesign()), ("sam_audio", released_design())):
         with torch.device("meta"):
             net = Saj(design).to(torch.bfloat16)
         parts = {part: sum(one.numel() for one in module.parameters()) for part, module in net.named_children()}

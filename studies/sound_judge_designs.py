@@ -30,7 +30,7 @@ from auscult.train.sound_judge.compact import NETS
 from auscult.train.sound_judge.export import read_trunk
 from auscult.train.sound_judge.samples import ALL
 from auscult.train.sound_judge.store import Store, StoredSample, with_early
-from auscult.train.sound_judge.trainer import Feed, Plan, SoundTrainer
+from auscult.train.sound_judge.trainer import SoundFeed, SoundPlan, SoundTrainer
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -85,14 +85,14 @@ def trained_rows(material: Path, path: Path) -> list[dict[str, Any]]:
     sets["aligning"] = [one for one in sets["aligning"] if not one.about["family"]]
     sets["calibration"] = [one for one in sets["calibration"] if not one.about["family"]][::3]
     for seed, name in missing:
-        plan = from_json(Plan, {**ROWS[name][0], "stage": list(STEPS)}, exact=True)
+        plan = from_json(SoundPlan, {**ROWS[name][0], "stage": list(STEPS)}, exact=True)
         rows.append({"name": name, "seed": seed, **_trained(plan, sets, seed=seed)})
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(rows[-1]) + "\n")
     return rows
 
 
-def _trained(plan: Plan, sets: Mapping[str, Sequence[StoredSample]], *, seed: int) -> dict[str, Any]:
+def _trained(plan: SoundPlan, sets: Mapping[str, Sequence[StoredSample]], *, seed: int) -> dict[str, Any]:
     torch.manual_seed(seed)
     trunk = Trunk() if plan.start == "nothing" else read_trunk(Path(os.environ["AUSCULT_DATA"]) / NETS)
     net = SoundJudgeNet(trunk, plan.network).to(memory_format=torch.channels_last)
@@ -103,7 +103,7 @@ def _trained(plan: Plan, sets: Mapping[str, Sequence[StoredSample]], *, seed: in
         steps = STEPS[0 if aligning else 1]
         if aligning and not plan.aligning:
             continue
-        feed = Feed(sets[name], plan, seed=seed, name=name, steps=steps, aligning=aligning)
+        feed = SoundFeed(sets[name], plan, seed=seed, name=name, steps=steps, aligning=aligning)
         trainer = SoundTrainer(net, feed, plan, seed=seed, steps=steps)
         trainer.aligning = aligning
         told = [trainer.learn(feed.batch(number)) for number in range(steps)]

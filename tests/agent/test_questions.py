@@ -12,7 +12,7 @@ pytest.importorskip("duckdb", reason="the extra `agent` is not installed")
 from tests.suites.r2_compare.r2_records import case, conditions, record
 
 from auscult.agent import views as views_module
-from auscult.agent.questions import Answer, ask, committed_questions
+from auscult.agent.questions import RecordAnswer, ask, committed_questions
 from auscult.agent.views import RecordViews
 from auscult.errors import UsageError
 from auscult.suites.registered import run
@@ -360,7 +360,7 @@ def test_without_the_extra_it_says_so(done: Path, monkeypatch: pytest.MonkeyPatc
         ask(done, "which perturbation hurts most?")
 
 
-def written_by(done: Path, *replies: str) -> tuple[Answer, list[str]]:
+def written_by(done: Path, *replies: str) -> tuple[RecordAnswer, list[str]]:
     """The answer by a model that replies so, and what it was sent."""
     pytest.importorskip("openai", reason="the extra `chat` is not installed")
     with serving(lambda number, _: completed(replies[min(number, len(replies) - 1)])) as served:

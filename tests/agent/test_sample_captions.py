@@ -16,7 +16,7 @@ from PIL import Image
 from auscult.agent.captions import (
     MOST_CAPTION,
     SILENT_LUFS,
-    Sample,
+    SampleClip,
     describe,
     measured,
     picture_statistics,
@@ -58,13 +58,13 @@ def landscape() -> Frame:
     return picture
 
 
-def photo(path: Path, frame: Frame) -> Sample:
+def photo(path: Path, frame: Frame) -> SampleClip:
     write_frame(path, frame)
-    return Sample(name=path.stem, frames=(path,))
+    return SampleClip(name=path.stem, frames=(path,))
 
 
 def described(
-    samples: Sequence[Sample], kept: Path | None = None, **more: object
+    samples: Sequence[SampleClip], kept: Path | None = None, **more: object
 ) -> tuple[Sequence[Offered], tuple[str, ...]]:
     return describe(samples, **{"kept": kept, "chat": None, "workers": 0, "progress": Silent(), **more})  # type: ignore[arg-type]
 
@@ -119,10 +119,10 @@ def test_motion_is_the_share_of_the_diagonal_per_frame(tmp_path: Path) -> None:
     for number in range(6):
         frames.append(tmp_path / f"{number}.png")
         write_frame(frames[-1], np.ascontiguousarray(wide[:, 4 * number : 4 * number + 320]))
-    found = measured(Sample(name="a", frames=tuple(frames)))
+    found = measured(SampleClip(name="a", frames=tuple(frames)))
     assert found.motion == pytest.approx(4 / 400, rel=0.15)
-    assert measured(Sample(name="b", frames=(frames[0],) * 4)).motion == pytest.approx(0, abs=1e-4)
-    assert measured(Sample(name="c", frames=(frames[0],))).motion is None
+    assert measured(SampleClip(name="b", frames=(frames[0],) * 4)).motion == pytest.approx(0, abs=1e-4)
+    assert measured(SampleClip(name="c", frames=(frames[0],))).motion is None
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_motion_is_the_share_of_the_diagonal_per_frame(tmp_path: Path) -> None:
 def test_a_clip_is_of_the_day_where_half_of_its_frames_are(tmp_path: Path, shown: str, day: str) -> None:
     for name, frame in (("sky", landscape()), ("grey", grain(spread=10)), ("dark", flat(8))):
         write_frame(tmp_path / f"{name}.png", frame)
-    found = measured(Sample(name="a", frames=tuple(tmp_path / f"{name}.png" for name in shown.split())))
+    found = measured(SampleClip(name="a", frames=tuple(tmp_path / f"{name}.png" for name in shown.split())))
     assert found.day == day
     assert found.indoors is (False if shown.count("sky") >= 3 else None)
 
@@ -150,7 +150,7 @@ def test_loudness_is_in_lufs_and_silence_is_not_minus_infinity(tmp_path: Path) -
         ("silence", np.zeros(48_000), SILENT_LUFS),
     ):
         (tmp_path / f"{name}.wav").write_bytes(encode_wav(samples.astype(np.float32), 48_000))
-        (one,), _ = described([Sample(name=name, sound=tmp_path / f"{name}.wav")])
+        (one,), _ = described([SampleClip(name=name, sound=tmp_path / f"{name}.wav")])
         assert one.facts["loudness_db"] == pytest.approx(expected, abs=0.1)
         assert one.facts["sound"] is True
         json.dumps(one.facts, allow_nan=False)
@@ -172,7 +172,7 @@ def test_exif_goes_before_the_look(tmp_path: Path, tags: dict[int, object], day:
     exif.get_ifd(0x8769).update(tags)
     exif[0x010E] = ORDERS[1]
     Image.fromarray(grain(spread=10)).save(tmp_path / "a.jpg", exif=exif, quality=95)
-    (one,), _ = described([Sample(name="a", frames=(tmp_path / "a.jpg",))])
+    (one,), _ = described([SampleClip(name="a", frames=(tmp_path / "a.jpg",))])
     assert (one.facts["day"], one.facts["from"]) == (day, origin)
     shown = json.dumps(one.facts) + one.summary
     assert all(order[:20] not in shown for order in ORDERS)
@@ -226,7 +226,7 @@ def test_the_same_content_is_measured_once_wherever_it_lies(tmp_path: Path) -> N
     before = kept.read_bytes()
     (tmp_path / "elsewhere").mkdir()
     shutil.copy(tmp_path / "a.png", tmp_path / "elsewhere" / "b.png")
-    (other,), _ = described([Sample(name="b", frames=(tmp_path / "elsewhere" / "b.png",))], kept)
+    (other,), _ = described([SampleClip(name="b", frames=(tmp_path / "elsewhere" / "b.png",))], kept)
     assert kept.read_bytes() == before
     assert dict(other.facts) == dict(one.facts)
     described([photo(tmp_path / "c.png", grain())], kept)
@@ -248,7 +248,7 @@ def test_a_picture_is_captioned_once(tmp_path: Path) -> None:
     assert remarks == ()
     assert len(chat.asked) == 1
     shutil.copy(tmp_path / "a.png", tmp_path / "b.png")
-    (other,), _ = described([Sample(name="b", frames=(tmp_path / "b.png",))], kept, chat=chat)
+    (other,), _ = described([SampleClip(name="b", frames=(tmp_path / "b.png",))], kept, chat=chat)
     assert len(chat.asked) == 1
     assert other.summary == one.summary
 
@@ -313,7 +313,7 @@ def test_orders_in_data_are_texts_of_bounded_length(tmp_path: Path, order: str) 
     (safe,), _ = described([plain])
     name = "".join(sign for sign in order if sign.isprintable() and sign != "/")[:60] or "x"
     shutil.copy(tmp_path / "a.png", tmp_path / f"{name}.png")
-    planted = Sample(name=name, frames=(tmp_path / f"{name}.png",), texts=(order,) * 50, words=(order,) * 50)
+    planted = SampleClip(name=name, frames=(tmp_path / f"{name}.png",), texts=(order,) * 50, words=(order,) * 50)
     chat = Chat(json.dumps({"caption": order, "place": [order], "sources": [order] * 100}))
     for (one,), _ in (described([planted]), described([planted], chat=chat)):
         kept = [one.summary, *one.facts["text"], *one.facts["sources"], *one.facts["place"]]
@@ -332,8 +332,8 @@ def test_orders_in_data_are_texts_of_bounded_length(tmp_path: Path, order: str) 
 )
 def test_a_file_that_cannot_be_read_costs_itself(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad.png").write_bytes(content)
-    samples = [Sample(name="bad", frames=(tmp_path / "bad.png",)), photo(tmp_path / "good.png", landscape())]
-    samples.append(Sample(name="lost", frames=(tmp_path / "lost.png",)))
+    samples = [SampleClip(name="bad", frames=(tmp_path / "bad.png",)), photo(tmp_path / "good.png", landscape())]
+    samples.append(SampleClip(name="lost", frames=(tmp_path / "lost.png",)))
     found, (remark,) = described(samples)
     assert [one.facts["day"] for one in found] == ["unknown", "day", "unknown"]
     assert remark.startswith("2 samples not measured")

@@ -11,7 +11,7 @@ import pytest
 
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import InputError
-from auscult.jobs.clip_context import MOST_FRAMES, ClipFiles, ClipIndex
+from auscult.jobs.clip_context import MOST_FRAMES, ClipIndex, ClipPictures
 from auscult.media.frames import write_frame
 from auscult.types import ClipContext
 
@@ -84,6 +84,6 @@ def test_a_long_clip_is_thinned_and_keeps_the_frame_itself(tmp_path: Path) -> No
         path.touch()
     _frame(names[1234], 7)
     found = _index(tmp_path, [{"id": "x", "frame": f"v/{names[1234].name}", "clip": "v"}])["x"]
-    assert isinstance(found, ClipFiles)
+    assert isinstance(found, ClipPictures)
     assert len(found) <= MOST_FRAMES
     assert found.frames[found.at] == names[1234]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import ErrorRecord, InputError, UsageError
-from auscult.jobs.predict import READ, PredictOptions, QueuedRequest, Reader, predict
+from auscult.jobs.predict import READ, MediaReader, PredictOptions, QueuedRequest, predict
 from auscult.jobs.runner import Progress, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import decode
@@ -63,7 +63,7 @@ class Asked:
     file: Path
     text: str | None = None
 
-    def ask(self, reader: Reader) -> Request:
+    def ask(self, reader: MediaReader) -> Request:
         return Request(
             id=self.file.stem,
             condition="clean",
@@ -73,7 +73,7 @@ class Asked:
             frames=lambda: self._frames(reader),
         )
 
-    def _frames(self, reader: Reader) -> Frames:
+    def _frames(self, reader: MediaReader) -> Frames:
         return reader.frames((self.file,), SIZE).copy()
 
 
@@ -184,7 +184,7 @@ class TestReader:
 
     def test_a_clip_is_read_once(self, tmp_path: Path) -> None:
         paths = self.pictures(tmp_path, SIZE, SIZE)
-        reader = Reader()
+        reader = MediaReader()
         clip = reader.frames(paths, SIZE)
         assert clip.shape == (2, *SIZE, 3)
         assert clip[1, 0, 0, 0] == 20
@@ -198,17 +198,17 @@ class TestReader:
     def test_frames_of_several_sizes(self, tmp_path: Path) -> None:
         paths = self.pictures(tmp_path, SIZE, (6, 9))
         with pytest.raises(InputError, match="the frame is 6 x 9") as told:
-            Reader().frames(paths, SIZE)
+            MediaReader().frames(paths, SIZE)
         assert told.value.path == str(paths[1])
 
     def test_a_clip_that_is_too_much(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="too much at once"):
-            Reader().frames((tmp_path / "a.png",) * 1000, (4320, 7680))
+            MediaReader().frames((tmp_path / "a.png",) * 1000, (4320, 7680))
 
     def test_a_sound_is_read_once(self, tmp_path: Path) -> None:
         path = tmp_path / "a.wav"
         path.write_bytes(encode_wav(np.zeros(800, np.float32), 8000))
-        reader = Reader()
+        reader = MediaReader()
         sound = reader.sound(path)
         assert (sound.rate_hz, sound.samples.shape[-1]) == (8000, 800)
         path.unlink()
@@ -248,7 +248,7 @@ def test_a_clip_that_cannot_be_read_is_opened_once(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.png", tmp_path / "bad.png"
     write_frame(good, np.zeros((*SIZE, 3), np.uint8))
     bad.write_bytes(b"no picture")
-    reader = Reader()
+    reader = MediaReader()
     with pytest.raises(InputError) as first:
         reader.frames((good, bad), SIZE)
     write_frame(bad, np.zeros((*SIZE, 3), np.uint8))

@@ -15,7 +15,7 @@ import pytest
 from auscult.errors import InputError, TooLarge
 from auscult.media.limits import Limits
 from auscult.media.sound import read_soundtrack
-from auscult.media.video import TimedFrame, Turn, probe, read_frames
+from auscult.media.video import Rotation, TimedFrame, probe, read_frames
 from auscult.media.video_write import encode_video
 
 av = pytest.importorskip("av", reason="the extra `video` is not installed")
@@ -127,12 +127,12 @@ def test_wrong_questions(tmp_path: Path, wrong: dict[str, Any]) -> None:
 
 # Display matrices as phones and editors write them: a, b, c, d of ISO/IEC 14496-12 in 16.16 fixed point.
 TURNS = {
-    "none": ((1, 0, 0, 1), Turn()),
-    "clockwise": ((0, 1, -1, 0), Turn(quarters=3)),
-    "half": ((-1, 0, 0, -1), Turn(quarters=2)),
-    "counter": ((0, -1, 1, 0), Turn(quarters=1)),
-    "mirror": ((-1, 0, 0, 1), Turn(mirrored=True)),
-    "flip": ((1, 0, 0, -1), Turn(mirrored=True, quarters=2)),
+    "none": ((1, 0, 0, 1), Rotation()),
+    "clockwise": ((0, 1, -1, 0), Rotation(quarters=3)),
+    "half": ((-1, 0, 0, -1), Rotation(quarters=2)),
+    "counter": ((0, -1, 1, 0), Rotation(quarters=1)),
+    "mirror": ((-1, 0, 0, 1), Rotation(mirrored=True)),
+    "flip": ((1, 0, 0, -1), Rotation(mirrored=True, quarters=2)),
 }
 
 
@@ -160,7 +160,7 @@ def test_turned_and_mirrored(tmp_path: Path, kind: str) -> None:
     assert frame.shape[:2] == ((WIDTH, HEIGHT) if turn.quarters % 2 else (HEIGHT, WIDTH))
     info = probe(path)
     assert (info.height, info.width) == frame.shape[:2]
-    assert info.turned == (turn != Turn())
+    assert info.turned == (turn != Rotation())
     assert np.abs(frame.astype(int) - turn.applied(stored)).mean() < 6
 
 

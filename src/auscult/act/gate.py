@@ -125,7 +125,7 @@ def search(known: Sequence[KnownMask], *, accept_error: float, clusters: Cluster
 
 def _crowded(known: Sequence[KnownMask], threshold: float) -> float:
     """Whether photographs with more masks have a larger share of bad ones: a permutation test, one-sided."""
-    counted = _Table(known).above(threshold, single=False)
+    counted = _Ordered(known).above(threshold, single=False)
     if counted is None or not counted.bad.any() or np.ptp(counted.accepted) == 0:
         return 1.0
     shares, rng = counted.bad / counted.accepted, generator(_SEED, "gate", "crowded")
@@ -144,7 +144,7 @@ class _Counted:
     masks_bad: int
 
 
-class _Table:
+class _Ordered:
     """The masks with a score, cluster by cluster, within a cluster in an order that was drawn by name."""
 
     def __init__(self, known: Sequence[KnownMask]) -> None:
@@ -177,7 +177,7 @@ class _Table:
 
 def _counted(known: Sequence[KnownMask], *, single: bool) -> list[_Counted]:
     """Counts at each threshold that reaches further masks: below the lowest score seen, nothing is known."""
-    table = _Table(known)
+    table = _Ordered(known)
     found: list[_Counted] = []
     for threshold in GRID:
         counted = table.above(threshold, single=single)

@@ -66,7 +66,7 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class SampleClip:
     """A clip, a photograph or a question of the data, before it is described; nothing is opened yet."""
 
     name: str  # its id, as ``--only`` takes it
@@ -123,7 +123,7 @@ class _ChatCaption:
 
 
 def describe(
-    samples: Sequence[Sample],
+    samples: Sequence[SampleClip],
     *,
     kept: Path | None,
     chat: ChatModel | None,
@@ -151,7 +151,7 @@ def _remark(failed: Sequence[tuple[str, str]], what: str) -> list[str]:
 
 
 def _measured_samples(
-    samples: Sequence[Sample], cache: ReplyCache, *, workers: int, remarks: list[str], progress: Progress
+    samples: Sequence[SampleClip], cache: ReplyCache, *, workers: int, remarks: list[str], progress: Progress
 ) -> dict[str, Statistics]:
     keys, failed = {one.name: one.key for one in samples}, list[tuple[str, str]]()
     wanted = {keys[one.name]: one for one in samples if keys[one.name] not in cache}
@@ -176,11 +176,11 @@ def _read(kind: type[T], text: str) -> T:
     return codec.from_json(kind, row, error=InputError, hint="remove its line to have it made again")
 
 
-def _measurer() -> Callable[[Sample], Statistics]:
+def _measurer() -> Callable[[SampleClip], Statistics]:
     return measured
 
 
-def measured(sample: Sample) -> Statistics:
+def measured(sample: SampleClip) -> Statistics:
     """Look at the files of a sample, and listen to them: means over frames; of ``day`` and ``indoors`` what half say.
 
     ``motion`` is what a tenth of the pixels exceeds between two frames in a row, as a share of the diagonal; the median
@@ -263,13 +263,18 @@ def picture_statistics(frame: Frame) -> Statistics:
 
 
 def _asked(
-    samples: Sequence[Sample], chat: ChatModel, *, cache: ReplyCache, log: ReplyCache | None, remarks: list[str]
+    samples: Sequence[SampleClip],
+    chat: ChatModel,
+    *,
+    cache: ReplyCache,
+    log: ReplyCache | None,
+    remarks: list[str],
 ) -> dict[str, _ChatCaption]:
     """What a chat model says of each; what is no caption is a remark, and statistics stand in."""
     text = files("auscult.agent").joinpath("prompts/caption.txt").read_text("utf-8").format(places=", ".join(places()))
     silent, failed, found = list[Unreachable](), list[tuple[str, str]](), dict[str, _ChatCaption]()
 
-    def ask(sample: Sample) -> _ChatCaption:
+    def ask(sample: SampleClip) -> _ChatCaption:
         images = sample.frames[len(sample.frames) // 2 :][:1]
         video = None if images else sample.video
         key = key_of(chat.name, chat.revision, text=text, media=images or tuple(filter(None, (video,))))
@@ -317,7 +322,7 @@ def scene_facts(plan: ScenePlan) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _offered(sample: Sample, seen: Statistics, said: _ChatCaption | None) -> Offered:
+def _offered(sample: SampleClip, seen: Statistics, said: _ChatCaption | None) -> Offered:
     facts: dict[str, Any] = codec.to_json(seen, digits=3)
     facts |= {
         "place": ["outdoors"] if seen.indoors is False else [],

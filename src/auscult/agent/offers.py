@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult import registry
-from auscult.agent.captions import Sample, describe
+from auscult.agent.captions import SampleClip, describe
 from auscult.agent.choices import Offer, Offered
 from auscult.cases.avi_tree import TASK_OF
 from auscult.cases.problems import ListError
@@ -92,7 +92,7 @@ def metrics_of(suite: str, task: str) -> dict[str, str]:
     return dict(lines[f"{suite} {task}".strip()])
 
 
-_Found = tuple[Sequence[Sample], Sequence[ListError], Mapping[str, str]]
+_Found = tuple[Sequence[SampleClip], Sequence[ListError], Mapping[str, str]]
 """Samples, what cannot be used, and what the set between samples and metrics offers, with a line each."""
 
 
@@ -132,7 +132,7 @@ def _rris(options: RrisOptions, progress: Progress) -> _Found:
 
 def _by_clip(
     rows: Iterable[tuple[str, tuple[Path, ...], Path | None, str, str]], options: SuiteOptions
-) -> list[Sample]:
+) -> list[SampleClip]:
     """Samples of cases, each with clip, frames, sound, text and the word for its object, empty where none is there."""
     plans, found = _plans(options), dict[str, list[Any]]()
     for name, *row in rows:
@@ -142,7 +142,7 @@ def _by_clip(
         frames, (sound, *_), texts, words = zip(*mine, strict=True)
         # of several objects of a clip one may appear late: its frames are the last ones of the others'
         held = max(frames, key=len)
-        samples.append(Sample(name=name, frames=held, sound=sound, texts=texts, words=words, scene=plans.get(name)))
+        samples.append(SampleClip(name=name, frames=held, sound=sound, texts=texts, words=words, scene=plans.get(name)))
     return samples
 
 
@@ -161,19 +161,23 @@ def _avi(options: AviOptions, progress: Progress) -> _Found:
     asked = [(one, TASK_OF[one.folder]) for one in listing.samples if one.confirms is None]
     asked = [(one, task) for one, task in asked if task in (options.tasks or TASKS)]
     samples = [
-        Sample(name=one.id, frames=one.images, sound=next(iter(one.sounds), None), video=one.video, texts=(one.text,))
+        SampleClip(
+            name=one.id, frames=one.images, sound=next(iter(one.sounds), None), video=one.video, texts=(one.text,)
+        )
         for one, _ in asked
     ]
     tasks = {task: TASKS[task] for _, task in asked}
     return samples, listing.errors, {name: f"{task.title}: {task.capability}" for name, task in tasks.items()}
 
 
-def _scenes_to_make(options: SuiteOptions) -> list[Sample]:
+def _scenes_to_make(options: SuiteOptions) -> list[SampleClip]:
     """The scenes that a run of the suite would make."""
     refuse_unknown_splits(options.splits, SPLITS)
     maker = SceneMaker(MakeOptions(out=options.out, count=options.count, seed=options.seed, assets=options.assets))
     plans = map(maker.plan, range(options.count))
-    return [Sample(name=plan.vid, scene=plan) for plan in plans if not options.splits or plan.split in options.splits]
+    return [
+        SampleClip(name=plan.vid, scene=plan) for plan in plans if not options.splits or plan.split in options.splits
+    ]
 
 
 def _plans(options: SuiteOptions) -> dict[str, ScenePlan]:

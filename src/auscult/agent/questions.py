@@ -34,7 +34,7 @@ _Form: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RecordAnswer:
     """An answer out of a record.
 
     Attributes:
@@ -68,7 +68,9 @@ def committed_questions() -> tuple[str, ...]:
     return tuple(form["question"] for form in _data()["forms"])
 
 
-def ask(folder: Path | str, question: str, *, llm: str = "", base_url: str = "", profile: Path | None = None) -> Answer:
+def ask(
+    folder: Path | str, question: str, *, llm: str = "", base_url: str = "", profile: Path | None = None
+) -> RecordAnswer:
     """Answer a question from a record; nothing is written, and no model under test is asked.
 
     Args:
@@ -88,7 +90,7 @@ def ask(folder: Path | str, question: str, *, llm: str = "", base_url: str = "",
     inner = Path(folder) / "run"
     views = RecordViews(inner if (inner / MANIFEST).is_file() else Path(folder))
     written = _written(views, question, llm=llm, base_url=base_url, profile=profile) if llm else ""
-    if isinstance(written, Answer):
+    if isinstance(written, RecordAnswer):
         return written
     found = _matched(views, question)
     return replace(found, notes=(written, *found.notes)) if written else found
@@ -147,7 +149,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _matched(views: RecordViews, question: str) -> Answer:
+def _matched(views: RecordViews, question: str) -> RecordAnswer:
     """The answer by the committed question whose words it has, the most words first."""
     read, forms = _read(views, question), _data()["forms"]
     met = [sum(bool(read.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms]
@@ -157,7 +159,7 @@ def _matched(views: RecordViews, question: str) -> Answer:
         near = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
         why = "it excludes something" if read.negated else f"not understood: {', '.join(read.unknown[:5]) or 'what of'}"
         text = f"This is none of the {len(forms)} questions answered without a model ({why}). Nearest:"
-        return Answer(
+        return RecordAnswer(
             question=question,
             answered=False,
             columns=("what can be asked",),
@@ -188,14 +190,14 @@ def _where(views: RecordViews, form: _Form, read: _Read) -> str:
     return " AND ".join(parts) or "TRUE"
 
 
-def _listed(views: RecordViews, form: _Form, read: _Read) -> Answer:
+def _listed(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
     sql = form["sql"].replace("{where}", _where(views, form, read)).replace("{limit}", str(read.limit or 20))
     columns, rows = views.query(sql)
     says = form["says"].format(*rows[0], n=len(rows)) if rows else form.get("none", _data()["none"])
-    return Answer(question="", sql=sql, columns=columns, rows=tuple(rows), sentence=says)
+    return RecordAnswer(question="", sql=sql, columns=columns, rows=tuple(rows), sentence=says)
 
 
-def _ranked(views: RecordViews, form: _Form, read: _Read) -> Answer:
+def _ranked(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
     by, of, of_what = form["by"], form["of"], form.get("value", "value")
     pair = "id" if by == "model" else "concat(id, ' ', model)"
     inner = (
@@ -218,7 +220,7 @@ def _ranked(views: RecordViews, form: _Form, read: _Read) -> Answer:
     means = (mean_ratio(mine, within=within, **how) for _, mine in table)
     rows = tuple((*row[:2], *_ends(mean, unit), *row[2:]) for (row, _), mean in zip(table, means, strict=True))
     gap = _gap(table[0][1], table[1][1], {**how, "within": apart}) if len(rows) > 1 else None
-    return Answer(
+    return RecordAnswer(
         question="",
         sql=sql,
         columns=("name", "mean", "low", "high", "n", "clips"),
@@ -279,7 +281,7 @@ def _notes(views: RecordViews, rows: tuple[Row, ...], metric: str) -> Iterator[s
         yield f"Of {metric} less may be better: the order is by its value."
 
 
-def _written(views: RecordViews, question: str, *, llm: str, base_url: str, profile: Path | None) -> Answer | str:
+def _written(views: RecordViews, question: str, *, llm: str, base_url: str, profile: Path | None) -> RecordAnswer | str:
     """The answer by a query of a language model, asked twice at most; why there is none."""
     from auscult.models.chat.loading import named_chat
     from auscult.models.chat.model import Asking
@@ -302,7 +304,7 @@ def _written(views: RecordViews, question: str, *, llm: str, base_url: str, prof
             notes = f"{model.name} wrote the query: read it before the table is trusted. There is no interval."
             count = f"{len(rows)} rows." if len(rows) <= MOST_ROWS else f"The first {MOST_ROWS} rows of more."
             kept = tuple(rows[:MOST_ROWS])
-            return Answer(question=question, sql=sql, columns=columns, rows=kept, sentence=count, notes=(notes,))
+            return RecordAnswer(question=question, sql=sql, columns=columns, rows=kept, sentence=count, notes=(notes,))
     except InputError as error:
         why = error.message
     finally:

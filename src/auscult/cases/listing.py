@@ -46,7 +46,7 @@ class Nearest:
 
 
 @dataclass(slots=True)
-class _Found:
+class _InputFiles:
     """The files of an INPUT: by ending, and stems of pictures by folder and ending."""
 
     kinds: dict[str, list[str]] = field(default_factory=dict)
@@ -92,7 +92,7 @@ def nearest(source: Path, known: Callable[[Path], str]) -> Nearest:
     return _without_match(source, found, pictures)
 
 
-def _without_match(source: Path, found: _Found, pictures: Path | None) -> Nearest:
+def _without_match(source: Path, found: _InputFiles, pictures: Path | None) -> Nearest:
     lines = next((path for ending in sorted(_LINES) for path in _files(source, found, ending)), None)
     if pictures is None:
         layout, step = "a folder with frames/ and masks/; no picture was found", "give the folder of frames and masks"
@@ -109,8 +109,8 @@ def _without_match(source: Path, found: _Found, pictures: Path | None) -> Neares
     return Nearest(found=found.words(), layout=layout, command=step)
 
 
-def _survey(source: Path) -> _Found:
-    found = _Found()
+def _survey(source: Path) -> _InputFiles:
+    found = _InputFiles()
     for path in first_files(source):
         if path.name.startswith("."):
             continue
@@ -121,11 +121,11 @@ def _survey(source: Path) -> _Found:
     return found
 
 
-def _files(source: Path, found: _Found, ending: str) -> list[Path]:
+def _files(source: Path, found: _InputFiles, ending: str) -> list[Path]:
     return [source / name for name in found.kinds.get(ending, ())[:_MOST_TRIED]]
 
 
-def _known_inside(source: Path, found: _Found, known: Callable[[Path], str]) -> Path | None:
+def _known_inside(source: Path, found: _InputFiles, known: Callable[[Path], str]) -> Path | None:
     """The highest folder below INPUT, or a file of lines or xml in it, that has a layout by itself."""
     folders: dict[Path, None] = {}
     for names in found.kinds.values():
@@ -135,7 +135,7 @@ def _known_inside(source: Path, found: _Found, known: Callable[[Path], str]) -> 
     return next((path for path in (*tried, *_files(source, found, ".xml")) if known(path)), None)
 
 
-def _pictures(found: _Found) -> Path | None:
+def _pictures(found: _InputFiles) -> Path | None:
     """The folder with the most pictures, JPEGs first."""
     ranked = {
         folder: (sum(len(endings.get(one, ())) for one in _JPEG), sum(map(len, endings.values())))
@@ -144,7 +144,7 @@ def _pictures(found: _Found) -> Path | None:
     return max(ranked, key=lambda folder: ranked[folder], default=None)
 
 
-def _pair(found: _Found) -> tuple[Path, Path, int] | None:
+def _pair(found: _InputFiles) -> tuple[Path, Path, int] | None:
     """The folder of pictures and the other folder with the most names of its own that agree; None without any."""
     frames = _pictures(found)
     if frames is None:

@@ -15,7 +15,7 @@ from auscult.arrays.overlap import iou
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.labels import Label
+from auscult.jobs.labels import MaskLabel
 from auscult.jobs.runner import FrameGroup, Result, ResultWriter, Workers, failed_row, frame_groups, frames_root
 from auscult.media.masks import read_mask
 from auscult.media.readings import LoadedMask
@@ -325,7 +325,7 @@ def against_truth(pairs: Sequence[JudgedPair], *, unreadable: int = 0) -> Agains
 
 
 def against_labels(
-    verdicts: Sequence[Verdict], labels: Mapping[str, Label], *, clusters: Mapping[str, Hashable]
+    verdicts: Sequence[Verdict], labels: Mapping[str, MaskLabel], *, clusters: Mapping[str, Hashable]
 ) -> AgainstTruth:
     """Compare verdicts with what a person says of masks: good, bad or unsure, or a true IoU, by item id.
 

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
-from auscult.jobs.predict import READ, STAGE, PredictOptions, QueuedRequest, Reader, Stopped, by_workers, named_row
+from auscult.jobs.predict import READ, STAGE, MediaReader, PredictOptions, QueuedRequest, Stopped, by_workers, named_row
 from auscult.jobs.runner import Progress
 from auscult.models.adapters.omni import Answering
 from auscult.models.chat.model import NOTHING, ChatFormatter, Estimate
@@ -54,7 +54,7 @@ class ReplyWorker:
                 expected="a model that says what it said when it was first loaded",
                 hint="repeat the command; if it could not be loaded at first, see why",
             )
-        self._reader = Reader()
+        self._reader = MediaReader()
 
     def __call__(self, queued: QueuedRequest) -> dict[str, Any] | Failed:
         """Ask, and give the row to store; of an unreachable model why it is, under ``unreachable``."""
@@ -212,7 +212,7 @@ def estimate_all(
 
     All media are read as they would be to be sent. A model that is not behind an endpoint costs nothing.
     """
-    found, problems, reader = NOTHING, Counter[str](), Reader()
+    found, problems, reader = NOTHING, Counter[str](), MediaReader()
     with nullcontext() if model.how is None else closing(model.open()) as opened:
         tasks = (Task(request.key, request) for request in requests)
         for result in run_threads(lambda: partial(_estimated, opened, reader), tasks, threads=1, stage=READ):
@@ -224,7 +224,7 @@ def estimate_all(
     return found, problems
 
 
-def _estimated(opened: OmniPredictor | None, reader: Reader, request: QueuedRequest) -> Estimate:
+def _estimated(opened: OmniPredictor | None, reader: MediaReader, request: QueuedRequest) -> Estimate:
     asked = request.prepared.ask(reader)
     return (opened.estimate(asked) if isinstance(opened, Answering) else None) or _ONE
 

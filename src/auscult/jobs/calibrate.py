@@ -118,7 +118,7 @@ def _write(
     *,
     out: Path,
     options: CalibrateOptions,
-    fitted: Fitted,
+    fitted: FittedEstimates,
 ) -> Summary:
     """Write the new record, without clips: they are made of their frames' verdicts while these are judged."""
     if out.resolve().is_relative_to(run.path.resolve()):
@@ -177,14 +177,14 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fitted:
+class FittedEstimates:
     """New estimates, and how far off they and others are on the labelled masks."""
 
     columns: Estimates
     rmse: Mapping[str, float]  # of ``judge``, ``calibrated`` and ``constant``; empty without true IoUs
 
 
-def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> Fitted:
+def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> FittedEstimates:
     """Fit estimates to labels.
 
     Args:
@@ -208,7 +208,7 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
     if not labels.known:
         moved = iou - columns.iou
         ends = np.clip(columns.low + moved, 0, iou), np.clip(columns.high + moved, iou, 1)
-        return Fitted(columns=Estimates(iou=iou, low=ends[0], high=ends[1], good=good), rmse={})
+        return FittedEstimates(columns=Estimates(iou=iou, low=ends[0], high=ends[1], good=good), rmse={})
     below, above = (  # of a judge without intervals all are alike, and only the errors count
         np.fmax(columns.iou - columns.low, _LEAST_REACH),
         np.fmax(columns.high - columns.iou, _LEAST_REACH),
@@ -221,7 +221,7 @@ def fit(columns: Estimates, labels: Labels, *, clusters: Sequence[Hashable]) -> 
         name: float(np.sqrt(np.mean((values - labels.iou) ** 2)))
         for name, values in (("judge", columns.iou[at]), ("calibrated", iou[at]), ("constant", constant))
     }
-    return Fitted(columns=Estimates(iou=iou, low=low, high=high, good=good), rmse=rmse)
+    return FittedEstimates(columns=Estimates(iou=iou, low=low, high=high, good=good), rmse=rmse)
 
 
 def _logits(columns: Estimates) -> Doubles:

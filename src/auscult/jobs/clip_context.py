@@ -31,7 +31,7 @@ _PICTURES: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", 
 
 
 @dataclass(frozen=True, slots=True)
-class ClipFiles:
+class ClipPictures:
     """A ``ClipContext`` whose frames are files, decoded when they are asked for."""
 
     key: str
@@ -103,10 +103,10 @@ class ClipIndex:
         named = {clip: _in_order(timed[clip]) for clip in apart}
         return cls(whole, named, ids)
 
-    def context(self, item: Item) -> ClipFiles | VideoClip:
+    def context(self, item: Item) -> ClipPictures | VideoClip:
         """The clip around an item's frame."""
         if item.id not in self.filmed or item.clip is None:
-            return ClipFiles(f"{item.frame}", 0, (item.frame,), item.audio)
+            return ClipPictures(f"{item.frame}", 0, (item.frame,), item.audio)
         folder = str(item.frame.parent)
         frames = _pictures(folder) if folder in self.whole else self.named.get(item.clip, (item.frame,))
         if len(frames) < 2 and (video := _video_of(item)) is not None:
@@ -114,7 +114,7 @@ class ClipIndex:
         at = frames.index(item.frame) if item.frame in frames else 0
         if len(frames) > MOST_FRAMES:
             frames, at = _thinned(frames, at)
-        return ClipFiles(item.clip, at, frames, item.audio)
+        return ClipPictures(item.clip, at, frames, item.audio)
 
 
 def _in_order(times: Mapping[Path, float | None]) -> tuple[Path, ...]:

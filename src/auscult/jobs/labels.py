@@ -31,7 +31,7 @@ _DROP: Final = "correct or drop the row"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
+class MaskLabel:
     """What a person says of one mask."""
 
     word: LabelWord | None  # None where only an IoU is given
@@ -51,7 +51,7 @@ def header_of(path: Path) -> list[str]:
     return next(([cell.strip().lower() for cell in cells] for _, cells in rows), [])
 
 
-def read_labels(path: Path, *, known: Collection[str]) -> dict[str, Label]:
+def read_labels(path: Path, *, known: Collection[str]) -> dict[str, MaskLabel]:
     """Read a table of labels, by item id.
 
     Args:
@@ -67,7 +67,7 @@ def read_labels(path: Path, *, known: Collection[str]) -> dict[str, Label]:
     true_iou = "true_iou" if any({"true_iou", "label"} & row.keys() for _, row in rows) else "iou"
     ids = {f"'{name}": name for name in known} | {name: name for name in known}
     ids |= {disarmed(name): name for name in known}
-    found: dict[str, Label] = {}
+    found: dict[str, MaskLabel] = {}
     foreign: list[str] = []
     for line, row in rows:
         try:
@@ -122,7 +122,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield line, dict(zip(names, cells, strict=True))
 
 
-def _label(word: object, iou: object) -> Label | None:
+def _label(word: object, iou: object) -> MaskLabel | None:
     """The label of a row; None where both cells are empty; a ValueError for anything else."""
     said = "" if word is None else str(word).strip().lower()
     iou = iou.strip() if isinstance(iou, str) else iou
@@ -136,4 +136,4 @@ def _label(word: object, iou: object) -> Label | None:
             value = math.nan
         if not 0 <= value <= 1:
             raise ValueError(f"the IoU is {shown(str(iou))}")
-    return Label(word=cast("LabelWord", said) if said else None, iou=value) if said or value is not None else None
+    return MaskLabel(word=cast("LabelWord", said) if said else None, iou=value) if said or value is not None else None

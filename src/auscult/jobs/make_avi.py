@@ -151,7 +151,7 @@ def tasks_table(tasks: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
 Entries: TypeAlias = Sequence[Mapping[str, Any]]
 
 
-class _Score(Protocol):
+class _ChanceScore(Protocol):
     def __call__(self, entries: Entries, *, drawn: bool) -> float: ...
 
 
@@ -298,7 +298,7 @@ def _corners(box: Sequence[float]) -> FourNumbers:
     return from_xywh((box[0], box[1], box[2], box[3]))
 
 
-_SCORES: Final[Mapping[str, _Score]] = {
+_SCORES: Final[Mapping[str, _ChanceScore]] = {
     **dict.fromkeys(("AVM", "AVH", "VAH", "AVQA"), _choices),
     **dict.fromkeys(("VAR", "AVR"), _candidates),
     **dict.fromkeys(("AMIC", "VMIC"), _counts),

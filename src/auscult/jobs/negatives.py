@@ -534,7 +534,7 @@ class NegativeCandidate:
         """Unique in the folder."""
         return str(self.row["id"])
 
-    def ask(self, reader: job.Reader) -> Request:
+    def ask(self, reader: job.MediaReader) -> Request:
         """The request."""
         return Request(
             id=self.id,

@@ -32,7 +32,7 @@ _MOST_BYTES = 4 << 30
 Asked_co = TypeVar("Asked_co", covariant=True)
 
 
-class Reader:
+class MediaReader:
     """Reads clips and sounds in one process; keeps the last of each, also the error of one that cannot be read."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class ModelWorker:
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
         self._model = spec.load()
-        self._reader = Reader()
+        self._reader = MediaReader()
 
     def __call__(self, queued: QueuedRequest) -> dict[str, Any] | Failed:
         """Run the model and give the row to store; ``Failed`` where the case cannot be read by any model."""
@@ -173,7 +173,7 @@ class Stopped(AuscultError):
 class Askable(Protocol[Asked_co]):
     """A case under a condition; builds the request in the worker process that sends it."""
 
-    def ask(self, reader: Reader) -> Asked_co:
+    def ask(self, reader: MediaReader) -> Asked_co:
         """The request."""
         ...
 

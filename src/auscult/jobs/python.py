@@ -458,7 +458,7 @@ def _table_row(entry: Verdict | SoundVerdict | Failed) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _FrameNumbers:
     """What is kept of one frame: numbers, no pixels."""
 
     clip: str | None
@@ -494,7 +494,7 @@ class MaskQuality:
     judge: MaskJudge | str = DEFAULT_JUDGE
     policy: Policy | str = "default"
     threshold: float | None = None
-    _seen: list[_Seen] = field(default_factory=list, init=False, repr=False)
+    _seen: list[_FrameNumbers] = field(default_factory=list, init=False, repr=False)
     _auditing: Auditing | None = field(default=None, init=False, repr=False)
 
     def update(self, frame: object, masks: object, *, clip: str | None = None) -> None:
@@ -546,13 +546,13 @@ class MaskQuality:
     def _settings(self) -> tuple[object, object, float | None]:
         return getattr(self.judge, "name", self.judge), getattr(self.policy, "name", self.policy), self.threshold
 
-    def _judged(self, frame: object, masks: object, *, clip: str | None) -> _Seen:
+    def _judged(self, frame: object, masks: object, *, clip: str | None) -> _FrameNumbers:
         if self._auditing is None:
             self._auditing = replace(Auditing.of(self.judge, self.policy), pictures=False)
         case = Case(id="mask", frame=given_frame(frame))
         verdicts = self._auditing.of_frame(case, masks, threshold=self.threshold)
         measured = [verdict for verdict in verdicts if verdict.iou is not None and verdict.defect != "empty"]
-        return _Seen(
+        return _FrameNumbers(
             clip=clip,
             actions=tuple(verdict.action for verdict in verdicts),
             ious=tuple(float(verdict.iou) for verdict in measured if verdict.iou is not None),
@@ -561,7 +561,7 @@ class MaskQuality:
         )
 
 
-def _values(seen: Sequence[_Seen]) -> dict[str, float | None]:
+def _values(seen: Sequence[_FrameNumbers]) -> dict[str, float | None]:
     # the draws of the interval go by order, and merged in any order the values are the same
     seen = sorted(seen, key=lambda one: (one.clip or "", one.good, one.ious))
     decided = [action for one in seen for action in one.actions]

@@ -42,8 +42,8 @@ from auscult.work.pool import Task, default_workers, run_tasks
 LISTENERS: Final = ("frechet", "text_similarity", "accuracy", "word_error", "speech_quality")
 """Protocols that need ``--model``: ``mn04@FOLDER``, ``yamnet@FOLDER``, ``clap@FOLDER``; a folder of Whisper, DNSMOS."""
 
-Heard: TypeAlias = tuple[Mapping[str, Outcome[float]], tuple[Any, ...]]
-Listener: TypeAlias = Callable[[Samples, Samples, Path], Heard]
+HeardScores: TypeAlias = tuple[Mapping[str, Outcome[float]], tuple[Any, ...]]
+Listener: TypeAlias = Callable[[Samples, Samples, Path], HeardScores]
 """From output, stem and the stem's file to scores of the output, and what ``set_scores`` takes."""
 
 
@@ -56,7 +56,7 @@ def listener_of(protocol: str, model: str) -> Listener:
 
         whisper = load_whisper(Path(model))
 
-        def understood(output: Samples, stem: Samples, file: Path) -> Heard:
+        def understood(output: Samples, stem: Samples, file: Path) -> HeardScores:
             rate_hz, written = _rate(file), file.with_suffix(".txt")
             said = whisper.transcript(output, rate_hz)
             of_stem = whisper.transcript(stem, rate_hz)
@@ -70,11 +70,11 @@ def listener_of(protocol: str, model: str) -> Listener:
 
     tagger = load_tagger(model)
 
-    def embedded(output: Samples, stem: Samples, file: Path) -> Heard:
+    def embedded(output: Samples, stem: Samples, file: Path) -> HeardScores:
         vectors = [tagger.embedding(one, _rate(file)) for one in (output, stem)]
         return {}, (*vectors, network)
 
-    def fitting(output: Samples, _stem: Samples, file: Path) -> Heard:
+    def fitting(output: Samples, _stem: Samples, file: Path) -> HeardScores:
         mixture = next((path for path in file.parent.iterdir() if path.stem == "mixture"), None)
         words, fits = _words(file), [text_similarity(tagger, _words(file), output, rate_hz=_rate(file))]
         if mixture is not None:
@@ -83,7 +83,7 @@ def listener_of(protocol: str, model: str) -> Listener:
         found = words_fit(fits[0], fits[-1], network=network)
         return found if mixture is not None else {"text_similarity": found["text_similarity"]}, ()
 
-    def classified(output: Samples, stem: Samples, file: Path) -> Heard:
+    def classified(output: Samples, stem: Samples, file: Path) -> HeardScores:
         right = []
         for sound in (output, stem):
             named = text_similarity(tagger, _words(file), sound, rate_hz=_rate(file))
@@ -101,7 +101,7 @@ def _speech_quality(folder: Path) -> Listener:
 
     dnsmos = Dnsmos(folder)
 
-    def rated(output: Samples, _stem: Samples, file: Path) -> Heard:
+    def rated(output: Samples, _stem: Samples, file: Path) -> HeardScores:
         if not output.any():
             return {"overall": Undefined("the estimate is silent")}, ()
         found = dnsmos.scores(output, _rate(file)).items()

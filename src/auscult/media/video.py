@@ -151,7 +151,7 @@ _MATRIX_BYTES = 36
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Rotation:
     """What is done to a stored frame before it is shown."""
 
     mirrored: bool = False  # first it is mirrored left to right
@@ -163,26 +163,26 @@ class Turn:
         return np.ascontiguousarray(np.rot90(upright, self.quarters))
 
 
-def turn_of(picture: Any) -> Turn:
+def turn_of(picture: Any) -> Rotation:
     """The turn of a decoded PyAV frame; turns that are no quarter are rounded to one."""
     side = picture.side_data.get("DISPLAYMATRIX")
     if side is not None and len(bytes(side)) >= _MATRIX_BYTES:
         return turn_of_matrix(bytes(side)[:_MATRIX_BYTES])
-    return Turn(quarters=round(float(getattr(picture, "rotation", 0) or 0) / 90.0) % 4)
+    return Rotation(quarters=round(float(getattr(picture, "rotation", 0) or 0) / 90.0) % 4)
 
 
-def turn_of_matrix(matrix: bytes) -> Turn:
+def turn_of_matrix(matrix: bytes) -> Rotation:
     """Read a display matrix (ISO/IEC 14496-12, 8.3.2: nine 32-bit numbers a b u c d v x y w in the machine's order).
 
     A stored point (p, q) is shown at (a p + c q + x, b p + d q + y), with q downwards.
     """
     a, b, _, c, d = struct.unpack_from("=5i", matrix)
     if a * d - b * c == 0:
-        return Turn()
+        return Rotation()
     mirrored = a * d - b * c < 0
     # Mirroring first turns the direction of p round; what is left is a pure turn, whose x axis is (a, b).
     along, across = (-a, -b) if mirrored else (a, b)
-    return Turn(mirrored=mirrored, quarters=round(float(np.degrees(np.arctan2(-across, along))) / 90.0) % 4)
+    return Rotation(mirrored=mirrored, quarters=round(float(np.degrees(np.arctan2(-across, along))) / 90.0) % 4)
 
 
 VIDEO_SUFFIXES = frozenset({".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpg", ".mpeg", ".ts", ".ogv", ".gif"})
@@ -231,7 +231,7 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> VideoInfo:
             duration_s=duration_s(container),
             fps=float(stream.average_rate) if stream.average_rate else None,
             frames=stream.frames or None,
-            turned=turn != Turn(),
+            turned=turn != Rotation(),
             sound_rate_hz=None if sound is None else int(sound.rate),
             sound_channels=0 if sound is None else int(sound.channels),
             codec=str(stream.codec_context.name),

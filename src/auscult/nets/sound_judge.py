@@ -107,7 +107,7 @@ _FAR: Final = -30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class HeadDesign:
     """What the network is made of."""
 
     width: int = 160  # of the head
@@ -118,7 +118,7 @@ class Design:
     pooling: Literal["attention", "mean"] = "attention"
 
 
-class Heard(NamedTuple):
+class HeadInput(NamedTuple):
     """What the head is given of n samples of S steps."""
 
     mixture: Tensor  # (n, 384, S) of the trunk
@@ -214,9 +214,9 @@ class _Pool(nn.Module):
 class SoundJudgeNet(nn.Module):
     """Trunk and heads."""
 
-    def __init__(self, trunk: Trunk, design: Design | None = None) -> None:
+    def __init__(self, trunk: Trunk, design: HeadDesign | None = None) -> None:
         super().__init__()
-        self.trunk, self.design = trunk, design or Design()
+        self.trunk, self.design = trunk, design or HeadDesign()
         width = self.design.width
         self.register_buffer("meaning", trunk.classes.weight.detach().clone(), persistent=True)
         self.query = nn.Linear(self.meaning.shape[1], _QUERY)
@@ -253,7 +253,7 @@ class SoundJudgeNet(nn.Module):
             found += [wanted.expand(-1, steps.shape[2]), other.expand(-1, steps.shape[2])]
         return torch.stack(found, dim=-1) / 4
 
-    def forward(self, heard: Heard) -> Judged:
+    def forward(self, heard: HeadInput) -> Judged:
         """Judge outputs."""
         length = heard.mixture.shape[2]
         parts = [self.look(one.transpose(1, 2)) for one in (heard.mixture, heard.output, heard.rest)]

@@ -52,9 +52,9 @@ from auscult.report.page import (
     ClipView,
     Figure,
     ItemList,
+    ItemRow,
     Overview,
     Page,
-    Row,
     Section,
 )
 from auscult.report.sounds import TRUTH_TABLE, ShownSound, sound_notes, sound_sections
@@ -524,8 +524,8 @@ def _folded(empty: Sequence[Verdict]) -> str:
     return f"{len(empty):,} empty mask{'' if len(empty) == 1 else 's'}, where nothing is segmented: {said}"
 
 
-def _row(verdict: Verdict, row: Mapping[str, Any]) -> Row:
-    return Row(
+def _row(verdict: Verdict, row: Mapping[str, Any]) -> ItemRow:
+    return ItemRow(
         verdict=verdict,
         text=str(row.get("text") or ""),
         frame=str(row.get("frame") or ""),
@@ -546,8 +546,8 @@ def _share(value: object) -> float | None:
 
 
 def _pictured(
-    rows: Sequence[Row], thumbnails: Mapping[str, bytes], *, crops: Mapping[str, bytes], most_bytes: int
-) -> tuple[Row, ...]:
+    rows: Sequence[ItemRow], thumbnails: Mapping[str, bytes], *, crops: Mapping[str, bytes], most_bytes: int
+) -> tuple[ItemRow, ...]:
     """Give the rows their pictures, worst first, as long as the file stays small.
 
     Where not all fit, the thumbnails that only accompany a large view go first.

@@ -83,7 +83,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ItemRow:
     """One judged item."""
 
     verdict: Verdict  # the judge's estimates and the policy's decision
@@ -102,7 +102,7 @@ class Row:
 class ItemList:
     """Judged items as cards."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ItemRow, ...]
     lead: str = ""  # what they are; may be empty
     # defect and count of each filter; None for a list that cannot be searched, sorted and filtered
     defects: tuple[tuple[str, int], ...] | None = None
@@ -302,7 +302,7 @@ def _evidence(evidence: Evidence) -> dict[str, list[str]]:
     return {"checked": used, "unchecked": [sense for sense in _SENSES if sense not in used]}
 
 
-def _wrong(row: Row) -> str:
+def _wrong(row: ItemRow) -> str:
     """Alternative text for the marks on a picture; empty where nothing is marked."""
     shares = []
     if row.missing:
@@ -312,13 +312,13 @@ def _wrong(row: Row) -> str:
     return "; ".join(shares)
 
 
-def _likely(row: Row) -> str:
+def _likely(row: ItemRow) -> str:
     """The defects' probabilities in words, most probable first; those under 1 % left out."""
     ordered = sorted(row.verdict.defect_probs.items(), key=lambda pair: -pair[1])
     return ", ".join(f"{name} {number(share)}" for name, share in ordered if share >= 0.01)
 
 
-def _sort_keys(row: Row) -> dict[str, str]:
+def _sort_keys(row: ItemRow) -> dict[str, str]:
     """What the script sorts by: estimated IoU, width of its interval, novelty, probability of a good mask."""
     verdict = row.verdict
     width = 0.0 if verdict.iou_low is None or verdict.iou_high is None else verdict.iou_high - verdict.iou_low

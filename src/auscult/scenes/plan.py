@@ -21,7 +21,7 @@ from auscult.scenes.appearance.drawing import Look
 from auscult.scenes.geometry import MOST_OBJECTS, Path, SceneLayout
 from auscult.scenes.geometry import choose as choose_layout
 from auscult.scenes.options import SceneOptions
-from auscult.scenes.sound.mix import SoundSource, SoundTrack, Span, gain_by_distance, pan_by_x
+from auscult.scenes.sound.mix import SoundSource, SoundTrack, TimeSpan, gain_by_distance, pan_by_x
 from auscult.scenes.sound.spans import GAP_S, MARGIN_S, choose_spans
 from auscult.scenes.splits import MIXTURE, Assets, Shelf, Split
 
@@ -105,7 +105,7 @@ def _check_track(track: SoundTrack, *, until_s: float) -> None:
     check_spans(track.spans, until_s=until_s)
 
 
-def check_spans(spans: Sequence[Span], *, until_s: float) -> None:
+def check_spans(spans: Sequence[TimeSpan], *, until_s: float) -> None:
     """Refuse spans that are none, empty, out of order, overlap, or end after ``until_s``, with an InputError."""
     apart = all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
     if not spans or not apart or not all(start < end <= until_s for start, end in spans):
@@ -275,7 +275,7 @@ def _voices(
     return dict(zip(chosen, sources, strict=False)), tuple(sources[len(chosen) :])
 
 
-def _track(rng: np.random.Generator, source: SoundSource, *, spans: tuple[Span, ...], path: Path) -> SoundTrack:
+def _track(rng: np.random.Generator, source: SoundSource, *, spans: tuple[TimeSpan, ...], path: Path) -> SoundTrack:
     """A thing's track: level by distance, place by x, sampled along its way."""
     own_db = float(rng.uniform(-_OWN_LOUDNESS_DB, 0.0))
     steps = 1 if path.motion == "still" else int(path.duration_s / _STEP_S) + 1
@@ -289,7 +289,7 @@ def _track(rng: np.random.Generator, source: SoundSource, *, spans: tuple[Span, 
     )
 
 
-def _far_track(rng: np.random.Generator, source: SoundSource, spans: tuple[Span, ...]) -> SoundTrack:
+def _far_track(rng: np.random.Generator, source: SoundSource, spans: tuple[TimeSpan, ...]) -> SoundTrack:
     """A track from outside the picture: it stays where it is."""
     return SoundTrack(
         source=source,

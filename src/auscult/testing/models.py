@@ -53,7 +53,7 @@ _LIMIT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Example:
+class ModelExample:
     """A request as a model gets it; references that a task does not use are left out of it.
 
     Attributes:
@@ -76,7 +76,7 @@ def _disc(shape: tuple[int, int], centre: tuple[float, float], radius: float) ->
     return (rows - centre[0]) ** 2 + (columns - centre[1]) ** 2 <= radius**2
 
 
-def _example(shape: tuple[int, int, int], text: str = "the red ball that moves to the right") -> Example:
+def _example(shape: tuple[int, int, int], text: str = "the red ball that moves to the right") -> ModelExample:
     """A red disc that moves over a noisy ground beside a blue one that does not; a tone begins at half the time."""
     frames, height, width = shape
     rng = generator(0, "contract clip", *shape)
@@ -89,10 +89,10 @@ def _example(shape: tuple[int, int, int], text: str = "the red ball that moves t
     times = np.arange(round(frames * FRAME_S * RATE_HZ)) / RATE_HZ
     tone = 0.3 * np.sin(2 * np.pi * 440 * times) * (times >= times[-1] / 2)
     first = _disc((height, width), (height * 0.4, width * 0.2), radius)
-    return Example(frames=clip, text=text, sound=tone.astype(np.float32), first_mask=first)
+    return ModelExample(frames=clip, text=text, sound=tone.astype(np.float32), first_mask=first)
 
 
-def _examples() -> dict[str, Example]:
+def _examples() -> dict[str, ModelExample]:
     plain = _example(SHAPE)
     masked = replace(plain, of=("mask",))
     with_text = replace(plain, of=("text",))
@@ -119,7 +119,7 @@ def _examples() -> dict[str, Example]:
     }
 
 
-EXAMPLES: Mapping[str, Example] = _examples()
+EXAMPLES: Mapping[str, ModelExample] = _examples()
 _REPEATED = ("clip", "one frame", "stereo")
 
 
@@ -150,7 +150,7 @@ def refuses_a_missing_folder(name: str) -> None:
             require(refusal and (refusal.expected or refusal.hint), "it says what would have been right")
 
 
-def answers_with_masks(name: str, example: Example) -> None:
+def answers_with_masks(name: str, example: ModelExample) -> None:
     """Every task gives masks of the clip's shape or probabilities; the input is unchanged."""
     given = (example.frames, example.sound, example.first_mask)
     before = [array.tobytes() for array in given]
@@ -183,7 +183,7 @@ def says_the_same_elsewhere(name: str) -> None:
         require(result.outcome == _digest(name, result.key), f"{result.key}: the same answer in another process")
 
 
-CHECKS: tuple[Callable[[str, Example], None], ...] = (answers_with_masks,)
+CHECKS: tuple[Callable[[str, ModelExample], None], ...] = (answers_with_masks,)
 LAWS: tuple[Callable[[str], None], ...] = (
     describes_itself,
     refuses_a_missing_folder,
@@ -201,14 +201,14 @@ def _digest(name: str, key: str) -> str:
     return digest_bytes(b"".join(_predicted(name, example, task).tobytes() for task in _tasks(name, example)))
 
 
-def _tasks(name: str, example: Example) -> tuple[ModelTask, ...]:
+def _tasks(name: str, example: ModelExample) -> tuple[ModelTask, ...]:
     """The tasks of a registered model that an example fits; none where its weights are not installed."""
     model = registry.load("model", name)
     tasks = tuple(model.tasks) if isinstance(model, ReferringModel) else ()
     return tuple(task for task in tasks if not set(GUIDANCE[task]).isdisjoint(example.of))
 
 
-def _predicted(name: str, example: Example, task: ModelTask) -> NDArray[Any]:
+def _predicted(name: str, example: ModelExample, task: ModelTask) -> NDArray[Any]:
     """Predict as a suite does: with the guidance of the task, and one frame for a photograph."""
     model: ReferringModel = registry.load("model", name)
     guidance = GUIDANCE[task]
@@ -222,10 +222,10 @@ def _predicted(name: str, example: Example, task: ModelTask) -> NDArray[Any]:
     )
 
 
-def _frames(example: Example, task: ModelTask) -> Frames:
+def _frames(example: ModelExample, task: ModelTask) -> Frames:
     return example.frames[:1] if task == "ris" else example.frames
 
 
-def _shape(example: Example, task: ModelTask) -> tuple[int, int, int]:
+def _shape(example: ModelExample, task: ModelTask) -> tuple[int, int, int]:
     count, height, width, _ = _frames(example, task).shape
     return count, height, width

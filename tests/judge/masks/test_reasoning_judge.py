@@ -8,7 +8,7 @@ import pytest
 
 from auscult.errors import UsageError
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.clip_context import ClipFiles
+from auscult.jobs.clip_context import ClipPictures
 from auscult.jobs.judges import judge_spec, load_judge
 from auscult.jobs.options import AuditOptions
 from auscult.types import ACTIONS, DEFECTS, Case, Prediction, Query
@@ -68,7 +68,7 @@ def test_thirteen_masks_of_a_clip_take_at_most_five_times_the_time_of_one(folder
     def seconds(count):
         times = []
         for turn in range(3):  # each a clip that was not seen before
-            cases, masks = _shown(count, ClipFiles(f"{count}, {turn}", 1, frames))
+            cases, masks = _shown(count, ClipPictures(f"{count}, {turn}", 1, frames))
             begun = time.process_time()
             judge.batch(cases, masks)
             times.append(time.process_time() - begun)

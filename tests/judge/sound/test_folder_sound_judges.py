@@ -19,7 +19,7 @@ import torch
 
 from auscult.errors import UsageError
 from auscult.jobs.judges import load_sound_judge, sound_judge_arguments
-from auscult.nets.saj.settings import Design
+from auscult.nets.saj.settings import SajDesign
 from auscult.nets.saj.weights import begin, save
 from auscult.rng import generator
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, Samples, SoundCase, SoundJudge, SoundVerdict, Span
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("saj")
     text = {"model_type": "modernbert", "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
             "intermediate_size": 16}  # fmt: skip
-    design = Design(
+    design = SajDesign(
         audio={"kind": "mel", "width": 16, "halvings": 3, "layers": 1, "heads": 2},
         text=text, text_layer=-1, vision=None, width=16, heads=2, layers=1,
     )  # fmt: skip

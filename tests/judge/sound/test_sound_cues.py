@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auscult.judge.sound.cues import FEATURES, JUDGE, SPAN_FEATURES, Heard, open_frames
+from auscult.judge.sound.cues import FEATURES, JUDGE, SPAN_FEATURES, OpenedMixture, open_frames
 from auscult.rng import generator
 from auscult.types import PERFORMANCE, Samples, SoundCase, SoundVerdict, Span
 
@@ -51,7 +51,7 @@ def test_what_the_mixture_has_not_counts_as_damage() -> None:
     clean, damaged = _judged(HUM), _judged(HUM + strange)
     assert (damaged.faithfulness or 5) < (clean.faithfulness or 1) - 0.5
     unexplained = list(FEATURES).index("unexplained")
-    heard = Heard(MIXTURE, rate_hz=RATE_HZ)
+    heard = OpenedMixture(MIXTURE, rate_hz=RATE_HZ)
     values = [heard.features(output, rate_hz=RATE_HZ, spans=())[0][unexplained] for output in (HUM, HUM + strange)]
     assert values[1] > values[0] + 0.1
 

@@ -13,7 +13,7 @@ from asking import question
 
 from auscult.errors import ErrorRecord, UsageError
 from auscult.jobs import predict as job
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.jobs.runner import Silent
 from auscult.models.base import Request
 from auscult.models.spec import model_spec
@@ -25,7 +25,7 @@ TALKS = "import sys\nfor line in sys.stdin:\n    print('the one on the left', fl
 class Asked:
     """A question about noise."""
 
-    def ask(self, _reader: Reader) -> Request:
+    def ask(self, _reader: MediaReader) -> Request:
         return question()
 
 

@@ -19,7 +19,7 @@ import torch
 
 from auscult.errors import UsageError
 from auscult.nets.saj.network import Saj
-from auscult.nets.saj.settings import AXES, PROMPTS, RELEASED_ORDER, Design, released_design
+from auscult.nets.saj.settings import AXES, PROMPTS, RELEASED_ORDER, SajDesign, released_design
 from auscult.nets.saj.weights import begin, load, read_design, save
 from auscult.rng import generator
 from auscult.types import Samples, SoundCase, Span
@@ -35,7 +35,7 @@ SOUNDS: dict[str, dict[str, Any]] = {
     "clap": {"kind": "clap", "hidden_size": 128, "patch_embeds_hidden_size": 16, "depths": [1] * 4,
              "num_attention_heads": [1, 1, 2, 2]},
 }  # fmt: skip
-TINY = Design(
+TINY = SajDesign(
     audio=SOUNDS["mel"],
     text={"model_type": "modernbert", **_SMALL},
     text_layer=-1,
@@ -58,7 +58,7 @@ def case(seconds: float, key: str, **prompts: Any) -> SoundCase:
 ALL = {"text": "dog barking", "spans": (Span("+", 0.2, 0.6),), "frames": np.full((2, 20, 30, 3), 90, np.uint8)}
 
 
-def made(design: Design) -> tuple[Saj, Any]:
+def made(design: SajDesign) -> tuple[Saj, Any]:
     torch.manual_seed(0)
     net, reader = begin(design, texts=["dog barking", "rain"])
     return net.eval(), reader

@@ -22,7 +22,7 @@ from auscult.scenes.sound.mix import (
     SoundSet,
     SoundSource,
     SoundTrack,
-    Span,
+    TimeSpan,
     arrival_db,
     gain_by_distance,
     loudness_db,
@@ -54,7 +54,7 @@ SET = Constant()
 
 
 def track(
-    *spans: Span, gain_db: float | Sequence[float] = 0.0, pan: float | Sequence[float] = 0.0, size: float = 0.5
+    *spans: TimeSpan, gain_db: float | Sequence[float] = 0.0, pan: float | Sequence[float] = 0.0, size: float = 0.5
 ) -> SoundTrack:
     gains = tuple(gain_db) if isinstance(gain_db, Sequence) else (gain_db, gain_db)
     pans = tuple(pan) if isinstance(pan, Sequence) else (pan, pan)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.rng import generator
-from auscult.scenes.sound.mix import Span
+from auscult.scenes.sound.mix import TimeSpan
 from auscult.scenes.sound.spans import APART_S, GAP_S, GRID_S, MARGIN_S, choose_spans, clear
 
-Voice = tuple[Span, ...]
+Voice = tuple[TimeSpan, ...]
 NEAR = 1e-6
 
 

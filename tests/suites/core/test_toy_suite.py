@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from auscult.arrays.overlap import iou
 from auscult.errors import RecordError, UsageError
 from auscult.jobs.options import Flag
-from auscult.jobs.predict import PredictOptions, Reader
+from auscult.jobs.predict import MediaReader, PredictOptions
 from auscult.jobs.runner import Progress, Silent
 from auscult.media.frames import read_frame, write_frame
 from auscult.media.rle import decode
@@ -102,7 +102,7 @@ class Noisy:
     case: ToyCase
     condition: Condition
 
-    def ask(self, reader: Reader) -> Request:  # noqa: ARG002 - one small photograph needs no cache
+    def ask(self, reader: MediaReader) -> Request:  # noqa: ARG002 - one small photograph needs no cache
         return Request(
             id=self.case.id,
             condition=self.condition.name,

@@ -16,7 +16,7 @@ from r2_material import MODEL, SIZE, block, clip, clips, model_file, photographs
 
 from auscult.cases.instances import list_instances
 from auscult.errors import InputError
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.media.frames import write_frame
 from auscult.media.masks import read_mask, write_labels, write_mask
 from auscult.media.rle import decode
@@ -29,7 +29,7 @@ from auscult.stress.vision.base import ClipInfo
 from auscult.suites.core.conditions import Condition
 from auscult.suites.r2.cases import R2Case, cases_of, frame_rule, target, task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.perturbing import PerturbedCase
 from auscult.suites.registered import run
 from auscult.types import MaskTarget, Query
 
@@ -53,11 +53,11 @@ def under(
     kinds: Sequence[str] = (),
     part: str = "all",
     seed: int = SEED,
-) -> Prepared:
+) -> PerturbedCase:
     rules = task_rules(task)
     parts = (part,) if rules.guidance == "masks" else ("all",)
     condition = conditions_of(rules, mixes=mixes, kinds=kinds, levels=[level], parts=parts)[-1]
-    return Prepared(case=case, condition=condition, seed=seed, guidance=rules.guidance)
+    return PerturbedCase(case=case, condition=condition, seed=seed, guidance=rules.guidance)
 
 
 def shot(case: R2Case) -> ClipInfo:
@@ -65,7 +65,7 @@ def shot(case: R2Case) -> ClipInfo:
 
 
 def own(case: R2Case) -> NDArray[np.uint8]:
-    return Reader().frames(case.frames, case.size)
+    return MediaReader().frames(case.frames, case.size)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def heard(home: Path) -> R2Case:
 @pytest.mark.parametrize("kind", ["fog", "elastic_transform", "dropped_frames"])
 @pytest.mark.parametrize("level", ["low", "high"])
 def test_a_kind_alone_is_what_a_recipe_renders(video: R2Case, kind: str, level: str) -> None:
-    shown = under(video, "vos", level, kinds=[kind]).ask(Reader()).frames()
+    shown = under(video, "vos", level, kinds=[kind]).ask(MediaReader()).frames()
     room = "timing" if kind == "dropped_frames" else "vision"
     plan = planned(sweep(room, kind, level)[0], seed=SEED, key=video.id, shot=shot(video))
     frames = own(video)
@@ -106,8 +106,8 @@ def test_a_kind_alone_is_what_a_recipe_renders(video: R2Case, kind: str, level: 
 
 
 def test_clean_is_untouched_and_belongs_to_the_model(video: R2Case) -> None:
-    reader = Reader()
-    prepared = Prepared(case=video, condition=conditions_of(
+    reader = MediaReader()
+    prepared = PerturbedCase(case=video, condition=conditions_of(
         task_rules("vos"), mixes=(), kinds=(), levels=["low"])[0], seed=SEED, guidance="masks")  # fmt: skip
     ask = prepared.ask(reader)
     shown = ask.frames()
@@ -118,7 +118,7 @@ def test_clean_is_untouched_and_belongs_to_the_model(video: R2Case) -> None:
 
 
 def test_a_sentence_is_what_a_recipe_says(told: R2Case) -> None:
-    ask = under(told, "rvos", "high", kinds=["misspelling"]).ask(Reader())
+    ask = under(told, "rvos", "high", kinds=["misspelling"]).ask(MediaReader())
     plan = planned(sweep("sentences", "misspelling", "5")[0], seed=SEED, key=told.id, sentence=told.query.text)
     assert ask.query.text == plan.sentence(told.query.text or "")
     assert ask.query.text != told.query.text
@@ -128,9 +128,9 @@ def test_a_sentence_is_what_a_recipe_says(told: R2Case) -> None:
 @pytest.mark.parametrize("kind", ["sound.gaussian_noise", "gain", "offset"])
 def test_a_sound_is_what_a_recipe_renders(heard: R2Case, kind: str) -> None:
     prepared = under(heard, "avs", "high", kinds=[kind])
-    ask = prepared.ask(Reader())
+    ask = prepared.ask(MediaReader())
     assert heard.sound is not None
-    sound = Reader().sound(heard.sound)
+    sound = MediaReader().sound(heard.sound)
     channels = 1 if sound.samples.ndim == 1 else len(sound.samples)
     take = AudioInfo(samples=sound.samples.shape[-1], channels=channels, rate_hz=sound.rate_hz)
     assert prepared.recipe is not None
@@ -163,7 +163,7 @@ def test_shares_of_the_mix(task: str, told: R2Case, heard: R2Case) -> None:
 def under_mix(case: R2Case, task: str, level: str, mix: str = "mix") -> Any:
     rules = task_rules(task)
     condition = Condition(name=f"{mix}_{level}", group=mix, level=level)
-    recipe = Prepared(case=case, condition=condition, seed=SEED, guidance=rules.guidance).recipe
+    recipe = PerturbedCase(case=case, condition=condition, seed=SEED, guidance=rules.guidance).recipe
     assert recipe is not None
     return recipe
 
@@ -191,9 +191,9 @@ def test_dynamic_draws_a_severity_for_every_frame(home: Path, video: R2Case) -> 
     """Each frame is what one of the three severities renders, and over many cases each occurs."""
     frames, seen = own(video), Counter[str]()
     for case in numbered(video, 6):
-        shown = under(case, "vos", "dynamic", kinds=["brightness"]).ask(Reader()).frames()
+        shown = under(case, "vos", "dynamic", kinds=["brightness"]).ask(MediaReader()).frames()
         static = {
-            level: under(case, "vos", level, kinds=["brightness"]).ask(Reader()).frames()
+            level: under(case, "vos", level, kinds=["brightness"]).ask(MediaReader()).frames()
             for level in ("low", "medium", "high")
         }
         for place in range(len(frames)):
@@ -208,7 +208,7 @@ def test_the_same_frames_with_and_without_sound(heard: R2Case) -> None:
         prepared = under(case, "avs", "dynamic", mixes=["mix"])
         assert prepared.recipe is not None
         if len(prepared.recipe.rooms) == 2:
-            assert np.array_equal(prepared.frames(Reader()), prepared.ask(Reader()).frames())
+            assert np.array_equal(prepared.frames(MediaReader()), prepared.ask(MediaReader()).frames())
             break
     else:
         pytest.fail("no case of twenty has both")
@@ -217,9 +217,9 @@ def test_the_same_frames_with_and_without_sound(heard: R2Case) -> None:
 @pytest.mark.parametrize("kind", ["fog", "elastic_transform"])
 def test_parts_of_a_clip(video: R2Case, kind: str) -> None:
     frames = own(video)
-    whole = under(video, "vos", "high", kinds=[kind]).ask(Reader())
-    first = under(video, "vos", "high", kinds=[kind], part="first").ask(Reader())
-    rest = under(video, "vos", "high", kinds=[kind], part="rest").ask(Reader())
+    whole = under(video, "vos", "high", kinds=[kind]).ask(MediaReader())
+    first = under(video, "vos", "high", kinds=[kind], part="first").ask(MediaReader())
+    rest = under(video, "vos", "high", kinds=[kind], part="rest").ask(MediaReader())
     everything = whole.frames()
     assert np.array_equal(first.frames(), np.concatenate([everything[:1], frames[1:]]))
     assert np.array_equal(rest.frames(), np.concatenate([frames[:1], everything[1:]]))
@@ -242,7 +242,7 @@ def test_a_first_mask_is_spoiled_within_its_window(
     assert truth is not None
     seen = set()
     for case in numbered(video, 12 if kind == "guidance" else 1):
-        ask = under(case, "vos", level, **words).ask(Reader())  # type: ignore[arg-type]
+        ask = under(case, "vos", level, **words).ask(MediaReader())  # type: ignore[arg-type]
         assert ask.first_mask is not None
         iou = (ask.first_mask & truth).sum() / (ask.first_mask | truth).sum()
         assert window[0] - 0.005 <= iou <= window[1] + 0.005
@@ -253,7 +253,7 @@ def test_a_first_mask_is_spoiled_within_its_window(
     else:
         difficulty = "hard" if level == "low" else "medium"
         made = stress(f"masks.{kind}.v1", MaskTarget(mask=truth), difficulty=difficulty, seed=SEED, key="case 0")  # type: ignore[arg-type]
-        ask = under(numbered(video, 1)[0], "vos", level, kinds=[kind]).ask(Reader())
+        ask = under(numbered(video, 1)[0], "vos", level, kinds=[kind]).ask(MediaReader())
         assert np.array_equal(ask.first_mask, made.value.output)  # type: ignore[arg-type,union-attr]
 
 
@@ -265,7 +265,7 @@ def test_a_first_mask_too_small_to_spoil(tmp_path: Path) -> None:
     (case,) = of(tmp_path / "data", "vos")
     for kind in ("erode", "cutout"):
         with pytest.raises(InputError, match="too small to spoil"):
-            under(case, "vos", "low", kinds=[kind]).ask(Reader())
+            under(case, "vos", "low", kinds=[kind]).ask(MediaReader())
 
 
 def test_truth_follows_the_picture(tmp_path: Path) -> None:
@@ -314,16 +314,16 @@ def test_every_kind_on_the_shortest_clips(tmp_path: Path, task: str) -> None:
     for condition in conditions_of(rules, mixes=("mix",), kinds=kinds, levels=("high", "dynamic")):
         if condition.group in {"sound.mp3_compression.v1", "sound.room_reverberation.v1"}:
             continue  # the first needs an extra; both have tests of their own
-        prepared = Prepared(case=case, condition=condition, seed=SEED, guidance=rules.guidance)
+        prepared = PerturbedCase(case=case, condition=condition, seed=SEED, guidance=rules.guidance)
         if task == "avs" and prepared.recipe is not None and "mp3" in repr(prepared.recipe):
             continue
-        ask = prepared.ask(Reader())
+        ask = prepared.ask(MediaReader())
         assert ask.frames().shape == (*ask.shape, 3)
         assert len(ask.names) == len(set(ask.names)) == len(case.frames)
         truths = prepared.truths([target(case, place) for place in range(len(case.frames))])
         assert len(truths) == len(case.frames)
         again = pickle.loads(pickle.dumps(prepared))  # noqa: S301 - as the workers get it
-        assert np.array_equal(again.ask(Reader()).frames(), ask.frames())
+        assert np.array_equal(again.ask(MediaReader()).frames(), ask.frames())
 
 
 class TestCases:

@@ -7,12 +7,12 @@ import pytest
 from r2_material import clips
 
 from auscult.cases.instances import list_instances
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.r2 import strips
 from auscult.suites.r2.cases import R2Case, cases_of, frame_rule, target, task_rules
 from auscult.suites.r2.conditions import FIRST_MASKS, conditions_of
-from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.perturbing import PerturbedCase
 
 RULES = task_rules("vos")
 
@@ -24,10 +24,10 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> R2Case:
     return case
 
 
-def under(case: R2Case, level: str, *, seed: int, kind: str = "") -> Prepared:
+def under(case: R2Case, level: str, *, seed: int, kind: str = "") -> PerturbedCase:
     what = {"mixes": (), "kinds": [kind]} if kind else {"mixes": ["guidance"], "kinds": ()}
     condition = conditions_of(RULES, levels=[level], **what)[-1]
-    return Prepared(case=case, condition=condition, seed=seed, guidance=RULES.guidance)
+    return PerturbedCase(case=case, condition=condition, seed=seed, guidance=RULES.guidance)
 
 
 @pytest.mark.parametrize("level", ["low", "high"])
@@ -39,8 +39,8 @@ def test_the_kind_that_is_named_makes_the_mask_that_was_shown(video: R2Case, lev
         kind, _, rest = said.partition(" ")
         assert rest == "of the first mask"
         named.add(kind)
-        alone = under(video, level, seed=seed, kind=kind).ask(Reader()).first_mask
-        shown = prepared.ask(Reader()).first_mask
+        alone = under(video, level, seed=seed, kind=kind).ask(MediaReader()).first_mask
+        shown = prepared.ask(MediaReader()).first_mask
         assert alone is not None
         assert shown is not None
         assert np.array_equal(shown, alone)
@@ -52,4 +52,4 @@ def test_the_kind_that_is_named_makes_the_mask_that_was_shown(video: R2Case, lev
 def test_one_kind_alone_and_a_clean_case_say_nothing_more(video: R2Case) -> None:
     assert strips._drawn(under(video, "high", seed=1, kind="erode")) == ""
     clean = conditions_of(RULES, mixes=["guidance"], kinds=(), levels=["high"])[0]
-    assert strips._drawn(Prepared(case=video, condition=clean, seed=1, guidance="masks")) == ""
+    assert strips._drawn(PerturbedCase(case=video, condition=clean, seed=1, guidance="masks")) == ""

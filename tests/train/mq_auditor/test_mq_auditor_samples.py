@@ -11,7 +11,16 @@ import pytest
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.judge.replies import read_reply
-from auscult.train.mq_auditor.loop import COMMITTED, Feed, Plan, Unit, answer_of, read_plan, read_units, rows
+from auscult.train.mq_auditor.loop import (
+    COMMITTED,
+    AuditorFeed,
+    AuditorPlan,
+    Unit,
+    answer_of,
+    read_plan,
+    read_units,
+    rows,
+)
 from auscult.types import DEFECTS, Action, Defect, Item, MaskRef, Query, Truth
 from small_inputs import folder_input, write_lines
 from small_inputs import item as line
@@ -47,9 +56,9 @@ def units(count: int) -> list[Unit]:
     return found
 
 
-def feed(count: int, **settings: object) -> Feed:
-    plan = replace(Plan(), **settings)  # type: ignore[arg-type]
-    return Feed(units(count), ClipIndex(frozenset(), {}, frozenset()), plan, seed=3)
+def feed(count: int, **settings: object) -> AuditorFeed:
+    plan = replace(AuditorPlan(), **settings)  # type: ignore[arg-type]
+    return AuditorFeed(units(count), ClipIndex(frozenset(), {}, frozenset()), plan, seed=3)
 
 
 def kind_of(item: Item) -> Defect:
@@ -129,23 +138,25 @@ def test_a_share_of_the_videos_is_part_of_a_larger_one(tmp_path: Path) -> None:
         for kind in ("perfect", "erode")
     ]
     write_lines(tmp_path / "items.jsonl", *lines)
-    kept = {share: {unit.video for unit in read_units(tmp_path, Plan(share=share))[0]} for share in (0.25, 0.5, 1.0)}
+    kept = {
+        share: {unit.video for unit in read_units(tmp_path, AuditorPlan(share=share))[0]} for share in (0.25, 0.5, 1.0)
+    }
     assert [len(videos) for videos in kept.values()] == [2, 4, 8]
     assert kept[0.25] < kept[0.5] < kept[1.0] == {f"v{video}" for video in range(8)}
-    found, listing = read_units(tmp_path, Plan())
-    made = Feed(found, ClipIndex.of(listing), Plan(batch=8, small_batch=4, epochs=2), seed=0)
+    found, listing = read_units(tmp_path, AuditorPlan())
+    made = AuditorFeed(found, ClipIndex.of(listing), AuditorPlan(batch=8, small_batch=4, epochs=2), seed=0)
     (first, _) = made.batch(1)
     assert first[0].answer.startswith("<audit> The dog is covered whole")
     assert first[0].mask.any()
     with pytest.raises(UsageError, match="nothing to learn"):
-        read_units(tmp_path, Plan(split="val"))
+        read_units(tmp_path, AuditorPlan(split="val"))
 
 
 @pytest.mark.extra_train
 def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("yaml", reason="the extra `train` is not installed")
     assert {name: read_plan(name).epochs for name in COMMITTED}["release"] == 96
-    assert read_plan("paper") == Plan()
+    assert read_plan("paper") == AuditorPlan()
     with pytest.raises(UnknownName, match=r"table4\.neither"):
         read_plan("paper+table4.neither")
     (tmp_path / "odd.yaml").write_text("batch: 6\n")

@@ -23,7 +23,7 @@ from auscult.nets.mq_auditor.prompt import tiny_config
 from auscult.nets.mq_auditor.weights import load
 from auscult.train import recipes
 from auscult.train.mq_auditor import loop as settings
-from auscult.train.mq_auditor.loop import MODEL, Trainer, rows
+from auscult.train.mq_auditor.loop import MODEL, AuditorTrainer, rows
 from auscult.train.trainer import LOSSES, STATE
 from small_inputs import folder_input, write_lines
 from small_inputs import item as line
@@ -92,18 +92,18 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     whole = losses(options.out)
     assert len(whole) == 6
     assert whole[-1] < whole[0]
-    again, learn = replace(options, out=tmp_path), Trainer.learn
+    again, learn = replace(options, out=tmp_path), AuditorTrainer.learn
 
-    def killed(trainer: Trainer, batch: object) -> dict[str, float]:
+    def killed(trainer: AuditorTrainer, batch: object) -> dict[str, float]:
         if trainer.step == 4:
             raise KeyboardInterrupt
         return learn(trainer, batch)
 
     monkeypatch.setattr("auscult.train.trainer.SAVED_EVERY_S", 0.0)
-    monkeypatch.setattr(Trainer, "learn", killed)
+    monkeypatch.setattr(AuditorTrainer, "learn", killed)
     with pytest.raises(KeyboardInterrupt):
         list(recipes.run(again))
-    monkeypatch.setattr(Trainer, "learn", learn)
+    monkeypatch.setattr(AuditorTrainer, "learn", learn)
     list(recipes.run(again))
     assert losses(tmp_path) == whole
     (first, _), (second, _) = load(options.out / MODEL), load(tmp_path / MODEL)

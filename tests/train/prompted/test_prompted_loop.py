@@ -21,7 +21,7 @@ from auscult.errors import InputError, OutputError
 from auscult.nets.prompted import BINS, Design
 from auscult.train.prompted.feed import Arrays
 from auscult.train.prompted.loop import (
-    Trainer,
+    MaskTrainer,
     TrainingPlan,
     batches,
     losses,
@@ -54,7 +54,7 @@ def made(pictures: list[Picture]) -> list[Arrays]:
 @pytest.fixture(scope="module")
 def checkpoint(made: list[Arrays], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a run that was stopped after one step."""
-    trainer = Trainer(PLAN, weights=Path("nowhere"))
+    trainer = MaskTrainer(PLAN, weights=Path("nowhere"))
     trainer.learn(made[0])
     path = tmp_path_factory.mktemp("run") / "deep" / "member.pt"
     trainer.save(path)
@@ -67,7 +67,7 @@ def equal(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 def test_a_run_that_was_stopped_ends_with_the_same_weights(made: list[Arrays], checkpoint: Path) -> None:
     heard: list[int] = []
-    whole, rest = (Trainer(PLAN, weights=Path("nowhere")) for _ in range(2))
+    whole, rest = (MaskTrainer(PLAN, weights=Path("nowhere")) for _ in range(2))
     first = {name: value.clone() for name, value in whole.net.state_dict().items()}
     assert train(whole, iter(made), until=FOREVER, heard=lambda step, _: heard.append(step))
     rest.load(checkpoint)
@@ -83,7 +83,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_weights(made: list[Arrays], c
 
 def test_another_seed_gives_other_weights_and_other_batches(pictures: list[Picture], made: list[Arrays]) -> None:
     plan = replace(PLAN, seed=1)
-    assert not equal(*(Trainer(one, weights=Path("nowhere")).net.state_dict() for one in (PLAN, plan)))
+    assert not equal(*(MaskTrainer(one, weights=Path("nowhere")).net.state_dict() for one in (PLAN, plan)))
     with batches(pictures, plan, first=2, workers=0) as found:
         assert not np.array_equal(next(found)["crop"], made[2]["crop"])
 
@@ -96,7 +96,7 @@ def test_batches_are_the_same_whoever_makes_them(pictures: list[Picture], made: 
 
 
 def test_when_the_time_is_up_no_step_is_taken() -> None:
-    trainer = Trainer(PLAN, weights=Path("nowhere"))
+    trainer = MaskTrainer(PLAN, weights=Path("nowhere"))
     assert not train(trainer, iter(()), until=time.monotonic(), heard=lambda *_: None)
     assert trainer.step == 0
 
@@ -113,7 +113,7 @@ def test_the_rate_rises_then_falls_to_nothing() -> None:
 
 def test_started_blocks_are_frozen_and_all_else_learns(made: list[Arrays], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auscult.train.prompted.loop.begin", lambda *_: None)
-    trainer = Trainer(replace(PLAN, start="imagenet", design=Design(side=64, frozen=2)), weights=Path("nowhere"))
+    trainer = MaskTrainer(replace(PLAN, start="imagenet", design=Design(side=64, frozen=2)), weights=Path("nowhere"))
     first = {name: value.clone() for name, value in trainer.net.state_dict().items()}
     trainer.learn(made[0])
     still = {name for name, value in trainer.net.state_dict().items() if torch.equal(value, first[name])}
@@ -127,7 +127,7 @@ def test_the_network_of_a_checkpoint_is_the_averaged_one(checkpoint: Path) -> No
     assert design == PLAN.design
     assert not net.training
     assert equal(net.state_dict(), read_checkpoint(checkpoint)["average"])
-    resumed = Trainer(PLAN, weights=Path("nowhere"))
+    resumed = MaskTrainer(PLAN, weights=Path("nowhere"))
     resumed.load(checkpoint)
     assert equal(net.state_dict(), resumed.average)
 
@@ -143,7 +143,7 @@ def test_the_network_of_a_checkpoint_is_the_averaged_one(checkpoint: Path) -> No
 def test_a_checkpoint_of_another_plan_is_refused_and_both_are_named(
     checkpoint: Path, changed: dict[str, object], theirs: str, ours: str
 ) -> None:
-    trainer = Trainer(replace(PLAN, **changed), weights=Path("nowhere"))  # type: ignore[arg-type]
+    trainer = MaskTrainer(replace(PLAN, **changed), weights=Path("nowhere"))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="another plan") as caught:
         trainer.load(checkpoint)
     assert theirs in caught.value.message
@@ -181,7 +181,7 @@ def test_a_broken_checkpoint_is_refused_by_name(checkpoint: Path, tmp_path: Path
 
 def test_a_checkpoint_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    trainer = Trainer(PLAN, weights=Path("nowhere"))
+    trainer = MaskTrainer(PLAN, weights=Path("nowhere"))
     with pytest.raises(OutputError, match="cannot be written"):
         trainer.save(tmp_path / "file" / "member.pt")
 

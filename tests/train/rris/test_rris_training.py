@@ -28,7 +28,7 @@ from auscult.train.network_files import read_kernels
 from auscult.train.rris import loop
 from auscult.train.rris.loop import NamingFeed, NamingTrainer, Trainer
 from auscult.train.rris.references import Feed, read_references
-from auscult.train.rris.trainable import COMMITTED, Plan, build, read_plan
+from auscult.train.rris.trainable import COMMITTED, SegmenterPlan, build, read_plan
 from auscult.train.trainer import LOSSES
 from small_inputs import rows
 from train.rris.small_references import COLOURS, write_refer, write_settings
@@ -60,7 +60,9 @@ def test_the_committed_settings() -> None:
     paper, release, small, mobile = (read_plan(name) for name in COMMITTED)
     assert (paper.rate, paper.decay, paper.power, paper.epochs, paper.batch) == (3e-5, 0.02, 0.9, 50, 64)
     assert (paper.design.side, paper.design.tokens, paper.design.memory, paper.design.blank) == (480, 20, 20, 10)
-    assert replace(paper, vision=None, text=None, drop_path=None, precision="no", checkpointing=False) == Plan()
+    assert (
+        replace(paper, vision=None, text=None, drop_path=None, precision="no", checkpointing=False) == SegmenterPlan()
+    )
     assert (release.decay, release.batch, release.negatives) == (0.01, 48, 0.4)
     assert (release.design.memory_reads, release.design.existence_stage) == ("text", 2)
     assert small.design.vision == small.design.text == mobile.design.text == "small"

@@ -24,12 +24,12 @@ from auscult.errors import InputError, UsageError
 from auscult.jobs.judges import load_sound_judge
 from auscult.jobs.options import TrainOptions
 from auscult.media.wav import encode_wav
-from auscult.nets.saj.settings import Design
+from auscult.nets.saj.settings import SajDesign
 from auscult.nets.saj.weights import begin
 from auscult.rng import generator
 from auscult.train import recipes
-from auscult.train.saj.loop import Trainer
-from auscult.train.saj.samples import Feed, Listed, Made, Plan, Source, read_items, read_plans
+from auscult.train.saj.loop import SajTrainer
+from auscult.train.saj.samples import Listed, Made, SajFeed, SajPlan, Source, read_items, read_plans
 from auscult.train.trainer import LOSSES
 from auscult.types import SoundCase
 
@@ -87,16 +87,16 @@ def losses(folder: Path) -> list[float]:
     return [json.loads(line)["loss"] for line in (folder / LOSSES).read_text().splitlines()]
 
 
-def plan_of(**more: object) -> Plan:
-    return Plan(**{**_PLAN, "stage": "scores", **more, "design": Design(**_DESIGN)})  # type: ignore[arg-type]
+def plan_of(**more: object) -> SajPlan:
+    return SajPlan(**{**_PLAN, "stage": "scores", **more, "design": SajDesign(**_DESIGN)})  # type: ignore[arg-type]
 
 
-def listed(path: Path, plan: Plan) -> Listed:
+def listed(path: Path, plan: SajPlan) -> Listed:
     return Listed(read_items(path, plan), plan)
 
 
-def feed(plan: Plan, source: Source) -> Feed:
-    return Feed(source, plan, begin(plan.design, texts=["humming"])[1], seed=0)
+def feed(plan: SajPlan, source: Source) -> SajFeed:
+    return SajFeed(source, plan, begin(plan.design, texts=["humming"])[1], seed=0)
 
 
 def test_batches_are_as_large_as_said_and_balanced(source: Path) -> None:
@@ -151,9 +151,9 @@ def test_an_axis_that_is_switched_off_has_no_loss(source: Path) -> None:
     kept = ("recall", "difficulty_counting", "difficulty_loudness")
     plan = plan_of()
     made = feed(plan, listed(source, plan))
-    design = Design(**{**_DESIGN, "axes": kept})  # type: ignore[arg-type]
+    design = SajDesign(**{**_DESIGN, "axes": kept})  # type: ignore[arg-type]
     net, _ = begin(design, texts=["humming"])
-    losses_of = Trainer(net, made, plan, seed=0).losses(made.part(0, 0))
+    losses_of = SajTrainer(net, made, plan, seed=0).losses(made.part(0, 0))
     found = {name: loss.item() for name, loss in losses_of.items()}
     assert set(found) == {"loss", *kept}
     assert found["difficulty_loudness"] == 0.0  # its truth is not known
@@ -173,18 +173,18 @@ def test_killed_and_resumed_it_has_the_losses_of_an_undisturbed_run(
     done = list(recipes.run(options))
     assert [len(losses(first / stage)) for stage in plans] == [4, 6]
     assert losses(first / "scores")[-1] < losses(first / "scores")[0]
-    learn = Trainer.learn
+    learn = SajTrainer.learn
 
-    def killed(trainer: Trainer, batch: object) -> dict[str, float]:
+    def killed(trainer: SajTrainer, batch: object) -> dict[str, float]:
         if trainer.plan.stage == "scores" and trainer.step == 3:
             raise KeyboardInterrupt
         return learn(trainer, batch)  # type: ignore[arg-type]
 
     monkeypatch.setattr("auscult.train.trainer.SAVED_EVERY_S", 0.0)
-    monkeypatch.setattr(Trainer, "learn", killed)
+    monkeypatch.setattr(SajTrainer, "learn", killed)
     with pytest.raises(KeyboardInterrupt):
         list(recipes.run(replace(options, out=second)))
-    monkeypatch.setattr(Trainer, "learn", learn)
+    monkeypatch.setattr(SajTrainer, "learn", learn)
     list(recipes.run(replace(options, out=second)))
     assert [losses(second / stage) for stage in plans] == [losses(first / stage) for stage in plans]
     name = "model/model.safetensors"

@@ -59,10 +59,10 @@ def test_a_run_gives_a_judge(folder: Path) -> None:
 def test_the_files_are_the_network(folder: Path) -> None:
     import torch
 
-    from auscult.nets.sound_judge import Design, SoundJudgeNet, Trunk
+    from auscult.nets.sound_judge import HeadDesign, SoundJudgeNet, Trunk
     from auscult.train.sound_judge.export import CLOSE, difference
 
-    net = SoundJudgeNet(Trunk(), Design(width=32, blocks=1))
+    net = SoundJudgeNet(Trunk(), HeadDesign(width=32, blocks=1))
     net.load_state_dict(torch.load(folder / "network.pt", weights_only=True))
     assert difference(net.eval(), folder / "judge") < CLOSE
     with torch.no_grad():

@@ -266,9 +266,9 @@ _METADATA = "metadata.jsonl"
 def _hf_datasets(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Piece]:
     """A folder for Hugging Face ``datasets``: ``metadata.jsonl``, a line a mask, and ``segmentations/``, exact PNGs.
 
-    ``datasets.load_dataset("imagefolder", data_dir=FOLDER)`` gives the column ``mask``, and ``image`` where the pictures
-    were copied. ``frame`` is the picture's name; ``item``, ``category``, ``text`` and ``score`` (the model's own)
-    follow, and what auscult says in ``auscult_iou`` and the like; each is null where it is not known.
+    ``datasets.load_dataset("imagefolder", data_dir=FOLDER)`` gives the column ``mask``, and ``image`` where the
+    pictures were copied. ``frame`` is the picture's name; ``item``, ``category``, ``text`` and ``score`` (the model's
+    own) follow, and what auscult says in ``auscult_iou`` and the like; each is null where it is not known.
     """
     for frame in frames:
         picture = {"image_file_name": f"images/{frame.picture}"} if tally.pictures else {}

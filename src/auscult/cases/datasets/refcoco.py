@@ -44,7 +44,7 @@ _MOST = 10**18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sentence:
+class _RefSentence:
     text: str
     absent: bool
 
@@ -54,7 +54,7 @@ class _Ref:
     id: int
     annotation: int
     split: str
-    sentences: tuple[_Sentence, ...]
+    sentences: tuple[_RefSentence, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,7 +301,7 @@ def _refs_files(folder: Path) -> list[Path]:
     return [found[name] for name in order]
 
 
-def _sentence(row: object) -> _Sentence:
+def _sentence(row: object) -> _RefSentence:
     if not isinstance(row, dict):
         raise InputError(f"a sentence is {fields.kind(row)}", expected="an object with sent_id and sent")
     texts = [fields.text(row, key) for key in ("raw", "sent")]
@@ -309,7 +309,7 @@ def _sentence(row: object) -> _Sentence:
     if text is None:
         raise InputError("a sentence is empty", expected="'raw' or 'sent' is a text")
     _whole(row, "sent_id")
-    return _Sentence(text=text, absent=row.get("exist") is False)
+    return _RefSentence(text=text, absent=row.get("exist") is False)
 
 
 def _whole(row: Mapping[str, Any], key: str) -> int:

@@ -101,7 +101,7 @@ class SidecarLayout(Layout):
         """List every mask of every text file that has a picture."""
         self.check(source, options)
         texts, pictures = _trees(source, options)
-        found = _Found(self.name, self.reader(source), frames=_by_stem(pictures))
+        found = _Regions(self.name, self.reader(source), frames=_by_stem(pictures))
         found.problems.take(pictures.errors, stage="frames")
         found.problems.take(texts.errors if texts is not pictures else ())
         for name, path in texts.with_suffix(frozenset({self.ending})).items():
@@ -131,7 +131,7 @@ def left_out(counts: Mapping[str, int]) -> list[str]:
     return [f"left out, no regions: {listed}"] if listed else []
 
 
-class _Found:
+class _Regions:
     """What comes of the text files of one INPUT."""
 
     def __init__(self, layout: str, reader: SidecarReader, *, frames: Mapping[str, Path]) -> None:

@@ -40,7 +40,7 @@ _Share = Annotated[float, Meta(ge=-1, le=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class ReasoningCalibration:
     """How far off the stated IoU was: quantiles of true minus stated, 5 % and 95 %, on ``n`` masks of a split."""
 
     schema: Literal[1]
@@ -84,7 +84,7 @@ class ReasoningJudge:
         check_files(folder)
         self._folder = folder
         self._how = self._read(How, HOW) or How()
-        self._calibration = self._read(Calibration, CALIBRATION)
+        self._calibration = self._read(ReasoningCalibration, CALIBRATION)
         self._asker: Asker | None = None
         if (folder / CARD).exists():
             self.card = folder / CARD

@@ -40,7 +40,7 @@ _Off = Annotated[float, Meta(ge=-4, le=4)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class SajFit:
     """How far off stated scores were: 5 and 95 % quantiles of true minus stated by axis, on ``n`` items of a split."""
 
     schema: Literal[1]
@@ -69,7 +69,7 @@ class FolderSoundJudge(ABC):
         self._off: Mapping[str, tuple[float, float]] = {}
         if (folder / CALIBRATION).exists():
             self._off = read_file(
-                Calibration, folder / CALIBRATION, what="the judge's calibration", expected="the keys of Calibration",
+                SajFit, folder / CALIBRATION, what="the judge's calibration", expected="the keys of Calibration",
                 most_bytes=_MOST_BYTES, error=UsageError,
             ).off  # fmt: skip
         if (folder / CARD).exists():

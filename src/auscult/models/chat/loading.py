@@ -131,16 +131,16 @@ class Cascade:
             if callable(close):
                 close()
 
-    def _to_describe(self, media: Media) -> Iterator[_Part]:
+    def _to_describe(self, media: Media) -> Iterator[_CascadePart]:
         for describer in self._describers:
             if "sound" in describer.of:
                 for number, path in enumerate(media.sounds):
-                    yield _Part(describer, "sound", label=f"Sound {number}", media=Media(sounds=(path,)))
+                    yield _CascadePart(describer, "sound", label=f"Sound {number}", media=Media(sounds=(path,)))
             if "picture" in describer.of:
                 for number, path in enumerate(media.images):
-                    yield _Part(describer, "picture", label=f"Picture {number}", media=Media(images=(path,)))
+                    yield _CascadePart(describer, "picture", label=f"Picture {number}", media=Media(images=(path,)))
                 if media.video is not None:
-                    yield _Part(describer, "video", label="Video", media=Media(video=media.video))
+                    yield _CascadePart(describer, "video", label="Video", media=Media(video=media.video))
 
     def _left(self, media: Media) -> Media:
         """What nobody describes: the model that answers sees and hears it."""
@@ -157,7 +157,7 @@ class Cascade:
         return found if isinstance(found, CountedText) else CountedText(found, {})
 
 
-class _Part:
+class _CascadePart:
     """One file that one model describes."""
 
     def __init__(self, describer: Describer, kind: str, *, label: str, media: Media) -> None:

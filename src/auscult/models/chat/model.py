@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from auscult.errors import UsageError
 from auscult.media.paths import regular_descriptor, safe_name
-from auscult.models.chat.profile import OTHER_KEY, ChatProfile, Media, Part, named_profile, parts_of
+from auscult.models.chat.profile import OTHER_KEY, ChatProfile, Media, MessagePart, named_profile, parts_of
 from auscult.models.omni import CountedText, Unreachable
 from auscult.record.codec import dump
 from auscult.record.digest import digest_file, digest_json
@@ -204,7 +204,7 @@ class ChatModel:
         """Close the connections."""
         self._client.close()
 
-    def _most(self, question: str, parts: Sequence[Part]) -> Tokens:
+    def _most(self, question: str, parts: Sequence[MessagePart]) -> Tokens:
         text = len(question.encode()) + len(self.profile.system.encode()) + len(json.dumps(self.profile.extra))
         # A token of text is a byte at least.
         sent = text + 2 * _TOKENS_A_MESSAGE + sum(part.tokens for part in parts)

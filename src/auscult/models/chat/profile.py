@@ -237,7 +237,7 @@ class Media:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class MessagePart:
     """A part of a message, and the tokens that it takes at most."""
 
     body: dict[str, Any]
@@ -245,13 +245,13 @@ class Part:
     size: int  # bytes of its media
 
 
-def parts_of(media: Media, profile: ChatProfile) -> list[Part]:
+def parts_of(media: Media, profile: ChatProfile) -> list[MessagePart]:
     """The media of a question as parts of a message.
 
     An InputError where a file cannot be read, or the profile takes nothing of its kind; a TooLarge where they are more
     than one request may hold.
     """
-    found: list[Part] = []
+    found: list[MessagePart] = []
     for part in _parts(media, profile):
         found.append(part)
         if sum(one.size for one in found) > MOST_BYTES:
@@ -263,7 +263,7 @@ def parts_of(media: Media, profile: ChatProfile) -> list[Part]:
     return found
 
 
-def _parts(media: Media, profile: ChatProfile) -> Iterator[Part]:
+def _parts(media: Media, profile: ChatProfile) -> Iterator[MessagePart]:
     sounds = list(media.sounds)
     if media.video is not None and profile.video == "video_url" and profile.hears_video and _has_sound(media.video):
         sounds = sounds[1:]  # the first is the video's own, which is heard already
@@ -292,7 +292,7 @@ def _data_url(kind: str, data: bytes) -> str:
     return f"data:{kind};base64,{b64encode(data).decode('ascii')}"
 
 
-def _picture(path: Path, profile: ChatProfile) -> Part:
+def _picture(path: Path, profile: ChatProfile) -> MessagePart:
     data = read_bytes(path, limits=_FILE_LIMITS)
     kind = next((kind for head, kind in _PICTURES if data.startswith(head)), "")
     if kind and not profile.longest_side_px:
@@ -306,9 +306,9 @@ def _picture(path: Path, profile: ChatProfile) -> Part:
     return _picture_part("png", encode_png(smaller), profile)
 
 
-def _picture_part(kind: str, data: bytes, profile: ChatProfile) -> Part:
+def _picture_part(kind: str, data: bytes, profile: ChatProfile) -> MessagePart:
     url = {"url": _data_url(f"image/{kind}", data)}
-    return Part(body={"type": "image_url", "image_url": url}, tokens=profile.tokens.picture, size=len(data))
+    return MessagePart(body={"type": "image_url", "image_url": url}, tokens=profile.tokens.picture, size=len(data))
 
 
 def _within(frame: Frame, longest_px: int) -> Frame:
@@ -321,14 +321,14 @@ def _within(frame: Frame, longest_px: int) -> Frame:
     return np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def _sound(path: Path, profile: ChatProfile) -> Part:
+def _sound(path: Path, profile: ChatProfile) -> MessagePart:
     seconds, kind, data = _sound_file(path, profile)
     tokens = round(seconds * profile.tokens.sound_second) + 1
     url = _data_url(f"audio/{kind}", data)
     if profile.sounds == "audio_url":
-        return Part(body={"type": "audio_url", "audio_url": {"url": url}}, tokens=tokens, size=len(data))
+        return MessagePart(body={"type": "audio_url", "audio_url": {"url": url}}, tokens=tokens, size=len(data))
     held = url if profile.sounds == "input_audio_url" else url.partition(",")[2]
-    return Part(
+    return MessagePart(
         body={"type": "input_audio", "input_audio": {"data": held, "format": kind}}, tokens=tokens, size=len(data)
     )
 
@@ -346,7 +346,7 @@ def _sound_file(path: Path, profile: ChatProfile) -> tuple[float, str, bytes]:
     return samples.shape[1] / rate_hz, "wav", encode_wav(samples, rate_hz)
 
 
-def _video(path: Path, profile: ChatProfile) -> Iterator[Part]:
+def _video(path: Path, profile: ChatProfile) -> Iterator[MessagePart]:
     if profile.video == "frames":
         for frame in video_frames(path, profile.frames):
             data = encode_jpeg(_within(frame, profile.longest_side_px), quality=_JPEG_QUALITY)
@@ -356,7 +356,7 @@ def _video(path: Path, profile: ChatProfile) -> Iterator[Part]:
     seconds = probe(path, limits=_FILE_LIMITS).duration_s or 0.0
     url = {"url": _data_url(_kind_of_video(data, path), data)}
     tokens = round(seconds * profile.tokens.video_second) + 1
-    yield Part(body={"type": "video_url", "video_url": url}, tokens=tokens, size=len(data))
+    yield MessagePart(body={"type": "video_url", "video_url": url}, tokens=tokens, size=len(data))
 
 
 def video_frames(path: Path, count: int) -> list[Frame]:

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 STEM: Final = "stem.onnx"
 ANSWER: Final = "answer.onnx"
 READER: Final = "auscult.reader"
-"""Key of the JSON in ``answer.onnx`` that says how a sentence is read: a ``Reading``."""
+"""Key of the JSON in ``answer.onnx`` that says how a sentence is read: a ``PictureReading``."""
 _MOST_BYTES: Final = 200_000_000
 _EXPECTED: Final = f"a folder of `auscult train rris`: onnx/ with {STEM} and {ANSWER}, or model/ with {DESIGN}"
 _Word = Annotated[str, msgspec.Meta(max_length=200)]
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class PictureReading(msgspec.Struct, frozen=True, kw_only=True):
     """How a network of ONNX files reads and sees."""
 
     words: Annotated[tuple[_Word, ...], msgspec.Meta(max_length=100_000)]
@@ -62,7 +62,7 @@ class OnnxAnswering:
         )
         try:
             told = self._answer.get_modelmeta().custom_metadata_map[READER]
-            self.reading = msgspec.json.decode(told, type=Reading)
+            self.reading = msgspec.json.decode(told, type=PictureReading)
         except (KeyError, msgspec.DecodeError) as error:
             raise UsageError(f"the network does not say how it reads: {error}", path=self._path) from error
         self.blank = self.reading.blank

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from auscult.arrays.resampling import mono_at
 from auscult.nets.hf_folder import Preparation, square
-from auscult.nets.saj.settings import PROMPTS, Design
+from auscult.nets.saj.settings import PROMPTS, SajDesign
 from auscult.types import Samples, SoundCase, Span
 
 _LOUDNESS: Final = 0.1
@@ -48,10 +48,10 @@ class SajBatch:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Reader:
+class SajReader:
     """Makes batches; picklable."""
 
-    design: Design  # of the network
+    design: SajDesign  # of the network
     rate_hz: int  # that its encoder of sounds takes
     steps: int  # samples of a frame
     tokenizer: Any = None  # what reads texts; None where it takes none

@@ -20,7 +20,7 @@ from auscult.errors import UsageError
 from auscult.nets.hf_folder import build_settings
 from auscult.nets.mq_auditor.network import SoundEncoder, log_mel
 from auscult.nets.saj.inputs import SajBatch
-from auscult.nets.saj.settings import DIFFICULTY, Design
+from auscult.nets.saj.settings import DIFFICULTY, SajDesign
 
 TEXT: Final = {"modernbert": ("ModernBertConfig", "ModernBertModel"), "bert": ("BertConfig", "BertModel")}
 VISION: Final = {
@@ -172,7 +172,7 @@ class Saj(nn.Module):
     say so, and our verdicts promise it.
     """
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: SajDesign) -> None:
         super().__init__()
         self.design = design
         self.audio = FrameEncoder(design.audio)
@@ -245,7 +245,7 @@ def learns(part: nn.Module) -> bool:
 class Fusion(nn.Module):
     """Streams joined by self-attention, the text by cross-attention, then a Transformer and the mean over frames."""
 
-    def __init__(self, design: Design, *, audio: int, words: int, seen: int) -> None:
+    def __init__(self, design: SajDesign, *, audio: int, words: int, seen: int) -> None:
         super().__init__()
         width = design.width
         self.in_time = design.joined == "time"
@@ -308,7 +308,7 @@ class Fusion(nn.Module):
 class ReleasedFusion(nn.Module):
     """Channels of output and mixture, joined with the text's first token, through six layers of PE-AV's kind."""
 
-    def __init__(self, design: Design, *, audio: int, words: int) -> None:
+    def __init__(self, design: SajDesign, *, audio: int, words: int) -> None:
         super().__init__()
         inner = _RELEASED_INNER
         self.sounds = nn.Linear(2 * audio, inner)

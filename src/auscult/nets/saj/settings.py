@@ -27,7 +27,7 @@ _Size = Annotated[int, Meta(ge=1, le=4096)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class SajDesign:
     """The parts of a network. The paper gives neither widths nor layers behind the encoders: these are ours."""
 
     # ``paper``: streams of frames, cross-attention to the text, heads by axis (Fig. 3). ``sam_audio``: the published
@@ -70,7 +70,7 @@ class Design:
         return tuple(name for name, has in zip(PROMPTS, taken, strict=True) if has)
 
 
-def released_design() -> Design:
+def released_design() -> SajDesign:
     """The sizes of the published judge: encoders of 28 layers, fusion of 6 layers at 192."""
-    return Design(form="sam_audio", vision=None, spans=False, width=192, heads=3, layers=6, axes=RELEASED_ORDER,
+    return SajDesign(form="sam_audio", vision=None, spans=False, width=192, heads=3, layers=6, axes=RELEASED_ORDER,
                   alignment=False, words=512)  # fmt: skip

@@ -21,9 +21,9 @@ from auscult.nets.hf_folder import CONFIG, WEIGHTS, quiet, read_table
 from auscult.nets.mq_auditor.prompt import build_tokenizer
 from auscult.nets.mq_auditor.weights import fill_encoder, sound_settings
 from auscult.nets.refsegformer.weights import folder_of
-from auscult.nets.saj.inputs import Reader
+from auscult.nets.saj.inputs import SajReader
 from auscult.nets.saj.network import TEXT, VISION, Saj
-from auscult.nets.saj.settings import Design
+from auscult.nets.saj.settings import SajDesign
 from auscult.types import PERFORMANCE, Samples, SoundCase
 
 DESIGN: Final = "design.json"
@@ -33,9 +33,9 @@ _VOCABULARY: Final = 600
 
 
 def begin(
-    design: Design, *, audio: str | None = None, text: str | None = None, vision: str | None = None,
+    design: SajDesign, *, audio: str | None = None, text: str | None = None, vision: str | None = None,
     texts: Iterable[str] = (),
-) -> tuple[Saj, Reader]:  # fmt: skip
+) -> tuple[Saj, SajReader]:  # fmt: skip
     """A network to train: encoders with public weights where they are named, all else new.
 
     Named, by folder or hub, are a PE-audio, AST or CLAP; a ModernBERT or BERT with ``tokenizer.json``; a ViT, CLIP or
@@ -67,9 +67,9 @@ def begin(
     return net, reader_of(net, tokenizer)
 
 
-def reader_of(net: Saj, tokenizer: Any) -> Reader:
+def reader_of(net: Saj, tokenizer: Any) -> SajReader:
     """What makes the network's batches."""
-    return Reader(design=net.design, rate_hz=net.audio.rate_hz, steps=net.audio.steps, tokenizer=tokenizer)
+    return SajReader(design=net.design, rate_hz=net.audio.rate_hz, steps=net.audio.steps, tokenizer=tokenizer)
 
 
 def _released(folder: Path, known: Mapping[str, tuple[str, str]], reader: str = "") -> hf.Loaded:
@@ -88,7 +88,7 @@ def _tokenizer(folder: Path) -> Any:
         return PreTrainedTokenizerFast.from_pretrained(str(folder), local_files_only=True)
 
 
-def save(net: Saj, reader: Reader, folder: Path) -> list[Path]:
+def save(net: Saj, reader: SajReader, folder: Path) -> list[Path]:
     """Write all that ``load`` needs; weights in float32."""
     from safetensors.torch import save as packed
 
@@ -103,10 +103,10 @@ def save(net: Saj, reader: Reader, folder: Path) -> list[Path]:
     return [folder / DESIGN, folder / WEIGHTS]
 
 
-def read_design(folder: Path) -> Design:
+def read_design(folder: Path) -> SajDesign:
     """Look at a folder without loading its weights; a ``UsageError`` names what is missing or wrong."""
     try:
-        design = msgspec.convert(read_table(folder / DESIGN), Design)
+        design = msgspec.convert(read_table(folder / DESIGN), SajDesign)
         for table in (design.audio, design.text, design.vision):
             if table is not None:  # values within bounds; which kinds there are is known to the encoders
                 hf.own_settings(table, hf.Family(title="an encoder", model="", types=(str(table.get("model_type")),)))
@@ -121,7 +121,7 @@ def read_design(folder: Path) -> Design:
     return design
 
 
-def load(folder: Path) -> tuple[Saj, Reader]:
+def load(folder: Path) -> tuple[Saj, SajReader]:
     """Load what ``save`` wrote, in evaluation mode, on a GPU where there is one; a ``UsageError`` says why not."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file

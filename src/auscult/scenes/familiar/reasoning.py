@@ -22,7 +22,7 @@ from auscult.scenes.familiar.staging import SECONDS, VIDEO, Cast, filmed, in_col
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.primitives.sounds import spread_s
-from auscult.scenes.sound.mix import SoundSource, SoundTrack, Span
+from auscult.scenes.sound.mix import SoundSource, SoundTrack, TimeSpan
 from auscult.scenes.splits import Shelf
 from auscult.types import Frame, Mask
 
@@ -209,7 +209,7 @@ def _at(rng: np.random.Generator, source: SoundSource, start_s: float) -> SoundT
 
 def _times(rng: np.random.Generator, source: SoundSource, count: int) -> SoundTrack:
     starts_s = spread_s(rng, count, least_s=_EVENT_S + _APART_S, within=(0.2, SECONDS - 0.2 - _EVENT_S))
-    spans: list[Span] = [(round(at, 3), round(at + _EVENT_S, 3)) for at in starts_s]
+    spans: list[TimeSpan] = [(round(at, 3), round(at + _EVENT_S, 3)) for at in starts_s]
     return track(rng, source, spans)
 
 

@@ -18,7 +18,7 @@ from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, World, one_of
 from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout
 from auscult.scenes.plan import ObjectPlan, ScenePlan
-from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack, Span, mix_down
+from auscult.scenes.sound.mix import SoundSet, SoundSource, SoundTrack, TimeSpan, mix_down
 from auscult.types import Frame, Samples
 
 PICTURE: Final = (480, 640)
@@ -125,7 +125,7 @@ def _path(start: Pose, end: Pose, *, seconds: float) -> Path:
     return Path(motion=motion, start=start, end=end, duration_s=seconds, full_height=start.height)
 
 
-def track(rng: np.random.Generator, source: SoundSource, spans: Sequence[Span], *, pan: float = 0.0) -> SoundTrack:
+def track(rng: np.random.Generator, source: SoundSource, spans: Sequence[TimeSpan], *, pan: float = 0.0) -> SoundTrack:
     """A source at one level and place."""
     level = round(float(rng.uniform(_QUIET_DB, 0.0)), 2)
     return SoundTrack(source=source, spans=tuple(spans), gain_db=(level,), pan=(round(pan, 3),), times_s=(0.0,))

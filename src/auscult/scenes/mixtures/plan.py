@@ -29,7 +29,7 @@ from auscult.scenes.mixtures.catalogue import (
 )
 from auscult.scenes.options import MixtureOptions
 from auscult.scenes.plan import check_spans
-from auscult.scenes.sound.mix import Span
+from auscult.scenes.sound.mix import TimeSpan
 from auscult.types import PromptSetting
 
 SECONDS: Final = (2.0, 20.0)
@@ -52,7 +52,7 @@ class PlannedSource:
     name: Annotated[str, Meta(pattern=_NAME)]  # of its stem's file; unique in the mixture
     label: Word  # its class
     clips: Annotated[tuple[Word, ...], Meta(min_length=1, max_length=16)]  # played one after another in each span
-    spans: Annotated[tuple[Span, ...], Meta(min_length=1, max_length=16)]  # when it may sound, in seconds
+    spans: Annotated[tuple[TimeSpan, ...], Meta(min_length=1, max_length=16)]  # when it may sound, in seconds
     offset: Share = 0.0  # how late a longer recording begins
     level_db: _Level = 0.0  # loudness beside the others on its side, target or rest
     place: Annotated[float, Meta(ge=-1.0, le=1.0)] = 0.0  # -1 left to 1 right
@@ -237,7 +237,9 @@ class Planner:
         return text, specific, [labels[int(at)] for at in rng.permutation(len(labels))]
 
 
-def _source(rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans: tuple[Span, ...]) -> PlannedSource:
+def _source(
+    rng: np.random.Generator, clips: Sequence[Clip], *, name: str, spans: tuple[TimeSpan, ...]
+) -> PlannedSource:
     first = pick(rng, clips)
     alike = [clip.id for clip in clips if clip.voice == first.voice and clip.id != first.id]
     return PlannedSource(
@@ -280,7 +282,7 @@ def _names(labels: Sequence[str]) -> list[str]:
 
 def _placed(
     rng: np.random.Generator, member: Sequence[bool], *, seconds: float, overlap: float
-) -> list[tuple[Span, ...]]:
+) -> list[tuple[TimeSpan, ...]]:
     """When each source sounds: the target's sources together, each other one over a share of their time."""
     length = max(_SHORTEST_S, float(rng.uniform(*_ACTIVE)) * seconds)
     start = float(rng.uniform(0.0, seconds - length))
@@ -294,7 +296,7 @@ def _placed(
     return found
 
 
-def _beside(rng: np.random.Generator, span: Span, *, share: float, long: float, seconds: float) -> Span:
+def _beside(rng: np.random.Generator, span: TimeSpan, *, share: float, long: float, seconds: float) -> TimeSpan:
     """A span that covers a share of another one, before or after it, as far as there is room."""
     covered = share * (span[1] - span[0])
     before = (max(0.0, span[0] + covered - max(long, covered)), span[0] + covered)
@@ -303,7 +305,7 @@ def _beside(rng: np.random.Generator, span: Span, *, share: float, long: float, 
     return pick(rng, fitting) if fitting else (0.0, seconds)
 
 
-def _broken(rng: np.random.Generator, span: Span) -> tuple[Span, ...]:
+def _broken(rng: np.random.Generator, span: TimeSpan) -> tuple[TimeSpan, ...]:
     """A span as it is, or in two parts with a gap; in steps of 10 ms."""
     start, end = span
     parts = [(start, end)]

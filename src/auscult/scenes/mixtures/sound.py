@@ -22,7 +22,7 @@ from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import DOMAIN_OF, Catalogue
 from auscult.scenes.mixtures.plan import MixturePlan, PlannedSource
-from auscult.scenes.sound.mix import CEILING, Span, edged, fast_length, k_weights
+from auscult.scenes.sound.mix import CEILING, TimeSpan, edged, fast_length, k_weights
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.reverberation import LEAD, Room, response
 from auscult.types import DIFFICULTY_AXES, PERFORMANCE, PromptSetting, Samples, SoundQuery
@@ -89,7 +89,7 @@ class RenderedMixture:
     mixture: Samples
     target: Samples  # the sum of the target's sources
     others: Mapping[str, Samples]  # each other source; with the target they sum to the mixture exactly
-    spans: tuple[Span, ...]  # where the target is heard, in seconds
+    spans: tuple[TimeSpan, ...]  # where the target is heard, in seconds
     loudness_lufs: Mapping[str, float]  # measured: of the mixture, the target, and each other source
     overlap: float  # share of the target's time in which anything else is heard, 0 to 1
 
@@ -214,7 +214,7 @@ def heard_frames(sound: Samples, *, rate_hz: int) -> NDArray[np.bool_]:
     return heard
 
 
-def spans_of(heard: NDArray[np.bool_], *, until_s: float) -> tuple[Span, ...]:
+def spans_of(heard: NDArray[np.bool_], *, until_s: float) -> tuple[TimeSpan, ...]:
     """The spans in seconds of frames of 10 ms in which something is heard; pauses under 0.25 s count as heard."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], heard.astype(np.int8), [0]])))
     spans: list[tuple[float, float]] = []
@@ -226,7 +226,7 @@ def spans_of(heard: NDArray[np.bool_], *, until_s: float) -> tuple[Span, ...]:
     return tuple((round(float(start), 2), round(float(min(end, until_s)), 2)) for start, end in spans)
 
 
-def pauses(spans: Sequence[Span], *, until_s: float) -> tuple[Span, ...]:
+def pauses(spans: Sequence[TimeSpan], *, until_s: float) -> tuple[TimeSpan, ...]:
     """What lies between spans, before the first and after the last, where it is 0.25 s or longer."""
     starts = [0.0, *(end for _, end in spans)]
     ends = [*(start for start, _ in spans), until_s]

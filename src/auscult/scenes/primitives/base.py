@@ -90,7 +90,7 @@ _LIGHT: Final = np.array((-0.45, -0.7, 0.55)) / np.linalg.norm((-0.45, -0.7, 0.5
 _SHADE: Final = 0.3
 
 
-class Part(NamedTuple):
+class Filled(NamedTuple):
     """A filled polygon."""
 
     points: Points  # (n, 2)
@@ -107,7 +107,7 @@ def dark_tone(rng: np.random.Generator) -> Tone:
     return draw_tone(rng, _DARK[int(rng.integers(len(_DARK)))])
 
 
-def picture(ground: Tone, parts: Sequence[Part] = ()) -> Frame:
+def picture(ground: Tone, parts: Sequence[Filled] = ()) -> Frame:
     """Polygons over an even ground, in their order: uint8 (256, 256, 3)."""
     side = SIDE_PX * _FINE
     canvas = np.full((side, side, 3), ground, np.uint8)
@@ -117,9 +117,9 @@ def picture(ground: Tone, parts: Sequence[Part] = ()) -> Frame:
     return np.asarray(cv2.resize(canvas, (SIDE_PX, SIDE_PX), interpolation=cv2.INTER_AREA), np.uint8)
 
 
-def over(ground: Frame, parts: Sequence[Part], fill: Frame | None = None) -> Frame:
+def over(ground: Frame, parts: Sequence[Filled], fill: Frame | None = None) -> Frame:
     """Polygons over another picture; with ``fill``, its pixels in the place of their tones."""
-    cover = picture((0, 0, 0), [Part(part.points, (255, 255, 255)) for part in parts]).astype(np.float32) / 255
+    cover = picture((0, 0, 0), [Filled(part.points, (255, 255, 255)) for part in parts]).astype(np.float32) / 255
     front = picture((0, 0, 0), parts) / np.maximum(cover, 1 / 255) if fill is None else fill
     return np.asarray(np.rint(ground * (1 - cover) + front * cover).clip(0, 255), np.uint8)
 
@@ -166,9 +166,9 @@ def solid(name: str, *, yaw_deg: float, tilt_deg: float = 28.0, roll_deg: float 
 
 def solid_parts(
     faces: Sequence[tuple[Points, float]], tone: Tone, *, centre: tuple[float, float], radius: float
-) -> list[Part]:
+) -> list[Filled]:
     """Faces as polygons of a size and colour at a place."""
-    return [Part(points * radius + centre, as_tone(np.array(tone) / 255 * light)) for points, light in faces]
+    return [Filled(points * radius + centre, as_tone(np.array(tone) / 255 * light)) for points, light in faces]
 
 
 def _about(axis: int, degrees: float) -> Points:

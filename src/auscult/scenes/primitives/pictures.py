@@ -13,7 +13,7 @@ from auscult.scenes.primitives.base import (
     NOT_SURE,
     SHAPES,
     SIDE_PX,
-    Part,
+    Filled,
     Points,
     Stimulus,
     bar,
@@ -51,7 +51,7 @@ def background(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape before one even colour, a gradient or stripes."""
     if answer == NOT_SURE:
         return even(rng)
-    parts, ground = [Part(_any_shape(rng), dark_tone(rng))], light_ground(rng)
+    parts, ground = [Filled(_any_shape(rng), dark_tone(rng))], light_ground(rng)
     if answer == "yes":
         return Stimulus(picture=picture(ground, parts))
     angle, turns = float(rng.uniform(0, np.pi)), float(rng.choice((0.5, 4.0, 6.0)))
@@ -67,9 +67,9 @@ def foreground(rng: np.random.Generator, answer: str) -> Stimulus:
         return even(rng)
     ground, outer = light_ground(rng), _any_shape(rng)
     centre = outer.mean(axis=0)
-    parts = [Part(outer, dark_tone(rng))]
+    parts = [Filled(outer, dark_tone(rng))]
     if answer == "no":
-        parts.append(Part((outer - centre) * float(rng.uniform(0.66, 0.8)) + centre, ground))
+        parts.append(Filled((outer - centre) * float(rng.uniform(0.66, 0.8)) + centre, ground))
     return Stimulus(picture=picture(ground, parts))
 
 
@@ -78,7 +78,7 @@ def sharpness(rng: np.random.Generator, answer: str) -> Stimulus:
     if answer == NOT_SURE:
         return even(rng)
     name, turn, tone = SHAPES[int(rng.integers(len(SHAPES)))], float(rng.uniform(0, 90)), dark_tone(rng)
-    parts = [Part(shape(name, (x, MIDDLE), 40, turn_deg=turn), tone) for x in (MIDDLE / 2, MIDDLE * 1.5)]
+    parts = [Filled(shape(name, (x, MIDDLE), 40, turn_deg=turn), tone) for x in (MIDDLE / 2, MIDDLE * 1.5)]
     sharp = picture(light_ground(rng), parts)
     soft = np.asarray(cv2.GaussianBlur(sharp, (0, 0), float(rng.uniform(4, 7))), np.uint8)
     both = bool(rng.random() < 0.5)
@@ -117,14 +117,14 @@ def placement(rng: np.random.Generator, answer: str) -> Stimulus:
     row, column = divmod(PLACES.index(answer), 3)
     x, y = (MIDDLE + (at - 1) * SIDE_PX / 3 + float(rng.uniform(-12, 12)) for at in (column, row))
     outline = shape(SHAPES[int(rng.integers(len(SHAPES)))], (x, y), float(rng.uniform(18, 26)))
-    return Stimulus(picture=picture(light_ground(rng), [Part(outline, dark_tone(rng))]))
+    return Stimulus(picture=picture(light_ground(rng), [Filled(outline, dark_tone(rng))]))
 
 
 def colour(rng: np.random.Generator, answer: str) -> Stimulus:
     """A shape of a colour that has a word."""
     if answer == NOT_SURE:
         return even(rng)
-    return Stimulus(picture=picture(light_ground(rng), [Part(_any_shape(rng), draw_tone(rng, answer))]))
+    return Stimulus(picture=picture(light_ground(rng), [Filled(_any_shape(rng), draw_tone(rng, answer))]))
 
 
 def line_direction(rng: np.random.Generator, answer: str) -> Stimulus:
@@ -132,7 +132,7 @@ def line_direction(rng: np.random.Generator, answer: str) -> Stimulus:
     slack = 4.0 if DIRECTIONS[answer] % 90 == 0 else 12.0
     turn = DIRECTIONS[answer] + float(rng.uniform(-slack, slack))
     line = bar(_about_middle(rng, 30), float(rng.uniform(110, 170)), width=float(rng.uniform(3, 9)), turn_deg=turn)
-    return Stimulus(picture=picture(light_ground(rng), [Part(line, dark_tone(rng))]))
+    return Stimulus(picture=picture(light_ground(rng), [Filled(line, dark_tone(rng))]))
 
 
 def area(rng: np.random.Generator, answer: str) -> Stimulus:
@@ -141,7 +141,7 @@ def area(rng: np.random.Generator, answer: str) -> Stimulus:
     radii = rng.uniform(9, 16, len(ORDINALS))
     radii[ORDINALS.index(answer)] = rng.uniform(21.5, 24)
     parts = [
-        Part(shape(name, (x, MIDDLE + float(rng.uniform(-30, 30))), float(radius), turn_deg=turn), tone)
+        Filled(shape(name, (x, MIDDLE + float(rng.uniform(-30, 30))), float(radius), turn_deg=turn), tone)
         for x, radius in zip(_row(), radii, strict=True)
     ]
     return Stimulus(picture=picture(light_ground(rng), parts))
@@ -154,7 +154,7 @@ def brightness(rng: np.random.Generator, answer: str) -> Stimulus:
     tone = np.array(draw_tone(rng, HUES[int(rng.integers(len(HUES)))])) / 255
     tone /= tone.max()
     parts = [
-        Part(shape("square", (x, MIDDLE), 27), as_tone(tone * light)) for x, light in zip(_row(), lights, strict=True)
+        Filled(shape("square", (x, MIDDLE), 27), as_tone(tone * light)) for x, light in zip(_row(), lights, strict=True)
     ]
     return Stimulus(picture=picture(as_tone((0.12,) * 3), parts))
 
@@ -168,7 +168,7 @@ def counting(rng: np.random.Generator, answer: str) -> Stimulus:
         row, column = divmod(place, _GRID)
         centre = tuple((at + 0.5) * cell + float(rng.uniform(-6, 6)) for at in (column, row))
         radius, turn = float(rng.uniform(14, 22)), float(rng.uniform(0, 90))
-        parts.append(Part(shape(name, (centre[0], centre[1]), radius, turn_deg=turn), tone))
+        parts.append(Filled(shape(name, (centre[0], centre[1]), radius, turn_deg=turn), tone))
     return Stimulus(picture=picture(ground, parts), empty=not parts)
 
 

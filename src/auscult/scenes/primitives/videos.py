@@ -19,7 +19,7 @@ from auscult.scenes.primitives.base import (
     RATE_HZ,
     SHAPES,
     SIDE_PX,
-    Part,
+    Filled,
     Stimulus,
     dark_tone,
     light_ground,
@@ -60,7 +60,7 @@ def heard_colours(rng: np.random.Generator, answer: str) -> Stimulus:
     hues = [str(hue) for hue in rng.permutation(HUES)]
     ground = light_ground(rng)
     disc = shape("circle", (MIDDLE, MIDDLE), float(rng.uniform(50, 80)))
-    frames = [picture(ground, [Part(disc, draw_tone(rng, hue))]) for hue in hues]
+    frames = [picture(ground, [Filled(disc, draw_tone(rng, hue))]) for hue in hues]
     marked = [] if answer == NOT_SURE else [hues.index(hue) for hue in answer.split(";")]
     return _in_turn(rng, frames, marked)
 
@@ -83,7 +83,7 @@ def together(rng: np.random.Generator, answer: str) -> Stimulus:
 
 
 def _frame(rng: np.random.Generator, name: str, ground: Tone) -> Frame:
-    return picture(ground, [Part(shape(name, (MIDDLE, MIDDLE), float(rng.uniform(50, 80))), dark_tone(rng))])
+    return picture(ground, [Filled(shape(name, (MIDDLE, MIDDLE), float(rng.uniform(50, 80))), dark_tone(rng))])
 
 
 def _in_turn(rng: np.random.Generator, frames: list[Frame], marked: list[int]) -> Stimulus:
@@ -161,7 +161,7 @@ def surface(rng: np.random.Generator, answer: str) -> Stimulus:
         by = np.rint(start + drift * share).astype(int)
         disc = shape("circle", (MIDDLE + int(by[0]), MIDDLE + int(by[1])), 80)
         moved = np.roll(pattern, (int(by[1]), int(by[0])), axis=(0, 1))
-        frames.append(over(ground, [Part(disc, tone)], moved))
+        frames.append(over(ground, [Filled(disc, tone)], moved))
     return _video(frames)
 
 
@@ -174,7 +174,7 @@ def outline(rng: np.random.Generator, answer: str) -> Stimulus:
     frames = []
     for share in _shares():
         x, y = (start + drift * share + MIDDLE).tolist()
-        frames.append(picture(ground, [Part(shape(answer, (x, y), radius, turn_deg=turn * share), tone)]))
+        frames.append(picture(ground, [Filled(shape(answer, (x, y), radius, turn_deg=turn * share), tone)]))
     return _video(frames)
 
 
@@ -189,7 +189,7 @@ def moving_count(rng: np.random.Generator, answer: str) -> Stimulus:
     for share in _shares():
         across = MIDDLE + reaches * np.sin(begins + np.pi * share)
         discs = [shape("circle", (float(x), float(y)), radius) for x, y in zip(across, heights, strict=True)]
-        frames.append(picture(ground, [Part(disc, tone) for disc in discs]))
+        frames.append(picture(ground, [Filled(disc, tone) for disc in discs]))
     return _video(frames, empty=count == 0)
 
 
@@ -201,7 +201,7 @@ def _moving(rng: np.random.Generator, heading: tuple[int, int], place: Callable[
     frames = []
     for share in _shares():
         x, y = (centre + reach * place(share) * np.array(heading)).tolist()
-        frames.append(picture(ground, [Part(shape(name, (x, y), radius), tone)]))
+        frames.append(picture(ground, [Filled(shape(name, (x, y), radius), tone)]))
     return _video(frames)
 
 

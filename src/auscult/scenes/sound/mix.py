@@ -24,7 +24,7 @@ from auscult.record.codec import Word
 from auscult.types import Samples
 
 Seconds: TypeAlias = Annotated[float, Meta(ge=0.0)]
-Span: TypeAlias = tuple[Seconds, Seconds]
+TimeSpan: TypeAlias = tuple[Seconds, Seconds]
 _Level: TypeAlias = Annotated[float, Meta(ge=-120.0, le=0.0)]
 _Pan: TypeAlias = Annotated[float, Meta(ge=-1.0, le=1.0)]
 
@@ -48,7 +48,7 @@ class SoundTrack:
     """A source in a scene."""
 
     source: SoundSource  # what sounds
-    spans: tuple[Span, ...]  # when, in seconds; ordered and apart
+    spans: tuple[TimeSpan, ...]  # when, in seconds; ordered and apart
     gain_db: tuple[_Level, ...]  # level at each of `times_s`, relative to a fixed reference loudness; 0 or less
     pan: tuple[_Pan, ...]  # place at each of `times_s`, -1 left to 1 right
     times_s: tuple[Seconds, ...]  # times of `gain_db` and `pan`, rising; values between are interpolated

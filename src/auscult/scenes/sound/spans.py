@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from auscult.scenes.sound.mix import Span
+from auscult.scenes.sound.mix import TimeSpan
 
 GRID_S = 0.05
 MARGIN_S = 0.5
@@ -36,7 +36,7 @@ Steps: TypeAlias = tuple[tuple[int, int], ...]
 _Pattern: TypeAlias = Callable[[np.random.Generator, Steps, int], Steps | None]
 
 
-def choose_spans(rng: np.random.Generator, count: int, *, duration_s: float) -> tuple[tuple[Span, ...], ...]:
+def choose_spans(rng: np.random.Generator, count: int, *, duration_s: float) -> tuple[tuple[TimeSpan, ...], ...]:
     """Draw when each of some voices sounds."""
     length = int(duration_s / GRID_S + 1e-6)
     if count < 0 or length < (count + 1) * _MARGIN + count * _SHORTEST:
@@ -53,12 +53,12 @@ def choose_spans(rng: np.random.Generator, count: int, *, duration_s: float) -> 
     )
 
 
-def clear(first: Sequence[Span], second: Sequence[Span]) -> bool:
+def clear(first: Sequence[TimeSpan], second: Sequence[TimeSpan]) -> bool:
     """Whether order and overlap of two voices keep the margins of this module."""
     return _clear(_steps(first), _steps(second))
 
 
-def _steps(spans: Sequence[Span]) -> Steps:
+def _steps(spans: Sequence[TimeSpan]) -> Steps:
     return tuple((round(start / GRID_S), round(end / GRID_S)) for start, end in spans)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from auscult.cases.avi_tree import TASK_OF, AviSample, AviTruth, with_lost
 from auscult.cases.problems import ListError
 from auscult.errors import AuscultError, ErrorRecord
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.models.omni import OmniRequest
 from auscult.record import codec
 from auscult.record.digest import digest_file, digest_json
@@ -112,7 +112,7 @@ class Prepared:
     seed: int
     left: Path | None = None  # what stays of the video, where a sense is taken away: pictures without sound, or sound
 
-    def ask(self, reader: Reader) -> AviRequest:
+    def ask(self, reader: MediaReader) -> AviRequest:
         """The request."""
         del reader
         sample, removed = self.case.sample, self.condition.name.removeprefix("without_")

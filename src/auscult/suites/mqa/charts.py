@@ -22,7 +22,7 @@ from auscult.report.overlay import draw, overlay, parts
 from auscult.report.page import Example, Figure
 from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, strip
 from auscult.suites.mqa.evaluate import Bin, Block, TableNumber
-from auscult.suites.mqa.rows import BASELINES, RANDOM, Answers, Candidate, JudgeAnswer, bin_of
+from auscult.suites.mqa.rows import BASELINES, RANDOM, AnswersById, Candidate, JudgeAnswer, bin_of
 from auscult.suites.mqa.tables import BlockResults
 from auscult.types import DEFECTS, Box, ErrorMap, Frame, Item, Mask
 
@@ -129,7 +129,7 @@ DASH = "–"
 Pick: TypeAlias = tuple[str, Candidate]
 
 
-def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
+def picks(candidates: Sequence[Candidate], answers: AnswersById) -> list[Pick]:
     """The best and the worst case of each type by the error of the IoU, then a wrong type, then the id."""
     errors: dict[str, list[tuple[float, bool, str, Candidate]]] = {}
     for candidate in candidates:
@@ -145,7 +145,7 @@ def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
     return found
 
 
-def failures(judges: Mapping[str, Answers], candidates: Sequence[Candidate], shown: Collection[str]) -> list[Pick]:
+def failures(judges: Mapping[str, AnswersById], candidates: Sequence[Candidate], shown: Collection[str]) -> list[Pick]:
     """The worst failure of each judge and kind, as in Fig. 13, without masks that are ``shown`` already.
 
     A wrong mask that is called perfect, and an object that is named as meant where none of its words is the category's.
@@ -175,7 +175,7 @@ def draw_examples(
     chosen: Sequence[Pick],
     *,
     items: Mapping[str, Item],
-    judges: Mapping[str, Answers],
+    judges: Mapping[str, AnswersById],
     error_maps: Mapping[str, Mapping[str, ErrorMap]],
 ) -> list[Example]:
     """Draw the picked examples into the record, all judges side by side; one that cannot be read is left out."""
@@ -234,7 +234,7 @@ def _view(mask: Mask, truth: Mask | None) -> Box:
     return grown(shown, margin, mask.shape)
 
 
-def _facts(candidate: Candidate, judges: Mapping[str, Answers]) -> list[tuple[str, str]]:
+def _facts(candidate: Candidate, judges: Mapping[str, AnswersById]) -> list[tuple[str, str]]:
     grade = f", {candidate.difficulty}" if candidate.difficulty else ""
     action = ACTION_WORDS.get(candidate.action or "", DASH)
     facts = [("truth", f"IoU {number(candidate.iou)}, {candidate.defect}{grade}, {action}")]

@@ -59,7 +59,7 @@ from auscult.score.stats.intervals import Interval
 from auscult.score.stats.labels import Unparsed
 from auscult.suites.core.numbers import SuiteNumber
 from auscult.suites.mqa.options import PROTOCOLS, MqaProtocol
-from auscult.suites.mqa.rows import RANKS, Answers, Candidate, JudgeAnswer, bin_of
+from auscult.suites.mqa.rows import RANKS, AnswersById, Candidate, JudgeAnswer, bin_of
 from auscult.types import DEFECTS, Doubles
 
 GRADED = ("cutout", "dilate", "erode")
@@ -303,7 +303,7 @@ class JudgedBlock:
 
     block: Block
     judge: str
-    answers: Answers
+    answers: AnswersById
 
     def pairs(self, metric: str, members: Sequence[Candidate] | None = None) -> list[AnsweredCandidate]:
         """The candidates, all or some, that were answered and have the quantity that a metric compares with.

@@ -47,7 +47,7 @@ from auscult.suites.mqa.costs import (
     pairs_of,
     printed_costs,
 )
-from auscult.suites.mqa.rows import RANDOM, Answers, Candidate, Constant, answers_of, baseline_answers
+from auscult.suites.mqa.rows import RANDOM, AnswersById, Candidate, Constant, answers_of, baseline_answers
 from auscult.suites.mqa.tables import (
     MqaResults,
     headline,
@@ -120,7 +120,7 @@ class RunOutcome:
 
     command: str
     candidates: tuple[Candidate, ...]  # with true IoUs
-    judges: Mapping[str, Answers]
+    judges: Mapping[str, AnswersById]
     basis: Basis
     by_action: Mapping[str, int]  # verdicts of all judges
     by_defect: Mapping[str, int]

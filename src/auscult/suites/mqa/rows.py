@@ -107,7 +107,7 @@ class JudgeAnswer:
     words: str = ""  # its reasons
 
 
-Answers: TypeAlias = Mapping[str, JudgeAnswer]
+AnswersById: TypeAlias = Mapping[str, JudgeAnswer]
 
 
 def candidates_of(

@@ -43,7 +43,7 @@ from auscult.suites.mqa.evaluate import (
     size_cells,
     size_name,
 )
-from auscult.suites.mqa.rows import BASELINES, MAKING, Answers, Candidate
+from auscult.suites.mqa.rows import BASELINES, MAKING, AnswersById, Candidate
 
 CellRows: TypeAlias = Mapping[str, Sequence[TableNumber]]
 """Judge, in the order of the tables, to its cells."""
@@ -303,7 +303,7 @@ class MqaResults:
 
 
 def results_of(
-    candidates: Sequence[Candidate], judges: Mapping[str, Answers], *, remark: str = "", policy: str = ""
+    candidates: Sequence[Candidate], judges: Mapping[str, AnswersById], *, remark: str = "", policy: str = ""
 ) -> MqaResults:
     """All results from the candidates, training part included, and the answers in the order of the tables.
 
@@ -365,7 +365,7 @@ def _rows(cells: CellRows, metric: str) -> dict[str, list[TableNumber]]:
     return {judge: row for judge, row in found.items() if row}
 
 
-def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockResults:
+def _block(block: Block, judges: Mapping[str, AnswersById], remark: str) -> BlockResults:
     each = [JudgedBlock(block=block, judge=judge, answers=answers) for judge, answers in judges.items()]
     cells = {judged.judge: [*block_cells(judged), rank_cell(judged)] for judged in each}
     sizes = {judged.judge: size_cells(judged) for judged in each}

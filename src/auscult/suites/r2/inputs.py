@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from auscult.errors import AuscultError, ErrorRecord, OutputError
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.media.paths import read_bytes, write_bytes
@@ -31,11 +31,11 @@ from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.runner import SuiteRunner
 from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.perturbing import PerturbedCase
 from auscult.types import Frames
 from auscult.work.pool import Task, run_tasks
 
-R2Runner: TypeAlias = SuiteRunner[R2Case, Prepared]
+R2Runner: TypeAlias = SuiteRunner[R2Case, PerturbedCase]
 """A run of R2-Bench in progress."""
 
 FOLDER = "inputs"
@@ -48,11 +48,11 @@ SOUND = "sound.wav"
 class InputOrder:
     """A case under a condition, and where its files go."""
 
-    prepared: Prepared
+    prepared: PerturbedCase
     files: Mapping[str, Path]  # by name; ``query.json`` is written last
 
 
-def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
+def order_of(run: RunFolder, prepared: PerturbedCase) -> InputOrder | None:
     """Paths of the files of a case under a condition; None where they are written already."""
     case = prepared.case
     base = f"{FOLDER}/{prepared.condition.name}/{case.id}"
@@ -77,7 +77,7 @@ class InputWriter:
     """Writes what models are shown, in one process."""
 
     def __init__(self) -> None:
-        self._reader = Reader()
+        self._reader = MediaReader()
 
     def __call__(self, order: InputOrder) -> bool:
         """Write one case under one condition."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.models.base import ClassMaps, Request
 from auscult.outcome import Scored
 from auscult.rng import generator
@@ -33,7 +33,7 @@ _SHARES: Final = MappingProxyType({"mix": (0.2, 0.4), "picture": (0.0, 1.0), "gu
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PerturbedCase:
     """A case under a condition; goes to a worker process, which reads the files."""
 
     case: R2Case
@@ -41,7 +41,7 @@ class Prepared:
     seed: int
     guidance: str  # the room of the task's reference
 
-    def ask(self, reader: Reader) -> Request:
+    def ask(self, reader: MediaReader) -> Request:
         """What the model is asked."""
         case = self.case
         sound = None if case.sound is None else reader.sound(case.sound)
@@ -60,7 +60,7 @@ class Prepared:
             classes=case.classes,
         )
 
-    def frames(self, reader: Reader) -> Frames:
+    def frames(self, reader: MediaReader) -> Frames:
         """The frames as a model is shown them, uint8 RGB (T, H, W, 3)."""
         return self._frames(reader, self.plan(self._heard_by(reader)))
 
@@ -114,7 +114,7 @@ class Prepared:
             return self.guidance
         return ("sentences", "sound")[int(generator(self.seed, "r2", "reference", self.case.id).integers(2))]
 
-    def _heard_by(self, reader: Reader) -> AudioInfo | None:
+    def _heard_by(self, reader: MediaReader) -> AudioInfo | None:
         if self.case.sound is None:
             return None
         sound = reader.sound(self.case.sound)
@@ -124,7 +124,7 @@ class Prepared:
         part = self.condition.part
         return part == "all" or (part == "first") == (index == 0)
 
-    def _frames(self, reader: Reader, plan: Plan | None) -> Frames:
+    def _frames(self, reader: MediaReader, plan: Plan | None) -> Frames:
         clip = reader.frames(self.case.frames, self.case.size)
         if plan is None or (plan.shot is None and not plan.retimes):
             return clip.copy()

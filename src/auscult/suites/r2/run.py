@@ -20,7 +20,7 @@ from auscult.suites.r2 import R2Options
 from auscult.suites.r2.cases import R2Case, TaskRules, cases_of, cluster_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.inputs import looked_up, write_inputs
-from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.perturbing import PerturbedCase
 from auscult.suites.r2.scoring import R2Scorer
 from auscult.suites.r2.strips import beside_sections, strip_sections
 from auscult.suites.registered import SuiteRun, refuse_idle
@@ -38,7 +38,7 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
             run,
             _cases(command, options, task),
             nothing=f"the input holds no case of {task.title} (read as {command.listing.layout})",
-            prepare=partial(Prepared, seed=options.seed, guidance=task.guidance),
+            prepare=partial(PerturbedCase, seed=options.seed, guidance=task.guidance),
             scorer=partial(R2Scorer, task),
         )
         if options.inputs:

@@ -18,7 +18,7 @@ from auscult.score.masks.ref_avs import avs_scores, clip_sums, ref_avs_f, ref_av
 from auscult.score.masks.video import j_and_f
 from auscult.suites.core.runner import ToScore
 from auscult.suites.r2.cases import R2Case, TaskRules, Truths, scored_frames, truths_of
-from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.perturbing import PerturbedCase
 from auscult.types import Mask
 
 
@@ -30,7 +30,7 @@ class R2Scorer:
         self._case = ""
         self._truths = Truths([], {})
 
-    def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:
+    def __call__(self, given: ToScore[PerturbedCase]) -> list[dict[str, Any]] | Failed:
         """The rows of one prediction, or why it cannot be scored.
 
         A frame whose true mask cannot be read is not scored, and the rows list its error under ``unread``.

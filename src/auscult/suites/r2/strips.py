@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
-from auscult.jobs.predict import Reader, stored_answer
+from auscult.jobs.predict import MediaReader, stored_answer
 from auscult.media.frames import encode_jpeg
 from auscult.report.page import Example, Section
 from auscult.report.strip import MOST_FRAMES, StripCell, StripRow, evenly, strip
@@ -20,7 +20,7 @@ from auscult.suites.core.numbers import GridCell, GridColumns
 from auscult.suites.core.runner import Finished, stored_rows
 from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.inputs import R2Runner
-from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.perturbing import PerturbedCase
 
 WIDTH_PX = 1200
 _MOST_BESIDE: Final = 4
@@ -47,7 +47,7 @@ class StripOrder:
     models: tuple[str, ...]
     beside: bool  # whether one frame is shown as every model segments it, instead of the clip of the first model
     # the case under each condition, the models' stored predictions, the first one's score
-    rows: tuple[tuple[Prepared, tuple[Mapping[str, Any] | None, ...], float | None], ...]
+    rows: tuple[tuple[PerturbedCase, tuple[Mapping[str, Any] | None, ...], float | None], ...]
 
 
 def beside_sections(runner: R2Runner, done: Finished) -> list[Section]:
@@ -150,7 +150,7 @@ class _StripDrawer:
     """Draws strips in one process."""
 
     def __init__(self) -> None:
-        self._reader = Reader()
+        self._reader = MediaReader()
 
     def __call__(self, order: StripOrder) -> bytes:
         """One strip as JPEG: one frame as every model segments it, or frames of the clip, evenly chosen."""
@@ -175,7 +175,7 @@ class _StripDrawer:
         known = [index for index, truth in enumerate(truths) if truth is not None and truth.any()]
         return known[len(known) // 2] if known else len(truths) // 2
 
-    def _note(self, prepared: Prepared) -> str:
+    def _note(self, prepared: PerturbedCase) -> str:
         """What the pictures do not show: the kinds drawn for the case, and a changed sentence."""
         clean = prepared.case.query.text
         text = clean if clean is None else prepared.ask(self._reader).query.text
@@ -183,7 +183,7 @@ class _StripDrawer:
         return ": ".join(part for part in (_drawn(prepared), sentence) if part)
 
     def _cells(
-        self, prepared: Prepared, wanted: Sequence[tuple[Mapping[str, Any] | None, int]], order: StripOrder
+        self, prepared: PerturbedCase, wanted: Sequence[tuple[Mapping[str, Any] | None, int]], order: StripOrder
     ) -> list[StripCell]:
         """Frames of a case, each with a stored prediction of it, or None where that failed."""
         truths = prepared.truths(truths_of(prepared.case).masks)
@@ -206,7 +206,7 @@ class _StripDrawer:
         return found
 
 
-def _drawn(prepared: Prepared) -> str:
+def _drawn(prepared: PerturbedCase) -> str:
     """The kinds that a mix drew for the case; empty for a single kind, which the title names."""
     if not is_mix(prepared.condition.group):
         return ""

@@ -16,7 +16,7 @@ from auscult.cases.datasets.refdavis import sentences_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions
 from auscult.errors import AuscultError, ErrorRecord, InputError
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.jobs.runner import Progress
 from auscult.media.frames import frame_size
 from auscult.media.masks import read_mask
@@ -78,7 +78,7 @@ class RrisPrepared:
     case: RrisCase
     condition: Condition
 
-    def ask(self, reader: Reader) -> Request:
+    def ask(self, reader: MediaReader) -> Request:
         """The request."""
         case = self.case
         return Request(

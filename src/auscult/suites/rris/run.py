@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from auscult.errors import UsageError
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.spec import BY_SENTENCE, model_spec, named_models
 from auscult.suites.core.command import SuiteCommand
@@ -47,7 +47,7 @@ def run_rris(options: RrisOptions, progress: Progress | None = None) -> SuiteRun
             prepare=RrisPrepared,
             scorer=Scorer,
         )
-        done = command.ask(runner, looked_up=lambda case, condition: RrisPrepared(case, condition).ask(Reader()))
+        done = command.ask(runner, looked_up=lambda case, condition: RrisPrepared(case, condition).ask(MediaReader()))
         specs = {model.name: model for model in command.models if model.name not in runner.unloaded}
         pictures = [*worst_sections(runner, done, specs), *attention_sections(runner, specs)]
         return command.write(runner, done, pictures=pictures)

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from auscult.arrays.overlap import iou
 from auscult.errors import AuscultError
-from auscult.jobs.predict import PredictOptions, Reader, stored_answer
+from auscult.jobs.predict import MediaReader, PredictOptions, stored_answer
 from auscult.language.categories import coco_categories
 from auscult.media.frames import encode_jpeg
 from auscult.models.base import AttentiveModel, masks_of
@@ -243,7 +243,7 @@ class _WorstDrawer:
     """Draws pictures in one process."""
 
     def __init__(self) -> None:
-        self._reader = Reader()
+        self._reader = MediaReader()
 
     def __call__(self, order: _Order) -> bytes:
         """All models side by side, as JPEG."""
@@ -312,7 +312,7 @@ class _AttentionDrawer:
     """Draws sentences in one process."""
 
     def __init__(self, spec: ModelSpec) -> None:
-        self._model, self._reader = spec.registered(), Reader()
+        self._model, self._reader = spec.registered(), MediaReader()
 
     def __call__(self, case: RrisCase) -> bytes:
         """The mask and a row of maps for each kind of token, as JPEG; empty where the model gives none."""

@@ -35,7 +35,7 @@ class _Separating:
 
     def __init__(self, model: SeparatorSpec, home: Path) -> None:
         self._model, self._home = model, home
-        self._separator, self._reader = model.open(), job.Reader()
+        self._separator, self._reader = model.open(), job.MediaReader()
 
     def __call__(self, queued: job.QueuedRequest) -> dict[str, Any] | Failed:
         """Ask, write the output, and give the row to store; ``Failed`` where no separator can read the case."""

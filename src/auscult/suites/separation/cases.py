@@ -12,7 +12,7 @@ import numpy as np
 
 from auscult.cases.sounds import SoundListing, read_sounds
 from auscult.errors import AuscultError, ErrorRecord, InputError
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.jobs.runner import Progress
 from auscult.media.sound import read_sound
 from auscult.record.digest import digest_file, digest_json
@@ -108,7 +108,7 @@ class Prepared:
     case: SeparationCase
     condition: Condition
 
-    def ask(self, reader: Reader) -> CaseSounds:
+    def ask(self, reader: MediaReader) -> CaseSounds:
         """Read its sounds; an ``InputError`` says both rates or lengths where they differ."""
         item = self.case.item
         sound = reader.sound(item.mixture)

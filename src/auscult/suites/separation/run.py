@@ -18,7 +18,7 @@ from auscult.suites.separation import SeparationOptions
 from auscult.suites.separation.asking import separate
 from auscult.suites.separation.cases import Prepared, SeparationCase, cases_of, listing_of
 from auscult.suites.separation.results import FLOOR, TASK
-from auscult.suites.separation.scoring import Scorer
+from auscult.suites.separation.scoring import OutputScorer
 from auscult.suites.separation.worst import worst_sections
 
 
@@ -43,7 +43,7 @@ def run_separation(options: SeparationOptions, progress: Progress | None = None)
             cases_of(items, step=listener.step),
             nothing="there is no mixture that can be read",
             prepare=Prepared,
-            scorer=partial(Scorer, run.path),
+            scorer=partial(OutputScorer, run.path),
             send=partial(separate, run),
         )
         done = command.ask(runner)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from auscult.arrays.resampling import mono
 from auscult.errors import InputError
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.media.paths import inside
 from auscult.media.sound import read_sound
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
@@ -32,11 +32,11 @@ _NO_STEM: Final = Undefined("no stem of what is wanted is known")
 Scores = Mapping[str, Outcome[float]]
 
 
-class Scorer:
+class OutputScorer:
     """Scores outputs in one process; outputs of equal requests, which follow one another, are scored once."""
 
     def __init__(self, record: Path) -> None:
-        self._record, self._reader = record, Reader()
+        self._record, self._reader = record, MediaReader()
         self._last: tuple[tuple[str, str], Scores, Mapping[str, Any]] | None = None
 
     def __call__(self, given: ToScore[Prepared]) -> list[dict[str, Any]] | Failed:

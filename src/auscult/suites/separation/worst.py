@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from auscult.jobs.predict import Reader
+from auscult.jobs.predict import MediaReader
 from auscult.media.paths import inside
 from auscult.media.sound import read_sound
 from auscult.report.facts import number, shortened
@@ -131,7 +131,7 @@ class _Drawer:
     """Opens sounds in one process."""
 
     def __init__(self) -> None:
-        self._reader = Reader()
+        self._reader = MediaReader()
 
     def __call__(self, order: _Order) -> _Shown:
         """Its picture and its sounds."""

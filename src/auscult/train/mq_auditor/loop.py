@@ -55,7 +55,7 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class AuditorPlan:
     """How MQ-Auditor is trained; the defaults are the paper's (Sec. 4, "Training").
 
     Attributes:
@@ -111,7 +111,7 @@ def rows() -> dict[str, dict[str, Any]]:
     return from_json(dict[str, dict[str, Any]], table, path=path, error=UsageError)
 
 
-def read_plan(name: str) -> Plan:
+def read_plan(name: str) -> AuditorPlan:
     """The settings of a committed name, or of a YAML file; ``NAME+ROW`` with those of an ablation's row on top."""
     base, plus, row = name.partition("+")
     table, path = read_yaml(base, folder=_FOLDER, committed=COMMITTED)
@@ -122,7 +122,7 @@ def read_plan(name: str) -> Plan:
         more = known[row]
         network = {**(table.get("network") or {}), **more.get("network", {})}
         table = {**table, **more, "network": network}
-    return from_json(Plan, table or {}, path=path, error=UsageError, exact=True)
+    return from_json(AuditorPlan, table or {}, path=path, error=UsageError, exact=True)
 
 
 T = TypeVar("T")
@@ -154,7 +154,7 @@ class Sample:
     caption: str
 
 
-def read_units(source: Path, plan: Plan) -> tuple[list[Unit], Listing]:
+def read_units(source: Path, plan: AuditorPlan) -> tuple[list[Unit], Listing]:
     """List what a plan learns from: MQ-RAVSBench as released, or what ``auscult stress masks --suite mqa`` wrote.
 
     Of the videos, ``plan.share`` are kept; a smaller share is part of a larger one. Empty masks are left out: they are
@@ -217,10 +217,10 @@ def caption_of(units: Iterable[Unit]) -> str:
     return f"There is: {', '.join(names) or UNNAMED}."
 
 
-class Feed:
+class AuditorFeed:
     """Makes the batches of a plan: each a list of small batches, of which a process gets its own."""
 
-    def __init__(self, units: Sequence[Unit], clips: ClipIndex, plan: Plan, *, seed: int) -> None:
+    def __init__(self, units: Sequence[Unit], clips: ClipIndex, plan: AuditorPlan, *, seed: int) -> None:
         self.clips, self.plan, self.seed = clips, plan, seed
         self.videos = [[*same] for _, same in groupby(sorted(units, key=attrgetter("video")), attrgetter("video"))]
         self.each = max(1, len(self.videos) // plan.batch)
@@ -300,15 +300,15 @@ _CALIBRATED_MOST: Final = 400
 _LEAST: Final = 20
 
 
-class Trainer(trainer.Trainer):
+class AuditorTrainer(trainer.Trainer):
     """MQ-Auditor in training; a batch is a list of small batches."""
 
     recipe: ClassVar = "mq-auditor"
     keeps_resting: ClassVar = False
-    plan: Plan
+    plan: AuditorPlan
 
     def __init__(
-        self, net: MqAuditor, feed: Lessons, plan: Plan, *, seed: int, steps: int, device: str = "cpu"
+        self, net: MqAuditor, feed: Lessons, plan: AuditorPlan, *, seed: int, steps: int, device: str = "cpu"
     ) -> None:
         from accelerate import PartialState
 
@@ -333,7 +333,7 @@ class Trainer(trainer.Trainer):
 class Lessons:
     """Batches as the network takes them."""
 
-    feed: Feed
+    feed: AuditorFeed
     read: Reader
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[AuditorBatch]:
@@ -355,12 +355,12 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     plan = read_plan(options.config)
     units, listing = read_units(options.material(), plan)
     learned, held = split(units, seed=options.seed)
-    torch.manual_seed(int(generator(options.seed, Trainer.recipe, "weights").integers(1 << 62)))
+    torch.manual_seed(int(generator(options.seed, AuditorTrainer.recipe, "weights").integers(1 << 62)))
     net, tokenizer = build(options.model, plan, learned)
-    feed = Feed(learned, ClipIndex.of(listing), plan, seed=options.seed)
+    feed = AuditorFeed(learned, ClipIndex.of(listing), plan, seed=options.seed)
     steps = feed.steps if options.samples is None else max(1, options.samples // plan.batch)
     lessons = Lessons(feed, Reader(net.config, tokenizer))
-    training = Trainer(net, lessons, plan, seed=options.seed, steps=steps, device=options.device)
+    training = AuditorTrainer(net, lessons, plan, seed=options.seed, steps=steps, device=options.device)
     if (options.out / STATE).exists():
         training.load(options.out / STATE)
     main = training.accelerator.is_main_process
@@ -386,19 +386,19 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         save(net, tokenizer, options.out / MODEL, learned_only=plan.learns != "all")
         yield options.out / MODEL
         if plan.learns != "captions":
-            others = Feed(held, feed.clips, plan, seed=options.seed)
+            others = AuditorFeed(held, feed.clips, plan, seed=options.seed)
             yield from calibrated(net, tokenizer, others, folder=options.out / MODEL)
 
 
 def split(units: Sequence[Unit], *, seed: int) -> tuple[list[Unit], list[Unit]]:
     """Units to learn from, and units of a tenth of the videos for the interval of the IoU."""
     videos = sorted({one.video for one in units})
-    order = generator(seed, Trainer.recipe, "held out").permutation(len(videos))
+    order = generator(seed, AuditorTrainer.recipe, "held out").permutation(len(videos))
     held = {videos[at] for at in order[: int(_CALIBRATED_ON * len(videos))]}
     return [one for one in units if one.video not in held], [one for one in units if one.video in held]
 
 
-def build(name: str, plan: Plan, units: Sequence[Unit]) -> tuple[MqAuditor, Any]:
+def build(name: str, plan: AuditorPlan, units: Sequence[Unit]) -> tuple[MqAuditor, Any]:
     """The network of ``mq-auditor@FOLDER`` and its tokenizer, a folder with ``language/``, ``vision/`` and ``sound/``.
 
     Or what an earlier stage of training wrote; without a folder the network is new, with the words of ``units``, which
@@ -443,7 +443,7 @@ def _within(value: object, known: object) -> bool:
     return value == known
 
 
-def calibrated(net: MqAuditor, tokenizer: Any, feed: Feed, *, folder: Path) -> Iterator[Path]:
+def calibrated(net: MqAuditor, tokenizer: Any, feed: AuditorFeed, *, folder: Path) -> Iterator[Path]:
     """Write the 5 and 95 % quantiles of true minus stated IoU, types and perfect masks as often as in training."""
     read, off = Reader(net.config, tokenizer), list[float]()
     net.eval()

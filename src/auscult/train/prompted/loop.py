@@ -85,7 +85,7 @@ class TrainingPlan:
         return min(1.0, (step + 1) / 60) * (0.5 + 0.5 * math.cos(math.pi * min(step / max(self.steps, 1), 1.0)))
 
 
-class Trainer:
+class MaskTrainer:
     """A network in training, its optimiser and its averaged weights.
 
     ``weights`` is the folder of public first weights, ``device`` is ``cpu`` or ``cuda``.
@@ -284,7 +284,7 @@ def _as_is(batch: Arrays) -> Arrays:
 
 
 def train(
-    trainer: Trainer, made: Iterator[Arrays], *, until: float, heard: Callable[[int, dict[str, float]], None]
+    trainer: MaskTrainer, made: Iterator[Arrays], *, until: float, heard: Callable[[int, dict[str, float]], None]
 ) -> bool:
     """Take steps on the batches from ``trainer.step`` on until the plan is done, or ``time.monotonic`` is at ``until``.
 

@@ -44,7 +44,7 @@ from auscult.train.prompted import defect_classifier
 from auscult.train.prompted.calibrate import accept_threshold, estimates, fit, left_out_coverage, refit, summary
 from auscult.train.prompted.export import Inputs, export, in_eight_bits
 from auscult.train.prompted.feed import Feed, boxes_or_points
-from auscult.train.prompted.loop import Trainer, TrainingPlan, batches, network_of, train
+from auscult.train.prompted.loop import MaskTrainer, TrainingPlan, batches, network_of, train
 from auscult.train.prompted.material import LEAST_PX, Material, Picture, read_material
 from auscult.train.prompted.outputs import OWN, Judgeable, Outputs, judgeable, judged, made_of, real_and_flawless
 from auscult.types import Box, Floats, Frame, Item, Mask
@@ -250,7 +250,7 @@ def _trained(
 ) -> Generator[Path, None, bool]:
     """Train one network as far as time goes; yields its checkpoint, returns whether it is done."""
     path, log = options.out / f"{name}.pt", options.out / f"{name}.jsonl"
-    trainer = Trainer(plan, weights=options.material() / WEIGHTS, device=options.device)
+    trainer = MaskTrainer(plan, weights=options.material() / WEIGHTS, device=options.device)
     if path.exists():
         trainer.load(path)
     progress.stage(f"training {name}", plan.steps - trainer.step)

@@ -36,7 +36,7 @@ from auscult.jobs.runner import Progress
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import write_bytes
-from auscult.nets.refsegformer.answering import ANSWER, READER, STEM, Reading
+from auscult.nets.refsegformer.answering import ANSWER, READER, STEM, PictureReading
 from auscult.nets.refsegformer.network import RefSegformer, Segmentation, VisionStages
 from auscult.nets.refsegformer.settings import LAST, PADDING, Design, squeezed
 from auscult.nets.refsegformer.weights import Model, WordReader, read_model
@@ -45,7 +45,7 @@ from auscult.rng import generator
 from auscult.train import trainer
 from auscult.train.network_files import write_onnx
 from auscult.train.rris.references import TRIES, Feed, Reference, read_references, truth
-from auscult.train.rris.trainable import GAMMA, LAMBDA, Plan, Trainable, build, read_plan
+from auscult.train.rris.trainable import GAMMA, LAMBDA, SegmenterPlan, Trainable, build, read_plan
 from auscult.train.trainer import STATE, ends_at, trained
 from auscult.types import MaskRef
 
@@ -122,7 +122,7 @@ class Trainer(trainer.Trainer):
     """A segmenter in training, see ``trainer.Trainer``."""
 
     recipe: ClassVar = "rris"
-    plan: Plan
+    plan: SegmenterPlan
 
     def __init__(
         self, trainable: Trainable, feed: trainer.Lessons, *, seed: int, steps: int, device: str = "cpu"
@@ -178,7 +178,7 @@ class Stem(nn.Module):
         return tuple(self.net.stem(pictures))
 
 
-class Answer(nn.Module):
+class SegmenterAnswer(nn.Module):
     """Maps and token numbers, int64 (n, tokens), to an answer."""
 
     def __init__(self, net: RefSegformer) -> None:
@@ -209,7 +209,9 @@ def export(model: Model, folder: Path) -> list[Path]:
     axes = {name: {0: "n"} for name in ("pictures", "ids", *seen, *told)}
     # the exporter gives a module back in the mode that its outermost part had
     write_onnx(Stem(net).eval(), (pictures,), folder / STEM, inputs=["pictures"], outputs=seen, axes=axes)
-    write_onnx(Answer(net).eval(), (*maps, ids), folder / ANSWER, inputs=[*seen, "ids"], outputs=told, axes=axes)
+    write_onnx(
+        SegmenterAnswer(net).eval(), (*maps, ids), folder / ANSWER, inputs=[*seen, "ids"], outputs=told, axes=axes
+    )
     _describe(folder / ANSWER, net, read)
     _compare(net, folder, pictures=pictures, ids=ids)
     return [folder / STEM, folder / ANSWER]
@@ -219,7 +221,7 @@ def _describe(path: Path, net: RefSegformer, read: WordReader) -> None:
     import onnx
 
     design = net.design
-    value = Reading(words=read.words, tokens=read.tokens, side=design.side, blank=design.blank)
+    value = PictureReading(words=read.words, tokens=read.tokens, side=design.side, blank=design.blank)
     model = onnx.load(str(path))
     model.metadata_props.add(key=READER, value=msgspec.json.encode(value).decode())
     try:
@@ -234,7 +236,7 @@ def _compare(net: RefSegformer, folder: Path, *, pictures: Tensor, ids: Tensor) 
 
     sentences = torch.cat([ids, ids[:1].flip(1)])
     with torch.no_grad():
-        expected = Answer(net)(*(one.expand(3, -1, -1, -1) for one in Stem(net)(pictures[:1])), sentences)
+        expected = SegmenterAnswer(net)(*(one.expand(3, -1, -1, -1) for one in Stem(net)(pictures[:1])), sentences)
     stem, answer = (
         onnxruntime.InferenceSession(str(folder / name), providers=["CPUExecutionProvider"]) for name in (STEM, ANSWER)
     )
@@ -271,7 +273,7 @@ class NamingFeed:
         steps: Those of the plan's ``naming_epochs``.
     """
 
-    def __init__(self, references: Sequence[Reference], plan: Plan, *, seed: int) -> None:
+    def __init__(self, references: Sequence[Reference], plan: SegmenterPlan, *, seed: int) -> None:
         self.plan, self.seed = plan, seed
         counts = Counter(one.category for one in references if one.category and one.true)
         self.categories = tuple(sorted(name for name, count in counts.items() if count > 1))

@@ -27,7 +27,7 @@ from auscult.media.masks import read_mask
 from auscult.nets.refsegformer.settings import squeezed
 from auscult.rng import generator
 from auscult.suites.scene_source import shown_instances
-from auscult.train.rris.trainable import Plan
+from auscult.train.rris.trainable import SegmenterPlan
 from auscult.types import Instance, MaskRef, Moment
 
 TRIES: Final = 50
@@ -58,7 +58,9 @@ class Batch:
     chosen: NDArray[np.int64]  # (n,), of each sentence the object, or -1
 
 
-def read_references(source: Path, plan: Plan, *, images: Path | None = None) -> tuple[list[Reference], InstanceListing]:
+def read_references(
+    source: Path, plan: SegmenterPlan, *, images: Path | None = None
+) -> tuple[list[Reference], InstanceListing]:
     """List the references of an INPUT that a plan learns from; no picture is opened.
 
     ``images`` is the folder of the pictures, where the data does not say. Of generated scenes, sentences that sound or
@@ -84,7 +86,7 @@ def read_references(source: Path, plan: Plan, *, images: Path | None = None) -> 
     return found, listing
 
 
-def _of_clip(clip: Sequence[Instance], plan: Plan) -> list[Reference]:
+def _of_clip(clip: Sequence[Instance], plan: SegmenterPlan) -> list[Reference]:
     """The references of a clip; null expressions may have a split of their own, and count to that of the others."""
     there = [one for one in clip if not one.absent]
     if {one.split for one in there or clip} - {plan.split, ""}:
@@ -113,7 +115,7 @@ def _texts(instances: Iterable[Instance]) -> tuple[str, ...]:
 class Feed:
     """Makes the batches of a plan."""
 
-    def __init__(self, references: Sequence[Reference], plan: Plan, *, seed: int) -> None:
+    def __init__(self, references: Sequence[Reference], plan: SegmenterPlan, *, seed: int) -> None:
         self.references, self.plan, self.seed = references, plan, seed
         self._seen: dict[Path, list[tuple[Reference, MaskRef | None]]] = {}
         for one in references:
@@ -150,7 +152,7 @@ class Feed:
             chosen=np.array(numbers, np.int64),
         )
 
-    def _shown(self, which: int, epoch: int, rng: np.random.Generator) -> _Shown:
+    def _shown(self, which: int, epoch: int, rng: np.random.Generator) -> _ShownPicture:
         """A reference or a picture in an epoch; where it cannot be read, another one."""
         for _ in range(TRIES):
             unit = self._units[which]
@@ -162,7 +164,7 @@ class Feed:
                 which = int(rng.integers(len(self._units)))
         raise InputError(f"{TRIES} references in a row cannot be read", hint="are the pictures where the data says?")
 
-    def _of_reference(self, reference: Reference, epoch: int, rng: np.random.Generator) -> _Shown:
+    def _of_reference(self, reference: Reference, epoch: int, rng: np.random.Generator) -> _ShownPicture:
         first = int(generator(self.seed, "rris", "first", reference.id).integers(2))
         true = bool((first + epoch) % 2) if reference.true and reference.false else bool(reference.true)
         text = self._text(reference, rng, true=true)
@@ -170,10 +172,10 @@ class Feed:
         for at in rng.permutation(len(moments)).tolist():
             picture, objects = self._looked(moments[at].frame, wanted={reference.id} if true else set())
             if not true or reference.id in objects:
-                return _Shown.of(picture, objects, [(text, reference.id if true else None)])
+                return _ShownPicture.of(picture, objects, [(text, reference.id if true else None)])
         raise InputError(f"{reference.id} is seen in none of its frames")
 
-    def _of_picture(self, path: Path, rng: np.random.Generator) -> _Shown:
+    def _of_picture(self, path: Path, rng: np.random.Generator) -> _ShownPicture:
         """As many sentences as the plan says, of the references by turns; half of them, rounded down, false."""
         seen = [one for one, _ in self._seen[path]]
         picture, objects = self._looked(path, wanted={one.id for one in seen})
@@ -188,7 +190,7 @@ class Feed:
             for kept, count in zip((true, false), counts, strict=True)
             for at in np.resize(rng.permutation(len(kept)), count).tolist()
         ]
-        return _Shown.of(picture, objects, asked)
+        return _ShownPicture.of(picture, objects, asked)
 
     def _text(self, reference: Reference, rng: np.random.Generator, *, true: bool) -> str:
         texts = reference.true if true else reference.false
@@ -210,7 +212,7 @@ class Feed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Shown:
+class _ShownPicture:
     """A picture with sentences."""
 
     picture: NDArray[np.uint8]
@@ -224,7 +226,7 @@ class _Shown:
         picture: NDArray[np.uint8],
         objects: Mapping[str, NDArray[np.bool_]],
         asked: Sequence[tuple[str, str | None]],
-    ) -> _Shown:
+    ) -> _ShownPicture:
         """Sentences, each with the reference that it is true of."""
         numbers = {name: number for number, name in enumerate(objects)}
         return cls(

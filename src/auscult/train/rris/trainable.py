@@ -40,7 +40,7 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SegmenterPlan:
     """How a segmenter is trained; the defaults are the paper's (Sec. 4.3 and 5.1).
 
     Attributes:
@@ -107,10 +107,10 @@ class Plan:
         return self.rate * min(1.0, (step + 1) / (self.warmup + 1)) * math.pow(left, self.power)
 
 
-def read_plan(name: str) -> Plan:
+def read_plan(name: str) -> SegmenterPlan:
     """The settings of a committed name, or of a YAML file."""
     table, path = read_yaml(name, folder=Path(__file__).parent, committed=COMMITTED)
-    return from_json(Plan, table, path=path, error=UsageError, exact=True)
+    return from_json(SegmenterPlan, table, path=path, error=UsageError, exact=True)
 
 
 _LEAST_SEEN: Final = 2  # rarer words stay unknown, so that the unknown word is learned too
@@ -122,7 +122,7 @@ class Trainable:
 
     net: Segmenter
     read: Reader
-    plan: Plan
+    plan: SegmenterPlan
     save: Callable[[Path], list[Path]]
 
 
@@ -138,7 +138,7 @@ _DESIGNS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 NAMES: Final = (*_DESIGNS, "clipseg@FOLDER")
 
 
-def build(name: str, plan: Plan, texts: Iterable[str]) -> Trainable:
+def build(name: str, plan: SegmenterPlan, texts: Iterable[str]) -> Trainable:
     """The segmenter of a name: new, or ``NAME@FOLDER`` with the weights of a folder to go on from.
 
     ``refsegformer``; ``lavt`` and ``lavt+``, LAVT's fusion in its place, without and with the existence head;
@@ -167,7 +167,7 @@ def build(name: str, plan: Plan, texts: Iterable[str]) -> Trainable:
     return _wrapped(model, plan)
 
 
-def _wrapped(model: Model, plan: Plan) -> Trainable:
+def _wrapped(model: Model, plan: SegmenterPlan) -> Trainable:
     return Trainable(model.net, model.read, replace(plan, design=model.net.design), lambda out: save(model, out))
 
 
@@ -196,7 +196,7 @@ class ClipSegSegmenter(nn.Module):
         return Segmentation([torch.cat([torch.zeros_like(logits), logits], dim=1)])
 
 
-def _clipseg(folder: Path, plan: Plan) -> Trainable:
+def _clipseg(folder: Path, plan: SegmenterPlan) -> Trainable:
     loaded = load_clipseg(folder)
     side = (loaded.prepared.size or (0, 0))[0]
     if side != plan.design.side:

@@ -17,14 +17,25 @@ from auscult.errors import UsageError
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.media.paths import write_bytes
-from auscult.nets.saj.inputs import Reader
+from auscult.nets.saj.inputs import SajReader
 from auscult.nets.saj.network import ALIGNMENT, Saj
 from auscult.nets.saj.weights import begin, load, save
 from auscult.record.codec import dump, to_json
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import committed_classes
 from auscult.train import trainer
-from auscult.train.saj.samples import Example, Feed, Lesson, Listed, Made, Plan, Source, lesson, read_items, read_plans
+from auscult.train.saj.samples import (
+    Example,
+    Lesson,
+    Listed,
+    Made,
+    SajFeed,
+    SajPlan,
+    Source,
+    lesson,
+    read_items,
+    read_plans,
+)
 from auscult.train.trainer import STATE, ends_at, trained
 from auscult.types import PERFORMANCE, SoundItem
 
@@ -36,15 +47,15 @@ _LEAST: Final = 20
 _SCALED_ON: Final = 200
 
 
-class Trainer(trainer.Trainer):
+class SajTrainer(trainer.Trainer):
     """SAJ in training; a batch is a list of lessons."""
 
     recipe: ClassVar = "saj"
     keeps_resting: ClassVar = False
-    plan: Plan
-    feed: Feed
+    plan: SajPlan
+    feed: SajFeed
 
-    def __init__(self, net: Saj, feed: Feed, plan: Plan, *, seed: int, device: str = "cpu") -> None:
+    def __init__(self, net: Saj, feed: SajFeed, plan: SajPlan, *, seed: int, device: str = "cpu") -> None:
         from accelerate import PartialState
 
         for name, one in net.named_parameters():
@@ -100,13 +111,13 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         if options.data is not None:
             items, held = split(read_items(options.data, plan), seed=options.seed)
         if net is None or reader is None:
-            torch.manual_seed(int(generator(options.seed, Trainer.recipe, "weights").integers(1 << 62)))
+            torch.manual_seed(int(generator(options.seed, SajTrainer.recipe, "weights").integers(1 << 62)))
             texts = sorted({item.query.text for item in items if item.query.text}) or [*committed_classes().classes]
             net, reader = start(options.model, plan, texts)
         source = Listed(items, plan, pictures=net.vision is not None) if items else Made(plan)
         if plan.stage == "scores" and not (options.out / plan.stage / STATE).exists():
             scale(net, source, seed=options.seed)
-        training = Trainer(net, Feed(source, plan, reader, seed=options.seed), plan, seed=options.seed,
+        training = SajTrainer(net, SajFeed(source, plan, reader, seed=options.seed), plan, seed=options.seed,
                            device=options.device)  # fmt: skip
         out = options.out / plan.stage
         if (out / STATE).exists():
@@ -120,13 +131,13 @@ def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         return
     yield from save(net, reader, options.out / MODEL)
     if plan.stage == "scores":
-        rng = generator(options.seed, Trainer.recipe, "calibrated")
+        rng = generator(options.seed, SajTrainer.recipe, "calibrated")
         made = source.once(held, rng) if isinstance(source, Listed) else Made(plan, part="calibration").examples(rng)
         name = "held out of train" if items else "calibration, generated sounds"
         yield from calibrated(net, reader, made, split=name, path=options.out / MODEL / CALIBRATION)
 
 
-def start(model: str, plan: Plan, texts: Sequence[str]) -> tuple[Saj, Reader]:
+def start(model: str, plan: SajPlan, texts: Sequence[str]) -> tuple[Saj, SajReader]:
     """A new network, or with ``saj@FOLDER`` what an earlier stage of training wrote, and what makes its batches."""
     _, at, folder = model.partition("@")
     if not at:
@@ -140,20 +151,20 @@ def start(model: str, plan: Plan, texts: Sequence[str]) -> tuple[Saj, Reader]:
 def split(items: Sequence[SoundItem], *, seed: int) -> tuple[list[SoundItem], list[SoundItem]]:
     """Items to learn from, and those of a tenth of the clusters for the intervals."""
     clusters = sorted({item.cluster for item in items})
-    order = generator(seed, Trainer.recipe, "held out").permutation(len(clusters))
+    order = generator(seed, SajTrainer.recipe, "held out").permutation(len(clusters))
     held = {clusters[at] for at in order[: int(_CALIBRATED_ON * len(clusters))]}
     return [one for one in items if one.cluster not in held], [one for one in items if one.cluster in held]
 
 
 def scale(net: Saj, source: Source, *, seed: int) -> None:
     """Set mean and deviation of each axis to those of what will be learned from."""
-    truths = [one.truth for one in islice(source.examples(generator(seed, Trainer.recipe, "scale")), _SCALED_ON)]
+    truths = [one.truth for one in islice(source.examples(generator(seed, SajTrainer.recipe, "scale")), _SCALED_ON)]
     for at, axis in enumerate(net.design.axes):
         if values := [truth[axis] for truth in truths if axis in truth]:
             net.mean[at], net.std[at] = float(np.mean(values)), max(float(np.std(values)), 0.1)
 
 
-def _described(training: Trainer, items: Sequence[SoundItem], *, options: TrainOptions, path: Path) -> Path:
+def _described(training: SajTrainer, items: Sequence[SoundItem], *, options: TrainOptions, path: Path) -> Path:
     net = training.accelerator.unwrap_model(training.net)
     value = {
         "model": options.model,
@@ -167,7 +178,7 @@ def _described(training: Trainer, items: Sequence[SoundItem], *, options: TrainO
     return path
 
 
-def calibrated(net: Saj, reader: Reader, examples: Iterator[Example], *, split: str, path: Path) -> Iterator[Path]:
+def calibrated(net: Saj, reader: SajReader, examples: Iterator[Example], *, split: str, path: Path) -> Iterator[Path]:
     """Write the 5 and 95 % quantiles of true minus stated scores on what was not learned from, if that is enough."""
     axes, off = [axis for axis in PERFORMANCE if axis in net.design.axes], []
     net.eval()

@@ -23,8 +23,8 @@ from auscult.errors import AuscultError, InputError, UsageError
 from auscult.judge.sound.shared import aligned, is_silent
 from auscult.media.sound import read_sound
 from auscult.models.separators.base import picture_frames
-from auscult.nets.saj.inputs import Reader, SajBatch
-from auscult.nets.saj.settings import AXES, PROMPTS, Design
+from auscult.nets.saj.inputs import SajBatch, SajReader
+from auscult.nets.saj.settings import AXES, PROMPTS, SajDesign
 from auscult.record.codec import from_json
 from auscult.rng import generator
 from auscult.scenes.mixtures.catalogue import Part
@@ -41,13 +41,13 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SajPlan:
     """How a stage of SAJ is trained."""
 
     # ``alignment``: whether the output is what the prompts ask for, the target or another source of the same mixture;
     # ``scores``: what a separated sound deserves
     stage: Stage
-    design: Design = field(default_factory=Design)  # of the network; a later stage has that of the one before
+    design: SajDesign = field(default_factory=SajDesign)  # of the network; a later stage has that of the one before
     audio: str | None = None  # folder or hub name of an encoder of sounds; None for the design's, with random weights
     text: str | None = None  # the same of a text encoder
     vision: str | None = None  # the same of a picture encoder
@@ -83,14 +83,14 @@ class Plan:
         return self.rate * min(1.0, (step + 1) / max(self.warmup, 1))
 
 
-def read_plans(name: str) -> list[Plan]:
+def read_plans(name: str) -> list[SajPlan]:
     """The settings of both stages of a size, ``paper``; of one, ``paper-scores``; or of a YAML file."""
     committed = [f"{size}-{stage}" for size in SIZES for stage in STAGES]
     names = [f"{name}-{stage}" for stage in STAGES] if name in SIZES else [name]
     found = []
     for one in names:
         table, path = read_yaml(one, folder=Path(__file__).parent, committed=committed)
-        found.append(from_json(Plan, table, path=path, error=UsageError, exact=True))
+        found.append(from_json(SajPlan, table, path=path, error=UsageError, exact=True))
     return found
 
 
@@ -141,7 +141,7 @@ class Source(Protocol):
         ...
 
 
-def read_items(path: Path, plan: Plan) -> list[SoundItem]:
+def read_items(path: Path, plan: SajPlan) -> list[SoundItem]:
     """The items of an INPUT for training that a plan can learn from: with scores, or with stems for alignment."""
     found = []
     for item in read_sounds(path).items:
@@ -163,7 +163,7 @@ def read_items(path: Path, plan: Plan) -> list[SoundItem]:
 class Made:
     """Generated sounds of a part of their recordings, new ones for each batch; no scores are drawn evenly."""
 
-    plan: Plan
+    plan: SajPlan
     part: Part = "train"
 
     def examples(self, rng: np.random.Generator) -> Iterator[Example]:
@@ -179,7 +179,7 @@ class Made:
 class Listed:
     """Items of an INPUT: first a domain is drawn, then, where that is balanced, a whole number of the overall score."""
 
-    def __init__(self, items: Sequence[SoundItem], plan: Plan, *, pictures: bool = False) -> None:
+    def __init__(self, items: Sequence[SoundItem], plan: SajPlan, *, pictures: bool = False) -> None:
         self.plan, self._pictures = plan, pictures and "picture" in plan.prompts
         found: dict[str, dict[int, list[SoundItem]]] = defaultdict(dict)
         for item in items:
@@ -230,10 +230,10 @@ class Listed:
         return Example.of(case, output, truth, follows=follows)
 
 
-class Feed:
+class SajFeed:
     """Makes batches, each a list of ``Lesson`` with ``plan.tokens`` audio tokens in all, or a few less."""
 
-    def __init__(self, source: Source, plan: Plan, reader: Reader, *, seed: int) -> None:
+    def __init__(self, source: Source, plan: SajPlan, reader: SajReader, *, seed: int) -> None:
         self.source, self.plan, self.reader, self.seed = source, plan, reader, seed
 
     def batch(self, number: int, *, process: int = 0, processes: int = 1) -> list[Lesson]:
@@ -260,7 +260,7 @@ class Feed:
         return {name for at, name in enumerate(there) if number >> at & 1}
 
 
-def lesson(examples: Sequence[Example], reader: Reader, *, prompts: Sequence[set[str]] | None = None) -> Lesson:
+def lesson(examples: Sequence[Example], reader: SajReader, *, prompts: Sequence[set[str]] | None = None) -> Lesson:
     """Examples as the network takes them."""
     return Lesson(
         batch=reader.batch([(one.case, one.output) for one in examples], prompts=prompts),

@@ -23,7 +23,7 @@ from auscult.train.sound_judge.calibrate import calibrate
 from auscult.train.sound_judge.export import export, read_trunk
 from auscult.train.sound_judge.samples import Recipe
 from auscult.train.sound_judge.store import Store, StoredSample, with_early
-from auscult.train.sound_judge.trainer import Feed, Plan, SoundTrainer, read_plan
+from auscult.train.sound_judge.trainer import SoundFeed, SoundPlan, SoundTrainer, read_plan
 from auscult.train.trainer import STATE, ends_at, trained
 
 MATERIAL, JUDGE, NETWORK, PLAN = "material", "judge", "network.pt", "plan.json"
@@ -38,7 +38,7 @@ class CompactRun:
     """One training in a folder."""
 
     options: TrainOptions
-    plan: Plan
+    plan: SoundPlan
     until: float
 
     @property
@@ -73,7 +73,7 @@ class CompactRun:
         if self.options.samples is not None:
             steps = max(1, min(steps, self.options.samples // self.plan.batch))
         name = "align" if aligning else "scores"
-        feed = Feed(samples, self.plan, seed=seed, name=name, steps=steps, aligning=aligning)
+        feed = SoundFeed(samples, self.plan, seed=seed, name=name, steps=steps, aligning=aligning)
         made = SoundTrainer(net, feed, self.plan, seed=seed, steps=steps, device=self.options.device)
         made.aligning = aligning
         return made

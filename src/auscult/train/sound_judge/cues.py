@@ -19,7 +19,15 @@ import numpy as np
 from auscult.arrays.resampling import mono
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
-from auscult.judge.sound.cues import FEATURES, HARD_FEATURES, SPAN_FEATURES, CuesModel, Heard, Regression, model_json
+from auscult.judge.sound.cues import (
+    FEATURES,
+    HARD_FEATURES,
+    SPAN_FEATURES,
+    CuesModel,
+    OpenedMixture,
+    Regression,
+    model_json,
+)
 from auscult.judge.sound.shared import is_silent
 from auscult.media.paths import write_bytes
 from auscult.record.codec import dump
@@ -64,7 +72,7 @@ def _row(sample: SoundSample) -> Doubles | None:
     case, output = sample.case, mono(sample.separated)
     if is_silent(mono(case.mixture)) or is_silent(mono(case.mixture), output):
         return None
-    heard, values = Heard(case.mixture, rate_hz=case.rate_hz), np.full(_PARTS[1], np.nan)
+    heard, values = OpenedMixture(case.mixture, rate_hz=case.rate_hz), np.full(_PARTS[1], np.nan)
     found, _ = heard.features(output, rate_hz=case.rate_hz, spans=case.spans)
     values[: found.size] = found
     parts: list[Any] = [values, [sample.scores[axis] for axis in PERFORMANCE]]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from auscult.errors import UsageError
 from auscult.judge.sound.compact.network import EVIDENCE, HARDNESS, HARDNESS_GIVES, HEAD, JUDGED, TRUNK, open_network
 from auscult.nets.onnx_session import read_network
-from auscult.nets.sound_judge import CLASSES, WIDTH, Heard, HeardAlone, SoundJudgeNet, Trunk
+from auscult.nets.sound_judge import CLASSES, WIDTH, HeadInput, HeardAlone, SoundJudgeNet, Trunk
 from auscult.rng import generator
 from auscult.train.network_files import write_onnx
 from auscult.train.sound_judge.trainer import hear, hear_alone
@@ -52,7 +52,7 @@ class _Head(nn.Module):
         self.net = net
 
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        found = self.net(Heard(*given))
+        found = self.net(HeadInput(*given))
         return tuple(getattr(found, name) for name in JUDGED)
 
 
@@ -81,7 +81,7 @@ def export(net: SoundJudgeNet, folder: Path) -> Iterator[Path]:
     for file, part, given, inputs, outputs in (
         (TRUNK, net.trunk, (mels[:, :1],), ["log_mel"], ["steps"]),
         (EVIDENCE, _Evidence(net), (steps[:, 0], classes), ["steps", "classes"], ["evidence", "prompt"]),
-        (HEAD, _Head(net), tuple(heard), Heard._fields, JUDGED),
+        (HEAD, _Head(net), tuple(heard), HeadInput._fields, JUDGED),
         (HARDNESS, _Hard(net), tuple(alone), HeardAlone._fields, HARDNESS_GIVES),
     ):
         named = {name: axes[name] for name in (*inputs, *outputs)}

@@ -109,7 +109,7 @@ def made_samples(
 
 
 @dataclass(slots=True)
-class _Truth:
+class _OutputTruth:
     """What is true of the outputs of a mixture."""
 
     stems: list[Samples]
@@ -178,7 +178,7 @@ class _Maker:
             "seen": plan.seen,
             "cluster": mixture.item["cluster"],
         }
-        truth = _Truth(stems, made.rate_hz, query, more=about)
+        truth = _OutputTruth(stems, made.rate_hz, query, more=about)
         case = SoundCase(
             id=plan.id,
             mixture=mono(made.mixture)[None],
@@ -267,7 +267,7 @@ def real_samples(root: Path, *, part: Part) -> Iterator[SoundSample]:
         stems, rate_hz, query = [stem, mixture - stem], sounds[0].rate_hz, SoundQuery(text=item.query.text)
         kind = kinds.get(item.cluster, "")
         domain = "speech" if "speech" in kind or "speaker" in kind else "music" if "vocal" in kind else "sound"
-        truth = _Truth(stems, rate_hz, query)
+        truth = _OutputTruth(stems, rate_hz, query)
         case = SoundCase(id=item.id, mixture=mixture[None], rate_hz=rate_hz, text=query.text)
         sample = truth.sample(
             output,

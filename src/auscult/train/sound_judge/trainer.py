@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from auscult.errors import UsageError
 from auscult.judge.sound.compact.network import as_classes
 from auscult.judge.sound.vocabulary import read_prompt
-from auscult.nets.sound_judge import Design, Hardness, Heard, HeardAlone, Judged, SoundJudgeNet
+from auscult.nets.sound_judge import Hardness, HeadDesign, HeadInput, HeardAlone, Judged, SoundJudgeNet
 from auscult.record.codec import from_json
 from auscult.rng import generator
 from auscult.train.recipes import read_yaml
@@ -35,7 +35,7 @@ _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SoundPlan:
     """How ``sound.compact.v1`` is trained."""
 
     mixtures: _Count = 4000  # made mixtures to learn from
@@ -63,9 +63,9 @@ class Plan:
     design: Mapping[str, Any] = field(default_factory=dict)  # of the network
 
     @property
-    def network(self) -> Design:
+    def network(self) -> HeadDesign:
         """The design of the network."""
-        return from_json(Design, self.design, error=UsageError, exact=True)
+        return from_json(HeadDesign, self.design, error=UsageError, exact=True)
 
     def rate_at(self, step: int, steps: int) -> float:
         """The learning rate of a step."""
@@ -75,21 +75,28 @@ class Plan:
         return self.rate * (1 + math.cos(math.pi * (step - rising) / max(steps - rising, 1))) / 2
 
 
-def read_plan(name: str) -> Plan:
+def read_plan(name: str) -> SoundPlan:
     """The settings of a committed name, or of a YAML file."""
     table, path = read_yaml(name, folder=Path(__file__).parent, committed=COMMITTED)
-    return from_json(Plan, table or {}, path=path, error=UsageError, exact=True)
+    return from_json(SoundPlan, table or {}, path=path, error=UsageError, exact=True)
 
 
 _BINS: Final = np.linspace(1, 5, 9)
 _MOST: Final = 8.0  # times the weight of the commonest score
 
 
-class Feed:
+class SoundFeed:
     """Draws batches; the same seed and number give the same one."""
 
     def __init__(
-        self, samples: Sequence[StoredSample], plan: Plan, *, seed: int, name: str, steps: int, aligning: bool = False
+        self,
+        samples: Sequence[StoredSample],
+        plan: SoundPlan,
+        *,
+        seed: int,
+        name: str,
+        steps: int,
+        aligning: bool = False,
     ) -> None:
         self._samples, self._plan, self._seed, self._name = samples, plan, seed, name
         self._text_until = 0 if aligning else round(plan.text_first * steps)
@@ -218,11 +225,11 @@ def judge(net: nn.Module, batch: dict[str, Tensor]) -> tuple[Judged, Hardness]:
     return own(hear(own, steps, batch)), own.hardness(hear_alone(own, steps, batch))
 
 
-def hear(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> Heard:
+def hear(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> HeadInput:
     """What the head is given of steps (n, 3, 384, S) and of a batch's spectrograms, spans and classes."""
     mixture, output, rest = steps.unbind(1)
     evidence = torch.cat([net.evidence(one, batch["classes"]) for one in (mixture, output, rest)], dim=-1)
-    return Heard(mixture, output, rest, batch["mels"], batch["spans"], evidence, net.prompt(batch["classes"]))
+    return HeadInput(mixture, output, rest, batch["mels"], batch["spans"], evidence, net.prompt(batch["classes"]))
 
 
 def hear_alone(net: SoundJudgeNet, steps: Tensor, batch: Mapping[str, Tensor]) -> HeardAlone:

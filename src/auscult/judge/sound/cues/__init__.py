@@ -80,7 +80,7 @@ def _loudness(power: Doubles, masker: Doubles | float = 0.0) -> Doubles:
     return np.asarray((power + floor) ** _EXPONENT - floor**_EXPONENT)
 
 
-class Heard:
+class OpenedMixture:
     """A mixture, float32 (samples,) or (channels, samples), opened once for all its outputs."""
 
     def __init__(self, mixture: Samples, *, rate_hz: int) -> None:
@@ -305,18 +305,18 @@ class SoundCuesJudge:
     def batch(self, cases: Sequence[SoundCase], separated: Sequence[Samples]) -> list[SoundVerdict]:
         """Judge several; cases in a row with one ``mixture`` array share what is read off it."""
         found: list[SoundVerdict] = []
-        last: tuple[Samples, Heard] | None = None
+        last: tuple[Samples, OpenedMixture] | None = None
         for case, output in zip(cases, separated, strict=True):
             mixture = mono(case.mixture)
             if is_silent(mixture):
                 found.append(unjudged(case, self.name))
                 continue
             if last is None or last[0] is not case.mixture:
-                last = case.mixture, Heard(mixture, rate_hz=case.rate_hz)
+                last = case.mixture, OpenedMixture(mixture, rate_hz=case.rate_hz)
             found.append(self._verdict(case, mono(output), last[1], silent=is_silent(mixture, mono(output))))
         return found
 
-    def _verdict(self, case: SoundCase, output: Samples, heard: Heard, *, silent: bool) -> SoundVerdict:
+    def _verdict(self, case: SoundCase, output: Samples, heard: OpenedMixture, *, silent: bool) -> SoundVerdict:
         spans = heard.told(case.spans)
         model, evidence = shipped()[spans], SoundEvidence(spans=spans)
         hard = model.hard(heard.difficulty(case.spans)[None])[0].tolist()
