@@ -374,11 +374,12 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
     found = {data.name: results_of(data.view) for data in sets}
     task = sets[0].grid.task
     means, overall = kind_means(sets, task.main), models_over(sets, task.main)
-    joint = _joint(sets, found, means=means, overall=overall)
+    correlations = correlations_over({data.name: data.view for data in sets}, task.main)
+    joint, charts = _joint(sets, found, correlations, means=means, overall=overall)
     named = {name: _renamed(name, results) for name, results in found.items()} if len(found) > 1 else found
     own = {key: table for results in named.values() for key, table in results.tables.items()}
     last = records_table(sets)
-    tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
+    tables = (joint | own if len(found) > 1 else own | joint) | {"records": last}
     several = ((name, number) for name, results in found.items() for number in results.numbers)
     own_numbers = [number if len(found) == 1 else _of_set(name, number) for name, number in several]
     counts = [request_counts(data.grid) for data in sets]
@@ -391,13 +392,13 @@ def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparis
             ok=requested - failed - undefined,
             failed=failed,
             undefined=undefined,
-            metrics=metrics_of(found, means, overall) | pearson_metrics(joint.correlations),
+            metrics=metrics_of(found, means, overall) | pearson_metrics(correlations),
         ),
         notes=notes_of(sets, found, overall, dropped=dropped, broken=broken),
         numbers=(*own_numbers, *(_of_set(ALL, number) for number in overall.numbers), *means),
         tables=tables,
-        shown=tuple(_shown(tables, joint.tables)),
-        sections=(*_sections(named, joint), Section(name="records", title="What was compared", tables=(last,))),
+        shown=tuple(_shown(tables, joint)),
+        sections=(*_sections(named, joint, charts), Section(name="records", title="What was compared", tables=(last,))),
     )
 
 
@@ -429,21 +430,16 @@ def _records(folders: Sequence[Path], suite: ModelSuite) -> tuple[list[SuiteReco
     return found, broken
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Joint:
-    """The results over all data sets together."""
-
-    tables: dict[str, Table]
-    charts: tuple[Figure, ...]
-    correlations: Mapping[str, Correlation]
-
-
 def _joint(
-    sets: Sequence[DataSet], found: Mapping[str, SuiteResults], *, means: Sequence[Number], overall: Overall
-) -> _Joint:
+    sets: Sequence[DataSet],
+    found: Mapping[str, SuiteResults],
+    correlations: Mapping[str, Correlation],
+    *,
+    means: Sequence[Number],
+    overall: Overall,
+) -> tuple[dict[str, Table], list[Figure]]:
     """Results over data sets; of a single one only the means over its models, since its own tables have the rest."""
     task = sets[0].grid.task
-    correlations = correlations_over({data.name: data.view for data in sets}, task.main)
     tables: dict[str, Table] = {}
     charts: list[Figure] = []
     drawn = charts_of(Index(means, task), correlations=correlations, ranks=(), splits=()) if means else []
@@ -464,7 +460,7 @@ def _joint(
         tables["means_kinds"] = by_kind
         caption = f"Average change of {task.metric_name(task.main)} by kind, mean over models and the strengths."
         charts += [replace(chart, name="means_kinds", caption=caption) for chart in drawn if chart.name == "kinds"]
-    return _Joint(tables=tables, charts=tuple(charts), correlations=correlations)
+    return tables, charts
 
 
 def _renamed(name: str, found: SuiteResults) -> SuiteResults:
@@ -489,7 +485,9 @@ def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[
             yield table
 
 
-def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Section]:
+def _sections(
+    found: Mapping[str, SuiteResults], joint: Mapping[str, Table], charts: Sequence[Figure]
+) -> Iterator[Section]:
     if len(found) == 1:
         (results,) = found.values()
         yield from sections_of(results, results.tables)
@@ -500,10 +498,10 @@ def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Sect
         ("joined", "Which perturbations harm alike", "Over the samples of all models and data sets.", "correlation"),
     )
     for anchor, title, lead, start in named:
-        tables = tuple(table for name, table in joint.tables.items() if name.startswith(start))
-        charts = [chart for chart in joint.charts if chart.name.startswith(start)]
-        if tables or charts:
-            yield Section(name=anchor, title=title, lead=lead, figures=tuple(charts), tables=tables)
+        tables = tuple(table for name, table in joint.items() if name.startswith(start))
+        figures = tuple(chart for chart in charts if chart.name.startswith(start))
+        if tables or figures:
+            yield Section(name=anchor, title=title, lead=lead, figures=figures, tables=tables)
     for index, (name, results) in enumerate(found.items() if len(found) > 1 else (), start=1):
         for section in sections_of(results, results.tables, before=f"{safe_name(name)}__"):
             yield replace(section, name=f"data-{index}-{section.name}", title=f"{name}: {section.title}")
