@@ -26,8 +26,7 @@ from auscult.record.codec import from_json
 from auscult.rng import generator
 from auscult.score.stats.ranks import pearson_of_sums
 from auscult.train.sound_judge.calibrate import predictions
-from auscult.train.sound_judge.compact import NETS
-from auscult.train.sound_judge.export import read_trunk
+from auscult.train.sound_judge.compact import NETS, read_trunk
 from auscult.train.sound_judge.samples import ALL
 from auscult.train.sound_judge.store import Store, StoredSample, with_early
 from auscult.train.sound_judge.trainer import SoundFeed, SoundPlan, SoundTrainer

@@ -60,7 +60,7 @@ def test_the_files_are_the_network(folder: Path) -> None:
     import torch
 
     from auscult.nets.sound_judge import HeadDesign, SoundJudgeNet, Trunk
-    from auscult.train.sound_judge.export import CLOSE, difference
+    from auscult.train.sound_judge.compact import CLOSE, difference
 
     net = SoundJudgeNet(Trunk(), HeadDesign(width=32, blocks=1))
     net.load_state_dict(torch.load(folder / "network.pt", weights_only=True))
@@ -76,8 +76,7 @@ def test_a_stopped_training_goes_on_with_the_same_losses(folder: Path, data: Pat
 
     from auscult.jobs.options import TrainOptions
     from auscult.nets.sound_judge import SoundJudgeNet
-    from auscult.train.sound_judge.compact import NETS, CompactRun
-    from auscult.train.sound_judge.export import read_trunk
+    from auscult.train.sound_judge.compact import NETS, CompactRun, read_trunk
     from auscult.train.sound_judge.store import Store
     from auscult.train.sound_judge.trainer import read_plan
 
@@ -103,8 +102,7 @@ def test_the_trunk_is_the_released_tagger(data: Path) -> None:
     import onnxruntime
     import torch
 
-    from auscult.train.sound_judge.compact import NETS
-    from auscult.train.sound_judge.export import read_trunk
+    from auscult.train.sound_judge.compact import NETS, read_trunk
 
     heard = np.random.default_rng(0).normal(size=(1, 1, 128, 192)).astype(np.float32)
     released = onnxruntime.InferenceSession(str(data / NETS)).run(["logits", "embedding"], {"logmel": heard})
