@@ -1,10 +1,7 @@
 """The package's own small English lexicon: classes of words, and the forms of verbs and nouns in both directions.
 
-The few forms of English words that the sentences need: plural, -ing, base form, a or an, number words.
-
-Spelling is British: ``yodelling``.
-
-English words without their endings.
+Among them are the forms that made sentences need: plural, -ing, base form, a or an, number words. Spelling is British:
+``yodelling``. Stems are words without their endings.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ A model takes arrays and gives masks, of ``avss`` class maps (``ReferringModel``
 where a case's predictions lie: an adapter takes a ``Request`` and gives masks (``Predictor``). ``models.spec`` turns
 what a person writes into either.
 
-What counts as an answer: masks of the asked shape, or probabilities that are cut at one half.
+An answer is masks of the asked shape, or probabilities that are cut at one half.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Processes share the work, so a session has one thread. It keeps no arena: with one, the first large batch would stay
 allocated for good; without, memory is the same after ten masks and after ten thousand.
 
-Networks of TensorFlow Lite files, opened with LiteRT on one thread.
+Networks of TensorFlow Lite files are opened with LiteRT, on one thread too.
 """
 
 from __future__ import annotations

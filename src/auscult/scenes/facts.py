@@ -3,7 +3,7 @@
 Places and sizes are those of the visible pixels, so that no fact is about what cannot be seen. Motion is stated only
 where the drawn masks show it. A thing that is never visible is left out of the facts: its sound comes from elsewhere.
 
-Which sentences about a generated scene a picture without sound, or one frame, cannot tell.
+From facts and logical forms follows which sentences a picture without sound, or one frame, cannot tell.
 """
 
 from __future__ import annotations

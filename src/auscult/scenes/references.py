@@ -4,7 +4,7 @@ Everything in a generated scene is known, so that a category that is not on a pi
 is a photograph, ``facts.unlisted`` says that more may be there. Sentences keep their logical forms, pictures their
 facts.
 
-Joint items of a scene: an expression, a mask and a separated sound, either of them another thing's on purpose.
+A joint item is an expression, a mask and a separated sound, either of them another thing's on purpose.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Which ones these are follows from the order of the hashes of their names; so it 
 different runs from the same assets may be put together. A file of a user's folder that repeats another one is left out
 before; files that are merely alike, such as two takes of one recording, are divided like any others.
 
-What scenes are made of: looks and backgrounds from one set, sounds from another, generated or a user's folder.
+Assets are looks and backgrounds from one set and sounds from another, generated or a user's folder.
 """
 
 from __future__ import annotations

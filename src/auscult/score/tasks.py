@@ -7,7 +7,7 @@ Facts of the paper's Tables 2, 6 and 15, two of which the paper's text contradic
 
 Source: "AVI-Bench: Toward Human-like Audio-Visual Intelligence of Omni-MLLMs", arXiv 2606.07643.
 
-The score of each of AVI-Bench's tasks by its metric, and the rules of the release that each knows.
+Each task is scored by its metric; a score names the rules of the release that it knows.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ Example::
         plan = planned(recipe, seed=7, key="v1/f3", shot=ClipInfo(height=480, width=854))
         picture = plan.frame(frame, 0)
 
-A plan: a recipe with everything drawn for one item, ready to render (law 3).
-
-A plan is JSON values. Read back, it renders the same bytes, in any order and by any worker.
+A plan is a recipe with everything drawn for one item, as JSON values (law 3). Read back, it renders the same bytes, in
+any order and by any worker.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ have a known IoU but no named defect: they enter each defect's IoU regression wi
 classifier gives that defect. Drawn pictures, at a quarter of the weight, enter the classifier only: they keep it from
 taking any clean outline for a good mask, and their IoUs are no photograph's.
 
-Candidate masks as a table, one cue vector and its truth per row, and the numbers of a card measured on it.
+A table of candidate masks has one cue vector and its truth per row; the numbers of a card are measured on it.
 """
 
 from __future__ import annotations

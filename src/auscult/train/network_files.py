@@ -1,8 +1,6 @@
 """Networks in files of other frameworks: first weights out of TensorFlow Lite, and trained ones as ONNX.
 
-Public weights of MobileNetV2 from TensorFlow Lite files, read with LiteRT's interpreter.
-
-Writes a trained network as ONNX, the form in which judges load it.
+Public weights of MobileNetV2 are read with LiteRT's interpreter; ONNX is the form in which judges load a network.
 """
 
 from __future__ import annotations

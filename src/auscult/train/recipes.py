@@ -1,6 +1,6 @@
 """The recipes by name, for `auscult train NAME`.
 
-Settings of a training run: YAML beside the recipe, or a file of the user's.
+Settings of a run are YAML beside the recipe, or a file of the user's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Models that are called: Python functions and programs.
 
-A Python function as a model: loaded from a file or module, called with arrays, its answer checked.
-
-A program as a model: it reads requests as lines of JSON and writes answers as lines of JSON.
+A function is loaded from a file or module and called with arrays, and its answer is checked. A program reads requests
+as lines of JSON and writes answers as lines of JSON.
 
 A request, one line on its standard input::
 

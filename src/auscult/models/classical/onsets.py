@@ -1,9 +1,9 @@
 """Segments what sounds, without weights: where the sound comes from against where things are and move.
 
-Stereo tells how far left or right each sound is; in each frame the thing that stands there is taken
-(``onsets_sight``), one that moves before one that stands. Where nothing tells left from right, the thing whose change
-goes along with the sound's level is taken. Frame ``k`` of ``T`` is at ``k / T`` of the sound, as in scenes and at one
-frame a second; in a silent frame, and without sound, nothing sounds and the mask is empty.
+Stereo tells how far left or right each sound is; in each frame the thing that stands there is taken, one that moves
+before one that stands. Where nothing tells left from right, the thing whose change goes along with the sound's level is
+taken. Frame ``k`` of ``T`` is at ``k / T`` of the sound, as in scenes and at one frame a second; in a silent frame, and
+without sound, nothing sounds and the mask is empty.
 
 Short stretches around each frame are transformed; in stereo each of their frequencies lies somewhere between left and
 right, by the amplitudes of the two channels alone (constant power panning, as in ``scenes`` and on most mixers).

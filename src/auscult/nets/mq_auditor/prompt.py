@@ -1,6 +1,6 @@
 """What MQ-Auditor is asked and how it answers: the order and the tags of the paper's G.2 and G.3, in our words.
 
-What an MQ-Auditor is made of, as a ``config.json``; the defaults are the paper's (MQA-RefAVS, Sec. 4 and Fig. 3).
+What it is made of stands in a ``config.json``; the defaults are the paper's (MQA-RefAVS, Sec. 4 and Fig. 3).
 """
 
 from __future__ import annotations

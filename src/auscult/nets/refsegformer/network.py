@@ -2,11 +2,8 @@
 
 Wu et al. 2024, "Towards Robust Referring Image Segmentation" (IEEE TIP; arXiv 2209.09554), Sec. 4.
 
-Fusion of picture and sentence behind a stage: the paper's VLTF (Sec. 4.2, Fig. 4b), and LAVT's for comparison.
-
-From V_1 and F_2, F_3, F_4 to masks, coarse to fine (Eq. 4).
-
-Encoders of pictures, stage by stage so that a fusion fits between, and of sentences.
+Picture and sentence are fused behind a stage by the paper's VLTF (Sec. 4.2, Fig. 4b), or LAVT's for comparison, so that
+encoders of pictures run stage by stage. The decoder goes from V_1 and F_2, F_3, F_4 to masks, coarse to fine (Eq. 4).
 """
 
 from __future__ import annotations

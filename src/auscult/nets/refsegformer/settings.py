@@ -1,7 +1,4 @@
-"""What a `RefSegformer` is made of.
-
-What a network sees of a picture and reads of a sentence: the same in training and, without torch, from ONNX.
-"""
+"""What a `RefSegformer` is made of, and what it sees of a picture and reads of a sentence, in training and from ONNX."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Colour words: tones that fit a word, and the word that fits a tone.
+"""Colour words and light: tones that fit a word, the word that fits a tone, and how a scene is lit.
 
 Words are the eleven basic colour terms of English. A tone near the border between two of them has no word.
-
-The light of a scene: where it comes from, how hard it is, its colour, and the camera's grain.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Each part is filled with its paint, a pattern where it is the body, and a little form: darker towards its own outline.
 The direction of the light is the composer's.
-
-What the parts of a picture are before they are put together.
 """
 
 from __future__ import annotations

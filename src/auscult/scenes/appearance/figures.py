@@ -3,9 +3,7 @@
 Each category is a function from a random generator, which stands for the instance, to parts; bodies cover most of a
 thing, so that its colour word is what one sees.
 
-Animals and plants.
-
-Generated figures that are not alive: instruments, toys, vehicles and everyday things.
+Animals and plants come first, then instruments, toys, vehicles and everyday things.
 """
 
 from __future__ import annotations

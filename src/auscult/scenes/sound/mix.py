@@ -6,8 +6,6 @@ else sounds. Only where the sum would pass ``CEILING`` is the whole mix turned d
 Loudness is that of ITU-R BS.1770-4 (Annex 1) without gating: the mean square after the K-weighting
 filters, in decibels.
 A sound in a scene is only as long as its span, so there is no silence for a gate to leave out.
-
-What a sound track is before it is mixed.
 """
 
 from __future__ import annotations

@@ -24,16 +24,14 @@ References: T. Hesterberg, "What Teachers Should Know About the Bootstrap", The 
 (narrowness bias and t quantiles); P. Hall, "On the Removal of Skewness by Transformation", JRSS B 54, 1992, and "The
 Bootstrap and Edgeworth Expansion", 1992, Sec. 3.3 (ends to the second order); L. Kish, "Survey Sampling", 1965, Sec.
 11.7 (effective size); J. MacKinnon, M. Nielsen, M. Webb, "Cluster-robust inference: A guide to empirical practice",
-Journal of Econometrics 232, 2023 (t and effective clusters); Clopper and Pearson as in ``bounds``.
+Journal of Econometrics 232, 2023 (t and effective clusters); Clopper and Pearson below.
 
-Exact bounds on a rate, by Clopper-Pearson: for independent items, and for items that come in clusters.
-
-Clusters: cluster c has ``accepted[c]`` items of which ``bad[c]`` are bad; clusters are independent, items of one
-cluster need not be. The rate is the share of bad ones among all items, so that a large cluster counts for more than a
-small one. Each cluster is kept by a chance of its size over the largest one, and one of its items is drawn. That a
-cluster is kept and its item bad has a mean chance of the rate times the mean of these sizes; the bound on that mean
-chance, over all clusters, divided by that mean is a bound on the rate. What is kept and drawn follows from the number
-of the cluster, never from ``bad``.
+Exact bounds on a rate are by Clopper-Pearson, for independent items and for items that come in clusters: cluster c has
+``accepted[c]`` items of which ``bad[c]`` are bad; clusters are independent, items of one cluster need not be. The rate
+is the share of bad ones among all items, so that a large cluster counts for more than a small one. Each cluster is kept
+by a chance of its size over the largest one, and one of its items is drawn. That a cluster is kept and its item bad has
+a mean chance of the rate times the mean of these sizes; the bound on that mean chance, over all clusters, divided by
+that mean is a bound on the rate. What is kept and drawn follows from the number of the cluster, never from ``bad``.
 
 Clopper-Pearson: ``events`` of ``trials`` happened, the trials independent; a rate and a confidence are 0..1. The bounds
 are one-sided: whatever the true rate, ``upper_bound`` lies at or above it with at least the confidence. Trials of

@@ -13,16 +13,13 @@ Metrics:
 References: B. Efron, R. Tibshirani, "An Introduction to the Bootstrap", 1993, Ch. 13 (percentile interval);
 A. Davison, D. Hinkley, "Bootstrap Methods and their Application", 1997, Sec. 3.8 (clusters).
 
-Bootstrap of statistics that are functions of sums: thousands of items, a thousand draws, a second.
-
-Errors squared, hits and counts add up over clusters. A draw of clusters with replacement is then a row of whole
-weights, all draws are one product of matrices, and a statistic is computed from the sums of all draws at once. What
-comes out is the interval that ``bootstrap_interval`` gives on the items themselves, for the same draws.
+Statistics that are functions of sums are drawn for thousands of items, a thousand times, in a second: errors squared,
+hits and counts add up over clusters. A draw of clusters with replacement is then a row of whole weights, all draws are
+one product of matrices, and a statistic is computed from the sums of all draws at once. What comes out is the interval
+that ``bootstrap_interval`` gives on the items themselves, for the same draws.
 
 What is compared (models, kinds of stress, severities) is drawn together: in each draw every model meets the same
 videos, so that what makes a video hard for all cancels. A column of the sums may be any quantity that adds up.
-
-References: as in ``intervals``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Most errors are given by a map of *times*: pixel p flips (leaves the mask or joins it) at time t(p). The flipped set
 grows with time and the IoU falls with it, so that one search over the times gives the mask of any wanted IoU.
 
-Our own stressors as candidates: the paper's cutout, dilate, erode, merge and perfect, and masks on no object.
+The paper's cutout, dilate, erode, merge and perfect, and masks on no object, are made by our own stressors.
 """
 
 from __future__ import annotations

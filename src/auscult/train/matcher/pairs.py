@@ -1,8 +1,7 @@
 """Pairs of a sentence and a candidate mask, with the truth: what the check is calibrated on, and measured on.
 
-How often the check is right: against the truth of scenes that it never saw, and against a guess without words.
-
-Frames to learn from, drawn from scenes of stamps, photographs and generated things, packed into shards on disk.
+How often the check is right is told against the truth of scenes that it never saw, and against a guess without words.
+Frames to learn from are drawn from scenes of stamps, photographs and generated things, and packed into shards on disk.
 """
 
 from __future__ import annotations

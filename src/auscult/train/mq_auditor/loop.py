@@ -1,12 +1,11 @@
 """Training MQ-Auditor: first, if the settings say so, to name what is in a clip; then to answer about masks.
 
-What MQ-Auditor learns from: masks of an INPUT with truth, each with the answer to learn, and batches of them.
+It learns from masks of an INPUT with truth, each with the answer to learn. Sampling is the paper's (Sec. 4,
+"Training"): an epoch shows one mask of each video, of one of its expressions; in each small batch a fixed part is
+perfect masks, and of the others first a type is drawn, uniformly, then a mask of it. A batch follows from (seed,
+number) and the masks alone.
 
-Sampling is the paper's (Sec. 4, "Training"): an epoch shows one mask of each video, of one of its expressions; in each
-small batch a fixed part is perfect masks, and of the others first a type is drawn, uniformly, then a mask of it. A
-batch follows from (seed, number) and the masks alone.
-
-Settings of MQ-Auditor's training: the paper's, its release's, small ones, and a row of an ablation on any.
+Settings are the paper's, its release's, small ones, and a row of an ablation on any.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
 """Training a segmenter that can answer with nothing: the vision encoder names things, then sentences are segmented.
 
-The losses of Sec. 4: Eq. 5 on masks, Eq. 7 on existence, Eq. 8 of both.
+Losses are those of Sec. 4: Eq. 5 on masks, Eq. 7 on existence, Eq. 8 of both. A trained network with encoders of our
+own becomes two ONNX files: what hangs on the picture alone, and the rest. ``stem.onnx`` runs once a picture,
+``answer.onnx`` once a sentence on the maps that the first gave. Both take any batch.
 
-A segmenter in training: what of its network learns, and the loss of a batch.
-
-A trained network with encoders of our own as two ONNX files: what hangs on the picture alone, and the rest.
-
-``stem.onnx`` runs once a picture, ``answer.onnx`` once a sentence on the maps that the first gave. Both take any batch.
-
-Before a small network reads sentences, its vision encoder learns to name things.
-
-A Swin comes from ImageNet. From nothing, a mask for each sentence teaches an encoder little: most of it is background,
-and it can be told from a sentence alone. What a thing is called is told by every object of every picture at once.
+Before a small network reads sentences, its vision encoder learns to name things. A Swin comes from ImageNet. From
+nothing, a mask for each sentence teaches an encoder little: most of it is background, and it can be told from a
+sentence alone. What a thing is called is told by every object of every picture at once.
 """
 
 from __future__ import annotations

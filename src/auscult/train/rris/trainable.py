@@ -1,6 +1,6 @@
 """The segmenters that `auscult train rris --model NAME` knows: a network, what reads its sentences, how it is saved.
 
-The settings of a training run: one YAML each for the paper, its release, and the small network.
+Settings of a run are YAML, one file each for the paper, its release, and the small network.
 """
 
 from __future__ import annotations
