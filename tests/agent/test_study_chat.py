@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +20,7 @@ from auscult.record.lines import read_lines
 from chat_server import completed, refused, serving
 from planted_orders import ORDERS
 from scripted_planner import KEY, entries, listed, odd, script
+from small_inputs import auscult as command
 
 pytest.importorskip("openai", reason="the extra `chat` is not installed")
 pytest.importorskip("yaml", reason="the extra `agent` is not installed")
@@ -89,47 +88,35 @@ def test_a_plan_that_is_given_bounds_what_the_analyst_asks(tmp_path: Path) -> No
     assert f"all {asked} requests are spent" in done.analysis.remarks[0]
 
 
-@pytest.mark.slow
+class Terminal(io.StringIO):
+    """What a person types, on what says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 2)])
-def test_at_a_limit_in_usd_a_terminal_is_asked_for_more(tmp_path: Path, typed: str, code: int) -> None:
+def test_at_a_limit_in_usd_a_terminal_is_asked_for_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
+) -> None:
     profile = tmp_path / "dear.json"
     price = {"sent": 0, "received": 1000}  # 0.1 USD at most for a reply, 0.003 for the scripted one
     profile.write_text(json.dumps({"model": "m", "tries": 1, "max_tokens": 100, "price": price}))
-    how = ("--task", "vos", "--model", "flow", "--data", "scenes", "--count", "1", "--dry-run", "--workers", "1")
-    asking = ("--llm", "m", "--profile", str(profile), "--max-usd", "0.11")
-    terminal, end = pty.openpty()
-    with serving(
-        script(lambda *about: completed(odd(*about), usage={"prompt_tokens": 9, "completion_tokens": 3}))
-    ) as it:
-        program = (sys.executable, "-c", "from auscult.cli.main import main; main()")
-        line = [*program, "agent", "outdoor night", *how, *asking, "--base-url", it.url]
-        ran = subprocess.Popen([*line, "--out", str(tmp_path / "study")], stdin=end, stderr=end, stdout=subprocess.PIPE)
-        os.close(end)
-        os.write(terminal, typed.encode())
-        said = _read_all(terminal)
-        assert ran.communicate()[0] is not None
-        asked = len(it.bodies)
-    assert ran.returncode == code, said
-    assert "Go on with usd up to 0.22?" in said
-    assert "the budget of 0.11 USD may not be enough" in said
-    assert "larger --max-usd" in said
-    spent = [row for row in read_lines(tmp_path / "study" / LOG_FILE) if row["kind"] == "message"]
-    assert len(spent) == asked
+    how = ("--task", "vos", "--model", "flow", "--data", "scenes", "--count", "2", "--dry-run")
+    asking = ("--llm", "m", "--profile", profile, "--max-usd", "0.11", "--out", tmp_path / "study")
+    monkeypatch.setattr("sys.stdin", Terminal(typed))
+    monkeypatch.setattr("auscult.cli.agent.sys", SimpleNamespace(stdin=Terminal(), stderr=Terminal()))
+    monkeypatch.setattr("auscult.agent.study.estimated", lambda *_, **__: "not estimated")
+    usage = {"prompt_tokens": 9, "completion_tokens": 3}
+    with serving(script(lambda *about: completed(odd(*about), usage=usage))) as served:
+        ran = command("agent", "outdoor night scene", *how, *asking, "--base-url", served.url)
+        asked = len(served.bodies)
+    assert ran.code == code, ran.err
+    assert "Go on with usd up to 0.22?" in ran.err
+    assert "the budget of 0.11 USD may not be enough" in ran.err
+    assert "larger --max-usd" in ran.err
+    assert len([row for row in read_lines(tmp_path / "study" / LOG_FILE) if row["kind"] == "message"]) == asked
     assert (tmp_path / "study/plan.yaml").exists() == (code == 0)
-
-
-def _read_all(terminal: int) -> str:
-    """What a program writes to a terminal until it ends."""
-    parts = []
-    while True:
-        try:
-            part = os.read(terminal, 4096)
-        except OSError:  # how Linux says that nobody writes there any more
-            part = b""
-        if not part:
-            os.close(terminal)
-            return b"".join(parts).decode()
-        parts.append(part)
 
 
 def test_a_dispute_and_a_stand_in_are_said_in_the_plan(tmp_path: Path) -> None:
