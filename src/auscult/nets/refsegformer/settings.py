@@ -1,4 +1,4 @@
-"""What a `RefSegformer` is made of, and what it sees of a picture and reads of a sentence, in training and from ONNX."""
+"""What a `RefSegformer` is made of, and what it sees of a picture and reads of a sentence, with or without torch."""
 
 from __future__ import annotations
 
