@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +46,8 @@ def pytest_configure() -> None:
 
     The others are taken: a second worker or thread there would only cost its start.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job in the background, whose commands inherit that
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
     if number and hasattr(os, "sched_setaffinity"):
         processors = sorted(os.sched_getaffinity(0))
