@@ -3,7 +3,7 @@
 A pixel belongs to the band when its distance to the outline, divided by a modulation in (0, 1], is at most
 ``width_px``. The set grows with ``width_px`` alone, so the width for a wanted IoU is an order statistic of the ratios.
 
-The modulation is drawn once, in body coordinates (``base.Body``), so that it keeps its side of an object through a clip; in
+The modulation is drawn once, in body coordinates (``Body``), so that it keeps its side of an object through a clip; in
 each frame only the width is found. A still is a clip of one frame whose body is that frame.
 
 Source: MQ-RAVSBench, Sec. 3.2, Eqs. 5 and 6, and the video protocol of Sec. 4.

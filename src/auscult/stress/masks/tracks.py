@@ -1,6 +1,6 @@
 """Defects through a clip: one kind per track, the same hole, side or other object in every frame.
 
-What is drawn is drawn once per track, in coordinates that go with the object (``base.Body``); per frame only the amount is
+What is drawn is drawn once per track, in coordinates that go with the object (``Body``); per frame only the amount is
 found, so that each frame's IoU lies exactly in the window. A frame that allows no such mask is ``Undefined`` by itself.
 
 Rule: a track of which fewer than half of the frames with a target can be made is dropped as a whole. It is still given,
