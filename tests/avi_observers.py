@@ -220,6 +220,19 @@ def asked_heard(sample: AviSample, proof: Row, world: World) -> object:
     return NOT_SURE if not loud else "yes" if proof["asked"] in loud else "no"
 
 
+def of_material(sample: AviSample, proof: Row, world: World) -> object:
+    """Of AVM, AVH and VAH of photographs and recordings."""
+    sounds, frame = world.material.sounds, first_frame(sample)
+    tracks = with_decoys(tracks_of(proof), sounds, world.material.paired, sample.id)
+    loud = heard(mono(sample.sounds[0]), tracks, sounds).keys()
+    shown = labels_of(frame, proof["pictures"][0], world)
+    if sample.subtask == "photographed_or_suggested":
+        blank = float(np.ptp(frame.astype(int), axis=(0, 1)).max()) < 12
+        return NOT_SURE if blank else "yes" if proof["asked"] in shown else "no"
+    right = proof["asked"] in loud if proof["asked"] else loud <= shown
+    return NOT_SURE if not loud else "yes" if right else "no"
+
+
 def how_many(sample: AviSample, proof: Row, world: World) -> object:
     plan = ScenePlan.from_json(proof["plan"])
     shown = {category(plan, at) for at in seen(first_frame(sample), plan, world)}
@@ -310,6 +323,9 @@ OBSERVERS: Mapping[str, Observer] = {
     "recordings_wanted": fitting,
     "photographs_wanted": fitting,
     "captioned": captioned,
+    "photographs_matching": of_material,
+    "photographed_or_suggested": of_material,
+    "recorded_or_suggested": of_material,
     "seen_or_suggested": asked_seen,
     "heard_or_suggested": asked_heard,
     "how_many_sound": how_many,

@@ -128,4 +128,7 @@ def test_real_recordings_and_photographs_make_every_second_sample(data: Path, tm
     assert world.material.digest() != Material().digest()
     found = [(sample, seen) for sample, seen in avi_observers.observed(tmp_path / "real", world)]
     assert not [sample.id for sample, seen in found if seen != sample.truth]
-    assert {sample.subtask for sample, _ in found} >= {"recordings", "recordings_wanted", "photographs_wanted"}
+    assert {sample.subtask for sample, _ in found} >= {
+        "recordings", "recordings_wanted", "photographs_wanted", "photographs_matching", "photographed_or_suggested",
+        "recorded_or_suggested",
+    }  # fmt: skip

@@ -112,6 +112,10 @@ _ALL: Final = (
     ),
     FamiliarKind(name="matching", folder="AVM", stage="perception", answers=YES_NO, draw=perception.matching),
     FamiliarKind(
+        name="photographs_matching", folder="AVM", stage="perception", answers=YES_NO, source="pairs",
+        draw=understanding.photographs_matching,
+    ),
+    FamiliarKind(
         name="made_sounds_wanted", folder="VAR", stage="understand", answers=understanding.FITTING,
         draw=understanding.made_sounds_wanted,
     ),
@@ -132,7 +136,15 @@ _ALL: Final = (
         name="seen_or_suggested", folder="AVH", stage="reasoning", answers=YES_NO, draw=reasoning.seen_or_suggested
     ),
     FamiliarKind(
+        name="photographed_or_suggested", folder="AVH", stage="reasoning", answers=YES_NO, source="pairs",
+        draw=understanding.photographed_or_suggested,
+    ),
+    FamiliarKind(
         name="heard_or_suggested", folder="VAH", stage="reasoning", answers=YES_NO, draw=reasoning.heard_or_suggested
+    ),
+    FamiliarKind(
+        name="recorded_or_suggested", folder="VAH", stage="reasoning", answers=YES_NO, source="pairs",
+        draw=understanding.recorded_or_suggested,
     ),
     FamiliarKind(
         name="how_many_sound", folder="AVQA", stage="reasoning", answers=reasoning.NUMBERS,

@@ -49,7 +49,7 @@ _MOST_SEEN: Final = 9
 _HEARD: Final = "How many times is each class heard? What sounds without a break is heard once."
 _SEEN: Final = "How many of each class are there?"
 _LOCATED: Final = "Give a box for each one of every class that is heard, for all of them where several are alike."
-_MATCHES: Final = "Does all that is heard come from things that are shown? If nothing is heard, it cannot be told."
+MATCHES: Final = "Does all that is heard come from things that are shown? If nothing is heard, it cannot be told."
 
 
 def made_sounds(rng: np.random.Generator, world: World, _: str) -> Drawn:
@@ -160,7 +160,7 @@ def matching(rng: np.random.Generator, world: World, answer: str) -> Drawn:
         rng, world, Cast(looks=looks, paths=in_columns(rng, looks), elsewhere=tracks), size=VIDEO, seconds=SECONDS
     )
     return Drawn(
-        text=f"{_MATCHES} {world.legend}",
+        text=f"{MATCHES} {world.legend}",
         truth=answer,
         options=YES_NO,
         sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),

@@ -58,11 +58,11 @@ def seen_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Dr
     plan = _suggestion(rng, world, shown=shown, heard=heard)
     blank = answer == NOT_SURE
     return Drawn(
-        text=f"Is {indefinite(asked)} seen in the video? If one even colour is all that is seen, it cannot be told.",
+        text=ask_seen(asked),
         truth=answer,
         options=YES_NO,
         sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
-        frames=_even(rng) if blank else filmed(plan, world),
+        frames=even(rng) if blank else filmed(plan, world),
         proof={"plan": plan.as_json(), "asked": asked, "blank": blank},
     )
 
@@ -74,9 +74,8 @@ def heard_or_suggested(rng: np.random.Generator, world: World, answer: str) -> D
     shown = [*others[:2], asked if rng.random() < 0.5 else others[2]]
     heard = {"yes": [others[3], asked], "no": others[3:], NOT_SURE: []}[answer]
     plan = _suggestion(rng, world, shown=shown, heard=heard)
-    what = f"Is {indefinite(asked)} heard in the video? If nothing at all is heard, it cannot be told."
     return Drawn(
-        text=f"{what} {world.legend}",
+        text=f"{ask_heard(asked)} {world.legend}",
         truth=answer,
         options=YES_NO,
         sounds=(played(plan.tracks, world.voices, seconds=SECONDS),),
@@ -92,7 +91,18 @@ def _suggestion(rng: np.random.Generator, world: World, *, shown: Sequence[str],
     return stage(rng, world, cast, size=VIDEO, seconds=SECONDS)
 
 
-def _even(rng: np.random.Generator) -> Iterator[Frame]:
+def ask_seen(thing: str) -> str:
+    """The question of AVH."""
+    return f"Is {indefinite(thing)} seen in the video? If one even colour is all that is seen, it cannot be told."
+
+
+def ask_heard(thing: str) -> str:
+    """The question of VAH."""
+    return f"Is {indefinite(thing)} heard in the video? If nothing at all is heard, it cannot be told."
+
+
+def even(rng: np.random.Generator) -> Iterator[Frame]:
+    """A video of one grey."""
     frame = np.full((*VIDEO, 3), int(rng.integers(*_GREYS)), np.uint8)
     for _ in range(round(SECONDS * FPS)):
         yield frame

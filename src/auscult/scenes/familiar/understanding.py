@@ -13,25 +13,27 @@ asks the proof.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from auscult.cases.avibench import NOT_SURE, YES_NO
 from auscult.errors import AuscultError
 from auscult.language.forms import SOUNDS, Facts, Form, SceneObject, both, no, places
 from auscult.language.lexicon import indefinite
 from auscult.language.proof import Proof
 from auscult.language.words import sound_name, ways
-from auscult.media.frames import encode_jpeg, read_frame
+from auscult.media.frames import decode_frame, encode_jpeg, read_frame
 from auscult.record import codec
 from auscult.scenes.appearance.folder import covering
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import facts_of, targets_of
-from auscult.scenes.familiar.base import PICTURE_QUALITY, RATE_HZ, Drawn, World, one_of, some_of, sound_of
-from auscult.scenes.familiar.perception import as_it_is
-from auscult.scenes.familiar.reasoning import clear_scene
+from auscult.scenes.familiar.base import FPS, PICTURE_QUALITY, RATE_HZ, Drawn, World, one_of, some_of, sound_of
+from auscult.scenes.familiar.perception import MATCHES, as_it_is, heard_once
+from auscult.scenes.familiar.reasoning import ask_heard, ask_seen, clear_scene, even
 from auscult.scenes.familiar.staging import (
     ALONE,
     SECONDS,
@@ -291,3 +293,49 @@ def _photographs(world: World, rng: np.random.Generator, labels: Sequence[str]) 
         return _Picture(file=as_it_is(paths[0]), made_of=chosen)
     row = np.concatenate([covering(read_frame(path), size=ALONE) for path in paths], axis=1)
     return _Picture(file=(".jpg", encode_jpeg(row, quality=PICTURE_QUALITY)), made_of=chosen)
+
+
+# --- AVM, AVH and VAH of the user's material: photographs that stand still, and recordings ---
+
+
+def photographs_matching(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """AVM: photographs with recordings of what they show, with those of other things, or silent."""
+    labels, count = some_of(rng, world.material.paired, 5), int(rng.integers(1, 3))
+    shown = labels[: int(rng.integers(2, 4))]
+    heard = {"yes": shown[:count], "no": labels[3 : 3 + count], NOT_SURE: []}[answer]
+    return _still(rng, world, text=MATCHES, truth=answer, shown=shown, heard=heard)
+
+
+def photographed_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """AVH: whether a thing is on a photograph, of which a recording is heard in half of the samples."""
+    asked, *others = some_of(rng, world.material.paired, 6)
+    shown = [*others[:2], asked if answer == "yes" else others[2]]
+    heard = [others[3], asked if rng.random() < 0.5 else others[4]]
+    made = _still(rng, world, text=ask_seen(asked), truth=answer, shown=shown, heard=heard, asked=asked)
+    return replace(made, frames=even(rng)) if answer == NOT_SURE else made
+
+
+def recorded_or_suggested(rng: np.random.Generator, world: World, answer: str) -> Drawn:
+    """VAH: whether a recording of a thing is heard, of which a photograph is seen in half of the samples."""
+    asked, *others = some_of(rng, world.material.paired, 6)
+    shown = [*others[:2], asked if rng.random() < 0.5 else others[2]]
+    heard = {"yes": [others[3], asked], "no": others[3:5], NOT_SURE: []}[answer]
+    return _still(rng, world, text=ask_heard(asked), truth=answer, shown=shown, heard=heard, asked=asked)
+
+
+def _still(
+    rng: np.random.Generator, world: World, *, text: str, truth: str, shown: Sequence[str], heard: Sequence[str],
+    asked: str = "",
+) -> Drawn:  # fmt: skip
+    pairs = _real(world)
+    picture = pairs.picture(rng, shown)
+    frame = decode_frame(picture.file[1], path=Path("photographs.jpg"))
+    tracks = heard_once(rng, [sound_of(rng, pairs.sounds, label) for label in heard], seconds=SECONDS)
+    return Drawn(
+        text=text,
+        truth=truth,
+        options=YES_NO,
+        sounds=(played(tracks, pairs.sounds, seconds=SECONDS),),
+        frames=(frame,) * round(SECONDS * FPS),
+        proof={"tracks": codec.to_json(tracks), "pictures": [picture.made_of], "asked": asked},
+    )
