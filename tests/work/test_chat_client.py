@@ -369,23 +369,23 @@ def test_a_body_that_stalls_ends_in_time() -> None:
         def handle(self) -> None:
             """Send headers late, and half a body."""
             self.request.recv(65536)
-            time.sleep(1.1)
+            time.sleep(2.5)
             self.request.sendall(stalled)
             hold.wait(10)
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         client = ChatClient(
-            Endpoint(base_url=f"http://127.0.0.1:{server.server_address[1]}/v1", timeout_s=1.5, tries=1)
+            Endpoint(base_url=f"http://127.0.0.1:{server.server_address[1]}/v1", timeout_s=3.0, tries=1)
         )
         begun = time.monotonic()
-        with pytest.raises(InputError, match=r"no answer in 1.5 s"):
+        with pytest.raises(InputError, match=r"no answer in 3 s"):
             client.ask(CALL)
         took_s = time.monotonic() - begun
         hold.set()
         client.close()
         server.shutdown()
-    assert took_s < 2.4  # 1.1 s for the headers, .4 s for the rest
+    assert took_s < 5  # 2.5 s for the headers, .5 s for the rest
 
 
 def test_nothing_of_the_environment_is_sent_beside_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,17 +168,17 @@ def test_every_task_may_kill_its_worker() -> None:
 @pytest.mark.parametrize("payload", [("sleep", 60), ("spin",)])
 def test_a_hang_is_stopped_at_the_limit(payload: tuple[Any, ...]) -> None:
     begun = time.monotonic()
-    outcomes = run([("double", 1), payload, ("double", 2)], timeout_s=0.5)
-    assert time.monotonic() - begun < 10
-    assert outcomes["1"].error.error == "took longer than the limit of 0.5 s and was stopped"
+    outcomes = run([("double", 1), payload, ("double", 2)], timeout_s=3.0)
+    assert time.monotonic() - begun < 30
+    assert outcomes["1"].error.error == "took longer than the limit of 3 s and was stopped"
     assert (outcomes["0"], outcomes["2"]) == (2, 4)
 
 
 def test_a_slow_reader_of_results_causes_no_time_out() -> None:
     tasks = [Task(str(n), ("double", n)) for n in range(4)]
     outcomes = []
-    for result in run_tasks(wf.make, tasks, workers=2, timeout_s=0.2):
-        time.sleep(0.3)
+    for result in run_tasks(wf.make, tasks, workers=2, timeout_s=1.0):
+        time.sleep(1.1)
         outcomes.append(result.outcome)
     assert sorted(outcomes) == [0, 2, 4, 6]
 
@@ -287,7 +287,7 @@ def test_leaving_early_ends_busy_workers_promptly() -> None:
     assert isinstance(pid, int)
     begun = time.monotonic()
     results.close()  # type: ignore[attr-defined]
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 20
     assert gone(pid)
 
 
@@ -327,5 +327,5 @@ def test_the_first_result_comes_soon() -> None:
     begun = time.monotonic()
     results = run_tasks(wf.make_with_cv2, [Task("a", ("double", 1))], workers=1)
     next(results)
-    assert time.monotonic() - begun < 5, "about 0.3 s on an idle machine"
+    assert time.monotonic() - begun < 15, "about 0.3 s on an idle machine"
     results.close()  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ def test_a_function_that_is_never_made_is_an_error_at_the_limit() -> None:
     begun = time.monotonic()
     with pytest.raises(UsageError, match=r"a worker process was not set up within 0.5 s") as caught:
         list(run_tasks(wf.make_hanging, [Task("a", 1)], workers=1, timeout_s=30, setup_s=0.5))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert "raise the limit" in caught.value.hint
 
 

@@ -91,7 +91,7 @@ def test_a_task_that_hangs_is_failed_and_the_others_go_on() -> None:
 
     begun = time.monotonic()
     made = run_threads(
-        lambda: hangs, TASKS, threads=2, stage="ask", store=lambda one: stored.append(one.key), timeout_s=0.3
+        lambda: hangs, TASKS, threads=2, stage="ask", store=lambda one: stored.append(one.key), timeout_s=1.5
     )
     found = {result.key: result.outcome for result in made}
     assert time.monotonic() - begun < 10
@@ -101,4 +101,4 @@ def test_a_task_that_hangs_is_failed_and_the_others_go_on() -> None:
     assert {key for key, outcome in found.items() if isinstance(outcome, Failed)} == {"0", "1", "7"}
     failed = found["7"]
     assert isinstance(failed, Failed)
-    assert "0.3 s" in failed.error.error
+    assert "1.5 s" in failed.error.error

@@ -113,7 +113,7 @@ def test_a_line_that_is_no_answer_costs_a_second(mode: str) -> None:
         program(question())
     program.close()
     assert "standard error output" in caught.value.hint
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
 
 
 SLOW = """
