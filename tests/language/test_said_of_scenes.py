@@ -22,7 +22,7 @@ SMALL = SceneOptions(size=(96, 170), seconds=6.0, rate_hz=8000, objects=(2, 6))
 @pytest.mark.slow
 def test_a_superlative_has_several_to_choose_from_in_made_scenes(tmp_path):
     out = tmp_path / "scenes"
-    make_scenes(MakeOptions(out=out, count=40, seed=77, scene=SMALL, workers=0))
+    make_scenes(MakeOptions(out=out, count=20, seed=77, scene=SMALL, workers=0))
     checked = 0
     for number, line in enumerate((out / "scenes.jsonl").read_text(encoding="utf-8").splitlines()):
         facts = facts_from_json(json.loads(line)["facts"])

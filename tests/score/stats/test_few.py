@@ -102,6 +102,6 @@ def test_the_coverage_is_as_committed():
     committed = coverage_on_the_page()
     for name in DESIGNS:
         for clusters, told in zip(CLUSTERS, committed[name], strict=True):
-            sets = 250
+            sets = 100
             error = np.sqrt(0.93 * 0.07 / sets)
             assert abs(covered(name, clusters, sets=sets) - told) <= 3.5 * error, (name, clusters)
