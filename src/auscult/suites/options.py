@@ -88,6 +88,10 @@ class SuiteOptions(RecordOptions):
         """What the manifest says of the inputs."""
         return {}
 
+    def making(self, folder: str) -> dict[str, Any]:
+        """Options of what makes the material of the run in a folder of its own."""
+        return {"out": self.out / folder, "seed": self.seed, "workers": self.workers, "overwrite": self.overwrite}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions(SuiteOptions):

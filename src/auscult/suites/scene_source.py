@@ -25,19 +25,9 @@ def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
     from auscult.jobs.make import make_scenes
     from auscult.jobs.options import MakeOptions
 
-    folder = options.out / SCENE_FOLDER
-    make_scenes(
-        MakeOptions(
-            out=folder,
-            count=options.count,
-            seed=options.seed,
-            assets=options.assets,
-            workers=options.workers,
-            overwrite=options.overwrite,
-        ),
-        progress,
-    )
-    return folder
+    made = MakeOptions(count=options.count, assets=options.assets, **options.making(SCENE_FOLDER))
+    make_scenes(made, progress)
+    return made.out
 
 
 def shown_instances(

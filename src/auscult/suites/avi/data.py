@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from auscult.cases.avi_tree import TASK_OF, AviListing, read_tree
 from auscult.jobs.runner import Progress
@@ -56,8 +56,10 @@ def _made(options: AviOptions, progress: Progress) -> list[Path]:
     from auscult.jobs.make_avi import make_avi, make_prise
     from auscult.jobs.options import FamiliarOptions, PriseOptions
 
-    familiar = FamiliarOptions(out=options.out / _FOLDER / "familiar", data=options.assets, **_how(options))
-    stimuli = PriseOptions(out=options.out / _FOLDER / "stimuli", **_how(options))
+    # without --count each makes as many samples as it usually does
+    count = {} if count_of(options) is None else {"count": options.count}
+    familiar = FamiliarOptions(data=options.assets, **options.making(f"{_FOLDER}/familiar") | count)
+    stimuli = PriseOptions(**options.making(f"{_FOLDER}/stimuli") | count)
     make_avi(familiar, progress)
     make_prise(stimuli, progress)
     return [familiar.out, stimuli.out]
@@ -67,9 +69,3 @@ def count_of(options: AviOptions) -> int | None:
     """How many samples of each task and type are to be made; None for as many as usual."""
     usual = next(one.default for one in fields(AviOptions) if one.name == "count")
     return options.count if "count" in options.given or options.count != usual else None
-
-
-def _how(options: AviOptions) -> dict[str, Any]:
-    """What both makers are told; without --count each makes as many samples as it usually does."""
-    how = {"seed": options.seed, "workers": options.workers, "overwrite": options.overwrite}
-    return how | ({} if count_of(options) is None else {"count": options.count})

@@ -87,18 +87,13 @@ def _is_oracle(item: SoundItem) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CaseSounds:
-    """The sounds of a case.
+    """The sounds of a case."""
 
-    Attributes:
-        mixture: float32 (samples,) or (channels, samples).
-        stems: The true sources, the wanted one first, float32 (samples,) each; empty where it is not known. They sum
-            to the mixture's mean over channels: what no file explains is the last one.
-        rate_hz: Samples per second of all of them.
-    """
-
-    mixture: Samples
+    mixture: Samples  # float32 (samples,) or (channels, samples)
+    # the true sources, the wanted one first, float32 (samples,) each; empty where it is not known: they sum to the
+    # mixture's mean over channels, so that what no file explains is the last one
     stems: tuple[Samples, ...]
-    rate_hz: int
+    rate_hz: int  # samples per second of all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +141,7 @@ def _made(options: SeparationOptions, progress: Progress) -> Path:
     from auscult.jobs.mixtures import make_mixtures
     from auscult.jobs.options import MixturesOptions
 
-    made = MixturesOptions(
-        out=options.out / "mixtures", count=options.count, seed=options.seed, assets=options.assets,
-        workers=options.workers, overwrite=options.overwrite,
-    )  # fmt: skip
+    made = MixturesOptions(count=options.count, assets=options.assets, **options.making("mixtures"))
     make_mixtures(made, progress)
     return made.out
 
