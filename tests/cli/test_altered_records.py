@@ -194,6 +194,15 @@ def test_numbers_that_no_float_holds_are_not_handed_over(out: Path, tmp_path: Pa
     assert "JSON" in refused(auscult("act", "filter", out, *picked))
 
 
+@pytest.mark.parametrize("calibration", ["known.csv", "two"])
+def test_a_frame_that_is_no_text_is_not_handed_over(calibration: str, tmp_path: Path) -> None:
+    TARGETS["gate"].make(tmp_path)
+    (*before, last) = rows(tmp_path / "one" / "verdicts.jsonl")
+    write_lines(tmp_path / "one" / "verdicts.jsonl", *before, {**last, "frame": ["f.png"], "input": ["f"]})
+    how = ("--calibration", tmp_path / calibration, "--accept-error", "0.3", "--out", tmp_path / "gated")
+    refused(auscult("act", "gate", tmp_path / "one", *how))
+
+
 def test_a_score_of_a_model_of_other_types_is_named(tmp_path: Path) -> None:
     TARGETS["r2"].make(tmp_path)
     assert auscult("score", tmp_path / "one").code == 0

@@ -197,7 +197,7 @@ def _shared(run: Run, calibration: GateCalibration) -> Iterator[str]:
     """A warning about masks in both sets: the same content, or for a table, which has no hashes, the same id."""
     promise = "the promise is on masks that are not"
     if calibration.digests:
-        shared = sum(row.get("input") in calibration.digests for _, row in run.verdicts)
+        shared = sum(str(row.get("input")) in calibration.digests for _, row in run.verdicts)
         overlap = f"{shared} masks of the record are in the calibration set too; {promise}."
     else:
         ids = {mask.id for mask in calibration.masks}
@@ -211,7 +211,7 @@ def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, b
     """Warnings where the record's masks differ from the calibration set, by novelty or estimated score."""
     photographs = (
         len({mask.cluster for mask in calibration.masks}),
-        len({row.get("frame") or row.get("mixture") for row in rows}),
+        len({str(row.get("frame") or row.get("mixture")) for row in rows}),
     )
     limit = max(_FAR, math.sqrt(-math.log(_CHANCE / 2) / 2 * (1 / photographs[0] + 1 / photographs[1])))
     if calibration.novelty:
