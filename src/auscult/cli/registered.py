@@ -4,17 +4,44 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from auscult.cli import show
 from auscult.cli.command import Shown, command
-from auscult.jobs.options import NewOptions, RegistryOptions, TrainOptions
+from auscult.jobs.options import Flag, TrainOptions
 
 
 @dataclass(frozen=True)
 class NoOptions:
     """A command without options."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryOptions:
+    """Which names to list.
+
+    Attributes:
+        kind: stressor, score, judge, identity, model, dataset or suite.
+    """
+
+    kind: Annotated[str, Flag(metavar="KIND", positional=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewOptions:
+    """Which plug-in to begin.
+
+    Attributes:
+        kind: stressor, judge, identity or model.
+        name: Its name, for example `shear`; of a stressor or judge with its room, `vision.dust`.
+        out: Folder to create; auscult-NAME by default.
+    """
+
+    kind: Annotated[str, Flag(metavar="KIND", positional=True)]
+    name: Annotated[str, Flag(metavar="NAME", positional=True)]
+    out: Path | None = None
 
 
 @command(RegistryOptions, shown=("json",))

@@ -732,32 +732,6 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryOptions:
-    """Which names to list.
-
-    Attributes:
-        kind: stressor, score, judge, identity, model, dataset or suite.
-    """
-
-    kind: Annotated[str, Flag(metavar="KIND", positional=True)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewOptions:
-    """Which plug-in to begin.
-
-    Attributes:
-        kind: stressor, judge, identity or model.
-        name: Its name, for example `shear`; of a stressor or judge with its room, `vision.dust`.
-        out: Folder to create; auscult-NAME by default.
-    """
-
-    kind: Annotated[str, Flag(metavar="KIND", positional=True)]
-    name: Annotated[str, Flag(metavar="NAME", positional=True)]
-    out: Path | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainOptions:
     """What to train and how; a recipe leaves aside what it has no use for.
 
