@@ -31,6 +31,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e '.[dev]'
+	$(PY) -m compileall -q -j 0 src
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.core Makefile
