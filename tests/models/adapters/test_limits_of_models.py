@@ -49,7 +49,7 @@ def test_a_model_that_hangs_while_it_is_loaded_is_given_up(tmp_path: Path, monke
     begun = time.monotonic()
     with pytest.raises(UsageError, match=r"the model was not loaded within 0.5 s") as caught:
         failures(f"{model}:predict", timeout_s=0.1)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30
     assert "--timeout" in caught.value.hint
 
 
