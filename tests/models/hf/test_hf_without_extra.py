@@ -29,7 +29,7 @@ def test_registration_loads_neither_library() -> None:
     code = (
         "import sys\n"
         "from auscult.models import hf\n"
-        "from auscult.nets import hf_sam, hf_text\n"
+        "from auscult.nets import hf_segmenters\n"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
