@@ -23,16 +23,16 @@ from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.nets.prompted import Design
 from auscult.rng import generator
 from auscult.score.stats.ranks import auc
-from auscult.train.prompted.loop import MaskTrainer, Plan, batches, network_of, train
+from auscult.train.prompted.loop import MaskTrainer, TrainingPlan, batches, network_of, train
 from auscult.train.prompted.material import Material, Picture, read_material
 from auscult.train.prompted.outputs import FLAWLESS, real_and_flawless
 from auscult.train.prompted.recipe import WEIGHTS
 
 DRAWS: Final = 1000
 SAVED_EVERY: Final = 50
-BASE: Final = Plan(design=Design(side=192, margin=2.0), start="imagenet")
+BASE: Final = TrainingPlan(design=Design(side=192, margin=2.0), start="imagenet")
 DEEPLAB: Final = replace(BASE, start="deeplab")
-RUNS: Final[dict[str, tuple[Plan, int | None]]] = {
+RUNS: Final[dict[str, tuple[TrainingPlan, int | None]]] = {
     "imagenet192": (BASE, None),
     "deeplab192": (DEEPLAB, None),
     "deeplab256": (replace(DEEPLAB, design=Design(side=256, margin=1.5)), None),

@@ -237,15 +237,16 @@ def _make_act(home: Path) -> None:
 
 
 def _read_act(home: Path) -> None:
+    from auscult.act.export.formats import FORMATS
     from auscult.jobs.calibrate import calibrate_record
-    from auscult.jobs.export import EXPORT_FORMATS, export_record
+    from auscult.jobs.export import export_record
     from auscult.jobs.options import CalibrateOptions, ExportOptions
 
     one = home / "one"
     if random.random() < 0.5:
         calibrate_record(CalibrateOptions(folder=one, labels=home / "marks.csv", out=home / "made"))
     else:
-        to = random.choice([name for name in EXPORT_FORMATS if name != "hf-datasets"])  # needs an extra
+        to = random.choice([name for name in FORMATS if name != "hf-datasets"])  # needs an extra
         export_record(ExportOptions(folder=one, format=to, actions=("reject",), out=home / "made"))
 
 
