@@ -23,7 +23,8 @@ from auscult.jobs.predict import READ, STAGE, MediaReader, PredictOptions, Queue
 from auscult.jobs.runner import Progress
 from auscult.models.adapters.omni import Answering
 from auscult.models.chat.model import NOTHING, ChatFormatter, Estimate
-from auscult.models.omni import OmniPredictor, OmniSpec, Unreachable
+from auscult.models.omni import OmniPredictor, Unreachable
+from auscult.models.omni_spec import OmniSpec
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines

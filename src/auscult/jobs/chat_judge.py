@@ -19,7 +19,8 @@ from auscult.judge.masks.chat import CLIP_FRAMES, SCHEMA, AnsweringModel, ChatJu
 from auscult.media.paths import safe_name
 from auscult.models.chat.loading import named_chat
 from auscult.models.chat.model import ReplyCache, key_of
-from auscult.models.omni import Unreachable, WeightedOmniModel, omni_spec
+from auscult.models.omni import Unreachable
+from auscult.models.omni_spec import WeightedOmniModel, omni_spec
 from auscult.record.digest import digest_json
 from auscult.work.chat import BudgetSpent
 

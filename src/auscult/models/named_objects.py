@@ -46,7 +46,8 @@ from auscult.media.paths import write_bytes
 from auscult.media.wav import Sound, wav_bytes
 from auscult.models.base import Answer, EndpointChoice, Predictor, Request
 from auscult.models.chat.loading import ChatHow
-from auscult.models.omni import OmniPredictor, OmniRequest, OmniSpec, omni_spec
+from auscult.models.omni import OmniPredictor, OmniRequest
+from auscult.models.omni_spec import OmniSpec, omni_spec
 from auscult.models.spec import BY_SENTENCE, TGS, WEIGHTED, ModelSpec, model_spec, named_models
 from auscult.record.digest import digest_json
 from auscult.types import Frame, Frames, Mask, Metadata, Query, Samples

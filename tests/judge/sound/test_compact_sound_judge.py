@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from auscult.errors import UsageError
-from auscult.judge.sound.compact import JUDGE
 from auscult.judge.sound import compact as listening
+from auscult.judge.sound.compact import JUDGE
 from auscult.judge.sound.compact.network import FOLDER
 from auscult.types import Samples, SoundCase, Span
 

@@ -12,7 +12,8 @@ from auscult.errors import UsageError
 from auscult.models.chat.loading import ChatHow, cascade_of, named_chat
 from auscult.models.chat.model import FILE, Asking, chat_model
 from auscult.models.chat.profile import ChatProfile, named_profile, read_profile, shipped_profiles
-from auscult.models.omni import OmniRequest, omni_spec
+from auscult.models.omni import OmniRequest
+from auscult.models.omni_spec import omni_spec
 
 TABLE_13 = {
     "gemini-1.5-flash",

@@ -13,7 +13,8 @@ from auscult.errors import InputError, UsageError
 from auscult.media.frames import encode_png
 from auscult.media.wav import encode_wav
 from auscult.models.chat.loading import Cascade, Describer
-from auscult.models.omni import OmniRequest, omni_spec
+from auscult.models.omni import OmniRequest
+from auscult.models.omni_spec import omni_spec
 
 pytest.importorskip("torch", reason="the extra `clip` is not installed")
 pytest.importorskip("transformers", reason="the extra `clip` is not installed")
@@ -131,7 +132,7 @@ def test_a_folder_that_cannot_be_used(
 
 
 def test_a_cascade_of_local_models(folders: dict[str, Path], media: dict[str, Path]) -> None:
-    from auscult.models.omni import _OfCascade
+    from auscult.models.omni_spec import _OfCascade
 
     eyes, ears = (_OfCascade(f"qwen-omni@{folders[name]}", home=Path(), seed=0) for name in GENERATIONS)
     for model in (eyes, ears):

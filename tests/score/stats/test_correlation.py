@@ -33,7 +33,9 @@ def _points(*places):
 
 
 def test_the_correlation_by_hand():
-    told = correlation({"a": dict(enumerate([1, 2, 3, 4])), "b": dict(enumerate([1, 3, 2, 4])), "c": {0: 4, 1: 3, 2: 2}})
+    told = correlation(
+        {"a": dict(enumerate([1, 2, 3, 4])), "b": dict(enumerate([1, 3, 2, 4])), "c": {0: 4, 1: 3, 2: 2}}
+    )
     assert told.at("a", "b").value == pytest.approx(0.8)
     assert told.at("a", "c").value == -1.0
     assert told.at("b", "c").value == pytest.approx(-0.5)
@@ -58,7 +60,9 @@ def test_a_constant_vector_is_undefined_and_stands_last():
 
 
 def test_a_vector_may_be_constant_on_the_samples_it_shares():
-    told = correlation({"a": {0: 1.0, 1: 1.0, 2: 1.0, 3: 0.0}, "b": {0: 1.0, 1: 2.0, 2: 3.0}, "c": {1: 0.0, 2: 1.0, 3: 5.0}})
+    told = correlation(
+        {"a": {0: 1.0, 1: 1.0, 2: 1.0, 3: 0.0}, "b": {0: 1.0, 1: 2.0, 2: 3.0}, "c": {1: 0.0, 2: 1.0, 3: 5.0}}
+    )
     assert told.at("a", "b") == Undefined("a vector is constant", {"pairs": 3})
     assert told.at("a", "a").value == 1.0
     assert told.at("b", "c") == Undefined("fewer than 3 samples in common", {"pairs": 2})
@@ -67,7 +71,9 @@ def test_a_vector_may_be_constant_on_the_samples_it_shares():
 
 def test_failures_enter_no_pair_and_are_counted():
     error = Failed(ErrorRecord(stage="score", error="gone"))
-    told = correlation({"a": {0: 1.0, 1: 2.0, 2: 3.0, 3: error, 4: Undefined("empty")}, "b": dict(enumerate([3, 2, 1, 0]))})
+    told = correlation(
+        {"a": {0: 1.0, 1: 2.0, 2: 3.0, 3: error, 4: Undefined("empty")}, "b": dict(enumerate([3, 2, 1, 0]))}
+    )
     assert told.at("a", "b").value == -1.0
     assert told.pairs[0, 1] == 3
     assert told.counts["a"] == Counts(n=3, failed=1, undefined=1, missing=0)

@@ -11,7 +11,7 @@ from auscult.jobs.ask import DRY_RUN, ToRead, estimate_all, estimate_table, writ
 from auscult.jobs.options import CHANGE_NOTHING
 from auscult.models.chat.loading import CHAT, ChatHow, named_chat
 from auscult.models.chat.model import ChatFormatter
-from auscult.models.omni import OmniSpec
+from auscult.models.omni_spec import OmniSpec
 from auscult.record.lines import read_lines
 from auscult.record.schema import Summary
 from auscult.score.tasks import variant_of

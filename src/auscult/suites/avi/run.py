@@ -18,7 +18,7 @@ from auscult.jobs.ask import REFORMATTED, ask, declared
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.chat.model import FILE as REPLY_CACHE
 from auscult.models.chat.model import ChatFormatter
-from auscult.models.omni import OmniSpec, omni_models, omni_spec
+from auscult.models.omni_spec import OmniSpec, omni_models, omni_spec
 from auscult.record.folder import MANIFEST, RunFolder
 from auscult.score.tasks import TASKS, convention_of
 from auscult.suites.avi import AviOptions
