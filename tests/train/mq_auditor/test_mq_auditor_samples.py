@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("torch", reason="the extra `train` is not installed")
+pytest.importorskip("yaml", reason="the extra `train` is not installed")
+
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.jobs.clip_context import ClipIndex
 from auscult.judge.replies import read_reply
@@ -24,6 +27,8 @@ from auscult.train.mq_auditor.loop import (
 from auscult.types import DEFECTS, Action, Defect, Item, MaskRef, Query, Truth
 from small_inputs import folder_input, write_lines
 from small_inputs import item as line
+
+pytestmark = pytest.mark.extra_train
 
 MADE: dict[Defect, tuple[int, Action, float]] = {
     "perfect": (1, "accept", 1.0),
@@ -152,9 +157,7 @@ def test_a_share_of_the_videos_is_part_of_a_larger_one(tmp_path: Path) -> None:
         read_units(tmp_path, AuditorPlan(split="val"))
 
 
-@pytest.mark.extra_train
 def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:
-    pytest.importorskip("yaml", reason="the extra `train` is not installed")
     assert {name: read_plan(name).epochs for name in COMMITTED}["release"] == 96
     assert read_plan("paper") == AuditorPlan()
     with pytest.raises(UnknownName, match=r"table4\.neither"):
@@ -164,9 +167,7 @@ def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:
         read_plan(str(tmp_path / "odd.yaml"))
 
 
-@pytest.mark.extra_train
 def test_every_row_of_the_ablations_has_settings() -> None:
-    pytest.importorskip("yaml", reason="the extra `train` is not installed")
     found = Counter(name.partition(".")[0] for name in rows())
     assert found == {"table4": 3, "table5": 2, "table6": 3, "table9": 4, "table10": 3}
     plans = {name: read_plan(f"paper+{name}") for name in rows()}
