@@ -14,7 +14,7 @@ Short keys stand for prompts and options; the release resolves a key by the entr
 of it is used as it is. Option words are the release's, since its truths are; where it misspells one, both are read as
 the right spelling. Prompts are ours.
 
-Source: FudanCVL/AVI-Bench at 2ba4eb0b.
+Source: FudanCVL/AVI-Bench at 2ba4eb0b, of which words and forms are facts.
 """
 
 from __future__ import annotations

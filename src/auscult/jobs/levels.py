@@ -1,9 +1,8 @@
 """``auscult levels``: a table of task scores, from anywhere, to stages and the four levels of AVI-Bench.
 
 A file holds one model a row (CSV: column ``model`` and one a task) or a key (JSON: model to task to score), or is a
-list of entries of the released leaderboard, which this verb also writes. A model that cannot be used costs
-itself alone. Its figures are maps of ranks and scores (Figs. 3 to 5), and why the formulas are as they are (Figs. 6,
-7).
+list of entries of the released leaderboard, which this verb also writes. A model that cannot be used costs itself
+alone. Figures are maps of ranks and scores (Figs. 3 to 5), and why the formulas are as they are (Figs. 6, 7).
 """
 
 from __future__ import annotations

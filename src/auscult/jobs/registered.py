@@ -1,4 +1,8 @@
-"""What is registered and what works here: ``auscult list`` and ``auscult doctor``."""
+"""What is registered and what works here, and what a plug-in begins with.
+
+``auscult list``, ``auscult doctor`` and ``auscult new``, which writes the skeleton of a package that works, registers,
+and carries its contract test.
+"""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ a record of the same form, in which repaired masks stand with their new verdicts
 (``items.jsonl``, ``frames/``) and a COCO file of the masks; and in ``repairs.jsonl`` every attempt.
 
 INPUT is listed again for its sounds, and for the truth, of which references are taken out before an item goes to the
-loop. Where INPUT has truth, J and F of masks before
-and after are compared, in the form of MQA-RefAVS, Table 7, when the last repair is written.
+loop. Where INPUT has truth, J and F of masks before and after are compared, in the form of MQA-RefAVS, Table 7, when
+the last repair is written.
 """
 
 from __future__ import annotations

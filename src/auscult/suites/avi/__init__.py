@@ -4,7 +4,8 @@
 cases       samples of a tree as cases; what takes a sense away
 references  answerers that know the truth, draw, say one thing, or read the text alone
 scoring     replies to answers, and answers to scores of samples
-results     scores to tasks, stages and levels with intervals, by condition; differences; tables, charts
+results     scores to tasks, stages and levels with intervals, by condition; differences
+tables      numbers to tables and charts
 worst       samples with their media: the worst, and those that tell models apart
 run         the whole; data, senses and endpoints are parts of it
 ==========  =====================================================================================

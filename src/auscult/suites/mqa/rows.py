@@ -3,7 +3,7 @@
 A candidate is an item whose truth names a defect; the key ``mqa`` of its line has its position in the benchmark.
 Lines without that key, as ``auscult stress masks`` writes them, are candidates of the image protocol without split.
 
-Baselines in every table never look at the mask; what a judge must beat. None gives an interval of its own.
+Baselines, which a judge must beat, stand in every table and never look at the mask; none gives an interval of its own.
 
 - ``always perfect``: IoU 1, perfect, accept.
 - ``constant IoU``: one IoU and one type for all. With a training part they are its mean true IoU and its most frequent
