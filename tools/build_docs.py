@@ -11,9 +11,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from auscult import registry
 from auscult.agent.knowledge.situations import situation_rows
@@ -23,12 +26,6 @@ from auscult.jobs.registered import describe
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-_VERBS = (
-    "demo audit make/scenes make/avi make/prise stress/masks stress/negatives stress/separation "
-    "stress/vision stress/sound stress/sentences stress/timing stress/recipe run agent ask score compare "
-    "levels effects report act/filter act/export act/calibrate act/repair train list doctor new"
-)
-VERBS = tuple(tuple(verb.split("/")) for verb in _VERBS.split())
 
 
 def main() -> int:
@@ -40,22 +37,26 @@ def main() -> int:
         for name in stale:
             print(f"docs/reference/{name} is stale; run: python tools/build_docs.py --write")
         return 1 if stale else 0
-    REFERENCE.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
     if "--write" in sys.argv:
         return 0
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    command = ["zensical", "build", "--clean", "--strict"]
-    return subprocess.run(command, cwd=ROOT, check=False, env=environment).returncode
+    command = [str(Path(sys.executable).with_name("zensical")), "build", "--clean", "--strict"]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
 def commands_page() -> str:
     """Every verb's own help text."""
     parts = ["# Commands", "", "Made from the commands' own help by `make docs`.", ""]
-    for verb in VERBS:
+    for verb in _verbs(typer.main.get_group(app)):
         parts += [f"## auscult {' '.join(verb)}", "", "```text", _help(verb), "```", ""]
     return "\n".join(parts)
+
+
+def _verbs(group: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        yield from _verbs(command, *path, name) if hasattr(command, "list_commands") else [(*path, name)]
 
 
 def names_page() -> str:
