@@ -5,7 +5,8 @@ PERTURB := .venvs/perturb
 PY := $(VENV)/bin/python
 # How many mutated files `make fuzz` shares out among the readers.
 INPUTS ?= 100000
-# Bytecode comes with the first import of what is imported: compiling all of it doubles the time of an install.
+# Bytecode of packages comes with the first import: compiling all of it doubles the time of an install. Ours is compiled
+# once, before two processes of tests do it each.
 PIP := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
 
 # A start of the command line compiles two seconds of modules where nothing may be kept, and tests start hundreds.
