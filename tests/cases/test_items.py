@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from auscult.cases import fields
-from auscult.cases import fields as lines_module
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.media.masks import read_mask
@@ -185,7 +184,7 @@ def test_byte_order_mark_blank_lines_and_windows_line_ends_are_accepted(make: An
 
 
 def test_a_line_that_is_too_long_is_skipped_whole(make: Any, item: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines_module, "MAX_LINE_BYTES", 200)
+    monkeypatch.setattr(fields, "MAX_LINE_BYTES", 200)
     monkeypatch.setattr(fields, "_CHUNK", 64)
     source = make.lines(item(id="a"), item(id="b", text="x" * 1000), item(id="c"))
     listing = list_items(source)

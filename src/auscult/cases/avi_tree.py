@@ -64,7 +64,7 @@ class AviSample:
     """One question of the released tree, a confirmation being one too.
 
     Attributes:
-        folder: Its folder, such as ``VSQA_I``; ``cases.avi_tree`` says of which task.
+        folder: Its folder, such as ``VSQA_I``; ``TASK_OF`` says of which task.
         position: Its place in the folder's ``data.json``, from 0.
         name: Its id there, which other samples may have too.
         subtask: The type of question; empty where the release has none.

@@ -1,4 +1,4 @@
-"""Read untrusted JSON and CSV: finite numbers only, each value checked by type; else an InputError."""
+"""Read untrusted JSON, JSON lines and CSV: finite numbers only, each value checked by type; else an InputError."""
 
 from __future__ import annotations
 
@@ -196,6 +196,8 @@ def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
 def _short(value: object) -> bool:
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**15)
 
+
+# --- files of items, one a line ---
 
 FILE = "items.jsonl"
 SUFFIXES = frozenset({".jsonl", ".json-lines", ".jsonlines", ".ndjson"})

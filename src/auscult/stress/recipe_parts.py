@@ -314,7 +314,7 @@ def sweep(room: str, kinds: str, severities: str, *, schedule: str = "static") -
         room: ``vision``, ``sound``, ``sentences``, ``timing``; or ``recipe`` for kinds of all of them.
         kinds: ``fog,snow+jpeg_compression``, or ``all``: the paper's 16, 12, 4, and the 4 of timing.
         severities: ``3``, ``1,3,5`` or ``low,high``. ``paper`` and ``r2bench`` draw their own.
-        schedule: One of ``schedule.SCHEDULES``. Under ``paper`` the kinds are what each frame draws from, and become
+        schedule: One of ``SCHEDULES``. Under ``paper`` the kinds are what each frame draws from, and become
             one recipe.
 
     Returns:

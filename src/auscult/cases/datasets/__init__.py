@@ -1,1 +1,1 @@
-"""One file per layout of an INPUT; each is registered as a dataset and answers ``recognises`` and ``list``."""
+"""The layouts of an INPUT; each is registered as a dataset and answers ``recognises`` and ``list``."""

@@ -36,7 +36,7 @@ class SajDesign:
     # of the paper's form, how the frames of mixture, output, spans and picture are concatenated: along ``time``, or
     # along ``channels``. The paper does not say which
     joined: Literal["time", "channels"] = "time"
-    # ``kind``, see ``encoders.FrameEncoder``, and the settings of that encoder
+    # ``kind``, see ``network.FrameEncoder``, and the settings of that encoder
     audio: Mapping[str, Any] = field(default_factory=lambda: dict(PE_AUDIO_LARGE))
     # settings of a text encoder of ``transformers``, with ``model_type``; None for no text prompts
     text: Mapping[str, Any] | None = field(default_factory=lambda: dict(MODERNBERT_LARGE))

@@ -299,7 +299,7 @@ class BackgroundParams(SeedParams):
 
     ratio: Share  # place in the level's range of signal-to-noise ratios, 0 to 1
     place: Share  # where in the noise it begins, 0 to 1
-    kind: str  # which noise is made if the caller brings none: one of `noise_makers.KINDS`
+    kind: str  # which noise is made if the caller brings none: one of `KINDS`
 
 
 class BackgroundNoise(Perturbs[BackgroundParams]):
