@@ -150,7 +150,7 @@ def test_it_is_a_proposer_and_says_what_it_is() -> None:
 
 @pytest.mark.slow
 def test_it_finds_more_real_objects_than_boxes_that_look_at_nothing(data: Path) -> None:
-    """On DAVIS, which its weights were fitted to; `python -m bench proposals` measures it on COCO."""
+    """On DAVIS, which its weights were fitted to; `studies/proposals.py` measures it on COCO."""
     found, boxes, total = 0, 0, 0
     for folder in sorted((data / "video" / "davis2016").glob("*/frames")):
         name = sorted(folder.glob("*.jpg"))[0]
