@@ -1,7 +1,7 @@
 """How each predicate can be said: as a head noun, before it, right after it, or in a clause that begins with "that".
 
 ``{to}`` stands for the phrase of the thing or sound that a relation goes to. Clauses are in the third person; of what
-is said of several things, or denied, ``morphology`` makes the form. All wordings of one predicate mean the same.
+is said of several things, or denied, ``lexicon`` makes the form. All wordings of one predicate mean the same.
 """
 
 from __future__ import annotations

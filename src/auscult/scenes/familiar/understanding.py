@@ -8,6 +8,8 @@ Samples of AVC: a scene's video and captions of it, every clause of which is pro
 A caption says of each thing, in an order of its own, what it looks like and what it does, in words of the grammar of
 referring expressions, and what is heard from elsewhere. A clause is kept with its logical form, of which ``prove``
 asks the proof.
+
+Samples of AVM, AVH and VAH from a user's photographs and recordings, put together as those of VAR and AVR are.
 """
 
 from __future__ import annotations

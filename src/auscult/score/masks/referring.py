@@ -28,7 +28,7 @@ Variant ``robust_ref_seg``, the R-RIS release: its precision tests the running s
 threshold (``>=``), so that a second sentence passes with half of it; its rIoU counts negatives at 480 x 480, whatever
 the size of the picture (here their area in that proportion).
 
-The interval of a score is ``score.stats.ratios.mean_of_ratios([score.ratio], clusters=pictures_of(sentences), ...)``,
+The interval of a score is ``score.stats.change.mean_of_ratios([score.ratio], clusters=pictures_of(sentences), ...)``,
 that of the difference of two models ``ratio_change([[first.ratio], [second.ratio]], ...)`` (of R, of what is taken from
 1).
 

@@ -1,7 +1,21 @@
-"""Least squares of signals on delayed stems: correlations in blocks, block-Toeplitz normal equations, their solution.
+"""BSS Eval: how much of an estimate is the target, how much other sources, how much neither.
 
-Delays run from 0 to L - 1 samples and signals are continued by silence, so that the projections are exact. Everything
-that is needed of the signals are L correlations of each pair, summed over short Fourier transforms.
+Conventions: decibels, higher is better. Estimates are projected on the stems delayed by 0 to ``filter_length`` - 1
+samples, that is, on each stem through any filter of that length (512 in all published numbers).
+
+- Version 3, sources (``bss3``): mono. The target is the estimate's projection on its stem; SDR, SIR, SAR.
+- Version 3, images (``bss_images`` without a window): any channels, and the target is the stem as it is. What a filter
+  on the stem explains is spatial distortion: SDR, ISR, SIR, SAR.
+- Version 4 (``bss4``): the same with filters of the whole signals, energies in windows of a second, and their median.
+  A window in which any stem or estimate is silent has no number, as in the reference implementation.
+
+Projections are least squares on delayed stems: correlations in blocks, block-Toeplitz normal equations, their solution.
+Signals are continued by silence, so that they are exact. Everything that is needed of the signals are as many
+correlations of each pair as there are delays, summed over short Fourier transforms.
+
+References: E. Vincent, R. Gribonval, C. Févotte, "Performance measurement in blind audio source separation", IEEE TASLP
+14, 2006; E. Vincent et al., LVA/ICA 2007 (images, ISR); A. Liutkus, F.-R. Stöter, N. Ito, "The 2018 signal separation
+evaluation campaign", LVA/ICA 2018 (version 4).
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ say what proves such a sentence false. Here the annotation must have every objec
 - a position is false where all of them lie beyond the middle, by a margin. Of several one is always the farthest right,
   which is then "the right one": "right" is put in the place of "left" only where there is one, and of several only "in
   the right half of the picture" is said;
-- a colour is false where next to no pixel of any of them may have it, within their masks (``colours``), clothes
-  included; people are not called by a colour, only what they wear;
+- a colour is false where next to no pixel of any of them may have it, within their masks, clothes included;
+  people are not called by a colour, only what they wear;
 - "filling the whole picture" is false where all are small. Beyond the paper; other sizes, materials and actions are
   relative or not annotated, so nothing proves them false.
 
