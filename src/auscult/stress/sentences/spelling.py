@@ -165,6 +165,9 @@ class Misspelling(Declared):
     Source: R2-Bench, Table 1, source noise of text. Its toolbox picks round(c x tokens) words, c = .2 to .6, and has a
     chat model misspell them; here the same number is misspelt by rules, from a seed. Words are counted by themselves,
     without the punctuation marks that its tokenizer counts too. ``rewritten`` takes a chat model instead.
+
+    What is misspelt at one strength is so at every greater one too, and in the same way. Neighbouring keys are those of
+    the keyboard ``layout``: ``qwerty``, ``qwertz`` or ``azerty``.
     """
 
     name = "sentences.misspelling.v1"

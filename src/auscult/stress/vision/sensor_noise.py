@@ -18,7 +18,7 @@ from auscult.types import Frame, Metadata
 class GaussianNoise(Seeded):
     """Gaussian noise: a sensor in low light.
 
-    Source: R2-Bench's toolbox, 19th type; constants of ImageNet-C.
+    Source: R2-Bench's toolbox, beside the 16 types of its Table 1; constants of ImageNet-C.
     """
 
     name = "vision.gaussian_noise.v1"
