@@ -1,1 +1,1 @@
-"""The command line: one file per verb; parse, call a job, print. Results on stdout, talk on stderr."""
+"""The command line: verbs of one kind in a file; parse, call a job, print. Results on stdout, talk on stderr."""

@@ -1,4 +1,4 @@
-"""Overlap of masks: IoU of one, mean IoU and overall IoU of many.
+"""Overlap of masks: IoU of one, mean IoU and overall IoU of many; class by class of class maps.
 
 Conventions: masks are bool, (H, W) or (T, H, W); scores are 0..1, higher is better. A clip (T, H, W) given to
 ``iou`` is one volume, not a mean over frames; for that see ``auscult.score.masks.j_and_f``.

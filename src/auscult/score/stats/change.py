@@ -1,4 +1,6 @@
-"""How much of its score a model loses under stress: the average performance change (APC).
+"""Mean scores and ratios of sums with their intervals, and how they change under stress.
+
+The average performance change (APC) is how much of its score a model loses under stress.
 
 Conventions: clean and perturbed scores of the same samples, higher is better, in any unit (0..1 or percent). The
 change is perturbed minus clean, in that unit: **below 0 is a loss**, nearer to 0 is more robust.

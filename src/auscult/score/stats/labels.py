@@ -1,4 +1,6 @@
-"""F2 of labels: are the defect and the action named right?
+"""How far what a judge says is from the truth: F2 of its labels, and errors of its numbers.
+
+F2 of labels asks whether the defect and the action are named right.
 
 Conventions: one label per item, out of ``classes``; scores are 0..1, higher is better. A prediction of None
 is a reply that holds no answer; ``unparsed`` says whether it counts as ``wrong`` (a miss) or is left out

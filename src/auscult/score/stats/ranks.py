@@ -1,4 +1,6 @@
-"""Agreement of order: does the estimate put the better item first?
+"""How two columns of numbers go together: their order, their correlation, and which kinds of stress are alike.
+
+Agreement of order: does the estimate put the better item first?
 
 Conventions: one number per item; -1..1, higher is better, 0 for no relation. Equal values share the mean of
 their ranks.
@@ -15,7 +17,7 @@ References: C. Spearman, "The Proof and Measurement of Association between Two T
 meaning and use of the area under a receiver operating characteristic (ROC) curve", Radiology 143, 1982; intervals as in
 ``intervals``.
 
-How two columns of numbers go together: Pearson, Spearman and Kendall, with intervals that draw whole clusters.
+Correlation is by Pearson, Spearman and Kendall, with intervals that draw whole clusters.
 
 Conventions: -1..1, 0 for no relation; Kendall's is tau-b, which allows for ties. Undefined for fewer than two items and
 where a column is constant. Spearman's ranks are those among all items in each draw, as in ``ranks``; a draw of
