@@ -67,6 +67,18 @@ class TestWishes:
         found = read_sentence(text)
         assert (set(found.unwished), set(found.wished)) == (unwished, set())
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a car in fog that can barely see the road",
+            "in fog the objects are hardly visible",
+            "fog makes it impossible to tell the lanes apart",
+        ],
+    )
+    def test_what_is_hardly_seen_is_no_denial(self, text: str) -> None:
+        found = read_sentence(text)
+        assert (found.wished, found.unwished, found.denied) == ((FOG,), (), ())
+
     def test_a_denial_ends_with_its_clause(self) -> None:
         found = read_sentence("no fog, motion blur for sure; not at night but in rain")
         assert (found.wished, found.unwished) == ((BLUR,), (FOG,))

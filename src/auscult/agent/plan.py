@@ -380,7 +380,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
 def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
     """Insist that what a plan names is there and can occur; samples are known to the suite alone, when it runs.
 
-    The error is about the first thing that is wrong, with file and line, and the nearest names.
+    The UsageError is about the first thing that is wrong, with file and line, and the nearest names.
     """
     for at, check in _checks(plan):
         try:

@@ -53,11 +53,13 @@ class Answers:
 
     of: Mapping[str, Answer] = field(default_factory=dict)  # by id, of what was asked and answered in one way
     unasked: int = 0  # how many answers are about something else
-    unreadable: int = 0  # how many objects are no answer: no type, or ``selected`` is neither true nor false
+    unreadable: int = 0  # how many objects are no answer: without ``type``, or without a yes or no
 
 
 def read_answers(text: str, asked: Mapping[str, str]) -> Answers:
-    """Read a reply of any length and content in bounded time; answers may name ids or names of what was ``asked``.
+    """Read a reply in bounded time, whatever it holds; answers may name ids or names of what was ``asked``.
+
+    It never raises; of more than ``MOST_CHARACTERS`` nothing is read.
 
     Example:
         >>> read_answers("x = [{'type': 'p1', 'reason': 'it's outdoors', 'selected': True,}]", {"p1": "fog"}).of

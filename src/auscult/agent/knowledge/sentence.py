@@ -38,6 +38,7 @@ _WHOLE: Final = ("ing", "er", "ment", "animal")
 _NOT_SEEN: Final = frozenset({"model", "candidate", "server", "camera", "device", "can"})  # objects elsewhere
 _ENDS: Final = frozenset(",;.!?:")
 _DENIALS: Final = ("denies", "excepts", "seldom", "rare")
+_HARDLY: Final = frozenset({"hardly", "barely", "scarcely"})  # of what is sensed they deny nothing: *can hardly see*
 _WORKS: Final = frozenset({"work", "fail", "break", "lose", "cope", "handle"})  # "must not fail in fog" denies no fog
 _Found: TypeAlias = Mapping[tuple[str, bool], set[str]]  # names by what they are and whether they are denied
 
@@ -207,7 +208,7 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     outside = [at for at in range(len(words)) if at not in inside]
     dismissed = {clauses[at] for at in outside if _dismisses(words, at)} - told
     dismissed |= {clauses[at] - 1 for at in outside if _answers_no(words, at)}
-    rare = {clauses[at]: at for at in outside if _is("rare", words, at) and not _denied_before(words, at)}
+    rare = {clauses[at]: at for at in outside if _rare(words, at)}
     return denied | {
         match.start
         for match in matches
@@ -215,9 +216,10 @@ def _denied(words: Sequence[str], matches: Sequence[_Match]) -> set[int]:
     }
 
 
-def _denied_before(words: Sequence[str], at: int) -> bool:
-    """Whether a denial stands right before a word: *not rare*, *not at all unlikely*."""
-    return any(_is("denies", words, before) for before in range(at - 3, at))
+def _rare(words: Sequence[str], at: int) -> bool:
+    """Whether something is called rare here; not by *not at all unlikely*, nor by *impossible to see*."""
+    denied = any(_is("denies", words, before) for before in range(at - 3, at))
+    return bool(_is("rare", words, at)) and not denied and words[at : at + 2] != ["impossible", "to"]
 
 
 def _answers_no(words: Sequence[str], at: int) -> bool:
@@ -232,8 +234,8 @@ def _of_model(words: Sequence[str], at: int) -> int:
 
 def _dismisses(words: Sequence[str], at: int) -> bool:
     """Whether a clause is dismissed here: by *not important*, *not tested*, *skipped* or *seldom*."""
-    if _is("seldom", words, at):
-        return True
+    if length := _is("seldom", words, at):
+        return not (length == 1 and words[at] in _HARDLY and _is("senses", words, at + 1))
     if not _is("denies", words, at):
         return words[at].endswith("ed") and _key(words[at]) in _denying()
     near = range(at + 1, min(at + 4, len(words)))
