@@ -122,6 +122,7 @@ def test_an_answer_is_what_the_record_says(done: Path, question: str, first: str
         ("what is it most robust to?", "Which perturbation hurts least?"),
         ("what is worst for tiny objects?", "Which perturbation hurts small objects most?"),
         ("at the highest severity, what hurts most?", "Which kind costs most at high?"),
+        ("which perturbation hurts most at full strength?", "Which kind costs most at high?"),  # of no full_frame
         ("are big objects safer than small ones?", "Do small objects lose more than large ones?"),
         ("does it get worse with higher levels?", "How much is lost at each level?"),
         ("what matters more, the picture or the text?", "Do pictures or sentences lose more when perturbed?"),

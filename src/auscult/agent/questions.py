@@ -116,7 +116,8 @@ def _read(views: RecordViews, question: str) -> _Read:
     for meaning, phrase in data["phrases"].items():
         rest, times = re.subn(rf"\b(?:{phrase})\b", " ", rest, flags=re.IGNORECASE)
         read.words |= {meaning} if times else set()
-    begun = Counter(_first_word(name) for _, name in models)
+    tested = views.query("SELECT model FROM models WHERE NOT baseline", most_rows=1 << 20)[1]
+    begun = Counter(_first_word(name) for (name,) in tested)  # "at full strength" is not about baseline.full_frame
     held = {tuple(one) for one in named}
     spelled_ones = [one for one in data["spelled"] if one[0] != "metric" or tuple(one[:2]) in held]
     for key, name, *spelled in (*models, *spelled_ones, *named):
