@@ -309,16 +309,16 @@ def test_the_composite_ranks_better_separation_higher_and_needs_one_column() -> 
 def test_columns_are_compared_within_groups_and_over_clusters(tmp_path: Path) -> None:
     """Of 1 2 3 4 and 1 3 2 4 the coefficients are .8, .8 and 2/3; a column of words, and cells that lack, are left."""
     rng = np.random.default_rng(3)
-    rows = [("speech", f"c{at}", at + 1, [1, 3, 2, 4][at], "word", "") for at in range(4)]
+    rows = [("speech", at, at + 1, [1, 3, 2, 4][at], "word", "") for at in range(4)]
     overall = rng.normal(3, 1, 60)
-    rows += [("music", f"m{at // 3}", one, -one + 0.1 * rng.normal(), "word", at) for at, one in enumerate(overall)]
+    rows += [("music", 4 + at // 3, one, -one + 0.1 * rng.normal(), "word", at) for at, one in enumerate(overall)]
     table = tmp_path / "scores.csv"
     lines = [",".join(map(str, row)) for row in rows]
     table.write_text("\n".join(["domain,song,overall,counting,name,loudness", *lines]))
     options = CorrelateOptions(source=table, out=tmp_path / "out", cluster="song", by="domain")
     summary, (found,) = correlate(options)
     cells = {row[:2]: row[2:] for row in found.rows}
-    assert {name for _, name in cells} == {"counting", "loudness"}  # no words, and not the clusters
+    assert {name for _, name in cells} == {"counting", "loudness"}  # no words, and not the numbers of clusters
     assert [one.partition(" ")[0] for one in cells["speech", "counting"]] == ["0.800", "0.800", "0.667"]
     assert all(one.startswith("-0.9") and "[" in one for one in cells["music", "counting"][:2])
     assert (summary.metrics["pearson_counting"]["n"], summary.metrics["kendall_loudness"]["n"]) == (64, 60)

@@ -367,7 +367,7 @@ def correlate(options: CorrelateOptions) -> Done:
     needed = [name for name in (options.against, options.cluster, options.by) if name]
     with required_file(options.source):
         rows = [row for _, row in rows_of(options.source, needed=needed, expected=f"the columns {', '.join(needed)}")]
-    every = dict.fromkeys(name for row in rows for name in row)
+    every = dict.fromkeys(name for row in rows for name in row if name not in {options.cluster, options.by})
     given = {name: [number_of(row.get(name)) for row in rows] for name in every}
     known = {name: [one for one in cells if one is not None] for name, cells in given.items()}
     columns = {name: reals(cells) for name, cells in given.items() if known[name] and np.isfinite(known[name]).all()}
