@@ -133,7 +133,7 @@ class Repairer:
         tools = act.Tools(
             judge=partial(self._verdicts, item, case),
             cut=partial(graph_cut, rounds=_CUT_ROUNDS),
-            prompted=self.prompted,
+            prompted=None if self.prompted is None else partial(self._in_turn, self.prompted),
             segment=None if self.model is None else partial(self._segmented, item, frame),
             rounds=self.rounds,
         )
@@ -179,9 +179,13 @@ class Repairer:
             query=Query(text),
             frames=frame[None].copy,
         )
-        with self.segmenting:
-            mask: Mask = self.model(request).masks[0].astype(bool)
+        mask: Mask = self._in_turn(self.model, request).masks[0].astype(bool)
         return mask
+
+    def _in_turn(self, model: Callable[..., Any], *about: Any) -> Any:
+        """Ask a model that segments; threads wait for one another."""
+        with self.segmenting:
+            return model(*about)
 
 
 def make_repairer(
