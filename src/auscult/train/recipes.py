@@ -52,7 +52,9 @@ def run(options: TrainOptions, progress: Progress | None = None) -> Iterator[Pat
         ) from error
 
 
-_OF_THE_EXTRA: Final = frozenset({"torch", "onnx", "sklearn", "ai_edge_litert", "accelerate", "safetensors", "yaml"})
+_OF_THE_EXTRA: Final = frozenset(
+    {"torch", "onnx", "sklearn", "ai_edge_litert", "accelerate", "safetensors", "yaml", "transformers", "peft"}
+)
 
 
 RECIPES: Final[Mapping[str, str]] = MappingProxyType(
