@@ -16,7 +16,7 @@ from test_calibrate_real import DRAWS, LABELS, judged
 
 from auscult.jobs.calibrate import MEAN_IOU, Estimates, Labels, fit
 from auscult.rng import generator
-from auscult.score.stats.few import ends_of, widened
+from auscult.score.stats.few_clusters import ends_of, widened
 from auscult.score.stats.intervals import cluster_draws
 
 Errors = list[tuple[NDArray[np.float64], NDArray[np.float64]]]

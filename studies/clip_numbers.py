@@ -19,7 +19,7 @@ from auscult.outcome import Scored
 from auscult.record.codec import from_json
 from auscult.record.reader import Run, read_run
 from auscult.record.schema import ClipRow
-from auscult.score.stats.ranks import spearman
+from auscult.score.stats.correlation import spearman
 from auscult.score.stats.trend import neighbour_medians
 
 DIP = 0.1

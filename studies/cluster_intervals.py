@@ -23,8 +23,8 @@ import numpy as np
 from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.score.judges import ClusterDraws, JudgeColumns, TruthColumns, measures, with_interval
-from auscult.score.stats import Scores, auc_interval, change_interval, few, rmse_difference, spearman_interval
-from auscult.score.stats.few import SHARE
+from auscult.score.stats import Scores, auc_interval, change_interval, few_clusters, rmse_difference, spearman_interval
+from auscult.score.stats.few_clusters import SHARE
 from auscult.score.stats.change import mean_of_ratios, mean_ratio
 from auscult.types import Doubles
 
@@ -155,7 +155,7 @@ DESIGNS: Final[Mapping[str, Design]] = {
 
 def truth_of(name: str) -> float:
     """The number of very many clusters, without an interval."""
-    with patch.object(few, "FEW", 2), patch("auscult.score.stats.intervals.cluster_draws", _no_draws):
+    with patch.object(few_clusters, "FEW", 2), patch("auscult.score.stats.intervals.cluster_draws", _no_draws):
         found = DESIGNS[name](MANY, generator(0, "coverage", "truth", name))
     if isinstance(found, Undefined):
         raise TypeError(f"{name}: {found.reason}")
@@ -170,7 +170,7 @@ def _no_draws(clusters: int, *, rng: np.random.Generator, replicates: int = 1000
 def covered(name: str, clusters: int, *, sets: int, plain: bool = False) -> float:
     """The share of data sets whose interval holds the truth; of those that have an interval."""
     truth, hits, told = truth_of(name), 0, 0
-    with patch.object(few, "FEW", 2 if plain else few.FEW):
+    with patch.object(few_clusters, "FEW", 2 if plain else few_clusters.FEW):
         for number in range(sets):
             found = DESIGNS[name](clusters, generator(0, "coverage", name, clusters, number))
             low, high = getattr(found, "low", None), getattr(found, "high", None)

@@ -29,7 +29,7 @@ from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.lexicon import MODEL as LEXICON
 from auscult.rng import generator
 from auscult.score.masks.video import boundary_f
-from auscult.score.stats.few import CORRELATION, ends_of, widened
+from auscult.score.stats.few_clusters import CORRELATION, ends_of, widened
 from auscult.score.stats.intervals import cluster_draws, sums_by_cluster
 from auscult.types import Query
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from auscult.score.stats.few import lower_bound, upper_bound
+from auscult.score.stats.few_clusters import lower_bound, upper_bound
 
 LABELS = Path(__file__).with_suffix(".json")
 EACH = 100

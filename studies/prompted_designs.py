@@ -22,7 +22,7 @@ from auscult.arrays.overlap import iou
 from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.nets.prompted import Design
 from auscult.rng import generator
-from auscult.score.stats.ranks import auc
+from auscult.score.stats.correlation import auc
 from auscult.train.prompted.loop import MaskTrainer, TrainingPlan, batches, network_of, train
 from auscult.train.prompted.material import Material, Picture, read_material
 from auscult.train.prompted.outputs import FLAWLESS, real_and_flawless

@@ -19,7 +19,7 @@ from auscult.media.frames import read_frame
 from auscult.models.classical.regions import GREATEST_SHARE, LEAST_SHARE, Regions
 from auscult.models.named_objects import ObjectCounter
 from auscult.rng import generator
-from auscult.score.stats.ranks import spearman
+from auscult.score.stats.correlation import spearman
 from auscult.score.stats.intervals import cluster_draws, percentile_interval, sums_by_cluster
 from auscult.types import Frame, Mask
 from bench.table import Table, text

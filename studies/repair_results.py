@@ -39,7 +39,7 @@ from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
 from auscult.media.rle import decode
-from auscult.models.classical.regions import graph_cut
+from auscult.models.classical.grabcut import graph_cut
 from auscult.record.lines import read_lines
 from auscult.report.overlay import compared
 from auscult.rng import generator

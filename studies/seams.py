@@ -33,7 +33,7 @@ from auscult.scenes.appearance.generated import GENERATED
 from auscult.scenes.appearance.colours import Light
 from auscult.scenes.appearance.drawing import AssetSet, Placed
 from auscult.scenes.appearance.stage import Stage
-from auscult.score.stats.few import SHARE, ends_of, widened
+from auscult.score.stats.few_clusters import SHARE, ends_of, widened
 from auscult.types import Frame, Mask, MaskRef
 
 _LEAST_AREA_PX: Final = 1500

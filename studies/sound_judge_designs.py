@@ -24,7 +24,7 @@ import torch
 from auscult.nets.sound_judge import SoundJudgeNet, Trunk
 from auscult.record.codec import from_json
 from auscult.rng import generator
-from auscult.score.stats.ranks import pearson_of_sums
+from auscult.score.stats.correlation import pearson_of_sums
 from auscult.train.sound_judge.calibrate import predictions
 from auscult.train.sound_judge.compact import NETS, read_trunk
 from auscult.train.sound_judge.samples import ALL

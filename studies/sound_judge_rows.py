@@ -31,7 +31,7 @@ from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.score.judges.measures import ClusterDraws, Measured, mean_of, with_interval
 from auscult.score.sound.ratios import si_sdr
-from auscult.score.stats.few import SHARE
+from auscult.score.stats.few_clusters import SHARE
 from auscult.types import PERFORMANCE, Samples, SoundCase
 
 ROOT: Final = Path(__file__).resolve().parents[1]

@@ -30,9 +30,9 @@ from auscult.rng import generator
 from auscult.score.sound import SCORES, score_sound
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.score.sound.times import Delay, find_delay
-from auscult.score.stats.few import CORRELATION
+from auscult.score.stats.few_clusters import CORRELATION
 from auscult.score.stats.intervals import Interval, bootstrap_interval
-from auscult.score.stats.ranks import spearman
+from auscult.score.stats.correlation import spearman
 from auscult.types import PERFORMANCE
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,7 +24,7 @@ from auscult.rng import generator
 from auscult.score.sound.bss_eval import bss3
 from auscult.score.sound.perceptual import Perceptual, perceptual
 from auscult.score.sound.ratios import si_sdr
-from auscult.score.stats.ranks import mean_ranks, spearman_interval
+from auscult.score.stats.correlation import mean_ranks, spearman_interval
 from auscult.types import PERFORMANCE, SoundItem
 
 ROOT = Path(__file__).resolve().parents[1]

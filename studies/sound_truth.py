@@ -29,7 +29,7 @@ from auscult.scenes.options import MixtureOptions
 from auscult.score.sound.bss_eval import bss3
 from auscult.score.sound.perceptual import HALF, HALF_DB, Perceptual, loudness, perceptual
 from auscult.score.sound.ratios import si_sdr
-from auscult.score.stats.ranks import mean_ranks, spearman_interval
+from auscult.score.stats.correlation import mean_ranks, spearman_interval
 from auscult.stress.sound.separation import perturb
 from auscult.types import PERFORMANCE, Stressed
 

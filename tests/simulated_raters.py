@@ -19,8 +19,8 @@ from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import Drawing, to_svg
 from auscult.rng import generator
 from auscult.score.raters import SCALE, Ratings, fit_raters, plain_mad
-from auscult.score.stats.few import t_quantile
-from auscult.score.stats.ranks import auc
+from auscult.score.stats.correlation import auc
+from auscult.score.stats.few_clusters import t_quantile
 
 BAD_KINDS: Final = ("noisy", "biased", "lazy", "adversarial")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from auscult.act.gate import Bound, Clusters, CountArray, KnownMask, Search, score_of, search
 from auscult.errors import UsageError
 from auscult.rng import generator
-from auscult.score.stats.few import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
+from auscult.score.stats.few_clusters import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 
 
 def _binomial(accepted: CountArray, bad: CountArray) -> float:

@@ -14,7 +14,7 @@ from auscult.arrays.boxes import box_of
 from auscult.arrays.error_map import error_map_of
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
-from auscult.models.classical.regions import graph_cut
+from auscult.models.classical.grabcut import graph_cut
 from auscult.types import Box, Evidence, Frame, Mask, Verdict
 from small_inputs import ellipse
 from small_records import verdict

@@ -14,7 +14,7 @@ from docs_pages import DOCS
 from auscult.media.sound import read_sound
 from auscult.outcome import Scored
 from auscult.score.sound.perceptual import Perceptual, perceptual
-from auscult.score.stats.ranks import spearman
+from auscult.score.stats.correlation import spearman
 
 
 @pytest.mark.slow

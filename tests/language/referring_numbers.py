@@ -27,7 +27,7 @@ from auscult.language.referring import Parse, Span, noun_like, parse
 from auscult.language.tokens import Word, words
 from auscult.rng import generator
 from auscult.score.stats import Interval, bootstrap_interval
-from auscult.score.stats.few import SHARE, Range
+from auscult.score.stats.few_clusters import SHARE, Range
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGE: Final = ROOT / "docs" / "referring.md"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from auscult.rng import generator
 from auscult.score import stats
 from auscult.score.stats.change import mean_of_ratios, mean_ratio, ratio_change
-from auscult.score.stats.few import at_most, cluster_upper_bound, fewest_clusters, upper_bound
+from auscult.score.stats.few_clusters import at_most, cluster_upper_bound, fewest_clusters, upper_bound
 from auscult.score.stats.trend import neighbour_medians, oddness, theil_sen
 
 TYPES: dict[str, Callable[[Any], Any]] = {

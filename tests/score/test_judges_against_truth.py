@@ -10,7 +10,7 @@ import pytest
 from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
 from auscult.score.judges import ClusterDraws, JudgeColumns, TruthColumns, measures, texts, with_interval
-from auscult.score.stats import Interval, bootstrap_interval, few
+from auscult.score.stats import Interval, bootstrap_interval, few_clusters
 from auscult.types import ACTIONS, DEFECTS
 
 RNG = np.random.default_rng(3)
@@ -57,7 +57,7 @@ QUANTITIES = {
 
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_draws_of_sums_are_the_bootstrap_of_the_items(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(few, "FEW", 2)  # the draws themselves
+    monkeypatch.setattr(few_clusters, "FEW", 2)  # the draws themselves
     quantity = QUANTITIES[name]
     measured = quantity(SAID, TRUE)
     draws = ClusterDraws.of(TRUE.cluster, rng=partial(generator, 1, "test"), replicates=50)

@@ -16,7 +16,7 @@ from auscult.score.stats import (
     Interval,
     bootstrap_interval,
     cluster_draws,
-    few,
+    few_clusters,
     holm,
     mcnemar,
     percentile_interval,
@@ -177,7 +177,7 @@ def test_each_draw_has_as_many_clusters_as_there_are(clusters, seed):
 
 
 def test_the_bootstrap_from_sums_is_the_bootstrap_of_the_items(monkeypatch):
-    monkeypatch.setattr(few, "FEW", 2)  # the draws themselves
+    monkeypatch.setattr(few_clusters, "FEW", 2)  # the draws themselves
     first, _, true, names = _estimates(3)
     groups = [list(zip(first[at : at + 5], true[at : at + 5], strict=True)) for at in range(0, len(true), 5)]
     slow = bootstrap_interval(

@@ -23,7 +23,7 @@ from auscult.errors import InputError, UsageError
 from auscult.record.folder import MANIFEST
 from auscult.rng import generator
 from auscult.score.stats.change import Value, mean_ratio, ratio_change
-from auscult.score.stats.few import CORRELATION, GAP, SHARE
+from auscult.score.stats.few_clusters import CORRELATION, GAP, SHARE
 from auscult.suites.core.numbers import minus
 
 _MOST_LETTERS: Final = 1000

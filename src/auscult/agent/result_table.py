@@ -17,7 +17,7 @@ from auscult.record.lines import read_lines
 from auscult.report.drawing import plain
 from auscult.report.page import Figure
 from auscult.score.stats.change import change_difference, change_interval
-from auscult.score.stats.few import CORRELATION
+from auscult.score.stats.few_clusters import CORRELATION
 from auscult.score.stats.paired import holm
 from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_mix

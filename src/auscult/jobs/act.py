@@ -32,7 +32,7 @@ from auscult.report.drawing import to_svg
 from auscult.report.facts import interval, policy_of
 from auscult.report.tables import Table
 from auscult.rng import generator
-from auscult.score.stats.few import widened
+from auscult.score.stats.few_clusters import widened
 from auscult.score.stats.inputs import members_of
 from auscult.score.stats.intervals import cluster_draws, percentile_interval
 from auscult.types import DECISIONS

@@ -40,7 +40,7 @@ from auscult.score.judges import (
 )
 from auscult.score.judges import sounds as quantities
 from auscult.score.judges.measures import mean_of
-from auscult.score.stats.few import CORRELATION
+from auscult.score.stats.few_clusters import CORRELATION
 from auscult.types import PERFORMANCE, SoundItem, SoundVerdict
 
 LEAST: Final = 20

@@ -36,7 +36,7 @@ from auscult.score.judges import (
     with_interval,
 )
 from auscult.score.stats import F2Macro, F2Tables, bootstrap_interval, f2_confusion, f2_tables
-from auscult.score.stats.few import SHARE, mostly_undefined
+from auscult.score.stats.few_clusters import SHARE, mostly_undefined
 from auscult.types import ACTIONS, DEFECTS, JOINT_ANSWERS, JOINT_FAULTS, Item, MaskRef, Verdict
 
 FILE, SCORES = "truth.jsonl", "scores.jsonl"

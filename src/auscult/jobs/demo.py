@@ -38,7 +38,7 @@ from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, rasterize
 from auscult.media.paths import safe_name
 from auscult.media.rle import decode, encode
-from auscult.models.classical.regions import GRABCUT as MODEL
+from auscult.models.classical.grabcut import MODEL
 from auscult.record.digest import digest_json
 from auscult.record.folder import INPUT, MANIFEST, require_own_folder
 from auscult.record.manifest import build

@@ -36,7 +36,7 @@ from auscult.record.manifest import argument
 from auscult.record.reader import Run, Verdicts, read_run
 from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import to_svg
-from auscult.score.stats.few import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
+from auscult.score.stats.few_clusters import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 from auscult.types import Defect, Existence
 from auscult.version import VERSION
 
@@ -247,7 +247,7 @@ def _above(
     return float(values[at]), float(there[at]), float(here[at])
 
 
-# Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.few``.
+# Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.few_clusters``.
 _LEAST_SURE = 0.7
 _SURE_OF_MORE = 0.75
 _HALF = 0.5

@@ -29,7 +29,7 @@ from auscult.scenes.draw import Stage
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ObjectPlan, choose
 from auscult.scenes.splits import GENERATED, Shelf, Split, divide
-from auscult.score.stats.few import lower_bound, upper_bound
+from auscult.score.stats.few_clusters import lower_bound, upper_bound
 from auscult.types import Case, MaskJudge, Prediction, Query, Verdict
 
 Probe = Literal["perfect", "inverted", "other", "empty"]

@@ -54,7 +54,7 @@ from auscult.media.masks import read_mask
 from auscult.media.rle import encode
 from auscult.models.base import Predictor, Request
 from auscult.models.chat.model import FILE as REPLY_CACHE
-from auscult.models.classical.regions import graph_cut
+from auscult.models.classical.grabcut import graph_cut
 from auscult.models.omni import Unreachable
 from auscult.models.spec import BY_SENTENCE, ModelSpec, named_models
 from auscult.outcome import Scored, Signature, Undefined

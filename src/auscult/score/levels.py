@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.answers import AnswerScore
-from auscult.score.stats.few import Range, widened
+from auscult.score.stats.few_clusters import Range, widened
 from auscult.score.stats.inputs import numbers, same_length
 from auscult.score.stats.intervals import (
     FromSums,

@@ -32,7 +32,7 @@ from auscult.score.masks import (
     t_acc,
 )
 from auscult.score.stats.change import mean_of_ratios, ratio_change
-from auscult.score.stats.few import SHARE
+from auscult.score.stats.few_clusters import SHARE
 
 SIZE = (12, 16)
 PUNISHED = (riou, mrr, giou, n_acc)

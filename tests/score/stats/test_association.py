@@ -5,8 +5,8 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.outcome import Scored
+from auscult.score.stats.correlation import KINDS, associations, associations_by
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.ranks import KINDS, associations, associations_by
 
 
 def tau_b(x, y):

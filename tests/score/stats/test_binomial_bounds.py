@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.errors import InputError
-from auscult.score.stats.few import at_most, fewest_trials, lower_bound, upper_bound
+from auscult.score.stats.few_clusters import at_most, fewest_trials, lower_bound, upper_bound
 
 counts = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 confidences = st.sampled_from((0.5, 0.8, 0.9, 0.95, 0.975, 0.999))

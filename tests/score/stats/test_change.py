@@ -21,7 +21,7 @@ from auscult.score.stats import (
     mean_change,
     sample_changes,
 )
-from auscult.score.stats.few import CORRELATION, GAP
+from auscult.score.stats.few_clusters import CORRELATION, GAP
 from auscult.score.stats.intervals import drawn
 from auscult.score.stats.paired import sign_flips
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from auscult.errors import InputError
 from auscult.rng import generator
-from auscult.score.stats.few import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
+from auscult.score.stats.few_clusters import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 
 counts = st.lists(
     st.integers(0, 6).flatmap(lambda items: st.tuples(st.just(items), st.integers(0, items))), min_size=1, max_size=60

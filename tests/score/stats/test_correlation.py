@@ -11,7 +11,7 @@ from auscult.errors import ErrorRecord, InputError
 from auscult.outcome import Failed, Undefined
 from auscult.rng import generator
 from auscult.score.stats import Counts, Scores, correlation, joined, sample_changes
-from auscult.score.stats.ranks import FARTHEST, clustered_order, merges
+from auscult.score.stats.correlation import FARTHEST, clustered_order, merges
 
 STEPS = st.integers(-20, 20).map(lambda step: step / 16)
 TABLES = st.integers(1, 6).flatmap(

@@ -14,7 +14,7 @@ from auscult.errors import InputError
 from auscult.rng import generator
 from auscult.score.stats import bootstrap_interval
 from auscult.score.stats.change import mean_ratio
-from auscult.score.stats.few import FEW, ROOT, SHARE, ends_of, t_quantile, widening
+from auscult.score.stats.few_clusters import FEW, ROOT, SHARE, ends_of, t_quantile, widening
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "intervals.md"
 

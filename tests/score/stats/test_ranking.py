@@ -9,7 +9,7 @@ from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.outcome import Failed, Undefined
 from auscult.rng import generator
 from auscult.score.stats import Counts, Scores, mean_change, rank_by_change, rank_by_score
-from auscult.score.stats.few import widening
+from auscult.score.stats.few_clusters import widening
 
 TABLES = st.integers(1, 5).flatmap(
     lambda models: st.lists(

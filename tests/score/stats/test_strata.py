@@ -10,7 +10,7 @@ from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.score.stats import Counts, Scores, change_interval, rank_by_change, rank_by_score
 from auscult.score.stats.change import change_fields, change_sums, changes_of
-from auscult.score.stats.few import widening
+from auscult.score.stats.few_clusters import widening
 from auscult.score.stats.ranking import (
     DataSet,
     Stratum,

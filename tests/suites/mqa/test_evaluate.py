@@ -17,7 +17,7 @@ from auscult.score.stats import (
     f2_confusion,
     f2_tables,
     f2_video,
-    few,
+    few_clusters,
     rmse,
     rmse_video,
     spearman,
@@ -107,7 +107,7 @@ def test_the_number_from_sums_is_the_number_of_the_items(metric, unparsed):
 
 
 def test_intervals_are_those_of_the_bootstrap_on_the_items(monkeypatch):
-    monkeypatch.setattr(few, "FEW", 2)  # the draws themselves
+    monkeypatch.setattr(few_clusters, "FEW", 2)  # the draws themselves
     block = blocks_of(CANDIDATES)[0]
     cell = _cells(block, ANSWERS)["rmse", "merge"]
     clips = {one.clip for one in block.candidates}
@@ -311,7 +311,7 @@ def test_a_track_without_any_iou_counts_as_0_whatever_its_truth():
 
 
 def test_the_interval_of_the_ablation_mean_is_drawn_over_all_its_columns(monkeypatch):
-    monkeypatch.setattr(few, "FEW", 2)  # the draws themselves
+    monkeypatch.setattr(few_clusters, "FEW", 2)  # the draws themselves
     parts = [
         [cell for cell in block_cells(_judged(block, ANSWERS)) if cell.metric == "rmse"][:9]
         for block in blocks_of(CANDIDATES)

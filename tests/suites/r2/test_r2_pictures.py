@@ -13,8 +13,8 @@ from auscult.report.drawing import Drawing, Text
 from auscult.report.page import Example, Page, Section, render
 from auscult.report.strip import StripRow
 from auscult.rng import generator
+from auscult.score.stats.correlation import correlation
 from auscult.score.stats.ranking import rank_by_score
-from auscult.score.stats.ranks import correlation
 from auscult.suites.core.charts import charts_of
 from auscult.suites.core.grid import Cell, Grid
 from auscult.suites.core.measures import Ranks

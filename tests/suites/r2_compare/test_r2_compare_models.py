@@ -12,7 +12,7 @@ from r2_records import Told, case, compare_r2, conditions, record
 
 from auscult.outcome import Undefined
 from auscult.rng import generator
-from auscult.score.stats.few import SHARE, ends_of, widening
+from auscult.score.stats.few_clusters import SHARE, ends_of, widening
 from auscult.suites.core.compare import SuiteComparison
 from auscult.suites.core.numbers import Number
 

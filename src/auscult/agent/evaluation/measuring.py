@@ -25,7 +25,7 @@ from auscult.record.manifest import IGNORED
 from auscult.record.schema import Summary, error_to_json, metric_row
 from auscult.report.tables import Table
 from auscult.rng import generator
-from auscult.score.stats.few import CORRELATION, SHARE, Range
+from auscult.score.stats.few_clusters import CORRELATION, SHARE, Range
 from auscult.score.stats.intervals import FromSums, Interval, resampled, with_interval
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.types import Doubles

@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import area, box_of, joint, window
 from auscult.models.base import Masks, ModelTask
-from auscult.models.classical.regions import LEAST_SIDE_PX, Regions, graph_cut, resized
+from auscult.models.classical.grabcut import graph_cut
+from auscult.models.classical.regions import LEAST_SIDE_PX, Regions, resized
 from auscult.types import Doubles, Frame, Frames, Mask, Metadata, Query, Samples
 
 NEAR: Final = 0.08

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score import stats
-from auscult.score.stats.few import CORRELATION, ROOT, SHARE, Range, widened
+from auscult.score.stats.errors import Unparsed
+from auscult.score.stats.few_clusters import CORRELATION, ROOT, SHARE, Range, widened
 from auscult.score.stats.intervals import CELLS, FromSums, draws_in_parts, sums_by_cluster, weighted_sums
 from auscult.score.stats.intervals import with_interval as of_draws
-from auscult.score.stats.labels import Unparsed
 from auscult.types import ACTIONS, DEFECTS, Doubles
 
 

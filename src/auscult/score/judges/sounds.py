@@ -15,9 +15,9 @@ import numpy as np
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.judges import measures
 from auscult.score.judges.measures import JudgeColumns, Measured, TruthColumns, mean_of, mean_of_sums
-from auscult.score.stats.few import CORRELATION, SHARE, Range
+from auscult.score.stats.correlation import pearson_of_sums
+from auscult.score.stats.few_clusters import CORRELATION, SHARE, Range
 from auscult.score.stats.inputs import members_of
-from auscult.score.stats.ranks import pearson_of_sums
 
 APART: Final = 0.5
 """Two outputs whose true scores differ by this much are told apart by a judge that listens."""

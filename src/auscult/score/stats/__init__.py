@@ -15,37 +15,7 @@ from auscult.score.stats.change import (
     mean_change,
     sample_changes,
 )
-from auscult.score.stats.intervals import (
-    Interval,
-    bootstrap_interval,
-    cluster_draws,
-    coverage,
-    percentile_interval,
-    sums_by_cluster,
-)
-from auscult.score.stats.labels import (
-    Confusion,
-    F2Macro,
-    F2Tables,
-    confusion,
-    f2_confusion,
-    f2_tables,
-    f2_video,
-    f_beta,
-    rmse,
-    rmse_video,
-)
-from auscult.score.stats.paired import (
-    RightDifference,
-    holm,
-    mcnemar,
-    right_difference,
-    rmse_difference,
-    sign_flips,
-)
-from auscult.score.stats.probabilities import cross_fitted, logistic, logistic_fit, looks_for, share_below
-from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
-from auscult.score.stats.ranks import (
+from auscult.score.stats.correlation import (
     Correlation,
     associations,
     associations_by,
@@ -59,6 +29,36 @@ from auscult.score.stats.ranks import (
     spearman_interval,
     spearman_of_draws,
 )
+from auscult.score.stats.errors import (
+    Confusion,
+    F2Macro,
+    F2Tables,
+    confusion,
+    f2_confusion,
+    f2_tables,
+    f2_video,
+    f_beta,
+    rmse,
+    rmse_video,
+)
+from auscult.score.stats.intervals import (
+    Interval,
+    bootstrap_interval,
+    cluster_draws,
+    coverage,
+    percentile_interval,
+    sums_by_cluster,
+)
+from auscult.score.stats.paired import (
+    RightDifference,
+    holm,
+    mcnemar,
+    right_difference,
+    rmse_difference,
+    sign_flips,
+)
+from auscult.score.stats.probabilities import cross_fitted, logistic, logistic_fit, looks_for, share_below
+from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
 
 __all__ = [
     "Breaking",

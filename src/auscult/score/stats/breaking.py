@@ -24,7 +24,7 @@ import numpy as np
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.change import Clusters, Counts, Level, Scores, common, memberships
-from auscult.score.stats.few import drawn_fields
+from auscult.score.stats.few_clusters import drawn_fields
 from auscult.score.stats.inputs import between
 from auscult.score.stats.intervals import resampled
 from auscult.types import Doubles

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
-from auscult.score.stats.few import Range, ends_of, mostly_undefined, widened
+from auscult.score.stats.few_clusters import Range, ends_of, mostly_undefined, widened
 from auscult.score.stats.inputs import members_of
 from auscult.score.stats.intervals import Interval, cluster_totals, drawn, resampled, sums_by_cluster
 from auscult.types import Doubles
@@ -372,7 +372,7 @@ def change_interval(
         variant: ``difference`` or ``relative``.
         level: Share of draws inside the interval, 0..1, both ends excluded.
         replicates: How often to draw.
-        within: What the change can be, such as ``few.CORRELATION`` of shares; its interval does not leave it.
+        within: What the change can be, such as ``few_clusters.CORRELATION`` of shares; its interval does not leave it.
 
     Returns:
         The change; without interval where there is one cluster only, or the change is the same in all.
@@ -546,7 +546,7 @@ def mean_ratio(
 ) -> Ratio | Undefined:
     """The mean of values, each over 1, with its interval; undefined when no sample has a value.
 
-    ``within`` is what the number can be, as ``few.SHARE``: its interval does not leave it.
+    ``within`` is what the number can be, as ``few_clusters.SHARE``: its interval does not leave it.
     """
     column = (values, dict.fromkeys(values, 1.0))
     return _mean([column], "mean", clusters=clusters, rng=rng, level=level, replicates=replicates, within=within)

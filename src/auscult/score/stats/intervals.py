@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Failed, Scored, Signature, Undefined
-from auscult.score.stats.few import EXACT, Range, ends_of, mostly_undefined, widened
+from auscult.score.stats.few_clusters import EXACT, Range, ends_of, mostly_undefined, widened
 from auscult.score.stats.inputs import between, numbers
 from auscult.types import Doubles
 
@@ -186,8 +186,8 @@ def bootstrap_interval(
         rng: The generator of this draw, from ``auscult.rng.generator``.
         level: Share of draws inside the interval, 0..1, both ends excluded.
         replicates: How often to draw.
-        within: What the statistic can be, such as ``few.SHARE``; then one that is at its end in every cluster has an
-            exact interval.
+        within: What the statistic can be, such as ``few_clusters.SHARE``; then one that is at its end in every cluster
+            has an exact interval.
 
     Returns:
         The statistic of all items and its interval. Undefined for fewer than two clusters, when the statistic of all
@@ -236,7 +236,7 @@ def with_interval(
     within: Range | None = None,
     **fields: object,
 ) -> Interval | None:
-    """A statistic with the interval of its draws, as ``few.ends_of``; None where there is none.
+    """A statistic with the interval of its draws, as ``few_clusters.ends_of``; None where there is none.
 
     ``fields`` say what is special about the draws and follow those of the statistic's own signature.
     """

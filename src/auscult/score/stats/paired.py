@@ -172,7 +172,7 @@ def sign_flips(totals: ArrayLike) -> Scored[float]:
     Returns:
         The share of all flips whose sum is as far from 0, 0..1; 1 where no cluster differs. Up to ``ALL_FLIPS``
         clusters that differ all flips count, beyond them 9,999 drawn ones and the one at hand. Below
-        ``few.LEAST_FOR_STAR`` clusters it cannot fall below .05.
+        ``few_clusters.LEAST_FOR_STAR`` clusters it cannot fall below .05.
 
     Raises:
         InputError: A total is not finite.

@@ -48,7 +48,7 @@ from auscult.score.stats.change import (
     same_levels,
     with_draws,
 )
-from auscult.score.stats.few import Range, drawn_fields
+from auscult.score.stats.few_clusters import Range, drawn_fields
 from auscult.score.stats.intervals import FromSums, percentile_interval, resampled
 from auscult.types import Doubles
 
@@ -81,7 +81,7 @@ def over_strata(
 ) -> Over:
     """A statistic, (draws, k) to (draws, m), of each data set, and the mean over them of all samples and each draw.
 
-    The draws of each are ``few.widened`` by its own clusters, for an interval of ``level``.
+    The draws of each are ``few_clusters.widened`` by its own clusters, for an interval of ``level``.
     """
     empty = [name for name, stratum in strata.items() if not len(stratum.samples)]
     if empty or not strata:

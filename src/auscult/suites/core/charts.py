@@ -12,7 +12,7 @@ from auscult.report.charts.bars import ranks as ranks_chart
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
 from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, ChartEstimate, Words
 from auscult.report.page import Figure
-from auscult.score.stats.ranks import Correlation
+from auscult.score.stats.correlation import Correlation
 from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
 from auscult.suites.core.conditions import DYNAMIC, part_name

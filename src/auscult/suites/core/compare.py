@@ -22,7 +22,7 @@ from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
 from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
-from auscult.score.stats.ranks import Correlation
+from auscult.score.stats.correlation import Correlation
 from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import Condition, is_kind, is_mix
 from auscult.suites.core.data_sets import ALL, DataSet, Overall, data_sets, kind_means, models_over

@@ -38,7 +38,7 @@ from auscult.score.stats.change import (
     memberships,
     with_draws,
 )
-from auscult.score.stats.few import CORRELATION, GAP, SHARE, Range
+from auscult.score.stats.few_clusters import CORRELATION, GAP, SHARE, Range
 from auscult.score.stats.intervals import cluster_totals, resampled
 from auscult.score.stats.ranking import DataSet as Ranked
 from auscult.score.stats.ranking import (

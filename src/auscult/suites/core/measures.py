@@ -37,9 +37,9 @@ from auscult.score.stats.change import (
     ratio_change,
     sample_changes,
 )
-from auscult.score.stats.few import CORRELATION, GAP, SHARE
+from auscult.score.stats.correlation import Correlation, correlation, joined
+from auscult.score.stats.few_clusters import CORRELATION, GAP, SHARE
 from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
-from auscult.score.stats.ranks import Correlation, correlation, joined
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix, part_name
 from auscult.suites.core.numbers import (

@@ -15,7 +15,7 @@ from auscult.report.facts import ends_text
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of
 from auscult.score.stats.change import Clusters, Counts, RatioColumns, Scores, Value, mean_ratio
-from auscult.score.stats.few import SHARE, Range
+from auscult.score.stats.few_clusters import SHARE, Range
 from auscult.score.stats.paired import holm, sign_flips
 from auscult.stress.perturbation import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition

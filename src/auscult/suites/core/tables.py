@@ -10,8 +10,8 @@ from auscult.cases.ids import counted
 from auscult.outcome import Undefined
 from auscult.report.facts import ends_text
 from auscult.report.tables import Table
-from auscult.score.stats.few import FEW, LEAST_FOR_STAR
-from auscult.score.stats.ranks import Correlation
+from auscult.score.stats.correlation import Correlation
+from auscult.score.stats.few_clusters import FEW, LEAST_FOR_STAR
 from auscult.stress.perturbation import strength_of
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, REMOVED, Condition, is_kind, is_mix, words_of

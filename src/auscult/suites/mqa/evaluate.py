@@ -54,9 +54,9 @@ from auscult.score.judges import (
     texts,
     with_interval,
 )
-from auscult.score.stats.few import EXACT, SHARE
+from auscult.score.stats.errors import Unparsed
+from auscult.score.stats.few_clusters import EXACT, SHARE
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.labels import Unparsed
 from auscult.suites.core.numbers import SuiteNumber
 from auscult.suites.mqa.options import PROTOCOLS, MqaProtocol
 from auscult.suites.mqa.rows import RANKS, AnswersById, Candidate, JudgeAnswer, bin_of

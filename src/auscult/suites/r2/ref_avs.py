@@ -13,7 +13,7 @@ from auscult.outcome import Outcome, Scored
 from auscult.report.tables import Table
 from auscult.score.masks.ref_avs import RefAvsVariant, pooled_sums
 from auscult.score.stats.change import mean_ratio
-from auscult.score.stats.few import SHARE
+from auscult.score.stats.few_clusters import SHARE
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.numbers import GridColumns, Number, number_text
 from auscult.suites.core.page import SuiteResults, tables_of, usual_results

@@ -35,7 +35,7 @@ from auscult.score.masks import (
 )
 from auscult.score.masks.referring import ORIGIN, PRECISIONS
 from auscult.score.stats.change import Counts, Value, mean_of_ratios, mean_ratio
-from auscult.score.stats.few import CORRELATION, SHARE
+from auscult.score.stats.few_clusters import CORRELATION, SHARE
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import NO_ANSWER, GridColumns, Number, minus, number_text, significant

@@ -17,9 +17,9 @@ from auscult.suites.core.command import SuiteCommand
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.rris import RrisOptions
 from auscult.suites.rris.cases import NO_KIND, RrisCase, RrisPrepared, cases_of, listing_of
+from auscult.suites.rris.pictures import attention_sections, worst_sections
 from auscult.suites.rris.results import FLOOR, TASK
 from auscult.suites.rris.scoring import Scorer
-from auscult.suites.rris.worst import attention_sections, worst_sections
 from auscult.types import Instance
 
 

@@ -20,7 +20,7 @@ from auscult.report.charts.marks import MAX_MODELS, Words
 from auscult.report.page import Figure
 from auscult.report.tables import Table
 from auscult.score.stats.change import mean_ratio
-from auscult.score.stats.few import Range
+from auscult.score.stats.few_clusters import Range
 from auscult.suites.core.conditions import CLEAN
 from auscult.suites.core.grid import Task
 from auscult.suites.core.numbers import GridColumns, Number, estimate, minus, number_text, percent, significant

@@ -45,7 +45,7 @@ from auscult.scenes.references import LEAK_DB, choose_joint, separated
 from auscult.scenes.sound.generated import GENERATED as SOUNDS
 from auscult.scenes.sound.generated import KINDS
 from auscult.score.stats import bootstrap_interval
-from auscult.score.stats.few import SHARE
+from auscult.score.stats.few_clusters import SHARE
 from auscult.train.matcher.pairs import AssetSource, painted
 from auscult.types import JOINT_FAULTS, Case, Doubles, JointFault, Prediction, Query
 

@@ -56,7 +56,7 @@ from auscult.errors import InputError
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.rng import generator
 from auscult.score.stats.change import Counts, SampleKey, SampleValues, Value, common
-from auscult.score.stats.few import CORRELATION, SHARE, widened
+from auscult.score.stats.few_clusters import CORRELATION, SHARE, widened
 from auscult.score.stats.inputs import members_of, numbers, same_length
 from auscult.score.stats.intervals import CELLS, cluster_draws, draws_in_parts, resampled, with_interval
 from auscult.types import Doubles, ScoreSpec

@@ -1,6 +1,7 @@
-"""Invented masks in pictures, worst first: the sentence, what each model painted, and what should have been.
+"""Pictures of the report: invented masks, worst first, and where a model looks.
 
-And where a model looks: attention to blank and to memory tokens, in pictures as in the paper's Fig. 6.
+Of an invented mask: the sentence, what each model painted, and what should have been. Of a model that tells its
+attention: what goes to blank and to memory tokens, in pictures as in Fig. 6 of the paper.
 """
 
 from __future__ import annotations
