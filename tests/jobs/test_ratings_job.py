@@ -14,7 +14,7 @@ import pytest
 
 from auscult.cases.ratings import RATED_AXES, read_ratings
 from auscult.cases.sounds import read_sounds
-from auscult.errors import NothingToDo, UsageError
+from auscult.errors import AuscultError, NothingToDo, UsageError
 from auscult.jobs.ratings import (
     BatchOptions,
     CorrelateOptions,
@@ -324,3 +324,20 @@ def test_columns_are_compared_within_groups_and_over_clusters(tmp_path: Path) ->
     assert (summary.metrics["pearson_counting"]["n"], summary.metrics["kendall_loudness"]["n"]) == (64, 60)
     with pytest.raises(UsageError, match="name is no column of numbers"):
         correlate(dataclasses.replace(options, out=tmp_path / "other", against="name"))
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl"])
+def test_columns_are_named_as_they_stand_in_the_file(tmp_path: Path, name: str) -> None:
+    table = tmp_path / name
+    cells = [(f"c{at // 2}", at % 5, at * 3 % 17) for at in range(12)]
+    if table.suffix == ".csv":
+        table.write_text("\n".join(["Clip,Overall,SI-SDR", *(",".join(map(str, row)) for row in cells)]))
+    else:
+        rows = [dict(zip(("Clip", "Overall", "SI-SDR"), row, strict=True)) for row in cells]
+        table.write_text("\n".join(json.dumps(row) for row in rows))
+    options = CorrelateOptions(source=table, out=tmp_path / "out", cluster="Clip", against="Overall")
+    _, (found,) = correlate(options)
+    assert [row[1] for row in found.rows] == ["si-sdr"]
+    with pytest.raises(AuscultError) as caught:
+        correlate(dataclasses.replace(options, out=tmp_path / "other", against="Quality"))
+    assert "quality" in str(caught.value) + str(caught.value.hint)

@@ -14,6 +14,7 @@ from auscult.cases.listing import list_items
 from auscult.errors import Mismatch, RecordError, UsageError
 from auscult.jobs.act import filter_record
 from auscult.jobs.audit import audit_folder
+from auscult.jobs.finish import picture_name
 from auscult.jobs.options import AuditOptions, FilterOptions, RepairOptions, StressOptions
 from auscult.jobs.repair import REPAIRS, repair_record
 from auscult.jobs.stress import stress_masks
@@ -119,6 +120,8 @@ def test_what_comes_out_is_a_record_an_input_and_coco(done: Path, tmp_path: Path
     assert len(coco["annotations"]) == len(after)
     assert filter_record(FilterOptions(folder=done, out=tmp_path / "kept")).total == len(after)
     assert (done / "report.html").stat().st_size > 10_000
+    drawn = {path.name for path in (done / "pictures").iterdir()}
+    assert {Path(picture_name(row["id"])).name for row in rows(done / REPAIRS)} <= drawn
 
 
 def test_the_loop_reads_no_truth(audited: Path, done: Path, tmp_path: Path) -> None:

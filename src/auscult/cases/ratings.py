@@ -198,9 +198,11 @@ def rows_of(path: Path, *, needed: Sequence[str], expected: str) -> Iterator[tup
     rows = fields.table_rows(path, max_bytes=_MAX_BYTES, expected=expected)
     line, cells = next(rows, (1, []))
     names = [cell.strip().lower() for cell in cells]
-    if not set(needed) <= {*names, *_renamed(names)} or len(set(names)) < len(names):
-        given = f"the first row is {shown(','.join(names))}"
-        raise InputError(given, expected=expected, hint="name each column once", path=path, line=line)
+    missing = set(needed) - {*names, *_renamed(names)}
+    if missing or len(set(names)) < len(names):
+        given = f"the first row is {shown(','.join(cells))}"
+        hint = f"there is no column {min(missing)}" if missing else "name each column once"
+        raise InputError(given, expected=expected, hint=hint, path=path, line=line)
     for line, cells in rows:
         yield line, dict(zip_longest(names, map(_as_written, cells), fillvalue=""))
 

@@ -80,10 +80,17 @@ def command(
     return decorate
 
 
-def verb_command(options: type, verb: str, *, help: str, next_step: str = "") -> Callable[..., None]:  # noqa: A002
+def verb_command(
+    options: type,
+    verb: str,
+    *,
+    help: str,  # noqa: A002
+    next_step: str = "",
+    notes: bool = False,
+) -> Callable[..., None]:
     """Make a command of a verb of ``jobs``, ``module:Class``, which is imported when the command is given.
 
-    Notes of its manifest are shown, and ``next_step``, with ``{out}`` for the output folder.
+    Shown beside the result are ``next_step``, with ``{out}`` for the output folder, and the manifest's ``notes``.
     """
 
     def run(given: Any, shown: Shown) -> None:
@@ -96,9 +103,9 @@ def verb_command(options: type, verb: str, *, help: str, next_step: str = "") ->
         with show.progress_bar(quiet=shown.quiet) as progress:
             summary, tables = made.run(progress)
         out = made.options.out
-        notes = [f"note: {note}" for note in notes_of(read_manifest(out))]
-        notes += [next_step.format(out=out)] if next_step else []
-        show.result(summary, tables, shown, record=out, notes=notes)
+        said = [f"note: {note}" for note in notes_of(read_manifest(out))] if notes else []
+        said += [next_step.format(out=out)] if next_step else []
+        show.result(summary, tables, shown, record=out, notes=said)
 
     run.__doc__ = help
     return command(options)(run)

@@ -63,6 +63,7 @@ app.command("negatives")(
         NegativesOptions,
         "negatives:StressNegatives",
         help="Make sentences about what is not in the picture, each with proof, beside the positive ones.",
+        notes=True,
     )
 )
 app.command("separation")(

@@ -364,29 +364,32 @@ class CorrelateOptions(RecordOptions):
 
 def correlate(options: CorrelateOptions) -> Done:
     """Say how columns of a table go together: Pearson, Spearman and Kendall with intervals."""
-    needed = [name for name in (options.against, options.cluster, options.by) if name]
+    by, cluster = (options.by or "").lower(), (options.cluster or "").lower()  # as names of columns are read
+    against = options.against.lower()
+    needed = [name for name in (against, cluster, by) if name]
     with required_file(options.source):
-        rows = [row for _, row in rows_of(options.source, needed=needed, expected=f"the columns {', '.join(needed)}")]
-    every = dict.fromkeys(name for row in rows for name in row if name not in {options.cluster, options.by})
+        found_rows = rows_of(options.source, needed=needed, expected=f"the columns {', '.join(needed)}")
+        rows = [{name.lower(): value for name, value in row.items()} for _, row in found_rows]
+    every = dict.fromkeys(name for row in rows for name in row if name not in {cluster, by})
     given = {name: [number_of(row.get(name)) for row in rows] for name in every}
     known = {name: [one for one in cells if one is not None] for name, cells in given.items()}
     columns = {name: reals(cells) for name, cells in given.items() if known[name] and np.isfinite(known[name]).all()}
-    if options.against not in columns or len(columns) < 2:
-        message, there = f"{options.against} is no column of numbers, or the only one", ", ".join(columns)
+    if against not in columns or len(columns) < 2:
+        message, there = f"{against} is no column of numbers, or the only one", ", ".join(columns)
         raise UsageError(message, expected=f"two columns of numbers; there is {there}", path=options.source)
-    clusters = [str(row.get(options.cluster)) if options.cluster else at for at, row in enumerate(rows)]
-    groups = [str(row.get(options.by) or "") for row in rows] if options.by else None
-    found = associations_by(columns, against=options.against, clusters=clusters, groups=groups, seed=options.seed)
+    clusters = [str(row.get(cluster)) if cluster else at for at, row in enumerate(rows)]
+    groups = [str(row.get(by) or "") for row in rows] if by else None
+    found = associations_by(columns, against=against, clusters=clusters, groups=groups, seed=options.seed)
     table = Table(
-        title=f"Columns against {options.against}",
-        header=(options.by or "of", "column", "Pearson", "Spearman", "Kendall"),
+        title=f"Columns against {against}",
+        header=(by or "of", "column", "Pearson", "Spearman", "Kendall"),
         rows=tuple(
             ("all" if of is None else str(of), name, *map(cell, one.values())) for (of, name), one in found.items()
         ),
-        note=f"{len(rows)} rows; in brackets 95 % intervals over {options.cluster or 'rows'}; Kendall's is tau-b.",
+        note=f"{len(rows)} rows; in brackets 95 % intervals over {cluster or 'rows'}; Kendall's is tau-b.",
     )
     metrics = {
-        f"{kind}_{name}": metric_row(value, n=int((~np.isnan(columns[name] + columns[options.against])).sum()))
+        f"{kind}_{name}": metric_row(value, n=int((~np.isnan(columns[name] + columns[against])).sum()))
         for (of, name), one in found.items()
         for kind, value in one.items()
         if of is None and isinstance(value, Scored)

@@ -30,7 +30,7 @@ from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows
 from auscult.jobs.against_truth import clusters_of, collect_truth
 from auscult.jobs.clip_context import ClipIndex
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.finish import coco_of, finish_run, in_order
+from auscult.jobs.finish import coco_of, draw_worst, finish_run, in_order, picture_name
 from auscult.jobs.frame_masks import FrameMasks
 from auscult.jobs.judges import JudgeAsking, JudgeSpec, judge_spec
 from auscult.jobs.judging import Auditor, amounts, identity_arguments, make_auditor, weights_digest
@@ -413,6 +413,9 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
             item if after[item.id] is None else replace(item, mask=MaskRef(segmentation=after[item.id]))
             for item in items
         ]
+        for name in kept:
+            run.remove(picture_name(name))  # of a mask that was repaired later than it was drawn
+        draw_worst(writer, shown, verdicts=verdicts, workers=self.options.n_workers)
         listing = replace(self.listing, items=tuple(shown))
         collect_truth(writer, listing, verdicts=verdicts, workers=self.options.n_workers)
         clusters = {} if not items else clusters_of(items, films=filmed(listing))
