@@ -38,7 +38,7 @@ from auscult.score.judges import (
     with_interval,
 )
 from auscult.score.stats import looks_for, share_below
-from auscult.score.stats.few import CORRELATION, Range
+from auscult.score.stats.few_clusters import CORRELATION, Range
 from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
 from auscult.train.material import committed
