@@ -48,7 +48,7 @@ class SceneMixturePlan:
     scene: ScenePlan
     object: Word  # number of the object that is asked for
     split: Part
-    channels: str  # mono, or else two
+    channels: Annotated[int, Meta(ge=1, le=2)]
     level_lufs: Annotated[float, Meta(ge=-60.0, le=-10.0)]  # of the mixture
 
     @property
@@ -102,7 +102,7 @@ class SceneMixtures:
                     scene=scene,
                     object=scene.objects[pick(rng, fitting)].id,
                     split=part,
-                    channels=self._options.channels,
+                    channels=1 if self._options.channels == "mono" else 2,
                     level_lufs=self._options.loudness_lufs,
                 )
                 return self.planned(plan, shots)
@@ -152,7 +152,7 @@ class SceneMixtures:
         plan = mixture.scene
         mix = mix_down([track], self._assets.sounds, seconds=plan.seconds, rate_hz=plan.rate_hz)
         sound = mix.samples * np.float32(10.0 ** (-mix.gain_db / 20.0))
-        sound = sound.mean(axis=0, keepdims=True) if mixture.channels == "mono" else sound
+        sound = sound.mean(axis=0, keepdims=True) if mixture.channels == 1 else sound
         return weighted(sound, rate_hz=plan.rate_hz)
 
 
