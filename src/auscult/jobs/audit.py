@@ -23,7 +23,7 @@ from auscult.jobs.judges import JudgeAsking, judge_spec, sound_judge_arguments
 from auscult.jobs.judging import VERDICTS, identity_arguments, make_auditor
 from auscult.jobs.options import CHANGE_NOTHING, AuditOptions, ChatJudgeOptions, arguments_of, specs_of
 from auscult.jobs.runner import HINT, INPUTS, FrameVerb, Result, ResultWriter
-from auscult.models.chat.model import FILE as REPLY_CACHE
+from auscult.models.chat.model import REPLY_CACHE
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder

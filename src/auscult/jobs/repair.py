@@ -53,7 +53,7 @@ from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
 from auscult.models.base import Predictor, Request
-from auscult.models.chat.model import FILE as REPLY_CACHE
+from auscult.models.chat.model import REPLY_CACHE
 from auscult.models.classical.grabcut import graph_cut
 from auscult.models.omni import Unreachable
 from auscult.models.spec import BY_SENTENCE, ModelSpec, named_models
@@ -522,7 +522,7 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], kept: Mapping[str, Mapping
     )
 
 
-FILE: Final = "before_after.jsonl"
+BEFORE_AFTER: Final = "before_after.jsonl"
 PARTS: Final[Mapping[str, str]] = {"test_s": "seen", "test_u": "unseen"}
 """Splits of Ref-AVSBench and MQ-RAVSBench, as the table calls them."""
 
@@ -558,7 +558,7 @@ class _Comparer:
             return Result(id=item.id, errors=[failed_row(item, error, "truth")])
         scores = [(iou(mask, true), boundary_f(mask, true).value) for mask in masks]
         row = {"id": item.id, "before": scores[0], "after": scores[-1], "repaired": after is not None}
-        return Result(id=item.id, rows={FILE: [row]})
+        return Result(id=item.id, rows={BEFORE_AFTER: [row]})
 
 
 def before_after(
@@ -578,7 +578,7 @@ def before_after(
         clusters: What each item is drawn with: its photograph or clip.
         workers: Worker processes.
     """
-    writer.run.remove(FILE)
+    writer.run.remove(BEFORE_AFTER)
     known = [item for item in items if item.truth is not None and item.truth.mask is not None]
     if not known:
         return Compared()
@@ -588,7 +588,7 @@ def before_after(
         for group in frame_groups(known)
     )
     writer.keep_all(Workers(make=_Comparer, count=workers, stage="truth", timeout_s=120.0), groups)
-    rows = {str(row["id"]): row for row in read_lines(writer.run.path / FILE)}
+    rows = {str(row["id"]): row for row in read_lines(writer.run.path / BEFORE_AFTER)}
     parts: dict[str, dict[Hashable, list[Scores]]] = {}
     for item in known:
         if item.id in rows:

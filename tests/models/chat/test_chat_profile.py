@@ -10,7 +10,7 @@ import pytest
 
 from auscult.errors import UsageError
 from auscult.models.chat.loading import ChatHow, cascade_of, named_chat
-from auscult.models.chat.model import FILE, Asking, chat_model
+from auscult.models.chat.model import REPLY_CACHE, Asking, chat_model
 from auscult.models.chat.profile import ChatProfile, named_profile, read_profile, shipped_profiles
 from auscult.models.omni import OmniRequest
 from auscult.models.omni_spec import omni_spec
@@ -147,7 +147,7 @@ def test_a_run_has_one_budget_and_reads_its_folder_when_it_is_used(tmp_path: Pat
     how = ChatHow(folder=tmp_path, replies="predictions.jsonl", budget=1.0)
     first, second, kept = how.asking(), how.asking(), how.kept()
     (tmp_path / "predictions.jsonl").write_text('{"usage": {"cost": 0.5}}\n{"usage": {"co')
-    (tmp_path / FILE).write_text('{"key": "a", "reply": "yes", "usage": {"cost": 0.25}}\n')
+    (tmp_path / REPLY_CACHE).write_text('{"key": "a", "reply": "yes", "usage": {"cost": 0.25}}\n')
     assert first.spending is second.spending is not None
     first.spending.add(0.125)
     assert second.spending.spent == 0.875

@@ -33,8 +33,7 @@ from msgspec import Meta
 
 from auscult.errors import UsageError
 from auscult.media.paths import safe_name
-from auscult.models.chat.model import FILE as KEPT
-from auscult.models.chat.model import NOTHING, Asking, ChatModel, Estimate, ReplyCache, chat_model, key_of
+from auscult.models.chat.model import NOTHING, REPLY_CACHE, Asking, ChatModel, Estimate, ReplyCache, chat_model, key_of
 from auscult.models.chat.profile import PROFILE_FILES, Media, read_profile, read_settings
 from auscult.models.omni import BOXES, CountedText, OmniModel
 from auscult.record.codec import Word
@@ -235,10 +234,10 @@ class ChatHow:
 
     def kept(self) -> ReplyCache:
         """What the run has asked before, beside its questions."""
-        return ReplyCache(None if self.folder is None else self.folder / KEPT)
+        return ReplyCache(None if self.folder is None else self.folder / REPLY_CACHE)
 
     def _earlier(self) -> float:
-        names = [name for name in (self.replies, KEPT) if name]
+        names = [name for name in (self.replies, REPLY_CACHE) if name]
         return 0.0 if self.folder is None else sum(_costs([self.folder / name for name in names]))
 
 

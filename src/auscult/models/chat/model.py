@@ -40,7 +40,7 @@ from auscult.work.chat import (
 from auscult.work.chat.client import key_of as api_key_of
 from auscult.work.chat.client import require_extra
 
-FILE: Final = "reply_cache.jsonl"
+REPLY_CACHE: Final = "reply_cache.jsonl"
 """Its name in a run's folder."""
 
 

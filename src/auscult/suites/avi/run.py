@@ -16,8 +16,7 @@ from auscult.cases.avi_tree import AviListing
 from auscult.errors import UsageError
 from auscult.jobs.ask import REFORMATTED, ask, declared
 from auscult.jobs.runner import Progress, Silent
-from auscult.models.chat.model import FILE as REPLY_CACHE
-from auscult.models.chat.model import ChatFormatter
+from auscult.models.chat.model import REPLY_CACHE, ChatFormatter
 from auscult.models.omni_spec import OmniSpec, omni_models, omni_spec
 from auscult.record.folder import MANIFEST, RunFolder
 from auscult.score.tasks import TASKS, convention_of

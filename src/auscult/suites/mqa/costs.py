@@ -23,7 +23,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from auscult.act.policy import Policy, possible_actions
-from auscult.models.chat.model import FILE as KEPT
+from auscult.models.chat.model import REPLY_CACHE
 from auscult.record.codec import Count, Word
 from auscult.record.lines import read_lines
 from auscult.record.reader import Run
@@ -92,7 +92,7 @@ def cost_of(run: Run, timing: Sequence[Timing]) -> JudgeCost:
 
 def spent_usd(folder: Path) -> float | None:
     """What the requests of a judge's record have cost; None where none has a price."""
-    usages = (row.get("usage") for row in read_lines(folder / KEPT))
+    usages = (row.get("usage") for row in read_lines(folder / REPLY_CACHE))
     costs = [usage.get("cost") for usage in usages if isinstance(usage, dict)]
     known = [float(cost) for cost in costs if isinstance(cost, int | float)]
     return sum(known) if known else None
