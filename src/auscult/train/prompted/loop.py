@@ -193,8 +193,9 @@ def network_of(path: Path) -> tuple[PromptedNet, Design]:
 
 
 def faster_in_bf16(device: torch.device) -> bool:
-    """Whether a device is faster in bf16 than in 32 bits: GPUs, and processors with AMX."""
-    return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("amx_bf16"))
+    """Whether a device is faster in bf16 than in 32 bits: GPUs, and processors with AMX or AVX-512's bf16."""
+    can = torch.cpu.get_capabilities()
+    return device.type == "cuda" or bool(can.get("amx_bf16") or can.get("avx512_bf16"))
 
 
 def tensors(batch: Arrays, device: torch.device) -> dict[str, Tensor]:
