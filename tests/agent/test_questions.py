@@ -136,6 +136,15 @@ def test_an_answer_is_what_the_record_says(done: Path, question: str, first: str
         ("what did you test?", "Which perturbations were tested?"),
         ("what sizes are the targets?", "How large are the objects?"),
         ("is there a gap between seen and unseen?", "Do seen and unseen clips differ?"),
+        ("is there a perturbation the models shrug off?", "Which perturbation hurts least?"),  # asks for the first noun
+        ("for each case, which perturbation is worst?", "Which perturbation hurts most?"),
+        (
+            "is corrupting the text worse than corrupting the image?",
+            "Do pictures or sentences lose more when perturbed?",
+        ),
+        ("is strong more robust than weak?", "Which model loses least?"),
+        ("at what severity does weak lose half of its performance?", "Where does MODEL break?"),
+        ("were there any samples that could not be processed?", "Which cases fail?"),
     ],
 )
 def test_other_words_for_a_question_will_do(done: Path, question: str, taken_as: str) -> None:
@@ -164,7 +173,13 @@ def test_a_record_of_rris_is_asked_as_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["what is the capital of France?", "who wrote this?", "how much does it cost to run this on a GPU?", "hurt me"],
+    [
+        "what is the capital of France?",
+        "who wrote this?",
+        "how much does it cost to run this on a GPU?",
+        "how much memory does weak use?",
+        "hurt me",
+    ],
 )
 def test_what_a_record_does_not_hold_is_not_answered(done: Path, question: str) -> None:
     assert not ask(done, question).answered

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias
 from auscult.agent.replies import after_thought
 from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
+from auscult.language.lexicon import stem
 from auscult.record.folder import MANIFEST
 from auscult.rng import generator
 from auscult.score.stats.change import Value, mean_ratio, ratio_change
@@ -98,24 +99,25 @@ def ask(
 
 @dataclass(slots=True)
 class _Read:
-    """A question as it was read: what it is about, the values of columns that it names, and what is not known."""
+    """A question as it was read: what it is about and asks for, the values that it names, and what is not known."""
 
     words: set[str] = field(default_factory=set)
     only: dict[str, list[str]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
+    asked: str = ""
     negated: bool = False
     limit: int = 0
 
 
 def _read(views: RecordViews, question: str) -> _Read:
-    read, rest, data = _Read(), question, _data()
+    read, rest, data, wanted = _Read(), question, _data(), 0
     # the longest first; ids and clips, of which there may be many, only where the question has them
     many = f"key NOT IN ('id', 'clip') OR contains({_quoted(question)}, name)"
     named = views.query(f"FROM names WHERE {many} ORDER BY length(name) DESC, key, name", most_rows=1 << 20)[1]
     models = [one for one in named if one[0] == "model"]
     for meaning, phrase in data["phrases"].items():
         rest, times = re.subn(rf"\b(?:{phrase})\b", " ", rest, flags=re.IGNORECASE)
-        read.words |= {meaning} if times else set()
+        read.words |= set(meaning.split()) if times else set()
     tested = views.query("SELECT model FROM models WHERE NOT baseline", most_rows=1 << 20)[1]
     begun = Counter(_first_word(name) for (name,) in tested)  # "at full strength" is not about baseline.full_frame
     held = {tuple(one) for one in named}
@@ -130,8 +132,12 @@ def _read(views: RecordViews, question: str) -> _Read:
             read.only.setdefault(key, []).append(name)
             read.words |= {f"{key.upper()}{len(read.only[key])}", name.lower()}
     for word in re.findall(r"[^\W\d_]+(?:'t)?|\d+", rest.lower()):
-        meant = {name for name, words in data["words"].items() if word in words.split()}
+        meant = _meanings(word)
         read.words |= meant
+        wanted += "which" in meant
+        noun = next((one for one in data["entities"] if one in meant), "")
+        if noun and (not read.asked or wanted == 1):  # "for each case, which perturbation" asks for a perturbation
+            read.asked, wanted = noun, 2 * wanted
         if word.isdigit() or word in data["numbers"]:
             read.limit = max(1, min(data["numbers"].get(word) or int(word[:3]), 100))
         elif word in data["negations"].split() or word.endswith("n't"):
@@ -139,6 +145,19 @@ def _read(views: RecordViews, question: str) -> _Read:
         elif not meant and word not in data["ignored"].split():
             read.unknown.append(word)
     return read
+
+
+@cache
+def _stems() -> Mapping[str, str]:
+    return {name: f" {' '.join(map(stem, words.split()))} " for name, words in _data()["words"].items()}
+
+
+def _meanings(word: str) -> set[str]:
+    """Of a word as the table has it; where it has it in another form alone, of that."""
+    data = _data()
+    found = {name for name, words in data["words"].items() if word in words.split()}
+    known = found or word in f"{data['ignored']} {data['negations']}".split() or word in data["numbers"]
+    return found if known else {name for name, stems in _stems().items() if f" {stem(word)} " in stems}
 
 
 def _first_word(name: str) -> str:
@@ -152,10 +171,16 @@ def _quoted(text: str) -> str:
 
 def _matched(views: RecordViews, question: str) -> RecordAnswer:
     """The answer by the committed question whose words it has, the most words first."""
-    read, forms = _read(views, question), _data()["forms"]
+    read, forms, entities = _read(views, question), _data()["forms"], _data()["entities"]
     met = [sum(bool(read.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms]
     whole = [form for form, share in zip(forms, met, strict=True) if share == 1]
-    whole = [form for form in whole if not read.words.intersection(form.get("unless", "").split("|"))]
+    for_asked = [form for form in forms if read.asked and form.get("by") == entities[read.asked]]
+    other = read.words - {*entities, "object"}  # "which perturbation hurts the model" is no question about models
+    whole = [
+        form
+        for form in whole
+        if not (other if form in for_asked else read.words).intersection(form.get("unless", "").split("|"))
+    ]
     if not whole or read.negated or len(read.unknown) >= len(read.words):
         near = [forms[at]["question"] for at in sorted(range(len(forms)), key=lambda at: -met[at])]
         why = "it excludes something" if read.negated else f"not understood: {', '.join(read.unknown[:5]) or 'what of'}"
@@ -167,7 +192,7 @@ def _matched(views: RecordViews, question: str) -> RecordAnswer:
             rows=tuple((one,) for one in near),
             sentence=f"{text} {' '.join(near[:3])}",
         )
-    form = max(whole, key=lambda one: len(one["words"]))
+    form = max(whole, key=lambda one: (one in for_asked, len(one["words"])))
     usable = set(_data()["columns"][form["of"]].split()) - {form.get("drop")}
     idle = [value for key, values in read.only.items() for value in values if key not in {*usable, form.get("drop")}]
     read.only = {key: values for key, values in read.only.items() if key in usable}
