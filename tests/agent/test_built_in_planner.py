@@ -160,6 +160,8 @@ class TestSamplesAndMetrics:
 
     def test_metrics_wished_else_the_main_ones(self) -> None:
         assert planned("a street, boundary accuracy", offer("vos")).proposal.selected("metrics") == ("F",)
+        assert planned("a street, just F", offer("vos")).proposal.selected("metrics") == ("F",)
+        assert planned("a portrait at f/1.8", offer("vos")).proposal.selected("metrics") == MAIN["vos"]
         assert planned("a street", offer("vos")).proposal.selected("metrics") == MAIN["vos"]
         assert planned("a street, mask quality", offer("vos")).proposal.selected("metrics") == MAIN["vos"]
         assert planned("a street", offer("ris")).proposal.selected("metrics") == ("IoU",)

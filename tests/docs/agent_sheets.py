@@ -1,4 +1,7 @@
-"""Write the tables of docs/agent-table7.md: ``python tests/docs/agent_sheets.py`` measures the built-in planner."""
+"""Write the tables of docs/agent-table7.md, of the built-in planner.
+
+    PYTHONPATH=tools python tests/docs/agent_sheets.py
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Write the tables and spectrograms of docs/separation-stress.md.
 
-`python tests/docs/separation_sheets.py` writes both. Chirps are the target, a hum and a beat the rest.
+`PYTHONPATH=tools python tests/docs/separation_sheets.py` writes both. Chirps are the target, a hum and a beat the rest.
 """
 
 from __future__ import annotations
@@ -100,5 +100,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(DOCS.parent / "tools"))
     sys.exit(main())

@@ -7,7 +7,7 @@ from pathlib import Path
 import agent_sheets
 import pytest
 
-STALE = "run: python tests/docs/agent_sheets.py"
+STALE = "run: PYTHONPATH=tools python tests/docs/agent_sheets.py"
 
 
 def test_the_built_in_planner_and_the_baselines_have_their_rows(

@@ -10,7 +10,7 @@ from auscult.media.frames import read_frame
 
 def test_the_page_has_the_kinds_as_they_are() -> None:
     page = (DOCS / "separation-stress.md").read_text(encoding="utf-8")
-    assert separation_sheets.with_tables(page) == page, "run: python tests/docs/separation_sheets.py"
+    assert separation_sheets.with_tables(page) == page, "run: PYTHONPATH=tools python tests/docs/separation_sheets.py"
 
 
 def test_every_family_has_its_spectrograms() -> None:
