@@ -50,7 +50,7 @@ from auscult.record.schema import HANDOVERS, PRINTED, PROBED, REPORT, TABLE, Sum
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
-from auscult.report.page import LARGE, PICTURED, Page, render
+from auscult.report.page import LARGE, PICTURED, Page, render, rendered
 from auscult.report.sounds import sound_counts
 from auscult.report.suite import PAGE, read_page
 from auscult.report.tables import Table, console_tables
@@ -192,9 +192,9 @@ def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def pictures(rows: Iterable[Mapping[str, Any]], *, path: Path) -> dict[str, bytes]:
     """The bytes of the pictures in ``thumbnails.jsonl``, by id."""
-    texts = column(rows, "jpeg", path=path)
+    decoded = ({**row, "jpeg": b64decode(row["jpeg"])} if "jpeg" in row else row for row in rows)
     try:
-        return {name: b64decode(text) for name, text in texts.items()}
+        return column(decoded, "jpeg", path=path)
     except (ValueError, TypeError) as error:
         raise RecordError("a row holds no picture", expected="base64 of a JPEG", hint=DAMAGED, path=path) from error
 
@@ -330,14 +330,14 @@ def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
     return {"estimated_iou": metric_row(Scored(fmean(values), signature), n=len(values))}
 
 
-def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:
+def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> Iterator[str]:
     worst = worst_first(_with_card(read.verdicts))[:PICTURED]
     shown = {*(verdict.id for verdict in worst), *apart}
     rows = (row for row in read.thumbnails() if not isinstance(row.get("id"), str) or row["id"] in shown)
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
     large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])
     heard, alarms = shown_sounds(read.path, read.sounds) if read.sounds else {}, alarms_of(read.path)
-    return render(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables, sounds=heard, alarms=alarms))
+    return rendered(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables, sounds=heard, alarms=alarms))
 
 
 def alarms_of(folder: Path) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.manifest import argument, section
-from auscult.record.reader import HEADER, column, read_run, read_verdicts
+from auscult.record.reader import HEADER, Verdicts, column, read_run, read_verdicts
 from auscult.record.schema import Summary, metric_row, verdict_from_json, verdict_to_json
 from auscult.report.overlay import shrunk, small_overlay
 from auscult.report.tables import Table
@@ -405,15 +405,18 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         run = writer.run
         kept = {str(row["id"]): _kept(row) for row in read_lines(run.path / REPAIRS) if row.get("kept") is not None}
         self._lay_out(run, kept)
-        verdicts = read_verdicts(run.path)
         after = {item.id: kept[item.id]["segmentation"] if item.id in kept else None for item in self.items}
+        kept = {}  # and below, with what was said before, since a long record's verdicts are its largest part in memory
+        self.record, self._rows, self._verdicts = replace(self.record, verdicts=()), {}, {}
+        verdicts = read_verdicts(run.path)
         truths = {item.id: item.truth for item in self.listing.items}
         items = [replace(item, truth=truths.get(item.id)) for item in self.items]
         shown = [
             item if after[item.id] is None else replace(item, mask=MaskRef(segmentation=after[item.id]))
             for item in items
         ]
-        for name in kept:
+        repaired = [name for name, mask in after.items() if mask is not None]
+        for name in repaired:
             run.remove(picture_name(name))  # of a mask that was repaired later than it was drawn
         draw_worst(writer, shown, verdicts=verdicts, workers=self.options.n_workers)
         listing = replace(self.listing, items=tuple(shown))
@@ -422,8 +425,8 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         compared = before_after(writer, items, after=after, clusters=clusters, workers=self.options.n_workers)
         writer.progress.stage("tables and report", 0)
         summary = finish_run(run, command="act repair", verdicts=verdicts, ended=False)
-        tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), kept), **compared.tables}
-        self._hand_over(writer)
+        tables = {"attempts": attempts_table(read_lines(run.path / REPAIRS), repaired=len(repaired)), **compared.tables}
+        self._hand_over(writer, verdicts)
         metrics = {**summary.metrics, **compared.metrics}
         failed = len({row["id"] for row in run.lines(ERRORS)})  # they have a verdict, that of the mask as it was
         return finish_tables(run, replace(summary, metrics=metrics, failed=failed), tables)
@@ -449,9 +452,9 @@ class RepairMasks(Verb[RepairGroup, tuple[Summary, list[Table]]]):
         if header := before.header():
             run.write_long_json(HEADER, header)
 
-    def _hand_over(self, writer: ResultWriter) -> None:
+    def _hand_over(self, writer: ResultWriter, verdicts: Verdicts) -> None:
         """All masks as an INPUT and as COCO."""
-        run = read_run(writer.run.path)
+        run = read_run(writer.run.path, verdicts=verdicts)
         masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
         rows = in_order(row for _, row in run.verdicts)
         root = Path(str(section(run.manifest, "inputs").get("frames_root") or ""))
@@ -503,7 +506,7 @@ def _replaced(
     yield from ({"id": row["id"], key: row[key]} for row in new)
 
 
-def attempts_table(rows: Iterable[Mapping[str, Any]], kept: Mapping[str, Mapping[str, Any]]) -> Table:
+def attempts_table(rows: Iterable[Mapping[str, Any]], *, repaired: int) -> Table:
     """How often each attempt was made, judged, and kept."""
     counts: dict[str, list[int]] = {}
     masks = 0
@@ -518,7 +521,7 @@ def attempts_table(rows: Iterable[Mapping[str, Any]], kept: Mapping[str, Mapping
         title="attempts",
         header=("attempt", "made", "judged", "kept"),
         rows=tuple((name, *map(str, made)) for name, made in sorted(counts.items())),
-        note=f"tried: {counted(masks, 'mask')}; repaired: {len(kept)}; all others stay as they were",
+        note=f"tried: {counted(masks, 'mask')}; repaired: {repaired}; all others stay as they were",
     )
 
 

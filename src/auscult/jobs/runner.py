@@ -382,7 +382,7 @@ class ResultWriter:
         self.run = run
         self.progress = progress
         self.errors = ErrorLog(run)
-        self._known = {name: {row.get("id") for row in run.lines(name)} for name in once}
+        self._known = {name: {row.get("id") for row in read_lines(run.locate(name))} for name in once}
         self._copied: set[str] = set()
 
     def keep(self, results: Sequence[Result]) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -213,13 +214,18 @@ def render(page: Page) -> str:
 
     It has under 12 MB for 1,000 items with the pictures that ``page_of_audit`` keeps.
     """
+    return "".join(rendered(page))
+
+
+def rendered(page: Page) -> Iterator[str]:
+    """The text of ``render`` in parts, of which the whole would be in memory several times."""
     scripts = (_BOOT, _asset("report.js")) if page.overview else (_asset("answers.js"),) if page.answers else ()
     heard = "media-src data:; " if any(one.sounds for part in page.sections for one in part.examples) else ""
     allowed = "script-src " + " ".join(f"'sha256-{_digest(text)}'" for text in scripts) + "; " if scripts else ""
     return (
         _environment()
         .get_template("page.html")
-        .render(
+        .generate(
             page=page,
             scripts=[Markup(text) for text in scripts],  # noqa: S704 - our own files
             style=Markup(_asset("report.css")),  # noqa: S704 - our own file
