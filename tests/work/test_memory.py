@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from auscult.errors import UsageError
 from auscult.outcome import Failed
 from auscult.work import Task, run_tasks
 from auscult.work.process import ProcessTree, resident_mb
+from auscult.work.threads import FailedTogether, SharedWorker
 
 
 def run(payloads: list[Any], make: Any = mf.make, **options: Any) -> list[Any]:
@@ -45,6 +48,27 @@ def test_a_task_that_takes_too_much_is_stopped_and_costs_itself(payload: tuple[A
     assert outcomes[0].error.error == "took more memory than the limit of 200 MB and was stopped"
     assert outcomes[0].error.hint
     assert outcomes[1] == str(Path.cwd())
+
+
+def test_a_worker_that_threads_share_is_replaced_and_says_whether_the_cause_is_known() -> None:
+    with closing(SharedWorker(mf.make, stage="work", memory_mb=200, setup_s=60.0)) as shared:
+        with ThreadPoolExecutor(3) as threads:
+            found = list(threads.map(shared, [("keep and wait", 1), ("keep and wait", 400), ("keep and wait", 2)]))
+        assert all(isinstance(one, FailedTogether) for one in found)
+        alone = shared(("keep and wait", 400))
+        assert type(alone) is Failed
+        assert alone.error.error == "took more memory than the limit of 200 MB and was stopped"
+        assert shared(("where",)) == str(Path.cwd()), "another process goes on"
+        raised, pid = shared(("unknown",)), shared(("keep", 1))
+        assert isinstance(raised, Failed)
+        assert raised.error.error.startswith("AssertionError: ('unknown',)")
+        assert isinstance(pid, int)
+    assert gone(pid)
+
+
+def test_a_worker_that_threads_share_is_not_made_above_its_limit() -> None:
+    with pytest.raises(UsageError, match="more memory than the limit of 100 MB while it was being set up"):
+        SharedWorker(partial(mf.make_large, 200), stage="work", memory_mb=100, setup_s=60.0)
 
 
 def test_a_leak_from_task_to_task_costs_none() -> None:

@@ -1,8 +1,8 @@
 """Ask an omni model, from worker processes or threads; a reply is stored once and never requested again.
 
 The counterpart of ``predict`` for models that answer in text: the same requests, keys, options and rows, with the reply
-in place of masks. A model that waits for others (``connections``) is asked from threads of this process. Where nothing
-can be reached any more the model is left, with what is still to be asked unasked.
+in place of masks. A model that waits for others (``connections``) is asked from threads, one of Python code in one
+worker process. Where nothing can be reached any more the model is left, with what is still to be asked unasked.
 
 Also here: what asking would take, without asking (``estimate_all``), and replies in which no answer is found,
 reformatted by a model behind an endpoint before they are scored (``write_reformatted``).
@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -32,9 +32,9 @@ from auscult.report.tables import Table
 from auscult.score.replies import read_reply
 from auscult.score.tasks import AnswerForm
 from auscult.work.chat import Tokens
-from auscult.work.pool import Task, run_tasks
+from auscult.work.pool import Task, TaskResult, run_tasks
 from auscult.work.process import peak_mb
-from auscult.work.threads import run_threads
+from auscult.work.threads import FailedTogether, SharedWorker, run_threads
 
 _Outcome: TypeAlias = dict[str, Any] | Failed
 _Store: TypeAlias = Callable[[QueuedRequest, _Outcome], None]
@@ -177,30 +177,56 @@ def _by_workers(
 def _by_threads(
     requests: list[QueuedRequest], model: OmniSpec, options: PredictOptions, *, store: _Store
 ) -> Generator[_Outcome, None, None]:
-    """Results from threads; what is behind an endpoint limits its own time, tries and waits included."""
+    """Results from threads; what is behind an endpoint limits its own time, tries and waits included.
+
+    What was under way when a model's process died is asked again, one by one, so that it costs its cause alone.
+    """
     named = {request.key: request for request in requests}
-    held: list[ReplyWorker] = []
+    again: dict[str, None] = {}
 
-    def make() -> ReplyWorker:
-        held.append(ReplyWorker(model))
-        return held[0]
+    def keep(result: TaskResult[_Outcome]) -> None:
+        if isinstance(result.outcome, FailedTogether) and result.key not in again:
+            again[result.key] = None
+        else:
+            store(named[result.key], result.outcome)
 
-    tasks = (Task(request.key, request) for request in requests)
-    results = run_threads(
-        make,
-        tasks,
-        threads=model.connections,
-        stage=STAGE,
-        store=lambda result: store(named[result.key], result.outcome),
-        timeout_s=options.timeout_s if model.kind == "callable" else None,
-    )
-    try:
-        with closing(results):
-            for result in results:
+    with closing(_threaded(requests, model, options, threads=model.connections, store=keep)) as results:
+        for result in results:
+            if result.key not in again:
                 yield result.outcome
-    finally:
-        for worker in held:
-            worker.close()
+    if again:
+        alone = [named[key] for key in again]
+        with closing(_threaded(alone, model, options, threads=1, store=keep)) as results:
+            yield from (result.outcome for result in results)
+
+
+def _threaded(
+    requests: Iterable[QueuedRequest],
+    model: OmniSpec,
+    options: PredictOptions,
+    *,
+    threads: int,
+    store: Callable[[TaskResult[_Outcome]], None],
+) -> Generator[TaskResult[_Outcome], None, None]:
+    with ExitStack() as held:
+        results = run_threads(
+            lambda: held.enter_context(closing(_asked(model, options))),
+            (Task(request.key, request) for request in requests),
+            threads=threads,
+            stage=STAGE,
+            store=store,
+            timeout_s=options.timeout_s if model.kind == "callable" else None,
+        )
+        with closing(results):
+            yield from results
+
+
+def _asked(model: OmniSpec, options: PredictOptions) -> ReplyWorker | SharedWorker[QueuedRequest, _Outcome]:
+    """A model in this process, or one of Python code in a process of its own, whose memory is limited."""
+    if model.kind != "callable" or not options.workers:
+        return ReplyWorker(model)
+    make: Callable[[], ReplyWorker] = partial(ReplyWorker, model)
+    return SharedWorker(make, stage=STAGE, memory_mb=options.memory_mb, setup_s=options.setup_s)
 
 
 DRY_RUN: Final = "dry_run"

@@ -6,7 +6,7 @@ benchmark's own program: an adapter takes an ``OmniRequest`` and gives an ``Omni
 A model may have these attributes too:
 
 ===============  ==============================================================================================
-``connections``  how many threads of one process ask it at once; such a model waits for others and needs no worker
+``connections``  how many threads of one process ask it at once; such a model waits for others and needs no further
                  processes: ``answer`` is called from all threads
 ``boxes``        how it gives boxes, ``ORDER UNIT``: order ``xyxy``, ``yxyx`` or ``xywh``; unit ``share`` of width and
                  height, ``thousandths`` of them, or ``pixels``. Without it they are what the prompt asks for

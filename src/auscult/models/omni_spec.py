@@ -81,7 +81,7 @@ class OmniSpec(ModelSpec):
 
     argument: str = ""  # what stands behind a registered model's name
     boxes: str = ""  # how it gives boxes; empty where it does not say
-    connections: int = 0  # threads of this process that ask it at once; 0 for worker processes
+    connections: int = 0  # threads that ask it at once; 0 for worker processes
     how: ChatHow | None = None  # how one behind an endpoint is asked
 
     def open(self) -> OmniPredictor:

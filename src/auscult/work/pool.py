@@ -92,7 +92,7 @@ def run_tasks(
     if workers == 0:
         return _in_this_process(make, tasks, stage)
     try:
-        first = frames.pack((make, stage))
+        first = frames.pack((make, stage, False))
     except Exception as error:
         raise UsageError(
             f"the workers' function cannot be sent to another process: {failures.described(error)}",

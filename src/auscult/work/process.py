@@ -439,11 +439,14 @@ class _Listener:
 
     def read(self, size: int) -> bytes:
         """Read up to so many bytes; none at the end."""
-        while self._selector is not None and not self._has_message(self._selector):
-            if time.monotonic() - self._looked_at >= _TICK_S:
-                if not self._goes_on():
+        while self._selector is not None:
+            arrived = self._has_message(self._selector)
+            if time.monotonic() - self._looked_at >= _TICK_S:  # also where messages never cease
+                if not self._goes_on() and not arrived:
                     return b""
                 self._looked_at = time.monotonic()
+            if arrived:
+                break
         return os.read(self._pipe, size)
 
     def end_task(self) -> None:

@@ -1,15 +1,20 @@
-"""Run a function over tasks from threads of this process: for what waits for others and needs no isolation."""
+"""Run a function over tasks from threads of this process: for what waits for others.
+
+A function that is not ours, and may take what memory it likes, is put into a process of its own (``SharedWorker``).
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
+from io import BytesIO
+from itertools import count
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Semaphore, Thread, current_thread
 from typing import Final, Generic, TypeVar
 
 from auscult.outcome import Failed
-from auscult.work import failures
+from auscult.work import failures, frames, process
 from auscult.work.pool import Task, TaskResult
 
 P = TypeVar("P")
@@ -160,3 +165,84 @@ class _Asking(Generic[P, R]):
             return self._function(task.payload)
         except (Exception, SystemExit) as error:
             return failures.of_exception(error, self._stage)
+
+
+class FailedTogether(Failed):
+    """A failure of one of several tasks that were under way when their process died: which caused it is not known."""
+
+
+class SharedWorker(Generic[P, R]):
+    """A function in a worker process of its own, called from threads of this one, all at once.
+
+    ``make`` makes it there and must be picklable. Memory of the process, with those that it starts, is limited to
+    ``memory_mb`` as in ``run_tasks``, and making the function to ``setup_s``. Where the process dies, what was under
+    way is ``Failed``, or ``FailedTogether``, and the next call starts another.
+    """
+
+    def __init__(
+        self, make: Callable[[], Callable[[P], R]], *, stage: str, memory_mb: int | None, setup_s: float | None
+    ) -> None:
+        self._first, self._stage = frames.pack((make, stage, True)), stage
+        self._memory_mb, self._setup_s = memory_mb, setup_s
+        self._guard, self._numbers = Lock(), count()
+        self._waiting: dict[int, SimpleQueue[R | Failed]] = {}
+        self._process: process.Process | None = self._started()
+
+    def __call__(self, payload: P) -> R | Failed:
+        """What the function returns, or why it does not."""
+        reply: SimpleQueue[R | Failed] = SimpleQueue()
+        with self._guard:
+            number = next(self._numbers)
+            message = frames.pack((number, payload))
+            self._process = self._process or self._started()
+            self._waiting[number] = reply
+            self._process.send(message)  # where it has died, its end says so too
+        return reply.get()
+
+    def close(self) -> None:
+        """End the process, at once where it does not end by itself."""
+        with self._guard:
+            last = self._process
+        if last is not None:
+            last.retire()
+            last.join(LEAVE_S)
+
+    def _started(self) -> process.Process:
+        """A process that is ready, with a thread that hears it."""
+        events: SimpleQueue[process.Event] = SimpleQueue()
+        started = process.Process(self._first, events, memory_mb=self._memory_mb)
+        try:
+            event = events.get(timeout=self._setup_s)
+        except Empty:
+            started.kill()
+            raise failures.of_setup_timeout(self._setup_s or 0.0, self._stage) from None
+        if event.error is not None:
+            raise event.error
+        if event.kind == "died":
+            over = self._memory_mb if event.over_memory else None
+            raise failures.of_setup_death(event.code, self._stage, memory_mb=over)
+        kind, error = frames.unpack(event.body)
+        if kind == "unready":
+            raise error
+        Thread(target=self._hear, args=(events,), daemon=True).start()
+        return started
+
+    def _hear(self, events: SimpleQueue[process.Event]) -> None:
+        while (event := events.get()).kind == "message":
+            _, (number, packed) = frames.unpack(event.body)
+            outcome: R | Failed
+            try:
+                outcome = frames.unpack(frames.read(BytesIO(packed)) or b"")
+            except Exception as error:
+                outcome = failures.of_exception(error, self._stage)
+            with self._guard:
+                reply = self._waiting.pop(number)
+            reply.put(outcome)
+        if event.over_memory:
+            why = failures.of_memory(self._memory_mb or 0, self._stage)
+        else:
+            why = failures.of_death(event.code, self._stage)
+        with self._guard:
+            waiting, self._waiting, self._process = self._waiting, {}, None
+        for reply in waiting.values():
+            reply.put(why if len(waiting) == 1 else FailedTogether(why.error))

@@ -105,7 +105,7 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
     busy.set()
     own, home, stage = os.getpid(), _folder(), ""
     try:
-        make, stage = frames.unpack(first)
+        make, stage, together = frames.unpack(first)
         function = make()
     except BaseException as error:
         _end_unless(own)
@@ -115,6 +115,9 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
     _one_processor()
     busy.clear()
     frames.write(answers, frames.pack(("ready", None)))
+    if together:
+        _serve_together(function, inbox, answers, stage=stage)
+        return
     while (message := inbox.get()) is not None:
         busy.set()
         WATCH.moved()
@@ -124,6 +127,27 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
         _return_to(home)
         busy.clear()
         frames.write(answers, answer)
+
+
+def _serve_together(
+    function: Callable[[Any], Any], inbox: SimpleQueue[bytes | None], answers: BinaryIO, *, stage: str
+) -> None:
+    """Do each task in a thread of its own; task and answer have a number, since answers come in any order."""
+    own, writing = os.getpid(), threading.Lock()
+
+    def answer(number: int, payload: Any) -> None:
+        try:
+            found = frames.pack(function(payload))
+        except BaseException as error:
+            found = frames.pack(failures.of_exception(error, stage))
+        _end_unless(own)
+        with writing:
+            frames.write(answers, frames.pack(("done", (number, found))))
+
+    while (message := inbox.get()) is not None:
+        threading.Thread(target=answer, args=frames.unpack(message), daemon=True).start()
+    if callable(close := getattr(function, "close", None)):
+        close()
 
 
 def _end_unless(own: int) -> None:

@@ -27,6 +27,7 @@ from avi_release import SMALL, make_release
 
 MODELS = '''
 import json
+import time
 from pathlib import Path
 
 from auscult.models.omni import CountedText, Unreachable
@@ -71,6 +72,27 @@ class Waits:
         if Path(__file__ + ".down").exists():
             raise Unreachable("nobody answers", hint="start it")
         return CountedText("yes", {"tokens_out": 1})
+
+
+class Hoards:
+    """Asked from threads; takes 3 GB for one file, while others are under way."""
+
+    connections = 4
+
+    def answer(self, question, *, images, sounds, video):
+        note(question, sounds, images, video)
+        mark = Path(f"{__file__}.{Path(video).stem}")
+        first, kept = not mark.exists(), []
+        mark.touch()
+        if mark.suffix == ".00001":
+            while len(list(mark.parent.glob("mine.py.0*"))) < 4:
+                time.sleep(0.01)
+            for _ in range(60):
+                kept.append(bytearray(50 << 20))
+                time.sleep(0.02)
+        elif first:
+            time.sleep(60)
+        return "yes"
 
 
 def number(question, *, images, sounds, video):
@@ -327,6 +349,16 @@ def test_a_program_and_a_function_that_gives_no_text(home: Path) -> None:
     assert (found["AVM"]["value"], found["AVM"]["failed"], found["ASQA"]["failed"]) == (0.5, 0, 2)
     assert cells(made, model="mine.number")["AVM"]["failed"] == 4
     assert any("the model gave int" in row["error"] for row in lines(made.out / "errors.jsonl"))
+
+
+@pytest.mark.slow
+def test_a_model_that_threads_ask_and_that_takes_too_much_memory_costs_what_asked_for_it(home: Path) -> None:
+    made = run(home, mine(home, "Hoards"), tasks=("AVM",), workers=1, memory_mb=400)
+    (error,) = (row["error"] for row in lines(made.out / "errors.jsonl") if row["stage"] == "predict")
+    assert error == "mine.Hoards, clean: took more memory than the limit of 400 MB and was stopped"
+    found = cells(made, model="mine.Hoards")["AVM"]
+    assert (found["n"], found["failed"]) == (3, 1)
+    assert len(lines(home / "mine.py.calls")) == 8, "what was under way with it is asked again, one by one"
 
 
 def test_a_model_that_nobody_reaches_ends_the_run_which_goes_on_later(home: Path) -> None:
