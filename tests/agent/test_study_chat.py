@@ -119,6 +119,27 @@ def test_at_a_limit_in_usd_a_terminal_is_asked_for_more(
     assert (tmp_path / "study/plan.yaml").exists() == (code == 0)
 
 
+def test_the_plan_of_the_gallery_is_that_of_its_dialogue(tmp_path: Path) -> None:
+    docs, bold = Path(__file__).resolve().parents[2] / "docs", []
+
+    def moving(_: int, text: str, ids: list[str]) -> str:
+        named = {row["id"]: row["name"] for row in entries(text)[1:]}
+        if ids[0][0] != "p":
+            return listed({key: ids[0][0] == "s" or name == "J&F" for key, name in named.items()})
+        bold.append("boldly" in text)
+        wanted = ("motion", "fog.") if bold[-1] and sum(bold) == 1 else ("motion",)
+        return listed({key: any(one in name for one in wanted) for key, name in named.items()})
+
+    sentence, page = "outdoor night scene, hand-held", (docs / "agent-gallery.md").read_text(encoding="utf-8")
+    assert f'auscult agent "{sentence}" --task vos --model flow --data scenes --count 3' in page
+    profile = tmp_path / "scripted.json"
+    profile.write_text('{"model": "scripted", "tries": 1}')
+    given = {"sentence": sentence, "models": ("flow",), "count": 3, "llm": "scripted", "profile": profile}
+    with serving(script(moving)) as served:
+        made = run_study(options(tmp_path, served.url, **given)).plan
+    assert plan_text(made) == (docs / "plans/talk.yaml").read_text(encoding="utf-8")
+
+
 def test_a_dispute_and_a_stand_in_are_said_in_the_plan(tmp_path: Path) -> None:
     def unlike(number: int, text: str, ids: list[str]) -> str:
         if ids[0][0] == "m":

@@ -1,7 +1,4 @@
-"""Write the tables of docs/agent-table7.md, of the built-in planner.
-
-    PYTHONPATH=tools python tests/docs/agent_sheets.py
-"""
+"""Write the tables of docs/agent-table7.md: ``PYTHONPATH=tools python tests/docs/agent_sheets.py``."""
 
 from __future__ import annotations
 
