@@ -12,7 +12,7 @@ PIP := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c const
 # A start of the command line compiles two seconds of modules where nothing may be kept, and tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all fuzz cards check bench docs clean
+.PHONY: demo test test-all fuzz cards check check-types check-rest bench docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -85,9 +85,15 @@ cards: $(VENV)/.demo
 		cp build/cards/$$judge/*.json src/auscult/judge/cards/ && cp build/cards/$$judge/*.md docs/cards/ || exit 1; done
 
 check: $(VENV)/.core
+	@$(MAKE) --no-print-directory -j 2 check-types check-rest
+
+# Two at a time: mypy keeps one processor busy, and all the others together the second.
+check-types:
+	$(VENV)/bin/mypy
+
+check-rest:
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(PY) tools/check_budgets.py
 

@@ -54,6 +54,15 @@ def pytest_configure() -> None:
         os.sched_setaffinity(0, {processors[int(number) % len(processors)]})
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass over files that name none of the wanted markers, as of ``-m "slow or peer"``: to import them takes long."""
+    wanted = str(config.getoption("markexpr")).split(" or ")
+    if collection_path.suffix != ".py" or not all(word.isidentifier() for word in wanted):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if any(word in text for word in wanted) else True
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What may take longest begins first, so that at the end no process waits for the last long test of another."""
     items.sort(key=_seconds, reverse=True)
