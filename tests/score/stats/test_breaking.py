@@ -129,6 +129,13 @@ def test_one_cluster_has_no_interval():
     assert (told.value, told.low, told.high, told.replicates) == (2.0, None, None, 0)
 
 
+def test_clusters_that_do_not_differ_have_no_interval():
+    rows = [(1.0, 0.75, 0.25, 0.0)] * 8
+    told = breaking_point(_scores(rows), clusters=_own(rows), rng=generator(1, "same"))
+    assert (told.value, told.low, told.high, told.clusters, beyond_of(told)) == (2.0, None, None, 8, None)
+    assert "interval" not in told.signature.as_dict()
+
+
 def test_what_failed_is_counted():
     scores = _scores([(1.0, 0.75, 0.25, 0.0)] * 4)
     scores.levels["low"][0] = Failed(ErrorRecord(stage="score", error="gone"))

@@ -75,6 +75,10 @@ def test_an_open_end_is_open_in_tables_charts_and_cells(model: str, broken: bool
     assert cell["low"] < 3
     value = f"{cell['value']:.1f}" if broken else "above 3"
     assert text == f"{value} [{cell['low']:.1f}, above 3]"
+    kinds = kinds_table(index)
+    assert kinds is not None
+    assert cell["clusters"] == 10
+    assert all("95 % interval over 10 clips" in table.note for table in (breaking_table(index), kinds))
     row = next(row for row in csv.DictReader(io.StringIO(cells_csv(found))) if row["measure"] == "breaking")
     assert (row["high"], row["beyond"]) == ("", "3.0")
     (curve,) = [chart for chart in charts_of(index, correlations={}, ranks=(), splits=()) if chart.name == "curve_mix"]

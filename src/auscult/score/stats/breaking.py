@@ -100,7 +100,8 @@ def breaking_point(
     Arguments as in ``crossing`` and ``change_interval``. Undefined when no sample is scored everywhere, where the clean
     mean is not above 0, where the mean curve never gets there, and when more than half the draws have no clean score
     above 0. Where the curve never gets there the detail holds ``strongest``, the counts, and of draws
-    ``reached_in_draws``, the share that does, and ``low``, the lower end of the interval where that is not beyond too.
+    ``reached_in_draws``, the share that does, and ``low``, the lower end of the interval where that is not beyond too,
+    with the ``clusters`` that it is of. There is no interval where all draws give the same.
     """
     between(lost=lost, level=level)
     strengths, order = _strengths(tuple(scores.levels))
@@ -117,7 +118,10 @@ def breaking_point(
     fields = _fields(lost, strengths)
     fields |= {} if draws is None else drawn_fields(total, level=level, replicates=replicates)
     ends = (None, None) if draws is None else _ends(draws, level)
-    undefined = _why_not(found, strengths, asdict(kept.counts) | _drawn_detail(draws, ends))
+    if ends is not None and ends[0] is not None and ends[0] == ends[1]:
+        draws, ends = None, (None, None)  # all draws are the same: nothing is known of the spread
+        fields = _fields(lost, strengths)
+    undefined = _why_not(found, strengths, asdict(kept.counts) | _drawn_detail(draws, ends, total))
     if undefined is not None:
         return undefined
     if ends is None:
@@ -178,13 +182,15 @@ def _why_not(found: float, strengths: Doubles, detail: Mapping[str, object]) -> 
     return None
 
 
-def _drawn_detail(draws: Doubles | None, ends: tuple[float | None, float | None] | None) -> dict[str, object]:
+def _drawn_detail(
+    draws: Doubles | None, ends: tuple[float | None, float | None] | None, clusters: int
+) -> dict[str, object]:
     """The details from the draws for a curve that never crosses."""
     if draws is None:
         return {}
     low = None if ends is None else ends[0]
     detail: dict[str, object] = {"reached_in_draws": _reached(draws)}
-    return detail if low is None else detail | {"low": low}
+    return detail if low is None else detail | {"low": low, "clusters": clusters}
 
 
 def _ends(draws: Doubles, level: float) -> tuple[float | None, float | None] | None:

@@ -65,8 +65,9 @@ class SuiteNumber:
     @property
     def clusters(self) -> int | None:
         """The clips or photographs that its interval draws from; None where it has none."""
-        found = getattr(self.outcome, "clusters", None)
-        return found if self.ends is not None and isinstance(found, int) else None
+        found = getattr(self.outcome, "clusters", getattr(self.outcome, "detail", {}).get("clusters"))
+        drawn = self.low is not None or self.high is not None
+        return found if drawn and isinstance(found, int) else None
 
     def beside(self) -> dict[str, Any]:
         """What was counted, by the names of ``COUNTED``."""

@@ -316,18 +316,19 @@ def kinds_table(index: Index) -> Table | None:
     if not kinds:
         return None
     every = [cell for _, cells, _ in kinds for cell in cells]
-    stars, rows = significant(every), []
+    stars, rows, shown = significant(every), [], list(every)
     for kind, cells, texts in kinds:
         marked = [starred(text, cell, stars) for cell, text in zip(cells, texts, strict=True)]
-        breaks = [_strength(index.get("breaking", model, kind)) for model in models]
-        rows.append((index.task.group_name(*kind), *marked, *breaks, cases_text(cells)))
+        breaks = [index.get("breaking", model, kind) for model in models]
+        rows.append((index.task.group_name(*kind), *marked, *map(_strength, breaks), cases_text(cells)))
+        shown += breaks
     return Table(
         title=f"Average change by kind, {index.metric}",
         header=("kind", *models, *(f"half lost at, {model}" for model in models), "cases"),
         rows=tuple(rows),
         note=f"Mean over {', '.join(over) or 'no level'}. {starred_note(every)} Half lost: the strength (1 low, 3 "
         "medium, 5 high) at which half of the clean score is gone; above: not at the strongest that was asked. "
-        f"{CASES} {percent_note(every)}",
+        f"{CASES} {percent_note(shown)}",
     )
 
 
