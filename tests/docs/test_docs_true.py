@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -131,3 +132,28 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 def test_the_readme_is_short() -> None:
     """Whoever opens it has ten minutes; the rest stands in docs."""
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
+
+
+RECIPE = re.compile(r"(mkdir -p out && unshare .*?exec env -i [^\n]*) \\\n.*?'\n```", re.DOTALL)
+UNSHARED = ("unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--mount-proc")
+
+if shutil.which("unshare") and subprocess.run([*UNSHARED, "true"], check=False, capture_output=True).returncode == 0:
+
+    def test_the_recipe_for_strangers_code_leaves_nothing_but_its_output_to_write(tmp_path: Path) -> None:
+        found = RECIPE.search((DOCS / "your-model.md").read_text(encoding="utf-8"))
+        assert found is not None
+        home, work = tmp_path / "home", tmp_path / "work"
+        home.mkdir()
+        work.mkdir()
+        (home / "secret").write_text("mine")
+        tried = ("out/a", "b", f"{work}/c", f"{home}/secret", f"{ROOT}/d")
+        probe = " ".join(f"touch {path} && echo {at};" for at, path in enumerate(tried))
+        script = f'{found[1]} sh -c "ls $HOME /sys/class/net; {probe} :"\''
+        own = {"PATH": os.environ["PATH"], "HOME": str(home)}
+        done = subprocess.run(["sh", "-c", script], cwd=work, env=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert sorted(path.name for path in work.rglob("*")) == ["a", "out"]
+        assert (home / "secret").read_text() == "mine"
+        assert "secret" not in done.stdout
+        assert not (ROOT / "d").exists()
+        assert "Read-only" in done.stderr
