@@ -12,6 +12,7 @@ import io
 import os
 import re
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -191,23 +192,29 @@ def _over(path: Path, size: int, limits: Limits) -> TooLarge:
     return TooLarge(f"the file has {size:,} bytes or more", expected=f"at most {limits.max_bytes:,} bytes", path=path)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: a temporary file beside it, then a rename; missing folders are made."""
+def write_bytes(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write a file whole or not at all: a temporary file beside it, then a rename; missing folders are made.
+
+    Of a long file the bytes may be given in parts.
+    """
     path = Path(path)
     tag = hashlib.blake2b(os.fsencode(path.name), digest_size=8).hexdigest()
     draft = path.parent / f".{os.getpid():x}-{tag}.tmp"
     try:
         try:
-            draft.write_bytes(data)
+            file = draft.open("wb")
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_bytes(data)
+            file = draft.open("wb")
+        with file:
+            file.writelines([data] if isinstance(data, bytes) else data)
         draft.replace(path)
     except OSError as error:
-        with suppress(OSError):  # the folder itself is out of reach; the first error says why
-            draft.unlink(missing_ok=True)
         raise OutputError(
             f"the file cannot be written: {error.strerror or error}",
             hint="check the free space of the disk and the rights of the folder",
             path=path,
         ) from error
+    finally:
+        with suppress(OSError):  # the folder itself is out of reach; the first error says why
+            draft.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, TypeAlias
@@ -55,18 +56,17 @@ def encode_wav(samples: Samples, rate_hz: int) -> bytes:
     if not 1 <= rate_hz < 2**31 // (2 * sound.shape[0]) or sound.size * 2 > _MOST_BYTES:
         raise ValueError(f"a WAV file cannot hold {sound.shape[0]} x {sound.shape[1]} samples at {rate_hz} Hz")
     whole = np.rint(sound.T * np.float32(FULL_SCALE)).astype("<i2")
-    return _file(whole, _PCM, rate_hz)
+    return b"".join((_head((sound.shape[0], sound.shape[1]), _PCM, bits=16, rate_hz=rate_hz), whole.tobytes()))
 
 
-def _file(values: NDArray[Any], code: int, rate_hz: int) -> bytes:
-    """A WAV file of (samples, channels)."""
-    count, channels = values.shape
-    block = channels * values.itemsize
-    form = struct.pack("<HHIIHH", code, channels, rate_hz, rate_hz * block, block, 8 * values.itemsize)
+def _head(shape: tuple[int, int], code: int, *, bits: int, rate_hz: int) -> bytes:
+    """What stands before the values in a WAV file of (channels, samples)."""
+    channels, count = shape
+    block = channels * bits // 8
+    form = struct.pack("<HHIIHH", code, channels, rate_hz, rate_hz * block, block, bits)
     fact = b"fact" + struct.pack("<II", 4, count) if code == _FLOAT else b""
-    data = values.tobytes()
-    chunks = b"".join((b"fmt ", struct.pack("<I", len(form)), form, fact, b"data", struct.pack("<I", len(data)), data))
-    return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
+    chunks = b"".join((b"fmt ", struct.pack("<I", len(form)), form, fact, b"data", struct.pack("<I", count * block)))
+    return b"RIFF" + struct.pack("<I", 4 + len(chunks) + count * block) + b"WAVE" + chunks
 
 
 def is_wav(head: bytes) -> bool:
@@ -255,10 +255,17 @@ def whole_samples(samples: Samples) -> NDArray[np.int16]:
 def wav_bytes(sound: Sound, depth: Depth) -> bytes:
     """A WAV file of 16-bit PCM or 32-bit floating point."""
     channels, count = sound.samples.shape
-    if channels * count * (2 if depth == "int16" else 4) > _MOST_WAV_BYTES:
+    return b"".join(wav_parts([sound.samples], (channels, count), rate_hz=sound.rate_hz, depth=depth))
+
+
+def wav_parts(blocks: Iterable[Samples], shape: tuple[int, int], *, rate_hz: int, depth: Depth) -> Iterator[bytes]:
+    """The same in parts, of a sound of (channels, samples) that comes in blocks."""
+    channels, count = shape
+    size = 2 if depth == "int16" else 4
+    if channels * count * size > _MOST_WAV_BYTES:
         raise OutputError(
             f"a WAV file cannot hold {channels} x {count} samples", hint="cut out the part that is needed"
         )
-    if depth == "int16":
-        return _file(whole_samples(sound.samples).T, _PCM, sound.rate_hz)
-    return _file(np.asarray(sound.samples, dtype="<f4").T, _FLOAT, sound.rate_hz)
+    yield _head(shape, _PCM if depth == "int16" else _FLOAT, bits=8 * size, rate_hz=rate_hz)
+    for block in blocks:
+        yield (whole_samples(block) if depth == "int16" else np.asarray(block, dtype="<f4")).T.tobytes()

@@ -32,16 +32,21 @@ def normal_table() -> NDArray[np.float32]:
     return found
 
 
-def words(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.uint16]:
-    """Random 16-bit words, each value equally likely."""
-    count = int(np.prod(shape))
+def words(rng: np.random.Generator, shape: tuple[int, ...], *, skipped: int = 0) -> NDArray[np.uint16]:
+    """Random 16-bit words, each value equally likely, after so many others of a new PCG64 generator."""
+    if skipped:
+        rng.bit_generator.advance(skipped // 4)  # type: ignore[attr-defined]
+    skipped %= 4
+    count = int(np.prod(shape)) + skipped
     drawn = rng.integers(0, 1 << 64, size=-(-count // 4), dtype=np.uint64)
-    return drawn.astype("<u8", copy=False).view("<u2")[:count].reshape(shape)
+    return drawn.astype("<u8", copy=False).view("<u2")[skipped:count].reshape(shape)
 
 
-def normal(rng: np.random.Generator, shape: tuple[int, ...], *, scale: float = 1.0) -> NDArray[np.float32]:
-    """Normal noise of mean 0 and standard deviation ``scale``, at most 4.3 deviations out."""
-    return np.take(normal_table() * np.float32(scale), words(rng, shape))
+def normal(
+    rng: np.random.Generator, shape: tuple[int, ...], *, scale: float = 1.0, skipped: int = 0
+) -> NDArray[np.float32]:
+    """Normal noise of mean 0 and standard deviation ``scale``, at most 4.3 deviations out; ``skipped`` as of words."""
+    return np.take(normal_table() * np.float32(scale), words(rng, shape, skipped=skipped))
 
 
 def strips(frame: Frame) -> Iterator[slice]:

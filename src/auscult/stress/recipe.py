@@ -49,7 +49,7 @@ from auscult.stress.recipe_parts import (
     sweep,
 )
 from auscult.stress.sentences.base import Edit, Edits, checked, chosen_edits, edited, followed, spans_of
-from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, opened, silences
+from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, opened, renders_blocks, silences
 from auscult.stress.sound.base import rendered as sound_rendered
 from auscult.stress.timing.base import (
     Numbers,
@@ -332,7 +332,8 @@ class Plan:
         Raises:
             UsageError: The sound is of another length, rate or number of channels than was planned for.
         """
-        output = opened(sound)
+        shape, output = np.shape(sound), opened(sound)
+        del sound  # a long one takes hundreds of megabytes, which later steps need
         info = AudioInfo(samples=output.shape[1], channels=output.shape[0], rate_hz=rate_hz)
         if self.take is not None and info != self.take:
             raise UsageError(
@@ -344,7 +345,21 @@ class Plan:
                 output = sound_rendered(part.stressor, output, part.params, rate_hz=rate_hz, noise=other)
             elif part.room == "timing" and part.acts:
                 output = retimed(output, partial(heard_by, part.stressor, part.params), rate_hz=rate_hz)
-        return output.reshape(np.shape(sound))
+        return output.reshape(shape)
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether the sound can be rendered block by block: each step needs no more of it than that block."""
+        sounding = [part for part in self._parts if part.room == "sound" and part.params.strength > 0.0]
+        silent = not any(part.room == "timing" and part.acts for part in self._parts)
+        return self.take is not None and silent and all(renders_blocks(part.stressor) for part in sounding)
+
+    def sound_block(self, block: Samples, *, start: int) -> Samples:
+        """Where ``in_blocks``, what ``sound`` makes of the samples from ``start`` on, float32 (channels, samples)."""
+        for part in self._parts:
+            if self.take is not None and part.room == "sound" and part.params.strength > 0.0:
+                block = part.stressor.block(block, part.params, start=start, take=self.take)
+        return block
 
     def sentence(self, text: str) -> str:
         """Render the sentence; a UsageError where it is another one than was planned for."""

@@ -12,6 +12,8 @@ import pytest
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.rng import generator
 from auscult.stress import sound
+from auscult.stress.perturbation import chosen, loaded
+from auscult.stress.sound.base import AudioInfo
 from auscult.types import Samples
 
 OURS = ("gaussian_noise", "impulse_noise", "peaking_filter", "time_mask", "tanh_distortion", "low_pass", "high_pass")
@@ -234,3 +236,17 @@ def test_a_plug_in_that_gives_back_something_else(plugged: str, severity: int, n
 def test_a_plug_in_that_keeps_the_shape(plugged: str) -> None:
     assert np.array_equal(sound.apply("plugged", tone(100), rate_hz=16_000, severity=5), tone(100) + np.float32(1.0))
     assert np.array_equal(sound.apply(plugged, tone(100), rate_hz=16_000, severity=0), tone(100))
+
+
+@pytest.mark.parametrize("name", ["gain", "time_mask", "gaussian_noise", "impulse_noise"])
+@pytest.mark.parametrize(("channels", "samples", "at_once"), [(1, 10_007, 777), (2, 33_335, 4096), (3, 5, 1)])
+def test_parts_of_a_sound_are_rendered_as_the_whole_is(name: str, channels: int, samples: int, at_once: int) -> None:
+    given = np.stack([tone(samples) * (1 - at / 10) for at in range(channels)])
+    stressor, take = loaded("sound", name), AudioInfo(samples=samples, channels=channels, rate_hz=16_000)
+    for seed in range(3):
+        params = chosen(stressor, take, severity=4, seed=seed, key="k")
+        parts = [
+            stressor.block(given[:, start : start + at_once], params, start=start, take=take)
+            for start in range(0, samples, at_once)
+        ]
+        assert np.concatenate(parts, axis=1).tobytes() == stressor.render(given, params, rate_hz=16_000).tobytes()

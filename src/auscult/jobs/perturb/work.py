@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.arrays.overlap import iou
-from auscult.errors import AuscultError, ErrorRecord, InputError, OutputError
+from auscult.errors import AuscultError, ErrorRecord, InputError, OutputError, TooLarge
 from auscult.jobs.perturb.choice import Output, PerturbTask, not_done
 from auscult.jobs.perturb.inputs import RATE_FPS, PerturbedPart, tagged
 from auscult.jobs.perturb.options import PerturbOptions
@@ -30,10 +30,10 @@ from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import open_regular, read_bytes, safe_name, write_bytes
 from auscult.media.pictures import opened, orientation
-from auscult.media.sound import MOST_CHANNELS, read_sound, read_soundtrack
+from auscult.media.sound import MOST_CHANNELS, SoundReader, read_soundtrack
 from auscult.media.video import TimedFrame, VideoInfo, decoded, probe, read_frames, video_stream
 from auscult.media.video_write import LOSSLESS, VideoForm, video_file
-from auscult.media.wav import Depth, Sound, as_stored, wav_bytes
+from auscult.media.wav import BLOCK, Depth, SampleBlocks, Sound, as_stored, wav_parts
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
 from auscult.stress.masks.base import truth_of
@@ -59,6 +59,16 @@ def frame_digest(frames: Iterable[Frame]) -> str:
 def sound_digest(samples: Samples) -> str:
     """SHA-256 of a sound's samples as they are read: float32, little-endian, channel after channel."""
     return hashlib.sha256(np.ascontiguousarray(samples, dtype="<f4").data).hexdigest()
+
+
+def file_sound_digest(path: Path) -> str:
+    """``sound_digest`` of a file, of which a block is held at a time."""
+    digest = hashlib.sha256()
+    with SoundReader(path, limits=_LIMITS) as sound:
+        for channel in range(sound.shape[0]):
+            for start in range(0, sound.shape[1], BLOCK):
+                digest.update(np.ascontiguousarray(sound[..., start : start + BLOCK][channel], dtype="<f4").data)
+    return digest.hexdigest()
 
 
 def conversions(path: Path) -> list[str]:
@@ -245,9 +255,9 @@ def open_film(path: Path) -> Film:
     return Film(path=path, info=info, times_s=times, sound=sound)
 
 
-def sizes(sound: Sound) -> dict[str, int]:
+def sizes(sound: Sound | SoundReader) -> dict[str, int]:
     """Rate, channels and samples of a sound, as keys of a line."""
-    channels, samples = sound.samples.shape
+    channels, samples = sound.shape
     return {"rate_hz": sound.rate_hz, "channels": channels, "samples": samples}
 
 
@@ -255,6 +265,38 @@ def perturbed_sound(sound: Sound, plan: Plan, depth: Depth) -> tuple[Sound, int]
     """A perturbed sound as it is read back from its file, and how many samples were clipped."""
     samples, clipped = as_stored(plan.sound(sound.samples, sound.rate_hz), depth)
     return Sound(samples=samples, rate_hz=sound.rate_hz), clipped
+
+
+MOST_AT_ONCE: Final = 50_000_000
+"""Samples over all channels of a sound that is rendered as a whole; each takes 12 bytes at most."""
+_SHORT_OF: Final = "at most {:,} samples in all; more of gain, time_mask, gaussian_noise and impulse_noise alone"
+
+
+def rendered_blocks(sound: SoundReader, plan: Plan, *, path: Path) -> Iterator[Samples]:
+    """A perturbed sound in blocks, rendered so where the plan allows it; else as a whole, unless it is too long."""
+    channels, samples = sound.shape
+    if plan.in_blocks:
+        for start in range(0, samples, BLOCK):
+            yield plan.sound_block(_held(sound, slice(start, min(samples, start + BLOCK)), path=path), start=start)
+        return
+    if channels * samples > MOST_AT_ONCE:
+        raise TooLarge(
+            f"a sound of {channels} channels of {samples:,} samples, of which the perturbation needs all at once",
+            expected=_SHORT_OF.format(MOST_AT_ONCE),
+            hint="cut the sound into parts, mix its channels, or resample it",
+            path=path,
+        )
+    whole = plan.sound(_held(sound, slice(0, samples), path=path), sound.rate_hz)
+    for start in range(0, samples, BLOCK):
+        yield whole[:, start : start + BLOCK]
+
+
+def _held(sound: SoundReader, span: slice, *, path: Path) -> Samples:
+    """The samples of a span, finite."""
+    held = SampleBlocks(sound.shape[0], span.stop - span.start, path=path)
+    for start in range(span.start, span.stop, BLOCK):
+        held.put(sound[..., start : min(span.stop, start + BLOCK)])
+    return held.samples()
 
 
 def write_perturbed(film: Film, plan: Plan, target: Path, *, quality: int, depth: Depth) -> dict[str, Any]:
@@ -427,11 +469,19 @@ class Perturber:
     def _sound(self, output: Output) -> Made:
         if not output.steps:
             return Made(row=self._copied(output))
-        sound = read_sound(_path(output.part))
-        plan = self._plan(output, take=AudioInfo(**sizes(sound)))
-        made, clipped = perturbed_sound(sound, plan, self.options.depth)
-        write_bytes(self.options.out / output.file, wav_bytes(made, self.options.depth))
-        row = {"sha256": sound_digest(made.samples), **sizes(made), "depth": self.options.depth, "clipped": clipped}
+        path, target, depth = _path(output.part), self.options.out / output.file, self.options.depth
+        clipped = 0
+        with SoundReader(path) as sound:
+            plan, size = self._plan(output, take=AudioInfo(**sizes(sound))), (sound.shape[0], sound.shape[1])
+
+            def blocks() -> Iterator[Samples]:
+                nonlocal clipped
+                for block in rendered_blocks(sound, plan, path=path):
+                    clipped += int(np.count_nonzero(np.abs(block) > 1.0))
+                    yield np.clip(block, -1.0, 1.0)
+
+            write_bytes(target, wav_parts(blocks(), size, rate_hz=sound.rate_hz, depth=depth))
+            row = {"sha256": file_sound_digest(target), **sizes(sound), "depth": depth, "clipped": clipped}
         return Made(row=row | {"silent_s": [list(span) for span in plan.silent_s], "plan": plan.as_json()})
 
     def _video(self, output: Output) -> Made:

@@ -224,9 +224,20 @@ class GaussianNoise(Perturbs[GaussianNoiseParams]):
 
     def render(self, sound: Samples, params: GaussianNoiseParams, *, rate_hz: int) -> Samples:
         """The sound with the noise."""
-        del rate_hz
+        take = AudioInfo(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_hz)
+        return self.block(sound, params, start=0, take=take)
+
+    def block(self, sound: Samples, params: GaussianNoiseParams, *, start: int, take: AudioInfo) -> Samples:
+        """A part with its noise."""
         scale = self.deviation.within(params.strength, params.share)
-        output = noise.normal(params.stream("noise"), sound.shape, scale=scale)
+        if sound.shape[1] == take.samples:
+            output = noise.normal(params.stream("noise"), sound.shape, scale=scale)
+        else:
+            before = (channel * take.samples + start for channel in range(len(sound)))
+            drawn = [
+                noise.normal(params.stream("noise"), sound.shape[1:], scale=scale, skipped=count) for count in before
+            ]
+            output = np.stack(drawn)
         np.add(output, sound, out=output)
         return output
 
@@ -263,18 +274,26 @@ class ImpulseNoise(Seeded):
 
     def render(self, sound: Samples, params: SeedParams, *, rate_hz: int) -> Samples:
         """The sound with the clicks; a short sound has one at least."""
+        take = AudioInfo(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_hz)
+        return self.block(sound, params, start=0, take=take)
+
+    def block(self, sound: Samples, params: SeedParams, *, start: int, take: AudioInfo) -> Samples:
+        """A part with its clicks."""
         per_second, peak = self.per_second.at(params.strength), self.peak.at(params.strength)
-        samples = sound.shape[1]
+        samples, rate_hz = take.samples, take.rate_hz
         many = max(1.0, per_second * samples / rate_hz)
         most = max(1, math.ceil(self.per_second.values[-1] * samples / rate_hz))
         draws = params.stream("clicks").uniform(size=(most, 5))  # of every click that the strongest level has
-        track = np.zeros(samples, dtype=np.float32)
+        track = np.zeros(sound.shape[1], dtype=np.float32)
+        longest = math.ceil(_LENGTH * _DECAY_S[1] * rate_hz)
         for at in range(math.ceil(many)):
             position, size, sign, decay, pitch = draws[at]
-            start = min(int(position * samples), samples - 1)
-            click = _click(decay, pitch, rate_hz=rate_hz)[: samples - start]
+            first = min(int(position * samples), samples - 1) - start
+            if not -longest < first < track.size:
+                continue
+            click = _click(decay, pitch, rate_hz=rate_hz)[max(0, -first) : track.size - first]
             height = peak * (0.5 + 0.5 * size) * min(1.0, many - at) * (1.0 if sign < 0.5 else -1.0)
-            track[start : start + len(click)] += np.float32(height) * click
+            track[max(0, first) :][: len(click)] += np.float32(height) * click
         return sound + track
 
 
@@ -291,6 +310,7 @@ IMPULSE_NOISE: SoundStressor[SeedParams] = ImpulseNoise()
 
 
 _SILENT: Final = 1e-9  # root mean square, of full scale
+_PIECE: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,8 +377,12 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
         if loud < _SILENT or noisy < _SILENT:
             return sound.copy()
         wanted = loud / 10.0 ** (ratio_db / 20.0)
-        # Subtracted: the release turns the noise upside down.
-        return sound - heard * np.float32(wanted / noisy)
+        output = np.empty_like(sound)
+        for start in range(0, sound.shape[1], _PIECE):  # of a long sound no further array is held
+            part = slice(start, start + _PIECE)
+            # Subtracted: the release turns the noise upside down.
+            np.subtract(sound[:, part], heard[:, part] * np.float32(wanted / noisy), out=output[:, part])
+        return output
 
 
 def _cut(noise: Samples, samples: int, share: float) -> Samples:

@@ -52,6 +52,11 @@ class Gain(Perturbs[GainParams]):
         del rate_hz
         return sound * np.float32(10.0 ** (params.share * self.bound.at(params.strength) / 20.0))
 
+    def block(self, sound: Samples, params: GainParams, *, start: int, take: AudioInfo) -> Samples:
+        """The same of a part."""
+        del start
+        return self.render(sound, params, rate_hz=take.rate_hz)
+
 
 GAIN: SoundStressor[GainParams] = Gain()
 
@@ -184,16 +189,19 @@ class TimeMask(Perturbs[TimeMaskParams]):
 
     def render(self, sound: Samples, params: TimeMaskParams, *, rate_hz: int) -> Samples:
         """The sound with its pause."""
-        start, end, fade = self._span(params, samples=sound.shape[1], rate_hz=rate_hz)
-        output = np.empty_like(sound)
-        output[:, :start] = sound[:, :start]
-        output[:, start:end] = 0.0
-        output[:, end:] = sound[:, end:]
-        if fade:
-            falling, rising = slice(start, start + fade), slice(end - fade, end)
-            slope = np.linspace(1.0, 0.0, fade, dtype=np.float32)
-            np.multiply(sound[:, falling], slope, out=output[:, falling])
-            np.multiply(sound[:, rising], slope[::-1], out=output[:, rising])
+        take = AudioInfo(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_hz)
+        return self.block(sound, params, start=0, take=take)
+
+    def block(self, sound: Samples, params: TimeMaskParams, *, start: int, take: AudioInfo) -> Samples:
+        """A part with what it has of the pause."""
+        begin, end, fade = self._span(params, samples=take.samples, rate_hz=take.rate_hz)
+        output = sound.copy()
+        output[:, max(0, begin - start) : max(0, end - start)] = 0.0
+        slope = np.linspace(1.0, 0.0, fade, dtype=np.float32)
+        for first, curve in ((begin - start, slope), (end - fade - start, slope[::-1])):
+            low, high = max(0, first), min(sound.shape[1], first + fade)
+            if low < high:
+                np.multiply(sound[:, low:high], curve[low - first : high - first], out=output[:, low:high])
         return output
 
     def silent(self, params: TimeMaskParams, take: AudioInfo) -> tuple[tuple[float, float], ...]:

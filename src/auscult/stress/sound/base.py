@@ -83,6 +83,22 @@ class MixingStressor(Protocol[P_contra]):
         ...
 
 
+@runtime_checkable
+class BlockStressor(Protocol[P_contra]):
+    """A perturbation of which a part of a sound is enough to render that part."""
+
+    def block(self, sound: Samples, params: P_contra, *, start: int, take: AudioInfo) -> Samples:
+        """What ``render`` makes of the samples from ``start`` on, bit for bit.
+
+        Args:
+            sound: Those samples, float32 (channels, samples).
+            params: What was drawn.
+            start: The number of the first.
+            take: The whole sound.
+        """
+        ...
+
+
 AnySoundStressor: TypeAlias = SoundStressor[Any]
 
 
@@ -97,6 +113,11 @@ def keeps_silence(stressor: AnySoundStressor) -> bool:
     It says so by an attribute ``keeps_silence`` that is true; noise, echoes and codecs have none.
     """
     return bool(getattr(stressor, "keeps_silence", False))
+
+
+def renders_blocks(stressor: AnySoundStressor) -> TypeGuard[BlockStressor[Any]]:
+    """Whether a part of a sound is enough to render that part."""
+    return hasattr(stressor, "block")
 
 
 def mixes(stressor: AnySoundStressor) -> TypeGuard[MixingStressor[Any]]:

@@ -96,14 +96,16 @@ def filtered(sound: Samples, response: Response) -> Samples:
     length = sound.shape[1]
     block = _block(length, response.reach)
     step = block - 2 * response.reach
-    count = -(-length // step)
     factors = _packed(response.gain(np.linspace(0.0, math.pi, block // 2 + 1)))
-    output = np.empty((sound.shape[0], count * step), dtype=np.float32)
-    around = (response.reach, response.reach + count * step - length)
+    output = np.empty_like(sound, order="C")
+    together = step * max(1, _SAMPLES_AT_ONCE // block)
     for channel, target in zip(sound, output, strict=True):
-        rows = np.lib.stride_tricks.sliding_window_view(np.pad(channel, around, mode="edge"), block)[::step]
-        _fill(target.reshape(count, step), rows, factors, reach=response.reach)
-    return np.ascontiguousarray(output[:, :length])
+        for start in range(0, length, together):
+            part = target[start : start + together]
+            part[:] = _answer(channel, factors, start=start, count=-(-part.size // step), reach=response.reach)[
+                : part.size
+            ]
+    return output
 
 
 def mel_between(low_hz: float, high_hz: float, *, share: float) -> float:
@@ -143,14 +145,17 @@ def _packed(gains: Gains) -> NDArray[np.float32]:
     return np.concatenate([gains[:1], np.repeat(gains[1:-1], 2), gains[-1:]]).astype(np.float32)
 
 
-def _fill(target: Samples, rows: Samples, factors: NDArray[np.float32], *, reach: int) -> None:
-    """Filter overlapping rows, and keep of each what its neighbours do not reach."""
-    at_once = max(1, _SAMPLES_AT_ONCE // rows.shape[1])
-    for first in range(0, len(rows), at_once):
-        spectrum = cv2.dft(np.ascontiguousarray(rows[first : first + at_once]), flags=cv2.DFT_ROWS)
-        np.multiply(spectrum, factors, out=spectrum)
-        back = cv2.idft(spectrum, flags=cv2.DFT_ROWS | cv2.DFT_SCALE)
-        target[first : first + at_once] = back[:, reach : reach + target.shape[1]]
+def _answer(channel: Samples, factors: NDArray[np.float32], *, start: int, count: int, reach: int) -> Samples:
+    """Filter ``count`` overlapping blocks from ``start`` on, and keep of each what its neighbours do not reach."""
+    block, step = factors.size, factors.size - 2 * reach
+    first, last = start - reach, start + (count - 1) * step - reach + block
+    around = (max(0, -first), max(0, last - channel.size))
+    padded = np.pad(channel[max(0, first) : last], around, mode="edge")
+    rows = np.lib.stride_tricks.sliding_window_view(padded, block)[::step]
+    spectrum = cv2.dft(np.ascontiguousarray(rows), flags=cv2.DFT_ROWS)
+    np.multiply(spectrum, factors, out=spectrum)
+    back = cv2.idft(spectrum, flags=cv2.DFT_ROWS | cv2.DFT_SCALE)
+    return np.asarray(back[:, reach : reach + step], dtype=np.float32).reshape(-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
