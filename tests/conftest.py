@@ -48,7 +48,7 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job in the background, whose commands inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    number = os.environ.get("PYTEST_XDIST_WORKER", os.environ.get("AUSCULT_TESTS_ON", "")).removeprefix("gw")
     if number and hasattr(os, "sched_setaffinity"):
         processors = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {processors[int(number) % len(processors)]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import tomllib
 import venv
 from concurrent.futures import ThreadPoolExecutor
@@ -41,8 +42,7 @@ def _apart(extras: dict[str, tuple[str, ...]]) -> list[str]:
 def _environment(extra: str) -> Path:
     """The Python of an environment with the extra alone; kept from earlier runs unless what is wanted has changed."""
     place = ROOT / ".venvs" / extra
-    python = place / "bin" / "python"
-    stamp = place / ".made"
+    python, stamp = place / "bin" / "python", place / ".made"
     wanted = (ROOT / "pyproject.toml").read_text() + (ROOT / "constraints.txt").read_text()
     if not stamp.exists() or stamp.read_text() != wanted:
         venv.create(place, clear=True)  # without a pip of its own, which takes longer to install than most packages
@@ -66,8 +66,7 @@ def _needed(wanted: tuple[str, ...]) -> set[str]:
             needs = [Requirement(need) for need in distribution(one.name).requires or ()]
         except PackageNotFoundError:
             continue  # pip installs it
-        if one.name != "auscult":
-            names.add(one.name)
+        names |= {one.name} - {"auscult"}
         extras = one.extras or {""}
         todo += [
             need for need in needs if not need.marker or any(need.marker.evaluate({"extra": name}) for name in extras)
@@ -94,8 +93,9 @@ def _passes(extra: str, python: Path) -> bool:
     mark = f"extra_{extra}"
     files = sorted(str(file) for file in (ROOT / "tests").rglob("test_*.py") if mark in file.read_text("utf-8"))
     tests = [str(python), "-m", "pytest", "-q", "-m", f"{mark} and not slow", *files]
-    ran = subprocess.run(tests, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    print(f"--- extra {extra}\n{ran.stdout}", flush=True)
+    apart = {**os.environ, "AUSCULT_TESTS_ON": threading.current_thread().name[-1]}  # a processor for each thread
+    ran = subprocess.run(tests, cwd=ROOT, env=apart, check=False, capture_output=True, text=True)
+    print(f"--- extra {extra}\n{ran.stdout}{ran.stderr}", flush=True)
     return ran.returncode == 0
 
 

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import worker_functions
 from auscult.work.pool import Task, run_tasks
@@ -15,19 +17,30 @@ print([result.outcome for result in run_tasks(worker_functions.make, tasks, work
 """
 
 
-def _run(**environment: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture(scope="module")
+def printed() -> dict[str, tuple[str, str]]:
+    """What the script prints, on stdout and stderr, by the setting; both sleep at the same time."""
     paths = os.pathsep.join([os.path.dirname(__file__), *sys.path])  # noqa: PTH120
-    env = {**os.environ, "PYTHONPATH": paths, **environment}
-    return subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True)
+    begun = {
+        seconds: subprocess.Popen(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONPATH": paths, "AUSCULT_STANDSTILL_S": seconds},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for seconds in ("0.5", "0")
+    }
+    return {seconds: process.communicate() for seconds, process in begun.items()}
 
 
-def test_stacks_are_printed_where_nothing_happens_for_long() -> None:
-    told = _run(AUSCULT_STANDSTILL_S="0.5")
-    assert told.stdout == "[1.5, 1.5]\n"
-    assert told.stderr.count("Timeout (0:00:00.500000)!") == 2  # one of each process, though both tasks are long
-    assert "in behave" in told.stderr
-    assert "in _wait" in told.stderr
+def test_stacks_are_printed_where_nothing_happens_for_long(printed: dict[str, tuple[str, str]]) -> None:
+    told, stacks = printed["0.5"]
+    assert told == "[1.5, 1.5]\n"
+    assert stacks.count("Timeout (0:00:00.500000)!") == 2  # one of each process, though both tasks are long
+    assert "in behave" in stacks
+    assert "in _wait" in stacks
 
 
-def test_nothing_is_printed_where_it_is_off() -> None:
-    assert _run(AUSCULT_STANDSTILL_S="0").stderr == ""
+def test_nothing_is_printed_where_it_is_off(printed: dict[str, tuple[str, str]]) -> None:
+    assert printed["0"] == ("[1.5, 1.5]\n", "")
