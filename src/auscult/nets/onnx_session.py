@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import cv2
 import numpy as np
 
 from auscult.errors import InputError, UsageError
@@ -20,6 +21,8 @@ from auscult.types import Floats
 
 MOST_BYTES: Final = 12_000_000
 HINT: Final = "install auscult again"
+
+_VNNI: Final = 23  # CV_CPU_AVX_512VNNI, which OpenCV's Python does not name
 
 
 def check_outputs(
@@ -52,8 +55,11 @@ def read_network(path: Path, *, most_bytes: int = MOST_BYTES, hint: str = HINT) 
         ) from error
 
 
-def open_session(content: bytes, path: Path, *, hint: str = HINT) -> Any:
-    """Open a network in ONNX Runtime, on one thread and without an arena."""
+def open_session(content: bytes, path: Path, *, hint: str = HINT, in_eight_bits: bool = False) -> Any:
+    """Open a network in ONNX Runtime, on one thread and without an arena.
+
+    One whose convolutions are ``in_eight_bits``, with signed weights, gives the same numbers on every processor.
+    """
     try:
         import onnxruntime
     except ImportError as error:
@@ -68,6 +74,9 @@ def open_session(content: bytes, path: Path, *, hint: str = HINT) -> Any:
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
+    if in_eight_bits and not cv2.checkHardwareSupport(_VNNI):
+        # sums of products with signed weights would overflow there; unsigned ones are slower, so not everywhere
+        options.add_session_config_entry("session.x64quantprecision", "1")
     options.log_severity_level = 4  # what goes wrong comes as an exception; nothing is printed beside it
     try:
         return onnxruntime.InferenceSession(content, sess_options=options, providers=["CPUExecutionProvider"])

@@ -130,7 +130,7 @@ def _opened(path: Path, digest: str | None) -> tuple[str, Any]:
             hint=_HINT,
             path=path,
         )
-    return found, open_session(content, path)
+    return found, open_session(content, path, in_eight_bits=True)
 
 
 def _lens(session: Any, path: Path) -> Lens:
