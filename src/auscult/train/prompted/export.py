@@ -115,6 +115,7 @@ def in_eight_bits(path: Path, target: Path, seen: Sequence[Inputs]) -> Path:
         except OSError as error:
             raise OutputError(f"cannot be written: {error.strerror}", path=target) from error
     unsign_constants(target)
+    fuse(target)
     describe(target, load_member(path).lens)
     return target
 
@@ -135,6 +136,17 @@ def unsign_constants(path: Path) -> int:
         tensor.CopyFrom(numpy_helper.from_array(values.astype(np.uint8), name))
     onnx.save(model, str(path))
     return len(tensors)
+
+
+def fuse(path: Path) -> None:
+    """Join layers as ONNX Runtime does when it opens a network, in place: it is open in half the time."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.log_severity_level = 4
+    options.optimized_model_filepath = str(path)
+    onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
 def fold_pads(path: Path) -> int:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAP_SIDE: Final = 64
 MIXED_FROM: Final = 0.3
 """Two defects that are both at least this likely are reported as mixed."""
-_MOST: Final = 16
+_MOST: Final = 4  # more at once leave the processor's cache, and take memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,7 +94,7 @@ def verdicts_of(
     judge: str,
     evidence: Segmenter | None = None,
 ) -> list[Verdict]:
-    """Make verdicts of candidates, bool (H, W), none empty, at most 16 through the networks at once.
+    """Make verdicts of candidates, bool (H, W), none empty, at most 4 through the networks at once.
 
     The answers of ``evidence``, another segmenter, count instead of the networks' own.
     """
