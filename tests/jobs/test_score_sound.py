@@ -188,9 +188,9 @@ def test_memory_does_not_grow_with_the_length_of_a_sound(tmp_path):
 
 
 def as_float(samples):
-    from auscult.media.wav import _file
+    from auscult.media.wav import wav_parts
 
-    return _file(np.asarray(samples, "<f4").T, 3, RATE_HZ)
+    return b"".join(wav_parts([samples], np.shape(samples), rate_hz=RATE_HZ, depth="float32"))
 
 
 GOOD = 0.1 * np.sin(np.arange(RATE_HZ + 400) / 5)[None]
