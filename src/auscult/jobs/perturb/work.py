@@ -269,7 +269,9 @@ def perturbed_sound(sound: Sound, plan: Plan, depth: Depth) -> tuple[Sound, int]
 
 MOST_AT_ONCE: Final = 50_000_000
 """Samples over all channels of a sound that is rendered as a whole; each takes 12 bytes at most."""
-_SHORT_OF: Final = "at most {:,} samples in all; more of gain, time_mask, gaussian_noise and impulse_noise alone"
+_SHORT_OF: Final = (
+    "at most {:,} samples in all; longer ones with gain, time_mask, gaussian_noise and impulse_noise only"
+)
 
 
 def rendered_blocks(sound: SoundReader, plan: Plan, *, path: Path) -> Iterator[Samples]:
@@ -477,8 +479,9 @@ class Perturber:
             def blocks() -> Iterator[Samples]:
                 nonlocal clipped
                 for block in rendered_blocks(sound, plan, path=path):
-                    clipped += int(np.count_nonzero(np.abs(block) > 1.0))
-                    yield np.clip(block, -1.0, 1.0)
+                    stored, cut_off = as_stored(block, depth)
+                    clipped += cut_off
+                    yield stored
 
             write_bytes(target, wav_parts(blocks(), size, rate_hz=sound.rate_hz, depth=depth))
             row = {"sha256": file_sound_digest(target), **sizes(sound), "depth": depth, "clipped": clipped}

@@ -102,9 +102,9 @@ def filtered(sound: Samples, response: Response) -> Samples:
     for channel, target in zip(sound, output, strict=True):
         for start in range(0, length, together):
             part = target[start : start + together]
-            part[:] = _answer(channel, factors, start=start, count=-(-part.size // step), reach=response.reach)[
-                : part.size
-            ]
+            part[:] = _filtered_blocks(
+                channel, factors, start=start, count=-(-part.size // step), reach=response.reach
+            )[: part.size]
     return output
 
 
@@ -145,7 +145,7 @@ def _packed(gains: Gains) -> NDArray[np.float32]:
     return np.concatenate([gains[:1], np.repeat(gains[1:-1], 2), gains[-1:]]).astype(np.float32)
 
 
-def _answer(channel: Samples, factors: NDArray[np.float32], *, start: int, count: int, reach: int) -> Samples:
+def _filtered_blocks(channel: Samples, factors: NDArray[np.float32], *, start: int, count: int, reach: int) -> Samples:
     """Filter ``count`` overlapping blocks from ``start`` on, and keep of each what its neighbours do not reach."""
     block, step = factors.size, factors.size - 2 * reach
     first, last = start - reach, start + (count - 1) * step - reach + block
