@@ -48,9 +48,6 @@ def main(names: Sequence[str]) -> None:
     print(f"\n{text(Table(title='what runs withstand', header=['what', 'measured', 's'], rows=rows, note=note))}")
 
 
-# --- helpers ---
-
-
 def start(arguments: Sequence[str], **more: Any) -> subprocess.Popen[str]:
     """Start a command in a process group of its own, that its workers do not outlive when it is killed."""
     command = [sys.executable, "-m", "auscult.cli", *arguments, "--workers", str(WORKERS), "--quiet"]
@@ -74,9 +71,15 @@ def count(path: Path) -> int:
 
 def until(process: subprocess.Popen[str], path: Path, lines: int) -> float:
     """Wait until a file has so many lines; gives when that was."""
-    while count(path) < lines:
+    seen = size = 0
+    while seen < lines:
         assert process.poll() is None, f"it ended before: {process.communicate()[1][-2000:]}"
         time.sleep(_PAUSE_S)
+        if path.is_file():  # what is new alone: to read a long file again and again takes a processor of its own
+            with path.open("rb") as file:
+                file.seek(size)
+                new = file.read()
+            seen, size = seen + new.count(b"\n"), size + len(new)
     return time.perf_counter()
 
 
@@ -106,9 +109,6 @@ def clips(folder: Path) -> Path:
             write_frame(folder / f"JPEGImages/480p/{name}/{number:05d}.jpg", frame)
             write_labels(folder / f"Annotations/480p/{name}/{number:05d}.png", labels)
     return folder
-
-
-# --- the checks ---
 
 
 def kills(folder: Path) -> str:

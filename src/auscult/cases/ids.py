@@ -57,7 +57,7 @@ def _problem(name: str) -> str:
     return "leads out of its folder" if ".." in parts else ""
 
 
-NaturalKey: TypeAlias = tuple[tuple[int, int, str], ...]
+NaturalKey: TypeAlias = tuple[int | str, ...]
 
 _RUN = re.compile(r"([0-9]+)")
 
@@ -72,16 +72,16 @@ def natural_key(name: str) -> NaturalKey:
         >>> sorted(["v/10", "v/9", "v2/1"], key=natural_key)
         ['v/9', 'v/10', 'v2/1']
     """
-    key: list[tuple[int, int, str]] = []
+    key: list[int | str] = []  # kind, length and text of each piece
     for part in name.split("/"):
         for number, piece in enumerate(_RUN.split(part)):
             if number % 2:  # between two texts
                 digits = piece.lstrip("0")
-                key.append((1, len(digits), digits))
+                key += (1, len(digits), digits)
             elif piece:
-                key.append((2, 0, piece))
-        key.append((0, 0, ""))
-    return (*key, (0, len(name), name))
+                key += (2, 0, piece)
+        key += (0, 0, "")
+    return (*key, 0, len(name), name)
 
 
 def group_by_frame(items: Iterable[Item]) -> list[list[Item]]:

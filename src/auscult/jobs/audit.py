@@ -159,7 +159,7 @@ class Audit(FrameVerb[Summary]):
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
         """Insist that what was judged before is the same, and the model's own score of it."""
-        super().refuse_changed({name: row for name, row in done.items() if not is_sound(row)})
+        super().refuse_changed(done)
         for item in self.listing.items:
             before = done.get(item.id, {}).get("model_score", item.model_score)
             if item.model_score != before:

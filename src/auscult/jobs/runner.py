@@ -31,7 +31,7 @@ from auscult.record.folder import MANIFEST, RunFolder, open_run, read_manifest
 from auscult.record.lines import read_lines
 from auscult.record.manifest import build, section
 from auscult.record.reader import failed_rows
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.schema import Summary, error_to_json, is_sound
 from auscult.report.tables import Table
 from auscult.types import Instance, Item, MaskRef, SoundItem
 from auscult.work.pool import Task, TaskResult, run_tasks
@@ -539,6 +539,9 @@ class NumberedVerb(Verb[V, S]):
         return Summary(command=command, n=sum(1 for _ in self.wanted()), ok=len(made), failed=len(failed))
 
 
+_COMPARED: Final[tuple[str, ...]] = ("input", "model_score")
+
+
 class FrameVerb(Verb[Any, S]):
     """A verb over the items of an INPUT, frame by frame; ``audit`` has tasks of sounds besides."""
 
@@ -585,13 +588,20 @@ class FrameVerb(Verb[Any, S]):
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
         """The frames of which items are still to be done."""
         items = self.items()
-        rows = {row["id"]: row for row in writer.run.lines(self.results)}
-        self.refuse_changed(rows)
-        done = frozenset(rows)
-        del rows  # a long record would be held in memory while the rest is done
+        done = self._done(writer.run)
         writer.progress.stage(self.doing, len(items))
         writer.progress.step(sum(item.id in done for item in items))
         yield first_alone(frame_groups(items, done=done, joined=self.joined())), self.options.timeout_s
+
+    def _done(self, run: RunFolder) -> frozenset[str]:
+        """Ids of the items that have a result, which must still come from the same files.
+
+        Of a long record the compared keys alone are held, and only until then.
+        """
+        rows = (row for row in read_lines(run.locate(self.results)) if not is_sound(row))
+        compared = {row["id"]: {key: row[key] for key in _COMPARED if key in row} for row in rows}
+        self.refuse_changed(compared)
+        return frozenset(compared)
 
     def joined(self) -> int:
         """How many items of several frames a worker gets at once; items of one frame stay together anyway."""
@@ -602,7 +612,7 @@ class FrameVerb(Verb[Any, S]):
         return self.listing.items
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
-        """Insist that earlier results still come from the same files; ``done`` are the rows of ``results``."""
+        """Insist that earlier results still come from the same files; ``done`` has ``_COMPARED`` of each row."""
         before = {name: row.get("input") for name, row in done.items()}
         rows = read_lines(self.options.out / INPUTS)
         stamps = {
