@@ -36,7 +36,7 @@ def outlines(mask: Mask) -> list[Doubles]:
         return []
     mask, corner = mask[window(box)], np.array(box[:2], np.float64)
     loops = sorted(_loops(mask), key=lambda one: -abs(_area(one)))[:_MOST_LOOPS]
-    outer, inner = [one for one in loops if _area(one) > 0], [one for one in loops if _area(one) < 0]
+    outer, inner = [loop for loop in loops if _area(loop) > 0], [loop for loop in loops if _area(loop) < 0]
     if not inner:
         return [corner + _within(one) for one in outer]
     parts = components(mask, connectivity=4)[0]

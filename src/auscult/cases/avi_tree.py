@@ -107,7 +107,7 @@ class AviSample:
         """The words that an answer may consist of: the options, of lists between # marks their parts."""
         if self.folder != "AVSQA":
             return self.options
-        return tuple(dict.fromkeys(part.strip() for one in self.options for part in one.strip("# ").split(";")))
+        return tuple(dict.fromkeys(part.strip() for option in self.options for part in option.strip("# ").split(";")))
 
     @property
     def question(self) -> str:
@@ -135,11 +135,11 @@ def with_lost(
         questions, which ask nothing alone.
     """
     kept, alone = [], []
-    for one in samples:
-        if one.confirms is not None and (one.folder, one.confirms) in lost:
-            alone.append(one)
+    for sample in samples:
+        if sample.confirms is not None and (sample.folder, sample.confirms) in lost:
+            alone.append(sample)
         else:
-            kept.append(replace(one, unconfirmed=True) if (one.folder, one.position) in lost else one)
+            kept.append(replace(sample, unconfirmed=True) if (sample.folder, sample.position) in lost else sample)
     return kept, alone
 
 
@@ -318,7 +318,7 @@ class _Folder:
         return given
 
     def _note_unanswerable(self, samples: Sequence[AviSample]) -> None:
-        lost = [one for one in samples if one.options and not _is_offered(one)]
+        lost = [sample for sample in samples if sample.options and not _is_offered(sample)]
         if lost:
             names = ", ".join(one.name[:40] for one in lost[:3])
             self.notes.append(f"{self.name}: of {len(lost)} samples the truth is not among the options ({names}).")

@@ -143,7 +143,7 @@ def sentences_of(items: Sequence[Item]) -> Iterator[Instance]:
 def _judged(items: Iterable[Item]) -> bool:
     """Whether some have truth: then what has none is a candidate, and not true itself."""
     truths = [item.truth for item in items if item.truth is not None]
-    return any(one.mask is not None or one.iou is not None or one.defect is not None for one in truths)
+    return any(truth.mask is not None or truth.iou is not None or truth.defect is not None for truth in truths)
 
 
 def _true_mask(item: Item, *, judged: bool) -> MaskRef | None:
@@ -288,7 +288,7 @@ def _instances(clip: _ClipMasks) -> Iterator[Instance]:
             if first is None:
                 continue
             moments = tuple(_moment(clip, obj, frame=frame, others=others) for frame in frames)
-            names = [_extra_text(next(iter(one.items.values())), "category") for one in others]
+            names = [_extra_text(next(iter(other.items.values())), "category") for other in others]
             if len(moments) == 1:
                 moments = (_with_listed(moments[0], first),)
             yield Instance(
@@ -404,7 +404,7 @@ def list_instances(source: Path, options: ListOptions = _PLAIN) -> InstanceListi
     A layout that lists instances goes first, even where an ``items.jsonl`` stands beside its files, as in what
     ``auscult make scenes`` writes: it knows splits, expressions and sounds that lines of items do not have.
     """
-    known = next((one for one in layouts(source, options) if isinstance(one, InstanceSource)), None)
+    known = next((layout for layout in layouts(source, options) if isinstance(layout, InstanceSource)), None)
     if known is None:
         listing = _of_items(source, options)
     else:
@@ -428,7 +428,7 @@ def _of_items(source: Path, options: ListOptions) -> InstanceListing:
     instances = (*sentences_of(with_exists), *instances)
     judged = _judged(items)
     left_out = any(_true_mask(item, judged=judged) is None for item in items)
-    bare = {moment.frame for one in instances for moment in one.moments if moment.target is None}
+    bare = {moment.frame for instance in instances for moment in instance.moments if moment.target is None}
     kept = [one for one in listing.unmasked if one.frame in bare]
     if options.masks is not None and all(item.truth is None for item in listing.items):
         notes = (*notes, f"no mask of {options.masks} has a truth: each is taken as true itself")
@@ -437,7 +437,7 @@ def _of_items(source: Path, options: ListOptions) -> InstanceListing:
         errors=(*_without_cost(listing, kept), *((None, error) for error in _missing(kept))),
         layout=listing.layout,
         notes=(*listing.notes, *notes),
-        categories=frozenset() if left_out else frozenset(one.category for one in instances) - {""},
+        categories=frozenset() if left_out else frozenset(instance.category for instance in instances) - {""},
         unopened={one.frame: one.error for one in kept if one.error is not None},
     )
 

@@ -584,7 +584,7 @@ def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:
     found = next(layouts(source, options), None)
     if found is not None:
         return found
-    near = nearest(source, lambda path: next((one.meta.summary for one in layouts(path, _PLAIN)), ""))
+    near = nearest(source, lambda path: next((layout.meta.summary for layout in layouts(path, _PLAIN)), ""))
     raise NothingToDo(
         f"the input has no layout that is known; {near.found}", path=source, expected=near.layout, hint=near.command
     )

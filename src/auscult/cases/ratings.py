@@ -75,16 +75,16 @@ class RatingSet:
     @property
     def axes(self) -> tuple[str, ...]:
         """The axes that were rated, in the order of ``RATED_AXES``, then any others."""
-        there = dict.fromkeys(one.axis for one in self.ratings)
+        there = dict.fromkeys(rating.axis for rating in self.ratings)
         return (*(axis for axis in RATED_AXES if axis in there), *(axis for axis in there if axis not in RATED_AXES))
 
     def matrix(self, axis: str, *, raters: Sequence[str], items: Sequence[str]) -> Doubles:
         """(raters, items) the ratings on one axis, NaN where there is none."""
         rows, columns = ({name: at for at, name in enumerate(names)} for names in (raters, items))
         values = np.full((len(rows), len(columns)), np.nan)
-        for one in self.ratings:
-            if one.axis == axis and one.rater in rows and one.item in columns:
-                values[rows[one.rater], columns[one.item]] = one.value
+        for rating in self.ratings:
+            if rating.axis == axis and rating.rater in rows and rating.item in columns:
+                values[rows[rating.rater], columns[rating.item]] = rating.value
         return values
 
 

@@ -155,7 +155,7 @@ def list_references(source: Path, options: ListOptions = _PLAIN, *, split: str =
         NothingToDo: The INPUT holds no reference.
         UsageError: There is no such INPUT, or an option does not fit it.
     """
-    known = next((one for one in layouts(source, options) if isinstance(one, ReferenceSource)), None)
+    known = next((layout for layout in layouts(source, options) if isinstance(layout, ReferenceSource)), None)
     if known is not None:
         listing = known.references(source, options, split=split)
     else:
@@ -173,8 +173,8 @@ def by_reference(instances: Iterable[Instance]) -> dict[Hashable, list[Instance]
     What the data call a reference is one, else what has the same first true mask; a null expression is one by itself.
     """
     found: dict[Hashable, list[Instance]] = {}
-    for one in instances:
-        found.setdefault(one.reference or _target(one), []).append(one)
+    for instance in instances:
+        found.setdefault(instance.reference or _target(instance), []).append(instance)
     return found
 
 
@@ -194,7 +194,7 @@ def _of_instances(source: Path, options: ListOptions, split: str) -> ReferenceLi
     for instance in listing.instances:
         clips.setdefault(instance.clip, []).append(instance)
     kept = [picture for clip, instances in clips.items() for picture in _pictures_of(clip, instances, split)]
-    said = [one for picture in kept for ref in picture.references for one in ref.sentences]
+    said = [sentence for picture in kept for ref in picture.references for sentence in ref.sentences]
     nulls = sum(not one.exists and one.negative is None for one in said)
     notes = [*listing.notes, *([f"{counted(nulls, 'null expression')} read as negative"] if nulls else ())]
     if listing.categories:

@@ -262,7 +262,7 @@ def sound_line(item: SoundItem, *, home: Path) -> dict[str, Any]:
         "mixture": named(item.mixture),
         "separated": named(item.separated),
         "text": item.query.text,
-        "spans_s": [[one.sign, one.start_s, one.end_s] for one in item.query.spans] or None,
+        "spans_s": [[span.sign, span.start_s, span.end_s] for span in item.query.spans] or None,
         "video": named(item.query.picture),
         **{key: getattr(item, key) or None for key in ("domain", "setting", "split", "cluster", "family", "system")},
         "seen": item.seen,

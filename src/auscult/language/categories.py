@@ -122,11 +122,11 @@ class Categories:
 
     def named(self, text: str) -> frozenset[str]:
         """Every category that a text may name."""
-        return frozenset().union(*(one.categories for one in self.mentions(text)))
+        return frozenset().union(*(mention.categories for mention in self.mentions(text)))
 
     def mention_at(self, text: str, end: int) -> Mention | None:
         """The name that ends at a character, such as the end of a head noun."""
-        return next((one for one in self.mentions(text) if one.end == end), None)
+        return next((mention for mention in self.mentions(text) if mention.end == end), None)
 
     def meant(self, name: str) -> frozenset[str]:
         """What a category's name in an annotation means here: itself, or what a closed name of that kind means."""

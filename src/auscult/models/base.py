@@ -257,7 +257,7 @@ def _array(given: object) -> NDArray[Any]:
     given = _unmasked(_from_tensor(given))
     if isinstance(given, list | tuple) and given:
         frames = [_unmasked(_from_tensor(one)) for one in given]
-        if all(isinstance(one, np.ndarray) for one in frames):
+        if all(isinstance(frame, np.ndarray) for frame in frames):
             given = _stacked(frames)
     if not isinstance(given, np.ndarray):
         raise InputError(
@@ -299,7 +299,7 @@ def _unmasked(given: object) -> object:
 
 
 def _stacked(frames: list[Any]) -> NDArray[Any]:
-    shapes = {one.shape for one in frames}
+    shapes = {frame.shape for frame in frames}
     if len(shapes) > 1:
         raise InputError(
             f"the model gave masks of different shapes: {sorted(shapes)[:4]}",

@@ -244,7 +244,7 @@ def _weighted(text: str) -> OmniSpec:
 
 
 def _extended(found: ModelSpec, **more: Any) -> OmniSpec:
-    return OmniSpec(**{one.name: getattr(found, one.name) for one in fields(ModelSpec)}, **more)
+    return OmniSpec(**{field.name: getattr(found, field.name) for field in fields(ModelSpec)}, **more)
 
 
 def _registered(text: str) -> OmniSpec | None:

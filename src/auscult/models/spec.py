@@ -294,7 +294,7 @@ def _module_code(module: str) -> list[Any]:
     """A hash of a module's file, and the code of its top package; of a module alone, the code beside it."""
     file = _module_file(module)
     top = importlib.util.find_spec(module.partition(".")[0])
-    folders = [Path(one) for one in (top.submodule_search_locations or ())] if top is not None else []
+    folders = [Path(location) for location in (top.submodule_search_locations or ())] if top is not None else []
     if not folders and file.parent.name not in _INSTALLED:
         folders = [file.parent]
     return [digest_file(file), folder_files(folders)]

@@ -191,4 +191,4 @@ def _family(path: Path) -> Family:
     except InputError:
         kind = ""  # its check says what is wrong
     families = (_QWEN_25, _QWEN_3, _VIDEO_LLAMA_3)
-    return next((one for one in families if kind in (*one.types, *one.inside)), _QWEN_25)
+    return next((family for family in families if kind in (*family.types, *family.inside)), _QWEN_25)

@@ -220,7 +220,7 @@ def render(page: Page) -> str:
 def rendered(page: Page) -> Iterator[str]:
     """The text of ``render`` in parts, of which the whole would be in memory several times."""
     scripts = (_BOOT, _asset("report.js")) if page.overview else (_asset("answers.js"),) if page.answers else ()
-    heard = "media-src data:; " if any(one.sounds for part in page.sections for one in part.examples) else ""
+    heard = "media-src data:; " if any(example.sounds for part in page.sections for example in part.examples) else ""
     allowed = "script-src " + " ".join(f"'sha256-{_digest(text)}'" for text in scripts) + "; " if scripts else ""
     return (
         _environment()

@@ -82,11 +82,13 @@ def sound_sections(
         Section(name="sound-scores", title="Scores of sounds", tables=_listed(worst, judged)),
         Section(name="sound-truth", title="Sounds: judge against truth", lead=_AFTER, tables=truth),
     ]  # fmt: skip
-    return [one for one in sections if one.tables or one.examples] if judged else []
+    return [section for section in sections if section.tables or section.examples] if judged else []
 
 
 def _chart(verdicts: Sequence[SoundVerdict]) -> tuple[Figure, ...]:
-    found = Counter(min(_BINS - 1, int((one.overall - 1) / 4 * _BINS)) for one in verdicts if one.overall is not None)
+    found = Counter(
+        min(_BINS - 1, int((verdict.overall - 1) / 4 * _BINS)) for verdict in verdicts if verdict.overall is not None
+    )
     counts = [(f"{1 + 4 * at / _BINS:g} to {1 + 4 * (at + 1) / _BINS:g}", found[at]) for at in range(_BINS)]
     ticks, title = {4 * at: str(at + 1) for at in range(5)}, f"Overall score of {len(verdicts):,} judged sounds"
     drawing = bars_drawing(counts, ticks=ticks, title=title, unit="sounds")

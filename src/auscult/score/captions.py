@@ -313,7 +313,7 @@ def meteor(
 
 
 def _meteor(given: _Words, references: Sequence[_Words], *, weights: _Meteor, synonyms: Synonyms | None) -> float:
-    return max(_meteor_of_one(given, one, weights=weights, synonyms=synonyms) for one in references)
+    return max(_meteor_of_one(given, reference, weights=weights, synonyms=synonyms) for reference in references)
 
 
 def _meteor_of_one(given: _Words, true: _Words, *, weights: _Meteor, synonyms: Synonyms | None) -> float:

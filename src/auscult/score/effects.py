@@ -53,7 +53,7 @@ def parts_grid(names: Sequence[str]) -> PartsGrid:
     wanted = ["_".join(one) for one in product(*versions)]
     if any(len(pair) != 2 for pair in versions) or sorted(wanted) != sorted(names):
         raise InputError(f"the models {_listed(names)} form no grid", expected=_FORM)
-    pairs = tuple((one[0], one[1]) for one in versions)
+    pairs = tuple((version[0], version[1]) for version in versions)
     called = tuple(_begin(*pair) for pair in pairs)
     return PartsGrid(parts=called, versions=pairs, models=tuple(wanted))
 

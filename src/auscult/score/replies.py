@@ -406,7 +406,7 @@ def _strict_frames(body: str, asked: _Asked) -> Frames | None:
     if given.keys() != {f"frame_{number}" for number in range(asked.frames)}:
         return None
     boxes = [given[f"frame_{number}"] for number in range(asked.frames)]
-    return tuple(map(_box, boxes)) if all(one is None or _box(one) for one in boxes) else None
+    return tuple(map(_box, boxes)) if all(box is None or _box(box) for box in boxes) else None
 
 
 _FRAME: Final = re.compile(r"(?:frame)?[\s_#-]{0,3}([0-9]{1,6})", re.IGNORECASE)
@@ -450,8 +450,8 @@ def _tolerant_indices(text: str, asked: _Asked) -> tuple[int, ...] | None:
     if said in ("none", "null", "empty"):
         return ()
     numbers = said.split()
-    if numbers and all(one.isascii() and one.isdigit() for one in numbers):
-        return tuple(int(_number(one)) for one in numbers)
+    if numbers and all(number.isascii() and number.isdigit() for number in numbers):
+        return tuple(int(_number(number)) for number in numbers)
     return None
 
 

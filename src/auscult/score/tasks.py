@@ -280,7 +280,7 @@ def caption_score(
     predictions: Sequence[Any], truths: Sequence[Any], *, unparsed: Unparsed, signature: Signature
 ) -> AnswerScore | Undefined:
     """AVC from the scores of its samples: a number each, None where it has none, an Undefined or a Failed."""
-    if any(one is None for one in predictions):
+    if any(prediction is None for prediction in predictions):
         return Undefined(NO_SENTENCES)
     entered = chosen(predictions, truths, unparsed=unparsed)
     rows = np.array([[0.0 if given is None else given] for _, given, _ in entered.samples], np.float64)

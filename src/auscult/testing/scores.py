@@ -278,7 +278,7 @@ def gives_no_number_for_nothing(spec: ScoreSpec) -> None:
         outcomes = _mapped(spec.function(*given, **named))
     except InputError:
         return
-    require(all(isinstance(one, Undefined) for one in outcomes.values()), "of no item it is Undefined")
+    require(all(isinstance(outcome, Undefined) for outcome in outcomes.values()), "of no item it is Undefined")
 
 
 CHECKS: Final[tuple[Callable[[ScoreSpec], None], ...]] = (
@@ -305,7 +305,8 @@ def _named(spec: ScoreSpec) -> dict[str, Any]:
 
 def _values(outcomes: Mapping[str, Any]) -> dict[str, float]:
     require(
-        all(isinstance(one, Scored) for one in outcomes.values()), "it has a number where there is something to score"
+        all(isinstance(outcome, Scored) for outcome in outcomes.values()),
+        "it has a number where there is something to score",
     )
     return {name: one.value for name, one in outcomes.items()}
 

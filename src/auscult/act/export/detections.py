@@ -37,23 +37,23 @@ def to_detections(masks: Sequence[ExportedMask], *, classes: Sequence[str] = ())
         ) from error
     if not masks:
         return supervision.Detections.empty()
-    names = list(classes) or list(dict.fromkeys(one.label for one in masks))
-    scores = [one.score for one in masks]
+    names = list(classes) or list(dict.fromkeys(mask.label for mask in masks))
+    scores = [mask.score for mask in masks]
     data: dict[str, Any] = {
-        "class_name": np.array([one.label for one in masks]),
-        "item": np.array([str(one.row.get("id")) for one in masks]),
+        "class_name": np.array([mask.label for mask in masks]),
+        "item": np.array([str(mask.row.get("id")) for mask in masks]),
     }
     for key in _ESTIMATES:
-        values = [one.row.get(key) for one in masks]
+        values = [mask.row.get(key) for mask in masks]
         numbers = key.startswith("iou")
         data[f"auscult_{key}"] = np.array(
             [_or_nan(value) for value in values] if numbers else [str(value or "") for value in values]
         )
     return supervision.Detections(
-        xyxy=np.array([box_of(one.mask) or (0, 0, 0, 0) for one in masks], dtype=np.float32),
-        mask=np.stack([one.mask for one in masks]),
+        xyxy=np.array([box_of(mask.mask) or (0, 0, 0, 0) for mask in masks], dtype=np.float32),
+        mask=np.stack([mask.mask for mask in masks]),
         confidence=None if None in scores else np.array(scores, dtype=np.float32),
-        class_id=np.array([names.index(one.label) for one in masks]),
+        class_id=np.array([names.index(mask.label) for mask in masks]),
         data=data,
     )
 
@@ -101,20 +101,20 @@ def to_fiftyone(masks: Iterable[ExportedMask]) -> list[dict[str, Any]]:
     for them.
     """
     made = []
-    for one in masks:
-        box = box_of(one.mask)
+    for mask in masks:
+        box = box_of(mask.mask)
         if box is None:
             continue
-        (height, width), (left, top, right, bottom) = one.mask.shape, box
+        (height, width), (left, top, right, bottom) = mask.mask.shape, box
         fields: dict[str, Any] = {
-            "label": one.label,
+            "label": mask.label,
             "bounding_box": [left / width, top / height, (right - left) / width, (bottom - top) / height],
-            "mask": np.ascontiguousarray(one.mask[top:bottom, left:right]),
-            "item": one.row.get("id"),
+            "mask": np.ascontiguousarray(mask.mask[top:bottom, left:right]),
+            "item": mask.row.get("id"),
         }
-        if one.score is not None:
-            fields["confidence"] = one.score
-        made.append(fields | {f"auscult_{key}": one.row[key] for key in _ESTIMATES if one.row.get(key) is not None})
+        if mask.score is not None:
+            fields["confidence"] = mask.score
+        made.append(fields | {f"auscult_{key}": mask.row[key] for key in _ESTIMATES if mask.row.get(key) is not None})
     return made
 
 

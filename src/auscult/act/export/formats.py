@@ -45,11 +45,11 @@ def _yolo(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Piece]:
     for frame in frames:
         height, width = frame.size
         lines = []
-        for one in frame.masks:
-            polygon = polygon_of(one.mask, tally)
+        for mask in frame.masks:
+            polygon = polygon_of(mask.mask, tally)
             if polygon is not None:
                 shares = (polygon / np.array([width, height])).ravel()
-                lines.append(f"{numbers[one.label]} " + " ".join(f"{share:.6g}" for share in shares))
+                lines.append(f"{numbers[mask.label]} " + " ".join(f"{share:.6g}" for share in shares))
         yield f"labels/{frame.stem}.txt", "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -64,7 +64,7 @@ def _labelme(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Piece]:
     """
     for frame in frames:
         height, width = frame.size
-        shapes = [shape for one in frame.masks if (shape := _labelme_shape(one, tally)) is not None]
+        shapes = [shape for mask in frame.masks if (shape := _labelme_shape(mask, tally)) is not None]
         content: dict[str, Any] = {
             "version": _LABELME_VERSION,
             "flags": {},
@@ -127,15 +127,15 @@ def _voc_painted(frame: ExportedFrame, tally: Tally) -> tuple[NDArray[np.uint8],
     indices = np.zeros(frame.size, dtype=np.uint8)
     areas = np.full(256, frame.size[0] * frame.size[1] + 1, dtype=np.int64)
     objects: list[_VocObject] = []
-    for one in frame.masks:
-        box = box_of(one.mask)
+    for mask in frame.masks:
+        box = box_of(mask.mask)
         if box is None or len(objects) == _VOC_MOST:
             tally.left_out["nothing is segmented" if box is None else "more than 254 on one picture"] += 1
             continue
-        area = int(one.mask.sum())
-        objects.append(_VocObject(one.label, area, box))
+        area = int(mask.mask.sum())
+        objects.append(_VocObject(mask.label, area, box))
         areas[len(objects)] = area
-        indices[one.mask & (areas[indices] >= area)] = len(objects)
+        indices[mask.mask & (areas[indices] >= area)] = len(objects)
     seen = np.bincount(indices.ravel(), minlength=len(objects) + 1)
     tally.ious += [int(seen[index]) / one.area for index, one in enumerate(objects, start=1)]
     return indices, objects
@@ -172,8 +172,8 @@ def _cvat(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Piece]:
             _ANNOTATIONS,
             f'  <image id="{number}" name={quoteattr(frame.picture)} width="{width}" height="{height}">\n'.encode(),
         )
-        for one in frame.masks:
-            yield _ANNOTATIONS, _cvat_mask(one, tally).encode("utf-8", "backslashreplace")
+        for mask in frame.masks:
+            yield _ANNOTATIONS, _cvat_mask(mask, tally).encode("utf-8", "backslashreplace")
         yield _ANNOTATIONS, b"  </image>\n"
     yield _ANNOTATIONS, b"</annotations>\n"
 
@@ -228,12 +228,12 @@ def _label_studio(frames: Iterable[ExportedFrame], tally: Tally) -> Iterator[Pie
         name = f"images/{frame.picture}" if tally.pictures else frame.picture
         results: list[dict[str, Any]] = []
         scores: list[float] = []
-        for one in frame.masks:
-            if not one.mask.any():
+        for mask in frame.masks:
+            if not mask.mask.any():
                 tally.left_out["nothing is segmented"] += 1
                 continue
-            results.append(_brush_region(one, number=len(results)))
-            scores += [one.row["iou"]] if one.row.get("iou") is not None else []
+            results.append(_brush_region(mask, number=len(results)))
+            scores += [mask.row["iou"]] if mask.row.get("iou") is not None else []
         prediction: dict[str, Any] = {"model_version": f"auscult {VERSION}", "result": results}
         if scores:
             prediction["score"] = round(fmean(scores), 6)

@@ -155,19 +155,19 @@ class _Bench(ListedPart):
 
     def items(self) -> Iterator[Item]:
         """Every frame that has a mask, all that sounds as the candidate."""
-        for one in self.instances():
-            for place, moment in enumerate(one.moments):
+        for instance in self.instances():
+            for place, moment in enumerate(instance.moments):
                 if moment.target is not None:
                     yield Item(
-                        id=f"{one.id}/{self.number(place, moment)}",
+                        id=f"{instance.id}/{self.number(place, moment)}",
                         frame=moment.frame,
                         mask=moment.target,
-                        clip=one.clip,
+                        clip=instance.clip,
                         time_s=moment.time_s,
-                        audio=one.sound,
-                        extra={"split": one.split, "category": one.category},
-                        source=one.source,
-                        line=one.line,
+                        audio=instance.sound,
+                        extra={"split": instance.split, "category": instance.category},
+                        source=instance.source,
+                        line=instance.line,
                     )
 
     def instances(self) -> Iterator[Instance]:

@@ -231,8 +231,8 @@ class _RefCoco(ListedPart):
                 id=f"{picture.path.stem}/{ref.id}",
                 target=str(ref.annotation),
                 sentences=tuple(
-                    Sentence(text=one.text, exists=not one.absent, kind="given" if one.absent else "")
-                    for one in ref.sentences
+                    Sentence(text=sentence.text, exists=not sentence.absent, kind="given" if sentence.absent else "")
+                    for sentence in ref.sentences
                 ),
                 split=ref.split,
             )

@@ -152,17 +152,17 @@ class _Regions:
         try:
             picture = self._picture(key)
             size = frame_size(picture)
-            for one in self._reader.regions(SidecarFile(path=path, size=size), self.problems):
+            for region in self._reader.regions(SidecarFile(path=path, size=size), self.problems):
                 self._drawn.add(picture)
                 self._items.append(
                     Item(
-                        id=check_id(f"{name}/{one.number}"),
+                        id=check_id(f"{name}/{region.number}"),
                         frame=picture,
-                        mask=MaskRef(segmentation=one.segmentation, size=size),
-                        model_score=one.score,
-                        extra=one.extra,
+                        mask=MaskRef(segmentation=region.segmentation, size=size),
+                        model_score=region.score,
+                        extra=region.extra,
                         source=path,
-                        line=one.line,
+                        line=region.line,
                     )
                 )
         except InputError as error:

@@ -84,8 +84,8 @@ class Cascade:
         self.name, self._describers, self._answerer = name, tuple(describers), answerer
         self._kept = kept if kept is not None else ReplyCache()
         self._estimated: set[str] = set()
-        self._models = models = [*(one.model for one in self._describers), answerer]
-        told = [[one.of, {**_ASKS, **one.asks}] for one in self._describers]
+        self._models = models = [*(describer.model for describer in self._describers), answerer]
+        told = [[describer.of, {**_ASKS, **describer.asks}] for describer in self._describers]
         named = [[model.name, model.revision] for model in models]
         self.revision = digest_json([named, told, _TOLD])[:12]
         self.connections = max(int(getattr(model, "connections", 0)) or 1 for model in models)

@@ -78,7 +78,8 @@ class ClipSight:
     def __init__(self, frames: Frames) -> None:
         height, width = small_size(frames.shape[1], frames.shape[2])
         self.frames = [
-            np.asarray(cv2.resize(one, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8) for one in frames
+            np.asarray(cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
+            for frame in frames
         ]
         sampled = self.frames[:: max(1, -(-len(self.frames) // _FOR_SCENE))]
         self.scene: Frame = np.median(np.stack(sampled), axis=0).astype(np.uint8)
@@ -159,7 +160,7 @@ def enlarged(masks: Masks, size: tuple[int, int]) -> Masks:
     """Small masks at the frames' size, bool (T, H, W)."""
     if masks.shape[1:] == size:
         return masks
-    return np.stack([resized(one, size) for one in masks])
+    return np.stack([resized(mask, size) for mask in masks])
 
 
 def _things(frame: Frame) -> Iterator[Mask]:

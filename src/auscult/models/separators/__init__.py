@@ -55,7 +55,7 @@ def calling(function: Callable[..., Any]) -> Ask:
         parameters = dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # written in C, without a signature
         parameters = {}
-    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    takes_all = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     takes = [name for name in ("rate_hz", "spans", "frames") if takes_all or name in parameters]
 
     def ask(request: SeparationRequest) -> Any:
@@ -260,7 +260,7 @@ def _spec(text: str) -> SeparatorSpec:
     found = model_spec(text) if ":" in text and not text.startswith("tgs:") else None
     if found is None or found.kind not in {"callable", "command", "predictions"}:
         raise UsageError(f"there is no separator {text[:80]!r}", expected=_EXPECTED)
-    known = {one.name: getattr(found, one.name) for one in fields(ModelSpec)}
+    known = {field.name: getattr(found, field.name) for field in fields(ModelSpec)}
     return SeparatorSpec(**known | {"name": found.name.removesuffix(".separate")})
 
 

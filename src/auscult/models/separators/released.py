@@ -55,7 +55,7 @@ class Demucs:
         """All tracks, by the model's names of sources."""
         model, rate_hz = self._model, int(self._model.samplerate)
         channels = np.atleast_2d(request.mixture)
-        heard = np.stack([mono_at(one, rate_hz=request.rate_hz, wanted_hz=rate_hz) for one in channels])
+        heard = np.stack([mono_at(channel, rate_hz=request.rate_hz, wanted_hz=rate_hz) for channel in channels])
         if len(heard) != model.audio_channels:
             heard = np.repeat(heard.mean(axis=0, keepdims=True), model.audio_channels, axis=0)
         middle, spread = float(heard.mean()), float(heard.mean(axis=0).std())

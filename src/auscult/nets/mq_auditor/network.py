@@ -307,8 +307,8 @@ class MqAuditor(PreTrainedModel):
         ``all`` is everything; without adapters ``answers`` has the whole language model.
         """
         adapters = self.config.lora_rank > 0
-        ends = {id(one) for part in (self.language.get_input_embeddings(), self.language.get_output_embeddings())
-                for one in part.parameters()}  # fmt: skip
+        ends = {id(parameter) for part in (self.language.get_input_embeddings(), self.language.get_output_embeddings())
+                for parameter in part.parameters()}  # fmt: skip
         for name, one in self.named_parameters():
             bridge = "_bridge." in name
             tuned = name.startswith("iou_head") or (
@@ -374,7 +374,7 @@ class MqAuditor(PreTrainedModel):
 
     @staticmethod
     def _learned(part: nn.Module) -> bool:
-        return any(one.requires_grad for one in part.parameters())
+        return any(parameter.requires_grad for parameter in part.parameters())
 
     def embed(self, tokens: Sequence[int] | Tensor) -> Tensor:
         """Tokens as the language model takes them, (n, width)."""

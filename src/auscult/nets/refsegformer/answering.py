@@ -68,9 +68,9 @@ class OnnxAnswering:
         self.blank = self.reading.blank
         self._words = Vocabulary(self.reading.words, tokens=self.reading.tokens)
         self.unknown = self._words.unknown
-        self._maps = [one.name for one in self._stem.get_outputs()]
+        self._maps = [output.name for output in self._stem.get_outputs()]
         self._takes = {one.name for one in self._answer.get_inputs()}
-        self._gives = [one.name for one in self._answer.get_outputs()]
+        self._gives = [output.name for output in self._answer.get_outputs()]
         broken: tuple[type[Exception], ...] = (*runtime_errors(), KeyError, IndexError, ValueError)
         try:
             self.answer(self.stem(np.zeros((64, 64, 3), np.uint8)), "", attention=True)

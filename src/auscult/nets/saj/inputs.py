@@ -42,7 +42,7 @@ class SajBatch:
 
     def to(self, device: Any) -> SajBatch:
         """The same on a device."""
-        moved = {one.name: getattr(self, one.name) for one in fields(self)}
+        moved = {field.name: getattr(self, field.name) for field in fields(self)}
         asked = {name: has.to(device) for name, has in moved.pop("asked").items()}
         return SajBatch(**{name: value.to(device) for name, value in moved.items()}, asked=asked)
 
@@ -87,11 +87,11 @@ class SajReader:
             samples=torch.tensor([len(output) for output in outputs]),
             words=words,
             words_known=known,
-            spans=torch.from_numpy(np.stack([self._states(one, -(-length // self.steps)) for one in spans])),
+            spans=torch.from_numpy(np.stack([self._states(span, -(-length // self.steps)) for span in spans])),
             pictures=pictures,
             asked={
                 "text": known.any(dim=1),
-                "spans": torch.tensor([bool(one) for one in spans]),
+                "spans": torch.tensor([bool(span) for span in spans]),
                 "picture": has_picture,
             },
         )

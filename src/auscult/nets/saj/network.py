@@ -239,7 +239,7 @@ class Saj(nn.Module):
 
 def learns(part: nn.Module) -> bool:
     """Whether any of its weights do."""
-    return any(one.requires_grad for one in part.parameters())
+    return any(parameter.requires_grad for parameter in part.parameters())
 
 
 class Fusion(nn.Module):

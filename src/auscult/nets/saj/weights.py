@@ -113,7 +113,7 @@ def read_design(folder: Path) -> SajDesign:
         hf.check_beside(folder, _READER if design.text is not None else "")
         numbers = hf.count_weights(folder / WEIGHTS)
         with torch.device("meta"):  # takes no memory, however large the settings are
-            described = sum(one.numel() for one in Saj(design).parameters())
+            described = sum(parameter.numel() for parameter in Saj(design).parameters())
     except (InputError, msgspec.ValidationError, TypeError, ValueError, RuntimeError) as error:
         raise _unreadable(error, folder) from error
     if described > numbers:

@@ -113,20 +113,22 @@ class Material:
     @property
     def classes(self) -> tuple[str, ...]:
         """Classes of the photographs with boxes."""
-        return tuple(sorted({name for one in self.photographs for name in one.shown}))
+        return tuple(sorted({name for photograph in self.photographs for name in photograph.shown}))
 
     @property
     def sounding(self) -> tuple[Photograph, ...]:
         """Photographs with boxes of something of which there is a recording."""
-        return tuple(one for one in self.photographs if any(name in self.sounds.files for name in one.boxes))
+        return tuple(
+            photograph for photograph in self.photographs if any(name in self.sounds.files for name in photograph.boxes)
+        )
 
     def digest(self) -> str:
         """Hash of all files, so that samples of two states of a folder are not mixed."""
         files = [path for found in (*self.sounds.files.values(), *self.pictures.values()) for path in found.values()]
-        files += [one.path for one in self.photographs]
+        files += [photograph.path for photograph in self.photographs]
         boxes = [
-            [one.path.name, sorted((name, list(found)) for name, found in one.boxes.items())]
-            for one in self.photographs
+            [photograph.path.name, sorted((name, list(found)) for name, found in photograph.boxes.items())]
+            for photograph in self.photographs
         ]
         return digest_json([[digest_file(path) for path in files], boxes])
 
@@ -142,7 +144,7 @@ def open_material(root: Path) -> tuple[Material, tuple[ErrorRecord, ...]]:
     errors: list[ErrorRecord] = []
     sounds = _labelled(root, _SOUNDS, suffixes=SOUND_SUFFIXES, errors=errors)
     pictures = _labelled(root, _PICTURES, suffixes=FRAME_SUFFIXES, errors=errors)
-    photographs = [one for place in _PHOTOGRAPHS for one in _photographs(root, place, errors)]
+    photographs = [photograph for place in _PHOTOGRAPHS for photograph in _photographs(root, place, errors)]
     if not sounds and not photographs:
         raise UsageError("the folder holds no labelled recording and no photograph with boxes", path=root, hint=_LAYOUT)
     files = FolderSounds(name=root.resolve().name, files=sounds, words={})
@@ -213,7 +215,7 @@ def _photographs(root: Path, place: tuple[str, str], errors: list[ErrorRecord]) 
     read = codec.read_file(
         _Instances, home / "instances.json", what="the instances", expected=expected, most_bytes=_MOST_BYTES
     )
-    names = {one.id: _SAME.get(one.name, one.name) for one in read.categories}
+    names = {category.id: _SAME.get(category.name, category.name) for category in read.categories}
     by_image: dict[int, list[_Annotation]] = {}
     for annotation in read.annotations:
         by_image.setdefault(annotation.image_id, []).append(annotation)

@@ -249,7 +249,7 @@ def mask_ratio(sentences: Iterable[SentenceAreas]) -> ReferringScore | Undefined
 
     Undefined where there is none. Source: Wu et al., App. A.1.
     """
-    return _ratio_of([one for one in sentences if not one.exists], "negative sentences")
+    return _ratio_of([sentence for sentence in sentences if not sentence.exists], "negative sentences")
 
 
 def mask_ratios(sentences: Iterable[SentenceAreas]) -> Mapping[str, ReferringScore | Undefined]:
@@ -325,8 +325,8 @@ def t_acc(sentences: Iterable[SentenceAreas], *, cleared_below: int = 1) -> Refe
 def pictures_of(sentences: Iterable[SentenceAreas]) -> dict[Hashable, Hashable]:
     """The picture of every reference and sentence, by the keys of ``ReferringScore.ratio``: clusters of an interval."""
     found: dict[Hashable, Hashable] = {}
-    for one in sentences:
-        found[one.reference] = found[_key(one)] = one.picture
+    for sentence in sentences:
+        found[sentence.reference] = found[_key(sentence)] = sentence.picture
     return found
 
 
@@ -340,14 +340,17 @@ def _key(one: SentenceAreas) -> Hashable:
 
 
 def _positive(sentences: Iterable[SentenceAreas]) -> list[SentenceAreas]:
-    return [one for one in sentences if one.exists]
+    return [sentence for sentence in sentences if sentence.exists]
 
 
 def _cleared(sentences: Iterable[SentenceAreas], below: int) -> list[SentenceAreas]:
     """The sentences, masks of fewer pixels emptied."""
     if below < 1:
         raise InputError(f"cleared_below is {below}", expected="1 (no mask is cleared) or more; GRES has 50")
-    return [replace(one, predicted_px=0, both_px=0) if one.predicted_px < below else one for one in sentences]
+    return [
+        replace(sentence, predicted_px=0, both_px=0) if sentence.predicted_px < below else sentence
+        for sentence in sentences
+    ]
 
 
 def _gres(below: int, empty: str) -> dict[str, str]:
@@ -363,8 +366,8 @@ def _over_references(
 ) -> ReferringScore | Undefined:
     """The mean of a value of each reference; those without one are counted."""
     references: dict[Hashable, list[SentenceAreas]] = {}
-    for one in sentences:
-        references.setdefault(one.reference, []).append(one)
+    for sentence in sentences:
+        references.setdefault(sentence.reference, []).append(sentence)
     values = {key: value for key, members in references.items() if (value := of(members)) is not None}
     if not values:
         return Undefined("no reference has the sentences that it is of", {"references": len(references)})
@@ -381,7 +384,7 @@ def _over_sentences(
     sentences: Sequence[SentenceAreas], of: Callable[[SentenceAreas], tuple[float, float]], /, **about: object
 ) -> ReferringScore | Undefined:
     """The sum of a part of each sentence over the sum of what it is over."""
-    parts = {_key(one): of(one) for one in sentences}
+    parts = {_key(sentence): of(sentence) for sentence in sentences}
     if len(parts) < len(sentences):
         raise InputError("two sentences of one reference have one id", expected="an id for each sentence")
     tops, overs = ({key: float(part[side]) for key, part in parts.items()} for side in (0, 1))

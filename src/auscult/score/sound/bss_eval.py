@@ -53,7 +53,7 @@ def correlations(stems: Sequence[Signal], estimates: Sequence[Signal], *, lags: 
     """Correlate signals of one shape, the channels of each one after the other."""
     size = 1 << max(11, (4 * lags - 1).bit_length() + 1)
     step = size - lags + 1
-    rows = sum(1 if len(one.shape) == 1 else one.shape[0] for one in stems)
+    rows = sum(1 if len(stem.shape) == 1 else stem.shape[0] for stem in stems)
     total: list[NDArray[np.complex128]] | None = None
     own: Doubles | float = 0.0
     for start in range(0, stems[0].shape[-1], _FRAMES * step):
@@ -268,7 +268,7 @@ class _Projections:
         self.wide = solved(self.matrix, self.right)
         height = self.shape[2] * lags
         self.rows = [slice(start, start + height) for start in range(0, len(self.matrix), height)]
-        self.alone = [solved(self.matrix[one, one], self.right[one]) for one in self.rows]
+        self.alone = [solved(self.matrix[row, row], self.right[row]) for row in self.rows]
 
     def summed(self, values: Doubles) -> Doubles:
         """Energies of channels, (m c,), of each estimate, (m,)."""
@@ -317,7 +317,7 @@ def _windows(
     found = np.full((4, 2, *made.shape[:2], len(starts)), np.nan)
     for number, start in enumerate(starts):
         parts = [block(one, start, start + window) for one in (*stems, *estimates)]
-        if not all(one.any() for one in parts):
+        if not all(part.any() for part in parts):
             continue
         frames = np.fft.rfft(np.concatenate(parts), size)
         true, given = frames[: len(wide)], frames[len(wide) :]

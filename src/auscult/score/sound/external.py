@@ -104,7 +104,7 @@ def _asked(
         return Undefined(
             f"{metric} is made for {known} Hz, the sound has {rate_hz}; --resample brings it to its stem's"
         )
-    mine, other = (block(one, 0, length).mean(axis=0) for one in sounds)
+    mine, other = (block(sound, 0, length).mean(axis=0) for sound in sounds)
     check_finite(float(mine.sum()), float(other.sum()))
     if reason := silence_of(mine.any(), other.any()):
         return Undefined(reason)

@@ -257,19 +257,19 @@ def _replaced(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterato
             if word != old:
                 yield _Option(with_noun(text, span, word), proof)
     if subject.absolute and len(things) == 1 and not things[0].crowd:
-        for one in found.attributes:
-            old = text[one.span.start : one.span.end].lower()
+        for attribute in found.attributes:
+            old = text[attribute.span.start : attribute.span.end].lower()
             side = _OPPOSITE.get(old, "")
             proof_of = false_position(things, side) if side else None
             if proof_of is not None:
-                yield _Option(with_noun(text, one.span, side), proof_of)
+                yield _Option(with_noun(text, attribute.span, side), proof_of)
 
 
 def _colour_words(text: str, found: Parse) -> Iterator[tuple[Span, bool]]:
     """The colour words that are said of the head, or of what it wears; whether they stand before the head."""
-    for one in found.attributes:
-        if one.kind == "colour":
-            yield one.span, one.before
+    for attribute in found.attributes:
+        if attribute.kind == "colour":
+            yield attribute.span, attribute.before
     relation = found.relation
     if relation is None or text[relation.words.start : relation.words.end].lower() not in _WORN:
         return
@@ -284,7 +284,7 @@ def _added(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterator[_
     """What is not said yet: of what is replaced nothing was false, or it does not stand there."""
     text = subject.sentence
     head = subject.noun_at(found.head or Span(0, 0))
-    kinds = {one.kind for one in found.attributes}
+    kinds = {attribute.kind for attribute in found.attributes}
     if "colour" not in kinds and not any(_colour_words(text, found)):
         person = any(thing.category == _PERSON for thing in things)
         for word, proof in false_colours(things).items():
@@ -304,7 +304,7 @@ def _added(subject: Subject, found: Parse, things: Sequence[Seen]) -> Iterator[_
 
 
 def _is_placed(attributes: Sequence[Attribute]) -> bool:
-    return any(one.kind == "position" for one in attributes)
+    return any(attribute.kind == "position" for attribute in attributes)
 
 
 def _on(side: str, *, several: bool) -> str:

@@ -91,7 +91,7 @@ class _Relation(Rewritten):
             return NegativeParams(edits=_related(subject, found.relation, name), proof=subject.without(name))
         if found.negation:
             return Undefined("something is denied in it: what is added may be denied too")
-        sided = subject.absolute and all(one.kind != "position" for one in found.attributes)
+        sided = subject.absolute and all(attribute.kind != "position" for attribute in found.attributes)
         return NegativeParams(edits=_added(rng, subject, name, sided=sided), proof=subject.without(name))
 
 

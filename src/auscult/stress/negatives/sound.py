@@ -43,7 +43,7 @@ class _Sound(Negative):
         facts, form = subject.facts, subject.form
         if facts is None or form is None:
             return Undefined("no logical form and no scene say what sounds when")
-        there = {(one["noun"], one["verb"]) for one in voices(facts)}
+        there = {(voice["noun"], voice["verb"]) for voice in voices(facts)}
         others = sorted(set(subject.voices) - there)
         changed = list(_changed(form, others))
         if not changed:

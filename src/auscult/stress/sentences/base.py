@@ -214,7 +214,9 @@ def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
 def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[TextSpan, ...]:
     """Where the phrases that must stay stand as whole words, whatever their case; with ``head``, the head noun too."""
     patterns = [_whole(phrase) for phrase in _phrases(keep) if phrase]
-    found = {match.span(1) for one in patterns for match in re.finditer(f"(?=({one}))", sentence, re.IGNORECASE)}
+    found = {
+        match.span(1) for pattern in patterns for match in re.finditer(f"(?=({pattern}))", sentence, re.IGNORECASE)
+    }
     first = head_span(sentence) if head else None
     return tuple(sorted(found if first is None else found | {first}))
 

@@ -183,14 +183,14 @@ def save(shard: Shard, path: Path) -> None:
     """Write a shard, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part.npz")
-    np.savez(unfinished, **{one.name: getattr(shard, one.name) for one in fields(Shard)})
+    np.savez(unfinished, **{field.name: getattr(shard, field.name) for field in fields(Shard)})
     unfinished.replace(path)
 
 
 def load(path: Path) -> Shard:
     """Read a shard that ``save`` wrote."""
     with np.load(path, allow_pickle=False) as arrays:
-        return Shard(**{one.name: arrays[one.name] for one in fields(Shard)})
+        return Shard(**{field.name: arrays[field.name] for field in fields(Shard)})
 
 
 PairKind: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "other"]
@@ -438,7 +438,7 @@ def calibrated_words(
     best: tuple[float, Vocabulary] | None = None
     for sharpness in (0.6, 0.8, 1.0, 1.25, 1.6):
         plain = replace(words, sharpness=sharpness, slope=1.0, offset=0.0)
-        answered = [one for one in answers(make(plain), pairs) if one.match is not None]
+        answered = [answer for answer in answers(make(plain), pairs) if answer.match is not None]
         raw = np.array([one.match for one in answered], np.float64)
         slope, offset, loss = fit_curve(raw, np.array([one.pair.matches for one in answered], bool))
         if best is None or loss < best[0]:

@@ -168,10 +168,10 @@ def read_units(source: Path, plan: AuditorPlan) -> tuple[list[Unit], Listing]:
         if truth.defect is not None and truth.defect != "empty" and truth.action is not None:
             found.setdefault(str(known.get("uid") or f"{item.clip or item.frame}: {item.query.text}"), []).append(item)
     units = [_unit(name, items) for name, items in found.items()]
-    videos = sorted({one.video for one in units})
+    videos = sorted({unit.video for unit in units})
     order = generator(0, "mq-auditor", "videos").permutation(len(videos))
     kept = {videos[at] for at in order[: max(1, round(plan.share * len(videos)))]} if videos else set()
-    units = [one for one in units if one.video in kept]
+    units = [unit for unit in units if unit.video in kept]
     if not units:
         raise UsageError(
             "there is nothing to learn from",
@@ -367,8 +367,8 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         value = {
             "model": options.model,
             "seed": options.seed,
-            "parameters": sum(one.numel() for one in net.parameters()),
-            "learned": sum(one.numel() for one in net.parameters() if one.requires_grad),
+            "parameters": sum(parameter.numel() for parameter in net.parameters()),
+            "learned": sum(parameter.numel() for parameter in net.parameters() if parameter.requires_grad),
             "videos": len(feed.videos),
             "could_not_be_listed": len(listing.errors),
             "steps": steps,
@@ -391,10 +391,10 @@ def mq_auditor(options: TrainOptions, progress: Progress) -> Iterator[Path]:
 
 def split(units: Sequence[Unit], *, seed: int) -> tuple[list[Unit], list[Unit]]:
     """Units to learn from, and units of a tenth of the videos for the interval of the IoU."""
-    videos = sorted({one.video for one in units})
+    videos = sorted({unit.video for unit in units})
     order = generator(seed, AuditorTrainer.recipe, "held out").permutation(len(videos))
     held = {videos[at] for at in order[: int(_CALIBRATED_ON * len(videos))]}
-    return [one for one in units if one.video not in held], [one for one in units if one.video in held]
+    return [unit for unit in units if unit.video not in held], [unit for unit in units if unit.video in held]
 
 
 def build(name: str, plan: AuditorPlan, units: Sequence[Unit]) -> tuple[MqAuditor, Any]:

@@ -110,7 +110,7 @@ def fit_classifier(samples: LabelledSamples, *, seed: int) -> DefectClassifier:
     for _ in range(steps):
         batch = torch.from_numpy(rng.integers(0, len(wanted), _BATCH))
         scores = net.members_of(cues[batch], shape[batch], noise=_NOISE)
-        loss = sum(functional.cross_entropy(one, wanted[batch], weight=weight) for one in scores)
+        loss = sum(functional.cross_entropy(score, wanted[batch], weight=weight) for score in scores)
         optimiser.zero_grad()
         torch.as_tensor(loss).backward()
         optimiser.step()

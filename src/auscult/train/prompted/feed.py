@@ -82,12 +82,12 @@ class Feed:
                 continue
         samples = samples[:size]
         return {
-            **{name: np.stack([getattr(one.view, name) for one in samples]) for name in _SEEN},
-            "prompt": np.stack([one.prompt for one in samples]),
-            "truth": np.stack([one.truth for one in samples]),
-            "type": np.array([one.type for one in samples], dtype=np.int64),
-            "iou": np.array([one.iou for one in samples], dtype=np.float32),
-            "answered": np.array([one.answered for one in samples], dtype=np.float32),
+            **{name: np.stack([getattr(sample.view, name) for sample in samples]) for name in _SEEN},
+            "prompt": np.stack([sample.prompt for sample in samples]),
+            "truth": np.stack([sample.truth for sample in samples]),
+            "type": np.array([sample.type for sample in samples], dtype=np.int64),
+            "iou": np.array([sample.iou for sample in samples], dtype=np.float32),
+            "answered": np.array([sample.answered for sample in samples], dtype=np.float32),
         }
 
     def _of_object(self, rng: np.random.Generator) -> list[Sample]:
@@ -138,9 +138,9 @@ def chosen(scene: CandidateScene, drawn: Sequence[Mask], rng: np.random.Generato
     """Candidates of one object: real ones where there are, made ones so that every IoU is about as frequent."""
     real = [mask for mask in drawn if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX]
     made = [
-        one
-        for one in candidates(scene, rng, _DRAWN)
-        if np.count_nonzero(one.mask) >= _LEAST_CANDIDATE_PX and not _of_another(one, scene)
+        candidate
+        for candidate in candidates(scene, rng, _DRAWN)
+        if np.count_nonzero(candidate.mask) >= _LEAST_CANDIDATE_PX and not _of_another(candidate, scene)
     ]
     found: list[Candidate] = []
     for _ in range(PER_OBJECT):

@@ -92,7 +92,7 @@ class Material:
 
     def of(self, *parts: SplitPart) -> list[Picture]:
         """The pictures of the given parts, in order."""
-        return [one for one in self.pictures if one.part in parts]
+        return [picture for picture in self.pictures if picture.part in parts]
 
 
 def read_material(data: Path, *, families: Iterable[str] = MAY_TRAIN) -> Material:

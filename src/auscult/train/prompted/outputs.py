@@ -81,14 +81,14 @@ class Outputs(CandidateColumns):
 
     def save(self, path: Path) -> None:
         """Write all columns."""
-        np.savez_compressed(path, **{one.name: getattr(self, one.name) for one in fields(self)})
+        np.savez_compressed(path, **{field.name: getattr(self, field.name) for field in fields(self)})
 
 
 def load_outputs(path: Path) -> Outputs:
     """Read what ``Outputs.save`` wrote."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-            return Outputs(**{one.name: found[one.name] for one in fields(Outputs)})
+            return Outputs(**{field.name: found[field.name] for field in fields(Outputs)})
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
         raise InputError(f"the outputs cannot be read: {error}", expected="a .npz of this recipe", path=path) from error
 
@@ -115,7 +115,7 @@ def columns_of(cases: Iterable[Judgeable]) -> CandidateColumns:
 
 
 def _stacked(rows: Sequence[Mapping[str, Any]], kind: type[CandidateColumns]) -> dict[str, Any]:
-    names = [one.name for one in fields(kind)]
+    names = [field.name for field in fields(kind)]
     columns = {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else names)}
     return {name: column.astype(np.str_) if name in _TEXTS else column for name, column in columns.items()}
 

@@ -183,7 +183,7 @@ class SegmenterAnswer(nn.Module):
     def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
         """Give what the network has: logits of target (n, side / 4, side / 4) and existence (n,); VLTFs' attention."""
         found: Segmentation = self.net.answer(given[:-1], given[-1], given[-1] != PADDING)
-        fine = tuple(one[:, 1] - one[:, 0] for one in found.masks[:1])
+        fine = tuple(mask[:, 1] - mask[:, 0] for mask in found.masks[:1])
         existence = () if found.existence is None else (found.existence,)
         return (*fine, *existence, *(found.attention if self.net.design.fusion == "vltf" else ()))
 
@@ -270,14 +270,14 @@ class NamingFeed:
 
     def __init__(self, references: Sequence[Reference], plan: SegmenterPlan, *, seed: int) -> None:
         self.plan, self.seed = plan, seed
-        counts = Counter(one.category for one in references if one.category and one.true)
+        counts = Counter(reference.category for reference in references if reference.category and reference.true)
         self.categories = tuple(sorted(name for name, count in counts.items() if count > 1))
         numbers = {name: number for number, name in enumerate(self.categories)}
         found: dict[Path, list[tuple[MaskRef, int]]] = {}
-        for one in references:
-            for moment in one.moments if one.true and one.category in numbers else ():
+        for reference in references:
+            for moment in reference.moments if reference.true and reference.category in numbers else ():
                 if moment.target is not None:
-                    found.setdefault(moment.frame, []).append((moment.target, numbers[one.category]))
+                    found.setdefault(moment.frame, []).append((moment.target, numbers[reference.category]))
         self._pictures = tuple(found.items())
         self._each = max(1, len(found) // plan.batch)
         self.steps = self._each * plan.naming_epochs if len(self.categories) > 1 else 0
@@ -307,7 +307,7 @@ class NamingFeed:
                 frame = read_frame(path)
                 size = (frame.shape[0], frame.shape[1])
                 masks = [(read_mask(target, size=size).mask, name) for target, name in objects]
-                return _varied(frame, [one for one in masks if one[0].any()], self.plan.design.side, rng=rng)
+                return _varied(frame, [mask for mask in masks if mask[0].any()], self.plan.design.side, rng=rng)
             except (AuscultError, cv2.error):
                 which = int(rng.integers(len(self._pictures)))
         raise InputError(f"{TRIES} pictures in a row cannot be read", hint="are the pictures where the data says?")
@@ -387,7 +387,9 @@ def rris(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     plan = read_plan(options.config)
     references, listing = read_references(options.material(), plan, images=options.images)
     torch.manual_seed(int(generator(options.seed, "rris", "weights").integers(1 << 62)))
-    trainable = build(options.model, plan, (text for one in references for text in (*one.true, *one.false)))
+    trainable = build(
+        options.model, plan, (text for reference in references for text in (*reference.true, *reference.false))
+    )
     feed = Feed(references, trainable.plan, seed=options.seed)
     steps = feed.steps if options.samples is None else max(1, options.samples // plan.batch)
     trainer = Trainer(trainable, feed, seed=options.seed, steps=steps, device=options.device)
@@ -428,10 +430,10 @@ def _described(trainer: Trainer, references: Sequence[Reference], *, errors: int
     value = {
         "model": options.model,
         "seed": options.seed,
-        "parameters": sum(one.numel() for one in net.parameters()),
+        "parameters": sum(parameter.numel() for parameter in net.parameters()),
         "references": len(references),
-        "without_true": sum(not one.true for one in references),
-        "without_false": sum(not one.false for one in references),
+        "without_true": sum(not reference.true for reference in references),
+        "without_false": sum(not reference.false for reference in references),
         "could_not_be_listed": errors,
         "steps": trainer.steps,
         "plan": to_json(asdict(trainer.plan)),

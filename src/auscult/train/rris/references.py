@@ -109,7 +109,7 @@ def _of_clip(clip: Sequence[Instance], plan: SegmenterPlan) -> list[Reference]:
 
 
 def _texts(instances: Iterable[Instance]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.query.text for one in instances if one.query.text))
+    return tuple(dict.fromkeys(instance.query.text for instance in instances if instance.query.text))
 
 
 class Feed:
@@ -118,10 +118,10 @@ class Feed:
     def __init__(self, references: Sequence[Reference], plan: SegmenterPlan, *, seed: int) -> None:
         self.references, self.plan, self.seed = references, plan, seed
         self._seen: dict[Path, list[tuple[Reference, MaskRef | None]]] = {}
-        for one in references:
-            for moment in one.moments:
-                if one.false or moment.target is not None:
-                    self._seen.setdefault(moment.frame, []).append((one, moment.target))
+        for reference in references:
+            for moment in reference.moments:
+                if reference.false or moment.target is not None:
+                    self._seen.setdefault(moment.frame, []).append((reference, moment.target))
         self._units = tuple(references) if plan.sentences == 1 else tuple(self._seen)
         self._pictures = max(1, plan.batch // plan.sentences)
         self.each = max(1, len(self._units) // self._pictures)
@@ -168,7 +168,7 @@ class Feed:
         first = int(generator(self.seed, "rris", "first", reference.id).integers(2))
         true = bool((first + epoch) % 2) if reference.true and reference.false else bool(reference.true)
         text = self._text(reference, rng, true=true)
-        moments = [one for one in reference.moments if one.target is not None] if true else reference.moments
+        moments = [moment for moment in reference.moments if moment.target is not None] if true else reference.moments
         for at in rng.permutation(len(moments)).tolist():
             picture, objects = self._looked(moments[at].frame, wanted={reference.id} if true else set())
             if not true or reference.id in objects:

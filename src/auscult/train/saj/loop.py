@@ -94,7 +94,9 @@ class SajTrainer(trainer.Trainer):
         """Nothing, with a gradient for all that learns, which several processes want of heads and encoders not used."""
         if self.accelerator.num_processes == 1:
             return torch.zeros((), device=self.accelerator.device)
-        return 0.0 * torch.stack([one.sum() for one in self.net.parameters() if one.requires_grad]).sum()
+        return (
+            0.0 * torch.stack([parameter.sum() for parameter in self.net.parameters() if parameter.requires_grad]).sum()
+        )
 
 
 def saj(options: TrainOptions, progress: Progress) -> Iterator[Path]:
@@ -158,7 +160,9 @@ def split(items: Sequence[SoundItem], *, seed: int) -> tuple[list[SoundItem], li
 
 def scale(net: Saj, source: Source, *, seed: int) -> None:
     """Set mean and deviation of each axis to those of what will be learned from."""
-    truths = [one.truth for one in islice(source.examples(generator(seed, SajTrainer.recipe, "scale")), _SCALED_ON)]
+    truths = [
+        example.truth for example in islice(source.examples(generator(seed, SajTrainer.recipe, "scale")), _SCALED_ON)
+    ]
     for at, axis in enumerate(net.design.axes):
         if values := [truth[axis] for truth in truths if axis in truth]:
             net.mean[at], net.std[at] = float(np.mean(values)), max(float(np.std(values)), 0.1)
@@ -169,8 +173,8 @@ def _described(training: SajTrainer, items: Sequence[SoundItem], *, options: Tra
     value = {
         "model": options.model,
         "seed": options.seed,
-        "parameters": sum(one.numel() for one in net.parameters()),
-        "learned": sum(one.numel() for one in net.parameters() if one.requires_grad),
+        "parameters": sum(parameter.numel() for parameter in net.parameters()),
+        "learned": sum(parameter.numel() for parameter in net.parameters() if parameter.requires_grad),
         "items": len(items),
         "plan": to_json(asdict(training.plan)),
     }

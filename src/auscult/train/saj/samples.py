@@ -263,9 +263,9 @@ class SajFeed:
 def lesson(examples: Sequence[Example], reader: SajReader, *, prompts: Sequence[set[str]] | None = None) -> Lesson:
     """Examples as the network takes them."""
     return Lesson(
-        batch=reader.batch([(one.case, one.output) for one in examples], prompts=prompts),
-        truth={axis: torch.tensor([one.truth.get(axis, float("nan")) for one in examples]) for axis in AXES},
-        follows=torch.tensor([float(one.follows) for one in examples]),
+        batch=reader.batch([(example.case, example.output) for example in examples], prompts=prompts),
+        truth={axis: torch.tensor([example.truth.get(axis, float("nan")) for example in examples]) for axis in AXES},
+        follows=torch.tensor([float(example.follows) for example in examples]),
     )
 
 

@@ -210,7 +210,7 @@ def card_of_rows(judge: SoundJudge, rows: Mapping[str, Sequence[Row]], *, many: 
         if kept:
             results += _results(name, kept, subset=subset, constants=constants, seed=seed)
     results += _probe_results(rows["probes"], seed=seed)
-    names = dict.fromkeys(one.set for one in results)
+    names = dict.fromkeys(result.set for result in results)
     return Card(
         judge=judge.name,
         summary=judge.meta.summary,
@@ -296,7 +296,11 @@ def _probe_results(rows: Sequence[Row], *, seed: int) -> Iterator[Result]:
 
 def before(card: Card, rows: Mapping[str, Sequence[Row]]) -> list[str]:
     """What stands ahead of the results: the probes, where the judge is at chance, and the worst misjudged outputs."""
-    own = [(one, one.metric.partition(".")[2].replace("_", " ")) for one in card.results if one.row == card.judge]
+    own = [
+        (result, result.metric.partition(".")[2].replace("_", " "))
+        for result in card.results
+        if result.row == card.judge
+    ]
     means = [(one.value or 0.0, f"{name} {cell(one)}") for one, name in own if one.metric.startswith("mean_overall")]
     falls = all(better >= worse for (better, _), (worse, _) in pairwise(means))
     chance: dict[str, list[str]] = {}

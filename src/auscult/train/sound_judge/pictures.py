@@ -194,7 +194,7 @@ def fit(net: PictureNet, features: Tensor, labels: Tensor, *, seed: int) -> None
 def _answers(net: PictureNet, features: Sequence[Tensor]) -> Floats:
     """Probabilities (pictures, 1 + things) of each picture's first view."""
     with torch.inference_mode():
-        return np.asarray(net.things(torch.cat([one[:1] for one in features])).numpy())
+        return np.asarray(net.things(torch.cat([feature[:1] for feature in features])).numpy())
 
 
 def threshold(shown: Sequence[Shown], answers: Floats) -> float:

@@ -172,7 +172,7 @@ class _Maker:
         made, query = mixture.made, mixture.query
         stems = [mono(made.target), *(mono(stem) for stem in made.others.values())]
         about = {
-            "label": next(one.label for one in plan.sources if one.name in plan.target),
+            "label": next(source.label for source in plan.sources if source.name in plan.target),
             "domain": DOMAIN_OF[plan.setting],
             "setting": plan.setting,
             "seen": plan.seen,

@@ -121,7 +121,7 @@ def write_shard(path: Path, samples: Sequence[StoredSample]) -> None:
     np.savez(
         part,
         mixtures=np.concatenate(mixtures),
-        lengths=np.array([len(one) for one in mixtures]),
+        lengths=np.array([len(mixture) for mixture in mixtures]),
         places=np.array(places),
         outputs=np.concatenate([one.output for one in samples]),
         rests=np.concatenate([one.rest for one in samples]),

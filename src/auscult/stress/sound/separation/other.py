@@ -76,7 +76,9 @@ def other_mask(stems: Stems, _: NoDraws, amount: float) -> Parts:
     target, rest = _lapped(stems.target), _lapped(np.asarray(sum(stems.others.values()), dtype=np.float32))
     patch, powers = np.ones((3, 8)), [np.sum(one.astype(np.float64) ** 2, axis=0) for one in (target, rest)]
     frames, bins = powers[0].shape
-    coarse = [np.add.reduceat(np.add.reduceat(one, range(0, frames, 3)), range(0, bins, 8), axis=1) for one in powers]
+    coarse = [
+        np.add.reduceat(np.add.reduceat(power, range(0, frames, 3)), range(0, bins, 8), axis=1) for power in powers
+    ]
     share = np.kron((coarse[0] / (coarse[0] + coarse[1] + 1e-20)) ** 0.25, patch)[:frames, :bins]
     samples = stems.target.shape[1]
     kept = _sound(target * (1.0 - amount * (1.0 - share)).astype(np.float32), samples)
