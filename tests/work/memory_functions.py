@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from auscult.work.process import peak_mb
+
 KEPT: list[bytearray] = []
 _HOLDS = "import sys, time; kept = bytearray(int(sys.argv[1]) << 20); time.sleep(60)"
 _STARTS = "import subprocess as s, sys; s.Popen([sys.executable, '-S', '-c', sys.argv[1]], start_new_session=True)"
 
 
-def take(payload: tuple[Any, ...]) -> Any:  # noqa: C901, PLR0912 - a table of misbehaviour
+def take(payload: tuple[Any, ...]) -> Any:  # noqa: C901, PLR0911, PLR0912 - a table of misbehaviour
     match payload:
         case ("keep", mb):
             KEPT.append(bytearray(mb << 20))
@@ -58,6 +60,9 @@ def take(payload: tuple[Any, ...]) -> Any:  # noqa: C901, PLR0912 - a table of m
         case ("go", folder):
             os.chdir(folder)
             return None
+        case ("peak", mb):
+            bytearray(mb << 20)
+            return peak_mb()
         case ("where",):
             return str(Path.cwd())
     raise AssertionError(payload)

@@ -25,6 +25,7 @@ from auscult.models.base import ClassMaps, Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.types import Frames, Mask
+from auscult.work.pool import KeptWorkers
 from auscult.work.process import peak_mb
 
 _MOST_BYTES = 4 << 30
@@ -197,6 +198,7 @@ class PredictOptions:
     # limit for one case under one condition, and for loading the model where it is above a minute
     timeout_s: float | None = DEFAULT_TIMEOUT_S
     memory_mb: int | None = DEFAULT_MEMORY_MB
+    kept: KeptWorkers | None = None  # where the workers come from and go to, for models of ours alone
 
     @property
     def setup_s(self) -> float | None:
@@ -217,6 +219,7 @@ def by_workers(
         timeout_s=options.timeout_s,
         setup_s=options.setup_s,
         memory_mb=options.memory_mb,
+        kept=options.kept,
     ).results(requests)
 
 

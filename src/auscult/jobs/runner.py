@@ -34,7 +34,7 @@ from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json, is_sound
 from auscult.report.tables import Table
 from auscult.types import Instance, Item, MaskRef, SoundItem
-from auscult.work.pool import Task, TaskResult, run_tasks
+from auscult.work.pool import KeptWorkers, Task, TaskResult, run_tasks
 from auscult.work.threads import run_threads
 
 # --- progress ---
@@ -197,6 +197,7 @@ class Workers(Generic[T, R]):
     setup_s: float | None = None  # limit for starting a worker; None for the pool's own
     memory_mb: int | None = None  # limit of a worker's memory; None for none
     threads: int = 0  # instead of processes; each does the parts of a task one at a time
+    kept: KeptWorkers | None = None  # where worker processes come from and go to
 
     def results(
         self, tasks: Iterable[T], *, before: Callable[[T], None] | None = None
@@ -231,6 +232,7 @@ class Workers(Generic[T, R]):
                 setup_s=self.setup_s,
                 memory_mb=self.memory_mb,
                 stage=self.stage,
+                kept=self.kept,
             )
             return
         made: list[Callable[[T], R]] = []

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import pickle
 import struct
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 _LENGTH = struct.Struct("<Q")
+NEXT: Final = _LENGTH.pack(0)
+"""An empty message: the next is a worker's setup message."""
 
 
 class Readable(Protocol):

@@ -6,11 +6,11 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from auscult.errors import AuscultError, UsageError
 from auscult.outcome import Failed
@@ -72,6 +72,7 @@ def run_tasks(
     setup_s: float | None = None,
     memory_mb: int | None = None,
     stage: str = "work",
+    kept: KeptWorkers | None = None,
 ) -> Iterator[TaskResult[R]]:
     """Run a function over tasks and yield each result as it comes, in any order.
 
@@ -83,6 +84,7 @@ def run_tasks(
     made grow over 80 % of it is replaced between two tasks, without loss. An exception, a crash, a
     time-out or a result that cannot be sent is a ``Failed``. Where no worker can make the function, an error of ours is
     raised as it is, any other as ``UsageError``; where one has made it, those that cannot cost nothing but themselves.
+    Workers come from ``kept`` where it has some, and go there at the end.
     """
     if workers < 0 or any(limit is not None and limit <= 0 for limit in (timeout_s, setup_s, memory_mb)):
         raise UsageError(
@@ -101,7 +103,8 @@ def run_tasks(
         ) from error
     if setup_s is None and timeout_s is not None:
         setup_s = max(timeout_s, _SETUP_S)
-    return _Pool(first, workers=workers, limits=_Limits(timeout_s, setup_s, memory_mb), stage=stage).run(tasks)
+    limits = _Limits(timeout_s, setup_s, memory_mb)
+    return _Pool(first, workers=workers, limits=limits, stage=stage, kept=kept).run(tasks)
 
 
 def _in_this_process(
@@ -118,6 +121,38 @@ def _in_this_process(
         except (Exception, SystemExit) as error:  # an interrupt is the caller's, not the task's
             outcome = failures.of_exception(error, stage)
         yield TaskResult(task.key, outcome)
+
+
+class KeptWorkers:
+    """Idle worker processes between one ``run_tasks`` and the next, each of which would start them anew.
+
+    For functions of ours alone: what a function leaves behind in its process is there for the next one. It serves one
+    run at a time, and is a context that ends the processes.
+    """
+
+    def __init__(self) -> None:
+        self.events: SimpleQueue[Event] = SimpleQueue()
+        self._idle: list[Process] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _end(self._idle, at_once=False)
+        self._idle.clear()
+
+    def keep(self, process: Process) -> None:
+        """Keep an idle process."""
+        self._idle.append(process)
+
+    def take(self, first: bytes, *, memory_mb: int | None) -> Process | None:
+        """A process that makes the function of the setup message ``first``; None where there is none."""
+        while self._idle:
+            process = self._idle.pop()
+            if not process.join(0.0):  # else it has ended meanwhile
+                process.set_up_again(first, memory_mb=memory_mb)
+                return process
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +174,9 @@ class _Limits:
 class _Worker:
     """A process and the one task it has."""
 
-    def __init__(self, process: Process, setup_s: float | None) -> None:
+    def __init__(self, process: Process, setup_s: float | None, *, kept: bool) -> None:
         self.process = process
+        self.kept = kept  # from an earlier run
         self.ready = False
         self.ready_mb = 0.0
         self.key: str | None = None
@@ -167,12 +203,15 @@ class _Worker:
 
 
 class _Pool:
-    def __init__(self, first: bytes, *, workers: int, limits: _Limits, stage: str) -> None:
+    def __init__(
+        self, first: bytes, *, workers: int, limits: _Limits, stage: str, kept: KeptWorkers | None = None
+    ) -> None:
         self._first = first
+        self._kept = kept
         self._limit = workers
         self._limits = limits
         self._stage = stage
-        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._events: SimpleQueue[Event] = SimpleQueue() if kept is None else kept.events
         self._workers: dict[Process, _Worker] = {}
         self._leaving: set[Process] = set()
         self._results: deque[TaskResult[Any]] = deque()
@@ -217,10 +256,17 @@ class _Pool:
                     self._results.append(TaskResult(task.key, failures.of_exception(error, self._stage)))
                     return True
             if free is None:
-                process = Process(self._first, self._events, memory_mb=self._limits.memory_mb)
-                free = _Worker(process, self._limits.setup_s)
-                self._workers[free.process] = free
+                free = self._worker()
             free.give(key, message, self._limits.timeout_s)
+
+    def _worker(self) -> _Worker:
+        """A kept worker, or a new one."""
+        memory_mb = self._limits.memory_mb
+        kept = None if self._kept is None else self._kept.take(self._first, memory_mb=memory_mb)
+        process = kept or Process(self._first, self._events, memory_mb=memory_mb)
+        worker = _Worker(process, self._limits.setup_s, kept=kept is not None)
+        self._workers[process] = worker
+        return worker
 
     def _wait(self) -> None:
         """Wait for events, handle all there are, then stop what is over its time."""
@@ -243,7 +289,9 @@ class _Pool:
             if event.kind == "died":
                 self._leaving.remove(event.worker)
             return
-        worker = self._workers[event.worker]
+        worker = self._workers.get(event.worker)
+        if worker is None:  # it was kept, and died idle
+            return
         if event.kind == "message":
             self._hear(worker, event)
             return
@@ -253,6 +301,9 @@ class _Pool:
                 f"a worker process cannot be started: {event.error.strerror}",
                 hint="use fewer --workers, or close other programs",
             ) from event.error
+        if not worker.ready and worker.kept and not worker.timed_out:  # a new one shows whether it can be made at all
+            self._again += [] if worker.key is None else [(worker.key, worker.message)]
+            return
         if not worker.ready:
             self._lose(worker, self._why_unready(worker, event))
             return
@@ -318,13 +369,22 @@ class _Pool:
     def _stop(self, *, clean: bool) -> None:
         """End every process: gently when all is done, at once after an error or interrupt."""
         processes = [*self._workers, *self._leaving]
-        for process in processes:
-            if clean:
-                process.retire()
-            else:
-                process.kill()
-        limit = time.monotonic() + _JOIN_S
-        for process in processes:
-            if not process.join(max(0.0, limit - time.monotonic())):
-                process.kill()
-                process.join(_JOIN_S)
+        if clean and self._kept is not None:
+            for process in [process for process, worker in self._workers.items() if worker.ready]:
+                self._kept.keep(process)
+                processes.remove(process)
+        _end(processes, at_once=not clean)
+
+
+def _end(processes: Sequence[Process], *, at_once: bool) -> None:
+    """End processes, gently where they are idle."""
+    for process in processes:
+        if at_once:
+            process.kill()
+        else:
+            process.retire()
+    limit = time.monotonic() + _JOIN_S
+    for process in processes:
+        if not process.join(max(0.0, limit - time.monotonic())):
+            process.kill()
+            process.join(_JOIN_S)

@@ -146,11 +146,19 @@ _NAME = re.compile(_PREFIX + r"([1-9][0-9]{0,9})-.+")
 
 def peak_mb() -> int | None:
     """Peak memory of this process with the model, in MB; None where the system does not report it."""
+    with contextlib.suppress(OSError, ValueError, IndexError):  # getrusage has the peak of the starting process as well
+        return int(_PROC.joinpath("self", "status").read_bytes().split(b"VmHWM:")[1].split()[0]) >> 10
     try:
         import resource
     except ImportError:
         return None
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def forget_peak() -> None:
+    """Begin anew with ``peak_mb``: what this process did until now was for another function."""
+    with contextlib.suppress(OSError):
+        _PROC.joinpath("self", "clear_refs").write_text("5", "ascii")
 
 
 def peak_gpu_mb() -> int | None:
@@ -333,6 +341,11 @@ class Process:
         except (OSError, ValueError):  # ValueError: closed on our side
             return False
         return True
+
+    def set_up_again(self, first: bytes, *, memory_mb: int | None) -> None:
+        """Have it make another function, now that it is idle, by another setup message and with another limit."""
+        self._memory_mb = memory_mb
+        self.send(frames.NEXT + first)  # where it has died, its end says so too
 
     def retire(self) -> None:
         """Let it end by itself, now that it is idle; it is stopped where it does not within 2 s."""

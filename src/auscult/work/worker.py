@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from auscult.errors import AuscultError, UsageError
 from auscult.work import failures, frames
+from auscult.work.process import forget_peak
 from auscult.work.standstill import WATCH
 
 _PR_SET_PDEATHSIG = 1
@@ -66,7 +67,8 @@ def main(parent: int) -> None:
     busy = threading.Event()
     threading.Thread(target=_listen, args=(tasks_pipe, inbox, busy), daemon=True).start()
     try:
-        _serve(inbox, answers_pipe, busy)
+        while _serve(inbox, answers_pipe, busy):
+            forget_peak()
     except OSError:  # the parent is gone, or the model closed the pipe
         os._exit(1)
 
@@ -98,10 +100,11 @@ def _listen(pipe: BinaryIO, inbox: SimpleQueue[bytes | None], busy: threading.Ev
     inbox.put(None)
 
 
-def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.Event) -> None:
+def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.Event) -> bool:
+    """Serve the tasks of one function; whether another function follows, which an empty message announces."""
     first = inbox.get()
     if first is None:
-        return
+        return False
     busy.set()
     own, home, stage = os.getpid(), _folder(), ""
     try:
@@ -110,15 +113,15 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
     except BaseException as error:
         _end_unless(own)
         frames.write(answers, _unready(failures.of_setup(error, stage)))
-        return
+        return False
     _end_unless(own)
     _one_processor()
     busy.clear()
     frames.write(answers, frames.pack(("ready", None)))
     if together:
         _serve_together(function, inbox, answers, stage=stage)
-        return
-    while (message := inbox.get()) is not None:
+        return False
+    while message := inbox.get():
         busy.set()
         WATCH.moved()
         answer = _answer(function, message, stage)
@@ -127,6 +130,9 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
         _return_to(home)
         busy.clear()
         frames.write(answers, answer)
+    if message is not None and callable(close := getattr(function, "close", None)):
+        close()
+    return message is not None
 
 
 def _serve_together(

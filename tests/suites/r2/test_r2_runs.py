@@ -225,12 +225,15 @@ def test_what_a_worker_process_does_is_the_same(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    data, file, out = clips(tmp_path / "data", one=5), model_file(tmp_path), tmp_path / "out"
+    """What a model breaks in its own process breaks nothing else."""
+    breaking = "from auscult.suites.r2.scoring import R2Scorer\n\nR2Scorer.__call__ = None\n" + MODEL
+    data, file, out = clips(tmp_path / "data", one=5), model_file(tmp_path, text=breaking), tmp_path / "out"
     words = ["run", "r2", "--task", "vos", "--data", data, "--out", out, "--workers", "1", "--quiet"]
     words += ["--perturb", "none"]
     told = auscult(*words, "--model", f"{file}:colour", "--model", f"{file}:picky", "--json")
     assert told.code == 1  # the one clip has five frames
     assert json.loads(told.out)["failed"] == 1
+    assert scores(out, "J", model="mine.colour") == {"one#1": 1.0}
 
 
 @pytest.mark.slow

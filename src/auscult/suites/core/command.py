@@ -33,6 +33,7 @@ from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import Finished, SuiteRunner, earlier_log, write_cases, write_errors
 from auscult.suites.options import CHOSEN, SCENES, ModelOptions
 from auscult.suites.registered import SuiteRun
+from auscult.work.pool import KeptWorkers
 
 _GROWING: Final = CHOSEN | {"model", "memory_mb", "timeout"}
 
@@ -56,6 +57,7 @@ class SuiteCommand(Generic[CaseKind]):
     progress: Progress
     log: RequestLog = field(default_factory=RequestLog)  # of earlier commands
     listing: Any = None
+    kept: KeptWorkers = field(default_factory=KeptWorkers)
     found: CaseList[CaseKind] = field(default_factory=CaseList)
 
     def manifest(self) -> dict[str, Any]:
@@ -73,7 +75,8 @@ class SuiteCommand(Generic[CaseKind]):
         self.listing = None if self.options.data == SCENES else self.data()
         asked, ignore = {model.name for model in self.models}, IGNORED | _GROWING | self.growing
         self.floor = [one for one in self.floor if one.name not in asked]
-        with open_run(self.options.out, self.manifest(), overwrite=self.options.overwrite, ignore=ignore) as run:
+        opened = open_run(self.options.out, self.manifest(), overwrite=self.options.overwrite, ignore=ignore)
+        with opened as run, self.kept:
             self.log = earlier_log(run)
             self.models = assign_unique_names(self.log, self.models)
             self.listing = self.listing or self.data()
@@ -102,6 +105,7 @@ class SuiteCommand(Generic[CaseKind]):
             seed=self.options.seed,
             how=self.options.limits,
             progress=self.progress,
+            kept=self.kept,
             errors=errors,
             **how,
         )

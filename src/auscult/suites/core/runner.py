@@ -45,8 +45,8 @@ from auscult.suites.core.requests import (
 )
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.results import ResultKey, Standing, error_rows, failed_row, standing
+from auscult.work.pool import KeptWorkers, run_tasks
 from auscult.work.pool import Task as PoolTask
-from auscult.work.pool import run_tasks
 
 CASES: Final = "cases.jsonl"
 ERRORS: Final = "errors.jsonl"
@@ -118,6 +118,8 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     # called in a worker process, makes a function from one prediction to its rows; must be picklable
     scorer: Callable[[], Callable[[ToScore[AskableKind]], list[dict[str, Any]] | Failed]]
     progress: Progress  # optional callback
+    # workers that ask baselines, score and draw one after the other, as no model under test does
+    kept: KeptWorkers | None = None
     # sends requests to a model, as ``jobs.predict.predict`` does for masks and ``jobs.ask.ask`` for text
     send: Callable[..., None] = job.predict
     # called before replies are scored, with all valid requests
@@ -152,12 +154,12 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         self.run.append_many(REQUESTS, rows)
         extended = log_of((*log.rows, *rows))
         for model in models:
-            self._ask(model, conditions_for(model, conditions, log))
+            self._ask(model, conditions_for(model, conditions, log), how=self.how)
         self.run.append_many(REQUESTS, withdrawn_rows(extended, self.unloaded))
         if models and len(self.unloaded) == len(models):
             raise next(iter(self.unloaded.values()))
         for model in floor:
-            self._ask(model, [NOTHING])
+            self._ask(model, [NOTHING], how=replace(self.how, kept=self.kept))
         requests = extended.requests(self.cases, seed=self.seed)
         if self.before_scoring is not None:
             self.before_scoring(requests)
@@ -199,11 +201,12 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
     ) -> dict[str, R]:
         """Pictures for the page, drawn in worker processes; one that cannot be drawn is no failure of the run."""
         tasks = [PoolTask(name, order) for name, order in orders.items()]
-        results = run_tasks(make, tasks, workers=min(most_workers, self.how.workers), stage="figure")
+        workers = min(most_workers, self.how.workers)
+        results = run_tasks(make, tasks, workers=workers, stage="figure", kept=self.kept)
         made = {result.key: result.outcome for result in results}
         return {name: outcome for name in orders if not isinstance(outcome := made[name], Failed)}
 
-    def _ask(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
+    def _ask(self, model: ModelSpec, conditions: Sequence[Condition], *, how: job.PredictOptions) -> None:
         """Make the requests whose answers are not stored yet."""
         requests = self.unasked(model, conditions)
         replied: set[str] = set()
@@ -212,7 +215,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
             self.send(
                 requests,
                 model,
-                options=self.how,
+                options=how,
                 keep=partial(self._answered, replied),
                 fail=partial(self._unanswered, (model.name, replied)),
                 progress=self.progress,
@@ -248,7 +251,7 @@ class SuiteRunner(Generic[CaseKind, AskableKind]):
         self.progress.stage("score", len(waiting))
         tasks = self._to_score(waiting, requests, {condition.name: condition for condition in conditions})
         made: list[dict[str, Any]] = []  # a few rows a write: what a kill loses is scored again
-        for result in run_tasks(self.scorer, tasks, workers=self.how.workers, stage="score"):
+        for result in run_tasks(self.scorer, tasks, workers=self.how.workers, stage="score", kept=self.kept):
             if isinstance(result.outcome, Failed):
                 self._keep_failure(result.key, requests[result.key], result.outcome.error, stage="score")
             else:

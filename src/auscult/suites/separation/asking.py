@@ -96,6 +96,7 @@ def separate(
         timeout_s=options.timeout_s,
         setup_s=options.setup_s,
         memory_mb=options.memory_mb,
+        kept=options.kept,
     )
     for first, *_ in sent.values():
         run.claim(_file_name(first, model))
