@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
 from string import Template
 from typing import Any, Final
 
-from auscult.agent.choices import CHOICE_SETS, Choice, ChoiceSet, Debater, Offer, Offered, Proposal
+from auscult.agent.choices import CHOICE_SETS, MIDDLE, Choice, ChoiceSet, Debater, Offer, Offered, Proposal
 from auscult.agent.debate import AgentLog, Role
 from auscult.agent.replies import MOST_REASON, SCHEMA, Answer, read_answers
 from auscult.errors import AuscultError, ErrorRecord, TooLarge
@@ -35,45 +35,6 @@ _MOST_SUMMARY: Final = 300
 _MOST_INSTRUCTION: Final = 4000
 _MOST_QUOTED: Final = 200
 _UNANSWERED: Final = Answer(selected=False, reason="The model gave no answer about it.")
-_MIDDLE: Final[Mapping[str, str]] = {"rris": "negatives", "avi": "tasks"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """What a turn is about; ``said`` is what both have said so far, the latest last, nothing for a first proposal."""
-
-    instruction: str
-    offer: Offer
-    said: Sequence[tuple[str, Proposal]]
-    turn: int
-
-    def text(self, role: Role, choice_set: ChoiceSet, entries: Mapping[str, Offered], *, repair: str = "") -> str:
-        """The prompt about some entries; ``repair`` is the reply in which they were not found."""
-        about = _MIDDLE.get(self.offer.suite, choice_set) if choice_set == "perturbations" else choice_set
-        again = ""
-        if repair:
-            begun = json.dumps(printable(repair, _MOST_QUOTED), ensure_ascii=False)
-            again = f"\nYour last reply had no readable answer about them; it began {begun}, which is of no use."
-        return _prompt("verify" if self.said else "propose").substitute(
-            role=_prompt(role).template.strip(),
-            about=_prompt(about).template.strip(),
-            data="\n".join(json.dumps(row, ensure_ascii=False) for row in self._rows(choice_set, entries)),
-            count=len(entries),
-            repair=again,
-        )
-
-    def _rows(self, choice_set: ChoiceSet, entries: Mapping[str, Offered]) -> list[dict[str, Any]]:
-        asked = {"sentence": printable(self.instruction, _MOST_INSTRUCTION), "suite": self.offer.suite}
-        rows: list[dict[str, Any]] = [{**asked, "task": self.offer.task}]
-        history = [(by, {choice.type: choice for choice in one.of(choice_set)}) for by, one in self.said]
-        for key, offered in entries.items():
-            known = [(by, choices[offered.name]) for by, choices in history if offered.name in choices]
-            said = [
-                {"by": by, "selected": one.selected, "reason": printable(one.reason, MOST_REASON)} for by, one in known
-            ]
-            name, summary = printable(offered.name, _MOST_NAME), printable(offered.summary, _MOST_SUMMARY)
-            rows.append({"id": key, "name": name, "is": summary, **({"said": said} if said else {})})
-        return rows
 
 
 @cache
@@ -93,8 +54,8 @@ class ChatDebater:
     def __init__(self, role: Role, model: ChatModel, *, log: AgentLog, fallback: Debater | None = None) -> None:
         self.name, self.remarks = model.name, tuple[str, ...]()
         self._role, self._model, self._log, self._fallback = role, model, log, fallback
-        self._memory, self._turns = list[tuple[str, Proposal]](), 0
-        self._about: tuple[str, Offer] | None = None
+        self._memory, self._turn_number = list[tuple[str, Proposal]](), -1
+        self._about: Any = None  # the sentence and the offer that the memory is of
         self._at_once = max(_LEAST_AT_ONCE, min(MOST_AT_ONCE, model.profile.max_tokens // _TOKENS_AN_ANSWER))
 
     def propose(self, instruction: str, offer: Offer) -> Proposal | Failed:
@@ -112,16 +73,15 @@ class ChatDebater:
 
     def _turn(self, instruction: str, offer: Offer, other: Proposal | None) -> Proposal | Failed:
         if self._about != (instruction, offer):
-            self._memory, self._turns, self._about = [], 0, (instruction, offer)
+            self._memory, self._turn_number, self._about = [], -1, (instruction, offer)
         if other is not None:
             self._memory.append(("the other", other))
-        question = _Question(instruction=instruction, offer=offer, said=tuple(self._memory), turn=self._turns)
-        self.remarks, self._turns = (), self._turns + 1
+        self.remarks, self._turn_number = (), self._turn_number + 1
         found: dict[str, tuple[Choice, ...]] = {} if other is None else {"metrics": other.metrics}
         try:
             for choice_set in CHOICE_SETS if other is None else CHOICE_SETS[:2]:
-                read = self._choices(question, choice_set)
-                chosen = self._instead(question, choice_set, other=other) if read is None else read
+                read = self._choices(offer, choice_set)
+                chosen = self._instead(choice_set, other) if read is None else read
                 if isinstance(chosen, Failed):
                     return chosen
                 found[choice_set] = chosen
@@ -132,14 +92,14 @@ class ChatDebater:
         self._memory.append(("you", said))
         return said
 
-    def _choices(self, question: _Question, choice_set: ChoiceSet) -> tuple[Choice, ...] | None:
+    def _choices(self, offer: Offer, choice_set: ChoiceSet) -> tuple[Choice, ...] | None:
         """A choice for everything in a set; None where no reply to a batch could be read."""
-        entries = {f"{choice_set[0]}{number}": one for number, one in enumerate(question.offer.of(choice_set), start=1)}
+        entries = {f"{choice_set[0]}{number}": one for number, one in enumerate(offer.of(choice_set), start=1)}
         keys, step, hopeless = list(entries), self._at_once, threading.Event()
         parts = [{key: entries[key] for key in keys[at : at + step]} for at in range(0, len(keys), step)]
 
         def ask(part: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
-            found = ({}, 0) if hopeless.is_set() else self._asked(question, choice_set, part)
+            found = ({}, 0) if hopeless.is_set() else self._asked(choice_set, part)
             if not found[0]:
                 hopeless.set()
             return found
@@ -156,37 +116,60 @@ class ChatDebater:
         clean = self._model.without_key
         return tuple(Choice(type=name, reason=clean(one.reason), selected=one.selected) for name, one in told)
 
-    def _asked(
-        self, question: _Question, choice_set: ChoiceSet, part: Mapping[str, Offered]
-    ) -> tuple[dict[str, Answer], int]:
+    def _asked(self, choice_set: ChoiceSet, part: Mapping[str, Offered]) -> tuple[dict[str, Answer], int]:
         """Ask about a batch, and once more about what has no answer then; also how many answers nobody asked for."""
-        about: dict[str, Any] = {"role": self._role, "turn": question.turn, "set": choice_set}
+        about: dict[str, Any] = {"role": self._role, "turn": self._turn_number, "set": choice_set}
         answers, unasked, repair = dict[str, Answer](), 0, ""
         for attempt in ("question", "repair"):
             missing = {key: one for key, one in part.items() if key not in answers}
             if missing:
-                reply = self._reply(question.text(self._role, choice_set, missing, repair=repair), **about)
+                text = self._text(choice_set, missing, repair=repair)
+                key = key_of(self._model.name, self._model.revision, text=text, media=())
+                ask = partial(_answer, self._model, text)
+                reply = self._log.reply(key, ask, kind="message", **about, sent=text)
                 read = read_answers(reply, {key: one.name for key, one in missing.items()})
                 counts = {"answered": len(read.of), "unasked": read.unasked, "unreadable": read.unreadable}
                 self._log.add("parse", **about, attempt=attempt, asked=list(missing), **counts)
                 answers, unasked, repair = {**answers, **read.of}, unasked + read.unasked, reply or "nothing"
         return answers, unasked
 
-    def _reply(self, text: str, **about: Any) -> str:
-        key = key_of(self._model.name, self._model.revision, text=text, media=())
-        return self._log.reply(key, partial(_answer, self._model, text), kind="message", **about, sent=text)
+    def _text(self, choice_set: ChoiceSet, entries: Mapping[str, Offered], *, repair: str) -> str:
+        """The prompt about some entries; ``repair`` is the reply in which they were not found."""
+        instruction, offer = self._about
+        asked = {"sentence": printable(instruction, _MOST_INSTRUCTION), "suite": offer.suite, "task": offer.task}
+        about = MIDDLE.get(offer.suite, choice_set) if choice_set == "perturbations" else choice_set
+        again = ""
+        if repair:
+            begun = json.dumps(printable(repair, _MOST_QUOTED), ensure_ascii=False)
+            again = f"\nYour last reply had no readable answer about them; it began {begun}, which is of no use."
+        return _prompt("verify" if self._memory else "propose").substitute(
+            role=_prompt(self._role).template.strip(),
+            about=_prompt(about).template.strip(),
+            data="\n".join(json.dumps(row, ensure_ascii=False) for row in (asked, *self._rows(choice_set, entries))),
+            count=len(entries),
+            repair=again,
+        )
 
-    def _instead(
-        self, question: _Question, choice_set: ChoiceSet, *, other: Proposal | None
-    ) -> tuple[Choice, ...] | Failed:
+    def _rows(self, choice_set: ChoiceSet, entries: Mapping[str, Offered]) -> Iterator[dict[str, Any]]:
+        """What is asked about, and what both have said of it so far."""
+        history = [(by, {choice.type: choice for choice in one.of(choice_set)}) for by, one in self._memory]
+        for key, offered in entries.items():
+            known = [(by, choices[offered.name]) for by, choices in history if offered.name in choices]
+            said = [
+                {"by": by, "selected": one.selected, "reason": printable(one.reason, MOST_REASON)} for by, one in known
+            ]
+            name, summary = printable(offered.name, _MOST_NAME), printable(offered.summary, _MOST_SUMMARY)
+            yield {"id": key, "name": name, "is": summary, **({"said": said} if said else {})}
+
+    def _instead(self, choice_set: ChoiceSet, other: Proposal | None) -> tuple[Choice, ...] | Failed:
         """What the fallback chooses where no reply can be read."""
         if self._fallback is None:
             error = f"no reply of {self.name} as {self._role} about {choice_set} can be read, a repeated one either"
             hint = "leave --llm out for the built-in planner, or ask a model that keeps to a format"
             expected = 'a list of {"type", "reason", "selected"}'
             return Failed(ErrorRecord(stage="reply", error=error, expected=expected, hint=hint))
-        asked, planner = (question.instruction, question.offer), self._fallback
-        found = planner.propose(*asked) if other is None else planner.verify(*asked, proposal=other)
+        planner = self._fallback
+        found = planner.propose(*self._about) if other is None else planner.verify(*self._about, proposal=other)
         if isinstance(found, Failed):
             return found
         self.remarks += (f"{choice_set}: no reply of {self.name} can be read; {planner.name} chose instead",)

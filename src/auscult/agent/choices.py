@@ -10,6 +10,8 @@ from auscult.outcome import Failed
 
 ChoiceSet: TypeAlias = Literal["samples", "perturbations", "metrics"]
 CHOICE_SETS: Final[tuple[ChoiceSet, ...]] = ("samples", "perturbations", "metrics")
+MIDDLE: Final[Mapping[str, Literal["negatives", "tasks"]]] = {"rris": "negatives", "avi": "tasks"}
+"""What the second set holds for suites other than r2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,8 @@ from the seed, say what they will show.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +23,7 @@ from auscult.jobs.make import SceneMaker
 from auscult.jobs.options import MakeOptions
 from auscult.jobs.runner import Progress, Silent
 from auscult.judge.replies import printable
+from auscult.language import data
 from auscult.language.referring import head_noun
 from auscult.models.chat.model import ChatModel, ReplyCache
 from auscult.record.lines import read_lines
@@ -88,8 +87,7 @@ def offer_of(
 
 def metrics_of(suite: str, task: str) -> dict[str, str]:
     """The metrics of a suite, of r2 of one task, with a line each."""
-    lines = json.loads(files("auscult.agent").joinpath("metrics.json").read_text("utf-8"))
-    return dict(lines[f"{suite} {task}".strip()])
+    return dict(data.read("metrics", folder="auscult.agent")[f"{suite} {task}".strip()])
 
 
 _Found = tuple[Sequence[SampleClip], Sequence[ListError], Mapping[str, str]]

@@ -7,6 +7,7 @@ stays ``007``). Every error names the line. Paths are those of the command line:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 
 from msgspec import Meta
 
-from auscult.agent.choices import ChoiceSet
+from auscult.agent.choices import MIDDLE, ChoiceSet
 from auscult.errors import InputError, RecordError, UnknownName, UsageError
 from auscult.jobs.options import specs_of
 from auscult.media.limits import Limits
@@ -202,8 +203,7 @@ class Plan:
     @property
     def middle(self) -> Literal["perturbations", "negatives", "tasks"]:
         """The key of the set between samples and metrics."""
-        middles: dict[str, Literal["perturbations", "negatives", "tasks"]] = {"rris": "negatives", "avi": "tasks"}
-        return middles.get(self.suite, "perturbations")
+        return MIDDLE.get(self.suite, "perturbations")
 
     def taken(self, choice_set: ChoiceSet) -> tuple[PlanSample | PlanPerturbation | PlanChoice, ...]:
         """What is taken of one of the three sets; the second holds negatives or tasks for the other suites."""
@@ -228,6 +228,14 @@ class PlanSource:
             at = at[:-1]
         path, line = (error.path, None) if self.path is None else (self.path, self.lines.get(at, 1))
         return type(error)(error.message, expected=error.expected, hint=error.hint, path=path, line=line)
+
+    @contextmanager
+    def at(self, *key: str | int) -> Iterator[None]:
+        """What is wrong inside is about the value there."""
+        try:
+            yield
+        except UsageError as error:
+            raise self.placed(error, key) from error
 
 
 _NOWHERE: Final = PlanSource()
@@ -352,11 +360,10 @@ class _PlanFile:
             raise self.wrong((*at, key), f"{label} has no {key[:40]!r}", expected=", ".join(known), hint=hint)
         held = {name: self.typed(types[name], part, (*at, name)) for name, part in value.items() if part is not None}
         try:
-            return kind(**held)  # type: ignore[operator]
+            with self.source.at(*at):
+                return kind(**held)  # type: ignore[operator]
         except TypeError as error:  # a key that has no default
             raise self.wrong(at, f"{label} lacks a key", expected=str(error).rpartition(": ")[2]) from error
-        except UsageError as error:
-            raise self.source.placed(error, at) from error
 
 
 def _scalar(node: Any, *, is_number: bool) -> Any:
@@ -382,45 +389,40 @@ def check_plan(plan: Plan, source: PlanSource = _NOWHERE) -> None:
 
     The UsageError is about the first thing that is wrong, with file and line, and the nearest names.
     """
-    for at, check in _checks(plan):
-        try:
-            check()
-        except UsageError as error:
-            raise source.placed(error, at) from error
-    for number, why in conflicts(plan):
-        wrong = UsageError(
-            f"{plan.perturbations[number].name} {why}",
-            expected="perturbations that can occur where the plan is set, and together",
-            hint="leave it out, change `places`, or write `force: true` beside it",
-        )
-        raise source.placed(wrong, ("perturbations", number))
-
-
-def _checks(plan: Plan) -> Iterator[tuple[Key, Callable[[], object]]]:
-    """What is to be checked, and where it stands."""
     from auscult.agent.offers import metrics_of
     from auscult.models.spec import named_models
     from auscult.suites.r2.cases import task_rules
 
+    def each(key: str, check: Callable[[Any], object]) -> None:
+        for number, one in enumerate(getattr(plan, key)):
+            with source.at(key, number, "name"):
+                check(one)
+
+    of_r2 = plan.suite == "r2"
     for key in ("task", "perturbations", "negatives", "tasks"):
-        if key not in {plan.middle, "task" if plan.suite == "r2" else ""}:
-            yield (key,), partial(_none_of, key, plan)
-    yield ("models",), partial(_among, "model", plan.models[0] if plan.models else "", plan.models or ("at least one",))
-    if plan.suite == "r2":
-        yield ("task",), partial(task_rules, plan.task)
-    task: Any = plan.task if plan.suite == "r2" else "ris"
-    for number, name in enumerate(plan.models if plan.suite != "avi" else ()):
-        yield ("models", number), partial(named_models, (name,), task=task, does=f"do {task}")
+        with source.at(key):
+            if getattr(plan, key) and key not in {plan.middle, "task" if of_r2 else ""}:
+                raise UsageError(f"suite {plan.suite} has no {key}", expected=plan.middle)
+    with source.at("models"):
+        _among("model", plan.models[0] if plan.models else "", plan.models or ("at least one",))
+    with source.at("task"):
+        task: Any = task_rules(plan.task).name if of_r2 else "ris"
+    if plan.suite != "avi":
+        each("models", lambda name: named_models((name,), task=task, does=f"do {task}"))
     for name in plan.data.options:
-        yield ("data", "options", name), partial(data_option, plan, name)
-    for number, place in enumerate(plan.places):
-        yield ("places", number), partial(tags_of, place)
-    for number, one in enumerate(plan.perturbations):
-        yield ("perturbations", number), partial(_group, plan, one)
-    known = {"tasks": TASKS, "metrics": metrics_of(plan.suite, plan.task if plan.suite == "r2" else "")}
-    for key, names in known.items():
-        for number, choice in enumerate(getattr(plan, key)):
-            yield (key, number, "name"), partial(_among, key.removesuffix("s"), choice.name, tuple(names))
+        with source.at("data", "options", name):
+            data_option(plan, name)
+    each("places", tags_of)
+    each("perturbations", partial(_group, plan))
+    each("tasks", lambda one: _among("task", one.name, tuple(TASKS)))
+    each("metrics", lambda one: _among("metric", one.name, tuple(metrics_of(plan.suite, plan.task))))
+    for number, why in conflicts(plan):
+        with source.at("perturbations", number):
+            raise UsageError(
+                f"{plan.perturbations[number].name} {why}",
+                expected="perturbations that can occur where the plan is set, and together",
+                hint="leave it out, change `places`, or write `force: true` beside it",
+            )
 
 
 def data_option(plan: Plan, name: str) -> tuple[str, Any]:
@@ -432,11 +434,6 @@ def data_option(plan: Plan, name: str) -> tuple[str, Any]:
     _among("option of the data", name.replace("-", "_"), sorted(known))
     spec, text = specs[name.replace("-", "_")], plan.data.options[name]
     return spec.path[0], spec.flag.read(text) if spec.flag.read else text
-
-
-def _none_of(key: str, plan: Plan) -> None:
-    if getattr(plan, key):
-        raise UsageError(f"suite {plan.suite} has no {key}", expected=plan.middle)
 
 
 def _among(what: str, name: str, known: Sequence[str]) -> None:

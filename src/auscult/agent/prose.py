@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from auscult.agent.result_table import PAIR, ResultCell, ResultTable
 from auscult.cases.ids import counted
+from auscult.language import data
 from auscult.suites.core.conditions import CLEAN, DYNAMIC
 
-SECTIONS: Final = {
-    "setting": "Setting",
-    "clean": "On clean input",
-    "kinds": "Perturbation by perturbation",
-    "overall": "Overall resilience",
-    "strengths": "Strengths",
-    "weaknesses": "Weaknesses",
-    "breaking": "Breaking points",
-    "fix": "What to fix before anything else",
-    "advice": "Advice",
-    "examples": "Cases to look at",
-}
+_TEXTS: Final = data.read("prose", folder="auscult.agent")
+SECTIONS: Final[Mapping[str, str]] = _TEXTS["sections"]
 """The sections of an analysis and their headings (R2-Bench, Fig. 11)."""
 
 Said: TypeAlias = tuple[str, tuple[str, ...]]
 """A sentence, and the cells it refers to."""
 
 _FEW_CLIPS: Final = 20
-_REMEDIES: Final = (
-    ("blur", "show it blurred pictures in training, or sharpen before it sees them"),
-    ("noise", "show it such noise in training, or denoise its input"),
-    ("fog frost snow spatter", "collect or make pictures in bad weather for training"),
-    ("brightness contrast saturate", "vary light and colour in training, or normalise exposure before it"),
-    ("jpeg pixelate mp3", "train with compressed copies, or raise the bit rate of the channel"),
-    ("elastic", "vary shapes in training"),
-    ("pass filter absorption reverberation response distortion gain mask", "train with such rooms and microphones"),
-    ("character grammar homoglyphs mispunctuation misspelling", "correct sentences before it reads them"),
-    ("frames offset drift", "check the timing of the stream before it"),
-    ("first", "check the mask that it is given before tracking"),
-)
 
 
 def sections_of(table: ResultTable) -> dict[str, list[Said]]:
@@ -51,9 +30,7 @@ def value_text(cell: ResultCell) -> str:
     """A value with unit and interval: ``81.2 % [75.0, 86.1]``, ``-12.3 points``, ``2.1``; a dash for none."""
     if cell.value is None:
         return cell.reason or "–"
-    by, unit = (
-        (100, {"percent": " %", "points": " points"}[cell.unit]) if cell.unit in ("percent", "points") else (1, "")
-    )
+    by, unit = {"percent": (100, " %"), "points": (100, " points")}.get(cell.unit, (1, ""))
     sign = "+" if cell.unit == "points" else ""
     text = f"{by * cell.value + 0.0:{sign}.1f}{unit}" if cell.unit != "count" else f"{cell.value:,.0f}"
     return text if cell.low is None or cell.high is None else f"{text} [{by * cell.low:.1f}, {by * cell.high:.1f}]"
@@ -82,9 +59,9 @@ class _Writer:
 
     def _losses(self, model: str) -> list[ResultCell]:
         """Its average changes by kind, the largest loss before the others; of suites without changes its scores."""
-        changes = [cell for cell in self.table.of("average change", model=model) if cell.value is not None]
+        changes = self.table.known("average change", model=model)
         alone = [cell for cell in changes if cell.group not in self.table.mixes] or changes
-        means = [cell for cell in self.table.of("mean", model=model) if cell.value is not None and not cell.level]
+        means = [cell for cell in self.table.known("mean", model=model) if not cell.level]
         return sorted(alone or means, key=lambda cell: cell.value or 0.0)
 
     def setting(self) -> Iterator[Said]:
@@ -123,9 +100,9 @@ class _Writer:
             yield _said(f"{says} of {value_text(part)}.", part)
         floor = [cell for name in table.baselines if (cell := table.get("mean", model=name, group=CLEAN))]
         best = max(floor, key=lambda cell: cell.value or 0.0, default=None)
-        for cell in table.of("difference", group=CLEAN, level=CLEAN):
+        for cell in table.known("difference", group=CLEAN, level=CLEAN):
             first, _, second = cell.model.partition(PAIR)
-            if cell.value is None or (second in table.baselines and (best is None or second != best.model)):
+            if second in table.baselines and (best is None or second != best.model):
                 continue
             side = "above" if cell.sign > 0 else "below"
             between = f"on clean input between {first} and {second}"
@@ -139,7 +116,7 @@ class _Writer:
         """Each perturbation, kind of negative or task by itself."""
         table = self.table
         for model in self._measured:
-            for change in (cell for cell in table.of("average change", model=model) if cell.value is not None):
+            for change in table.known("average change", model=model):
                 yield self._one_change(model, change)
                 yield from self._beside_change(model, change)
                 moving = table.get("change", model=model, group=change.group, level=DYNAMIC)
@@ -149,10 +126,9 @@ class _Writer:
                 if gap is not None:
                     says = f"For {model}, dynamic {gap.group} costs {'more' if gap.sign < 0 else 'less'} than static"
                     yield _apart(gap, says, between=f"for {model} between static and dynamic {gap.group}")
-            for cell in table.of("cost", model=model):
-                if cell.value is not None:
-                    text = f"The full input minus {cell.group} comes to {value_text(cell)} for {model}"
-                    yield _said(f"{text}{'' if cell.is_shown else ': no difference shown'}.", cell)
+            for cell in table.known("cost", model=model):
+                text = f"The full input minus {cell.group} comes to {value_text(cell)} for {model}"
+                yield _said(f"{text}{'' if cell.is_shown else ': no difference shown'}.", cell)
             for cell in table.cells:
                 alone = cell.measure == "mean" and cell.model == model and cell.value is not None
                 if alone and not table.of("average change") and (cell.group != CLEAN or cell.metric != table.metric):
@@ -162,8 +138,8 @@ class _Writer:
     def _by_split(self, measure: str, **named: str) -> list[ResultCell]:
         """The values of seen and of unseen clips by themselves."""
         splits = dict.fromkeys(cell.split for cell in self.table.cells if cell.split)
-        found = [cell for split in splits for cell in self.table.of(measure, split=split, **named)]
-        return [cell for cell in found if cell.value is not None and cell.model in self._measured]
+        found = [cell for split in splits for cell in self.table.known(measure, split=split, **named)]
+        return [cell for cell in found if cell.model in self._measured]
 
     def _beside_change(self, model: str, change: ResultCell) -> Iterator[Said]:
         """The share that a change is of the clean score, and the change by split."""
@@ -199,16 +175,16 @@ class _Writer:
         """What all perturbations come to, and which model takes them better."""
         table = self.table
         for model in self._measured:
-            changes = [cell for cell in table.of("average change", model=model) if cell.value is not None]
+            changes = table.known("average change", model=model)
             lost = [cell for cell in changes if cell.is_shown and cell.sign < 0]
             kept = [cell for cell in changes if not cell.is_shown]
             if lost:
                 yield _said(f"{model} has a shown loss under {_listed(cell.group for cell in lost)}.", *lost)
             if kept:
                 yield _said(f"No loss is shown of {model} under {_listed(cell.group for cell in kept)}.", *kept)
-        for cell in table.of("difference of changes"):
+        for cell in table.known("difference of changes"):
             first, _, second = cell.model.partition(PAIR)
-            if cell.value is None or second in table.baselines:
+            if second in table.baselines:
                 continue
             says = f"Under {cell.group}, {first} loses {'less' if cell.sign > 0 else 'more'} than {second}"
             yield _apart(cell, says, between=f"under {cell.group} between {first} and {second}")
@@ -245,9 +221,9 @@ class _Writer:
                 yield self._change(f"Under {losses[0].group}", model, losses[0])
             else:
                 yield _said(f"{model}: none that this record shows.")
-            for cell in self.table.of("difference of kinds", model=model):
+            for cell in self.table.known("difference of kinds", model=model):
                 first, _, second = cell.group.partition(PAIR)
-                if cell.value is not None and len(losses) > 1 and second == losses[1].group:
+                if len(losses) > 1 and second == losses[1].group:
                     says = f"For {model}, {first} costs more than {second}"
                     yield _apart(cell, says, between=f"for {model} between {first} and {second}")
         if not self._measured:
@@ -297,7 +273,11 @@ class _Writer:
         """What helps against the losses that are shown, and what the study lacks."""
         for model in self._measured:
             for cell in self._losses(model)[:2]:
-                remedies = (text for names, text in _REMEDIES if any(name in cell.group for name in names.split()))
+                remedies = (
+                    text
+                    for names, text in _TEXTS["remedies"].items()
+                    if any(name in cell.group for name in names.split())
+                )
                 remedy = next(remedies, "")
                 if remedy and cell.is_shown and cell.measure == "average change" and cell.sign < 0:
                     then = "then repeat the command to see whether it did"

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -20,6 +19,7 @@ from typing import Any, Final, TypeAlias
 from auscult.agent.replies import after_thought
 from auscult.agent.views import MOST_ROWS, RecordViews, Row
 from auscult.errors import InputError, UsageError
+from auscult.language import data
 from auscult.language.lexicon import stem
 from auscult.record.folder import MANIFEST
 from auscult.rng import generator
@@ -31,42 +31,29 @@ _MOST_LETTERS: Final = 1000
 _MOST_REPLY: Final = 20_000
 _FEW_CLIPS: Final = 20
 
+_TABLES: Final = data.read("questions", folder="auscult.agent")
+_STEMS: Final = {name: {*map(stem, words.split())} for name, words in _TABLES["words"].items()}
 _Form: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordAnswer:
-    """An answer out of a record.
+    """An answer out of a record."""
 
-    Attributes:
-        question: As it was asked.
-        answered: False where it is none of the committed questions; ``rows`` are then those, the nearest first.
-        taken_as: The committed question that it was taken for; empty where a language model wrote the query.
-        sql: The query that gives the table; ``low`` and ``high``, 95 % intervals by clips, are not from it.
-        columns: Of the table.
-        rows: One tuple each; scores and changes as the record has them, times in seconds.
-        sentence: The answer in words; shares in percent, changes of them in points.
-        notes: What a reader must know to read it right.
-    """
-
-    question: str
+    question: str  # as it was asked
+    # False where it is none of the committed questions; ``rows`` are then those, the nearest first
     answered: bool = True
-    taken_as: str = ""
-    sql: str = ""
-    columns: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
-    sentence: str = ""
-    notes: tuple[str, ...] = ()
-
-
-@cache
-def _data() -> Mapping[str, Any]:
-    return dict(json.loads(files("auscult.agent").joinpath("questions.json").read_text("utf-8")))
+    taken_as: str = ""  # the committed question that it was taken for; empty where a language model wrote the query
+    sql: str = ""  # the query that gives the table; ``low`` and ``high``, 95 % intervals by clips, are not from it
+    columns: tuple[str, ...] = ()  # of the table
+    rows: tuple[Row, ...] = ()  # scores and changes as the record has them, times in seconds
+    sentence: str = ""  # the answer in words; shares in percent, changes of them in points
+    notes: tuple[str, ...] = ()  # what a reader must know to read it right
 
 
 def committed_questions() -> tuple[str, ...]:
     """The questions that are answered without a language model; MODEL stands for a model's name."""
-    return tuple(form["question"] for form in _data()["forms"])
+    return tuple(form["question"] for form in _TABLES["forms"])
 
 
 def ask(
@@ -110,18 +97,18 @@ class _Read:
 
 
 def _read(views: RecordViews, question: str) -> _Read:
-    read, rest, data, wanted = _Read(), question, _data(), 0
+    read, rest, wanted = _Read(), question, 0
     # the longest first; ids and clips, of which there may be many, only where the question has them
     many = f"key NOT IN ('id', 'clip') OR contains({_quoted(question)}, name)"
     named = views.query(f"FROM names WHERE {many} ORDER BY length(name) DESC, key, name", most_rows=1 << 20)[1]
     models = [one for one in named if one[0] == "model"]
-    for meaning, phrase in data["phrases"].items():
+    for meaning, phrase in _TABLES["phrases"].items():
         rest, times = re.subn(rf"\b(?:{phrase})\b", " ", rest, flags=re.IGNORECASE)
         read.words |= set(meaning.split()) if times else set()
     tested = views.query("SELECT model FROM models WHERE NOT baseline", most_rows=1 << 20)[1]
     begun = Counter(_first_word(name) for (name,) in tested)  # "at full strength" is not about baseline.full_frame
     held = {tuple(one) for one in named}
-    spelled_ones = [one for one in data["spelled"] if one[0] != "metric" or tuple(one[:2]) in held]
+    spelled_ones = [one for one in _TABLES["spelled"] if one[0] != "metric" or tuple(one[:2]) in held]
     for key, name, *spelled in (*models, *spelled_ones, *named):
         # a model also without room and version, or by its first word; words of a name also with spaces or dashes
         each = {name, *(name.split(".")[1:2] if key == "model" else ())}
@@ -135,29 +122,23 @@ def _read(views: RecordViews, question: str) -> _Read:
         meant = _meanings(word)
         read.words |= meant
         wanted += "which" in meant
-        noun = next((one for one in data["entities"] if one in meant), "")
+        noun = next((one for one in _TABLES["entities"] if one in meant), "")
         if noun and (not read.asked or wanted == 1):  # "for each case, which perturbation" asks for a perturbation
             read.asked, wanted = noun, 2 * wanted
-        if word.isdigit() or word in data["numbers"]:
-            read.limit = max(1, min(data["numbers"].get(word) or int(word[:3]), 100))
-        elif word in data["negations"].split() or word.endswith("n't"):
+        if word.isdigit() or word in _TABLES["numbers"]:
+            read.limit = max(1, min(_TABLES["numbers"].get(word) or int(word[:3]), 100))
+        elif word in _TABLES["negations"].split() or word.endswith("n't"):
             read.negated = True
-        elif not meant and word not in data["ignored"].split():
+        elif not meant and word not in _TABLES["ignored"].split():
             read.unknown.append(word)
     return read
 
 
-@cache
-def _stems() -> Mapping[str, str]:
-    return {name: f" {' '.join(map(stem, words.split()))} " for name, words in _data()["words"].items()}
-
-
 def _meanings(word: str) -> set[str]:
     """Of a word as the table has it; where it has it in another form alone, of that."""
-    data = _data()
-    found = {name for name, words in data["words"].items() if word in words.split()}
-    known = found or word in f"{data['ignored']} {data['negations']}".split() or word in data["numbers"]
-    return found if known else {name for name, stems in _stems().items() if f" {stem(word)} " in stems}
+    found = {name for name, words in _TABLES["words"].items() if word in words.split()}
+    known = found or word in f"{_TABLES['ignored']} {_TABLES['negations']}".split() or word in _TABLES["numbers"]
+    return found if known else {name for name, stems in _STEMS.items() if stem(word) in stems}
 
 
 def _first_word(name: str) -> str:
@@ -171,7 +152,7 @@ def _quoted(text: str) -> str:
 
 def _matched(views: RecordViews, question: str) -> RecordAnswer:
     """The answer by the committed question whose words it has, the most words first."""
-    read, forms, entities = _read(views, question), _data()["forms"], _data()["entities"]
+    read, forms, entities = _read(views, question), _TABLES["forms"], _TABLES["entities"]
     met = [sum(bool(read.words & set(one.split("|"))) for one in form["words"]) / len(form["words"]) for form in forms]
     whole = [form for form, share in zip(forms, met, strict=True) if share == 1]
     for_asked = [form for form in forms if read.asked and form.get("by") == entities[read.asked]]
@@ -193,7 +174,7 @@ def _matched(views: RecordViews, question: str) -> RecordAnswer:
             sentence=f"{text} {' '.join(near[:3])}",
         )
     form = max(whole, key=lambda one: (one in for_asked, len(one["words"])))
-    usable = set(_data()["columns"][form["of"]].split()) - {form.get("drop")}
+    usable = set(_TABLES["columns"][form["of"]].split()) - {form.get("drop")}
     idle = [value for key, values in read.only.items() for value in values if key not in {*usable, form.get("drop")}]
     read.only = {key: values for key, values in read.only.items() if key in usable}
     answer = (_ranked if "by" in form else _listed)(views, form, read)
@@ -219,7 +200,7 @@ def _where(views: RecordViews, form: _Form, read: _Read) -> str:
 def _listed(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
     sql = form["sql"].replace("{where}", _where(views, form, read)).replace("{limit}", str(read.limit or 20))
     columns, rows = views.query(sql)
-    says = form["says"].format(*rows[0], n=len(rows)) if rows else form.get("none", _data()["none"])
+    says = form["says"].format(*rows[0], n=len(rows)) if rows else form.get("none", _TABLES["none"])
     return RecordAnswer(question="", sql=sql, columns=columns, rows=tuple(rows), sentence=says)
 
 
@@ -251,7 +232,7 @@ def _ranked(views: RecordViews, form: _Form, read: _Read) -> RecordAnswer:
         sql=sql,
         columns=("name", "mean", "low", "high", "n", "clips"),
         rows=rows,
-        sentence=_sentence(form, rows, unit=unit, gap=gap) if rows else _data()["none"],
+        sentence=_sentence(form, rows, unit=unit, gap=gap) if rows else _TABLES["none"],
         notes=tuple(_notes(views, rows, "seconds" if unit == "s" else metric)) if rows else (),
     )
 

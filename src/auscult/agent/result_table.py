@@ -128,9 +128,13 @@ class ResultTable:
         mine = (cell for cell in self.cells if cell.measure == measure)
         return [cell for cell in mine if all(getattr(cell, name) == value for name, value in wanted.items())]
 
+    def known(self, measure: str, **named: str) -> list[ResultCell]:
+        """Those of these that have a value."""
+        return [cell for cell in self.of(measure, **named) if cell.value is not None]
+
     def get(self, measure: str, **named: str) -> ResultCell | None:
         """The first of these that has a value."""
-        return next((cell for cell in self.of(measure, **named) if cell.value is not None), None)
+        return next(iter(self.known(measure, **named)), None)
 
 
 def result_table(folder: Path, *, metrics: Sequence[str] = ()) -> ResultTable:

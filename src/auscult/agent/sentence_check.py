@@ -18,54 +18,22 @@ from typing import Final
 
 from auscult import registry
 from auscult.agent.result_table import AVERAGE, CHANGES, DIFFERENCES, PAIR, ResultCell, ResultTable
+from auscult.language import data
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, REMOVED
 
 NOT_SHOWN: Final = "no difference shown: the interval of what it refers to crosses zero, or there is none"
 
 _BOUND: Final = ("model", "group", "metric", "level", "case")
-_UNITS_IN_WORDS: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_TENS_IN_WORDS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
-_IN_WORDS: Final[Mapping[str, float]] = {
-    **{word: float(at) for at, word in enumerate(_UNITS_IN_WORDS.split())},
-    **{word: 10.0 * at for at, word in enumerate(_TENS_IN_WORDS.split(), start=2)},
-}
-_RATIOS: Final[Mapping[str, float]] = {
-    **dict.fromkeys(("twice", "double", "doubles", "doubled", "twofold"), 2.0),
-    **dict.fromkeys(("thrice", "triple", "triples", "tripled", "threefold"), 3.0),
-    **dict.fromkeys(("half", "halves", "halved", "halving"), 0.5),
-    **dict.fromkeys(("quarter", "quarters", "fourth"), 0.25),
-}
-_NEVER: Final = (  # amounts that no cell has: vague ones, ranks, and what is said of everything
-    "dozens?|hundreds?|thousands?|millions?|couple|thirds?|tenfold|fold|majority|most of|first|second|"
-    "fifth|sixth|seventh|eighth|ninth|tenth|always|everywhere|"
-    "(?:all|every|each) (?:\\w+ )?(?:perturbations?|kinds?|levels?|models?|cases?|clips?)"
-)
-_PASSIVE: Final = "(?:outperform|beat|surpass|exceed)\\w*"
-_BETTER: Final = (
-    f"{_PASSIVE}(?! by\\b)|better|gains?|gained|gaining|improv\\w+|higher|above|ahead|"
-    "rises?|rose|risen|increas\\w+|stronger|superior|wins?|helps?|benefits?|benefited|boosts?|"
-    "robust|resilient|stable|accurate"
-)
-_WORSE: Final = (
-    f"{_PASSIVE} by|worse\\w*|drops?|dropp\\w+|loses?|losing|lost|loss|losses|falls?|fell|fallen|declin\\w+|"
-    "decreas\\w+|degrad\\w+|lower|below|behind|weaker|inferior|harm\\w*|hurts?|hurting|costs?|costing|costl\\w+|"
-    "damag\\w+|reduc\\w+|suffers?|suffered|deteriorat\\w+|erod\\w+|collaps\\w+|break\\w*|fails?|trails?|underperform\\w*|shrinks?|plunges?|sinks?|"
-    "fragile|sensitive|vulnerable"
-)
-_EQUAL: Final = (
-    "equal\\w*|same|identical\\w*|unaffected|immune|unchanged|unharmed|indistinguishable|on par|as good as|as well as|"
-    "robust to|robust under|robust against|resists?|withstands?|no effect|invariant|insensitive|comparable|similar\\w*"
-)
-_MOST: Final = "most|best|largest|greatest|biggest|highest|strongest|hardest|maximum|top"
-_LEAST: Final = "least|worst|smallest|lowest|weakest|minimum|bottom"
+_WORDS: Final = data.read("claims", folder="auscult.agent")
+_BEATS, _MOST, _LEAST = (_WORDS[name] for name in ("beats", "most", "least"))
+_BETTER: Final = rf"{_BEATS}(?! by\b)|{_WORDS['better']}"
+_WORSE: Final = f"{_BEATS} by|{_WORDS['worse']}"
+_AMOUNTS: Final[Mapping[str, float]] = _WORDS["numbers"] | _WORDS["ratios"]
 
 _DIGITS: Final = r"[+-]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?"
 _NUMBER: Final = re.compile(
-    rf"(?P<p>\bp\s*=\s*)?(?:(?P<digits>{_DIGITS})|\b(?P<word>{'|'.join((*_IN_WORDS, *_RATIOS))}|{_NEVER})\b)"
+    rf"(?P<p>\bp\s*=\s*)?(?:(?P<digits>{_DIGITS})|\b(?P<word>{'|'.join(_AMOUNTS)}|{_WORDS['in no cell']})\b)"
     r"(?:\s?(?:(?P<percent>%|per ?cent\b)|(?P<points>(?:percentage )?points?\b|pp\b)|(?P<ratio>times\b|-?fold\b|x\b)))?"
     rf"(?:[a-z, ]{{0,60}}\[\s*(?P<low>{_DIGITS})\s*(?:,|to|;)\s*(?P<high>{_DIGITS})\s*\])?",
     re.I,
@@ -75,12 +43,12 @@ _SEPARATOR: Final = re.compile(
 )
 _OPEN: Final = re.compile(r"\bno (?:\w+ ){0,4}shown\b|\bnot shown\b", re.I)
 _SAME: Final = re.compile(
-    rf"\b(?:{_EQUAL})\b"
+    rf"\b(?:{_WORDS['equal']})\b"
     rf"|(?:\b(?:not?|never|without|hardly|barely|neither|nor|cannot)\b|n't)(?:\s+\w+){{0,2}}\s+(?:{_BETTER}|{_WORSE})\b",
     re.I,
 )
 _COMPARED: Final = re.compile(
-    rf"\bthan\b(?!\s+(?:on |with |its |the )*clean\b)|\b(?:{_PASSIVE}|ahead|behind|trails?|above|below|compared|"
+    rf"\bthan\b(?!\s+(?:on |with |its |the )*clean\b)|\b(?:{_BEATS}|ahead|behind|trails?|above|below|compared|"
     r"superior|inferior|stronger|weaker)\b",
     re.I,
 )
@@ -94,11 +62,6 @@ _HARMLESS: Final = re.compile(
 )
 _LETTERS_AND_DIGITS: Final = re.compile(
     r"(?<![\w.&@#-])(?=[\w.-]*[A-Za-z])(?=[\w.-]*\d)(?!\d[\d.,]*(?:x|pp|e[+-]?\d+)\b)[\w-]+(?:\.\w+)*"
-)
-_FURTHER: Final = "map ap50 ap75 dice f1 psnr ssim lpips accuracy precision recall fid mota hota wer miou map50 cer"
-_ORDINARY: Final = (  # names of the registry that sentences use as plain words
-    "mean auc gain loss merge mask equal mixture perfect silence constant random ideal sound target sentence relation "
-    "category attribute contrast offset retrieval regions empty noisy"
 )
 
 
@@ -288,13 +251,13 @@ def _numbers(bare: str) -> Iterator[_Number]:
     """The numbers of a text without names, in digits and in words."""
     for found in _NUMBER.finditer(bare):
         printed = found["digits"] or found["word"]
-        known = {**_IN_WORDS, **_RATIOS}.get(printed.casefold(), math.nan)  # nan is no value of anything
+        known = _AMOUNTS.get(printed.casefold(), math.nan)  # nan is no value of anything
         number = _printed(printed) if found["digits"] else _Number(printed=printed, value=known)
         unit = next((name for name in ("p", "percent", "points", "ratio") if found[name]), "")
         yield replace(
             number,
             at=found.start(),
-            unit="ratio" if printed.casefold() in _RATIOS else unit,
+            unit="ratio" if printed.casefold() in _WORDS["ratios"] else unit,
             nouns=tuple(re.findall("[a-z]+", bare[max(found.end("digits"), found.end("word")) :].lower())[:4]),
             ends=(_printed(found["low"]), _printed(found["high"])) if found["low"] else None,
         )
@@ -381,11 +344,11 @@ def _names_of(table: ResultTable) -> dict[str, tuple[str, str]]:
 
 def _foreign(known: Mapping[str, object]) -> set[str]:
     """Names of models, perturbations and metrics that the record has nothing of."""
-    found = set(_FURTHER.split())
+    found = set(_WORDS["further"].split())
     for kind in ("stressor", "score", "model"):
         names = {base_of(entry.name) for entry in registry.entries(kind)}
         found |= names | {name.replace("_", " ") for name in names}
-    return found - {*_ORDINARY.split(), *map(str.casefold, known)}
+    return found - {*_WORDS["ordinary"].split(), *map(str.casefold, known)}
 
 
 def _any(names: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from auscult.errors import REMARKS, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
+from auscult.language import data
 from auscult.media.paths import inside
 from auscult.record.folder import read_manifest
 from auscult.record.lines import read_lines
@@ -95,8 +96,7 @@ class RecordViews:
 @cache
 def _allowed() -> dict[str, frozenset[str]]:
     """What a query may be made of: no part or function of it reads anything but the views and its arguments."""
-    found = json.loads(files("auscult.agent").joinpath("allowed.json").read_text("utf-8"))
-    return {name: frozenset(words.split()) for name, words in found.items()}
+    return {name: frozenset(words.split()) for name, words in data.read("allowed", folder="auscult.agent").items()}
 
 
 def _check_part(part: Any, names: frozenset[str]) -> None:

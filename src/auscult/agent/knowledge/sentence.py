@@ -45,37 +45,23 @@ _Found: TypeAlias = Mapping[tuple[str, bool], set[str]]  # names by what they ar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a sentence says; each field in the order of ``situations.json``.
+    """What a sentence says; each field in the order of ``situations.json``."""
 
-    Attributes:
-        situations: Names of the situations it names.
-        denied: Situations that it says are not meant: ``not at night``.
-        wished: Perturbations that it names, by room and short name: ``vision.motion_blur``.
-        unwished: Perturbations that are to be left out.
-        only: Whether the wished ones are all that is to be tested.
-        metrics: Names of wishes of metrics in the file: ``boundary``.
-        levels: Severities as ``auscult run r2`` takes them: ``low``, ``high``, ``3``; empty where it says none.
-        dynamic: Whether severity is to change over time.
-        objects: What is to be seen or heard: COCO's categories, and what the file adds.
-        unobjects: What is not to be seen or heard.
-        traits: What negative sentences of suite rris, or tasks of suite avi, are to be about: ``attribute``, ``hear``.
-        remarks: Sentences about what contradicts itself or was not understood.
-        unmatched: Words that say something but matched nothing, 20 at most.
-    """
-
-    situations: tuple[str, ...] = ()
-    denied: tuple[str, ...] = ()
-    wished: tuple[str, ...] = ()
-    unwished: tuple[str, ...] = ()
-    only: bool = False
-    metrics: tuple[str, ...] = ()
-    levels: tuple[str, ...] = ()
-    dynamic: bool = False
-    objects: tuple[str, ...] = ()
-    unobjects: tuple[str, ...] = ()
-    traits: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    unmatched: tuple[str, ...] = ()
+    situations: tuple[str, ...] = ()  # names of the situations it names
+    denied: tuple[str, ...] = ()  # situations that it says are not meant: ``not at night``
+    wished: tuple[str, ...] = ()  # perturbations that it names, by room and short name: ``vision.motion_blur``
+    unwished: tuple[str, ...] = ()  # perturbations that are to be left out
+    only: bool = False  # whether the wished ones are all that is to be tested
+    metrics: tuple[str, ...] = ()  # names of wishes of metrics in the file: ``boundary``
+    levels: tuple[
+        str, ...
+    ] = ()  # severities as ``auscult run r2`` takes them: ``low``, ``3``; empty where it says none
+    dynamic: bool = False  # whether severity is to change over time
+    objects: tuple[str, ...] = ()  # what is to be seen or heard: COCO's categories, and what the file adds
+    unobjects: tuple[str, ...] = ()  # what is not to be seen or heard
+    traits: tuple[str, ...] = ()  # what negatives of rris, or tasks of avi, are to be about: ``attribute``, ``hear``
+    remarks: tuple[str, ...] = ()  # sentences about what contradicts itself or was not understood
+    unmatched: tuple[str, ...] = ()  # words that say something but matched nothing, 20 at most
 
     @property
     def matched(self) -> bool:

@@ -29,21 +29,13 @@ _RULES: Final = "stress/data/occurrence.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Whether a perturbation is to be expected in a situation.
-
-    Attributes:
-        grade: ``needed``, ``plausible`` or ``impossible``.
-        reason: Why, in words.
-        of: The situation that says so: this one, one that it is a case of, or ``ANYWHERE``.
-        steps: How far that is: 0 for the situation itself.
-        source: Where it is written, where somebody wrote it before us; else empty.
-    """
+    """Whether a perturbation is to be expected in a situation."""
 
     grade: Grade
-    reason: str
-    of: str
-    steps: int = 0
-    source: str = ""
+    reason: str  # why, in words
+    of: str  # the situation that says so: this one, one that it is a case of, or ``ANYWHERE``
+    steps: int = 0  # how far that is: 0 for the situation itself
+    source: str = ""  # where it is written, where somebody wrote it before us; else empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
