@@ -1,6 +1,6 @@
 """Prompts for real mixtures that nobody labelled: what a tagger hears in each becomes a line of an INPUT.
 
-Run: python examples/prompts_of_mixtures.py FOLDER mn04@NETS > FOLDER/items.jsonl
+Run: python examples/prompts_of_mixtures.py FOLDER sound.compact.v1 > FOLDER/items.jsonl
 
 Each sound that is heard with a probability of .3 or more is one item, ``auscult run separation`` and ``auscult audit``
 take the file as it is. There is no truth in it. With ``clap@WEIGHTS`` further words are the labels it chooses from.

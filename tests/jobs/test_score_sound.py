@@ -142,7 +142,7 @@ def test_a_flat_folder_is_one_mixture_and_a_missing_output_fails(folders, tmp_pa
         ({"protocol": "loud"}, "no protocol 'loud'"),
         ({"truth": Path("nowhere")}, "is not a folder"),
         ({"permute": True}, "best order"),
-        ({"protocol": "frechet"}, "needs a network"),
+        ({"protocol": "word_error"}, "needs a network"),
         ({"model": "clap@x"}, "asks no network"),
     ],
 )

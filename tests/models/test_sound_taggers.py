@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,15 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, UsageError
-from auscult.jobs.score_sound import listener_of
+from auscult.jobs.options import ScoreOptions
+from auscult.jobs.score_sound import listener_of, score_sounds
+from auscult.judge.sound.compact.network import hear_mixture, load_network
 from auscult.media.sound import read_sound
+from auscult.media.wav import encode_wav
 from auscult.models.dnsmos import Dnsmos
+from auscult.models.separators import separator_spec
 from auscult.models.separators.base import assign
-from auscult.models.sound_taggers import TAGGERS, heard_prompts, load_tagger, text_similarity
+from auscult.models.sound_taggers import SHIPPED, TAGGERS, heard_prompts, load_tagger, text_similarity
 from auscult.nets.hf_sounds import Clap
 from auscult.outcome import Scored, Undefined
 from auscult.rng import generator
@@ -266,4 +271,39 @@ def test_clap_of_a_folder_compares_words_and_sounds(tmp_path: Path) -> None:
 
 
 def test_each_tagger_is_listed() -> None:
-    assert set(TAGGERS) == {"mn04", "yamnet", "clap"}
+    assert set(TAGGERS) == {"sound.compact.v1", "mn04", "yamnet", "clap"}
+
+
+def test_the_shipped_tagger_hears_as_the_judge_does() -> None:
+    tagger, judge = load_tagger(SHIPPED), load_network()
+    sound = noise(3 * RATE_HZ)
+    mixture = hear_mixture(sound[None], RATE_HZ)
+    steps = judge.steps([mixture.mel])
+    wanted = np.zeros((1, len(tagger.labels)), np.float32)
+    wanted[0, tagger.labels.index("Rain")] = 1.0
+    mean = steps.mean(axis=2, keepdims=True)
+    logit = 4 * float(judge.evidence(mean, wanted)[0][0, 0, 2])
+    heard = text_similarity(tagger, "rain", 3 * sound, rate_hz=RATE_HZ)  # as loud as it may be
+    assert heard == pytest.approx(1 / (1 + math.exp(-logit)), abs=1e-3)
+    assert tagger.embedding(sound, RATE_HZ) == pytest.approx(mean[0, :, 0], abs=0.01)
+    assert np.isfinite(tagger.probabilities(np.zeros(1, np.float32), 8000)).all()
+
+
+def test_two_folders_are_scored_by_the_shipped_tagger_without_a_model(tmp_path: Path) -> None:
+    for number in range(4):
+        sound = noise(RATE_HZ, seed=number)
+        for folder, samples in (("stems", sound), ("outputs", sound + 0.5 * noise(RATE_HZ, seed=9))):
+            path = tmp_path / folder / str(number) / "rain.wav"
+            path.parent.mkdir(parents=True)
+            path.write_bytes(encode_wav(samples[None], RATE_HZ))
+    for protocol in ("frechet", "accuracy"):
+        options = ScoreOptions(prediction=tmp_path / "outputs", truth=tmp_path / "stems", protocol=protocol, workers=0)
+        summary, _, _ = score_sounds(options)
+        assert summary.ok == 4
+        assert "network:sound.compact.v1" in summary.metrics[protocol]["signature"]
+
+
+def test_a_separator_may_name_the_shipped_tagger() -> None:
+    spec = separator_spec("nmf+sound.compact.v1")
+    assert (spec.name, spec.tagger) == ("nmf+sound.compact.v1", SHIPPED)
+    assert spec.open().tagger is not None

@@ -540,7 +540,8 @@ class ScoreOptions:
         resample: Bring separated sound to its stem's rate and length.
         align: Move separated sound by its delay against the stem, up to 100 ms.
         permute: Find the best order of separated sounds, with bss3 and bss4.
-        model: Network of frechet, text_similarity, accuracy, as clap@FOLDER; of word_error, speech_quality: a folder.
+        model: Network of frechet, text_similarity, accuracy, by default sound.compact.v1, else as clap@FOLDER; of
+            word_error and speech_quality a folder.
         out: Also write a record there.
         workers: Worker processes.
         overwrite: Start anew over an earlier record in --out.

@@ -40,15 +40,19 @@ from auscult.types import Samples
 from auscult.work.pool import Task, default_workers, run_tasks
 
 LISTENERS: Final = ("frechet", "text_similarity", "accuracy", "word_error", "speech_quality")
-"""Protocols that need ``--model``: ``mn04@FOLDER``, ``yamnet@FOLDER``, ``clap@FOLDER``; a folder of Whisper, DNSMOS."""
+"""Protocols of a network, ``--model``: of a tagger, by default the one of auscult, or a folder of Whisper or DNSMOS."""
+_BY_TAGGER: Final = LISTENERS[:3]
 
 HeardScores: TypeAlias = tuple[Mapping[str, Outcome[float]], tuple[Any, ...]]
 Listener: TypeAlias = Callable[[Samples, Samples, Path], HeardScores]
 """From output, stem and the stem's file to scores of the output, and what ``set_scores`` takes."""
 
 
-def listener_of(protocol: str, model: str) -> Listener:
-    """Load the network of a protocol; rates are those of the stem's file."""
+def listener_of(protocol: str, model: str | None) -> Listener:
+    """Load the network of a protocol, by default auscult's own tagger; rates are those of the stem's file."""
+    from auscult.models.sound_taggers import SHIPPED, load_tagger, text_similarity
+
+    model = model or SHIPPED
     kind, named, _ = model.partition("@")
     network = kind if named else Path(model).name
     if protocol == "word_error":
@@ -66,8 +70,6 @@ def listener_of(protocol: str, model: str) -> Listener:
         return understood
     if protocol == "speech_quality":
         return _speech_quality(Path(model))
-    from auscult.models.sound_taggers import load_tagger, text_similarity
-
     tagger = load_tagger(model)
 
     def embedded(output: Samples, stem: Samples, file: Path) -> HeardScores:
@@ -214,9 +216,10 @@ def _checked(options: ScoreOptions) -> Path:
             raise UsageError("is not a folder", path=folder, expected="a folder of sounds, or of one folder a mixture")
     if options.permute and options.protocol not in PERMUTED:
         raise UsageError("only BSS Eval looks for the best order", expected=f"--protocol {' or '.join(PERMUTED)}")
-    if (options.model is None) == (options.protocol in LISTENERS):
-        said = "needs a network" if options.model is None else "asks no network"
-        raise UsageError(f"{options.protocol} {said}", expected=f"--model with: {', '.join(LISTENERS)}")
+    if options.model is None and options.protocol in LISTENERS and options.protocol not in _BY_TAGGER:
+        raise UsageError(f"{options.protocol} needs a network", expected="--model FOLDER")
+    if options.model is not None and options.protocol not in LISTENERS:
+        raise UsageError(f"{options.protocol} asks no network", expected=f"--model with: {', '.join(LISTENERS)}")
     return options.truth
 
 
@@ -291,7 +294,7 @@ class _Scorer:
         self._options = options
         self._listener: Listener | None = None
         if options.protocol in LISTENERS:
-            self._listener = listener_of(options.protocol, options.model or "")
+            self._listener = listener_of(options.protocol, options.model)
 
     def __call__(self, mixture: SoundPairs) -> list[SoundRow]:
         with ExitStack() as opened:

@@ -26,7 +26,7 @@ class RerankOptions:
         folder: A record of `auscult audit` with several outputs of each mixture.
         by: overall, recall, precision or faithfulness.
         ks: Comma-separated: with truth in INPUT, what the best of so many is worth.
-        tagger: clap@FOLDER, mn04@FOLDER or yamnet@FOLDER: choosing by how well words and sound agree stands beside it.
+        tagger: sound.compact.v1, or clap@, mn04@ or yamnet@FOLDER: choosing by how words and sound agree stands beside.
         out: Folder for items.jsonl, ranking.jsonl and rerank.json; beside DIR by default.
     """
 

@@ -1,7 +1,8 @@
 """What is heard in a sound: probabilities of labels, an embedding, and how well words fit it.
 
-Networks are the user's, in a folder with a table of their labels (``display_name`` in a CSV file): ``mn04@FOLDER``,
-``yamnet@FOLDER``, ``clap@FOLDER``. Of a sound longer than a network's window the mean over windows is given.
+``sound.compact.v1`` comes with auscult. Other networks are the user's, in a folder with a table of their labels
+(``display_name`` in a CSV file): ``mn04@FOLDER``, ``yamnet@FOLDER``, ``clap@FOLDER``. Of a sound longer than a
+network's window the mean over windows is given.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from auscult.arrays.resampling import mono_at
-from auscult.arrays.spectra import RATE_HZ, log_mel
+from auscult.arrays.spectra import RATE_HZ, SILENCE, log_mel
 from auscult.errors import InputError, UsageError
 from auscult.language.lexicon import stem
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.nets.hf_sounds import Clap
-from auscult.nets.onnx_session import open_interpreter, open_known, read_network
+from auscult.nets.onnx_session import open_interpreter, open_known, open_session, read_network
 from auscult.types import Floats, Samples
 
 _FETCH: Final = "fetch the network's file again"
@@ -88,15 +89,57 @@ def heard_prompts(tagger: SoundTagger, samples: Samples, *, rate_hz: int, least:
 
 
 def load_tagger(given: str) -> SoundTagger:
-    """Load ``mn04@FOLDER``, ``yamnet@FOLDER`` or ``clap@FOLDER``; a ``UsageError`` says what is wrong."""
-    name, _, folder = given.partition("@")
-    if name not in TAGGERS or not folder:
-        known = " or ".join(f"{name}@FOLDER" for name in TAGGERS)
-        raise UsageError(f"there is no tagger {given[:80]!r}", expected=known)
+    """Load one of ``TAGGER_FORMS``; a ``UsageError`` says what is wrong."""
+    named = tagger_folder(given)
+    if named is None:
+        raise UsageError(f"there is no tagger {given[:80]!r}", expected=" or ".join(TAGGER_FORMS))
+    name, folder = named
     try:
-        return TAGGERS[name](Path(folder))
+        return TAGGERS[name](folder)
     except InputError as error:
         raise UsageError(error.message, expected=error.expected, hint=error.hint, path=error.path) from error
+
+
+def tagger_folder(given: str) -> tuple[str, Path] | None:
+    """The kind of tagger and the folder of its networks that a person named; None where it is no tagger."""
+    name, at, folder = given.partition("@")
+    if name == SHIPPED and not at:
+        return name, _SHIPPED_FOLDER
+    return (name, Path(folder)) if folder and name in TAGGERS else None
+
+
+class Compact:
+    """What the judge ``sound.compact.v1`` listens with: ``Mn04`` trained on, in windows of 10 s.
+
+    A sound is brought to the level of that judge's mixtures. FOLDER is one that ``auscult train compact-sound`` wrote.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        paths = folder / "trunk.onnx", folder / "evidence.onnx"
+        self._trunk, self._evidence = (open_session(read_network(path), path) for path in paths)
+        self.labels = _labels(_SHIPPED_FOLDER.parent, "classes.csv", 527, column="name")
+
+    def probabilities(self, samples: Samples, rate_hz: int) -> Floats:
+        """Of each label, float32 (527,)."""
+        each = np.eye(len(self.labels), dtype=np.float32)
+        return _mean(
+            1 / (1 + np.exp(-_LOGITS * self._evidence.run(["evidence"], {"steps": steps, "classes": each})[0][:, 0, 2]))
+            for steps in (np.tile(mean[None, :, None], (len(each), 1, 1)) for mean in self._means(samples, rate_hz))
+        )
+
+    def embedding(self, samples: Samples, rate_hz: int) -> Floats:
+        """float32 (384,)."""
+        return _mean(self._means(samples, rate_hz))
+
+    def _means(self, samples: Samples, rate_hz: int) -> Iterator[Floats]:
+        """The mean step of each window, (384,)."""
+        sound = mono_at(samples, rate_hz=rate_hz, wanted_hz=RATE_HZ)
+        level = float(np.sqrt(np.mean(np.square(sound, dtype=np.float64)))) if sound.size else 0.0
+        sound = sound * np.float32(_LEVEL / max(level, 1e-9))
+        for part in _windows(sound, size=10 * RATE_HZ, hop=10 * RATE_HZ):
+            mel = log_mel(part)
+            mel = np.pad(mel, ((0, 0), (0, -mel.shape[1] % _STEP)), constant_values=np.float32(SILENCE))
+            yield self._trunk.run(["steps"], {"log_mel": mel[None, None]})[0][0].mean(axis=1)
 
 
 class Mn04:
@@ -152,7 +195,15 @@ class Yamnet:
             yield self._network.get_tensor(output).reshape(-1).copy()
 
 
-TAGGERS: Final[Mapping[str, Callable[[Path], SoundTagger]]] = {"mn04": Mn04, "yamnet": Yamnet, "clap": Clap}
+SHIPPED: Final = "sound.compact.v1"
+"""The tagger that needs no folder."""
+_SHIPPED_FOLDER: Final = Path(__file__).parents[1] / "judge" / "sound" / "compact"
+_LEVEL, _STEP, _LOGITS = 0.05, 32, 4.0  # as the judge has them: of a mixture; frames of a step; what divides its logits
+TAGGERS: Final[Mapping[str, Callable[[Path], SoundTagger]]] = {
+    SHIPPED: Compact, "mn04": Mn04, "yamnet": Yamnet, "clap": Clap
+}  # fmt: skip
+TAGGER_FORMS: Final = (SHIPPED, *(f"{name}@FOLDER" for name in TAGGERS if name != SHIPPED))
+"""How each is named."""
 
 
 def _mean(found: Iterator[Any]) -> Floats:
@@ -169,10 +220,10 @@ def _windows(heard: Samples, *, size: int, hop: int) -> Iterator[Samples]:
         yield heard[start : start + size]
 
 
-def _labels(folder: Path, pattern: str, count: int) -> tuple[str, ...]:
+def _labels(folder: Path, pattern: str, count: int, *, column: str = "display_name") -> tuple[str, ...]:
     path = next(iter(sorted(folder.glob(pattern))), folder / pattern)
     rows = csv.DictReader(read_bytes(path, limits=_TABLE).decode("utf-8", "replace").splitlines())
-    names = tuple(row["display_name"] for row in rows if row.get("display_name"))
+    names = tuple(row[column] for row in rows if row.get(column))
     if len(names) != count:
-        raise UsageError(f"the table has {len(names)} labels", expected=f"{count}, in display_name", path=path)
+        raise UsageError(f"the table has {len(names)} labels", expected=f"{count}, in {column}", path=path)
     return names

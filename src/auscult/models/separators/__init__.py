@@ -30,7 +30,7 @@ from auscult.models.adapters.calling import function_of
 from auscult.models.separators import spectral
 from auscult.models.separators.base import Ask, Separation, SeparationRequest, Separator, check_count
 from auscult.models.separators.released import RELEASED
-from auscult.models.sound_taggers import TAGGERS, load_tagger
+from auscult.models.sound_taggers import SHIPPED, TAGGER_FORMS, load_tagger, tagger_folder
 from auscult.models.spec import COMMAND, PREDICTIONS, SCRIPTS, ModelSpec, model_spec
 from auscult.record.digest import digest_json
 from auscult.types import Samples
@@ -184,7 +184,7 @@ SEPARATORS: Final[Mapping[str, Ask]] = {
 _EXPECTED: Final = (
     f"one of {', '.join(SEPARATORS)}; {', '.join(f'{name}@FOLDER' for name in RELEASED)}, FILE.py:FUNCTION, "
     "module:FUNCTION, cmd:PROGRAM or a FOLDER of sounds; each may end in "
-    f"{', '.join(f'+{name}@FOLDER' for name in TAGGERS)}"
+    f"{', '.join(f'+{form}' for form in TAGGER_FORMS)}"
 )
 
 
@@ -234,12 +234,12 @@ def named_separators(names: Iterable[str]) -> tuple[SeparatorSpec, ...]:
 def separator_spec(given: str) -> SeparatorSpec:
     """Read a separator's name; nothing of it is loaded."""
     text, _, tagger = given.strip().rpartition("+")
-    name, at, folder = tagger.partition("@")
-    if not (text and at and name in TAGGERS):
+    named = tagger_folder(tagger)
+    if not text or named is None:
         return _spec(given.strip())
-    spec = _spec(text)
-    revision = digest_json([spec.revision, name, _listed(folder)])[:12]
-    home = f"{name}@{Path(folder).resolve()}"
+    spec, (name, folder) = _spec(text), named
+    revision = digest_json([spec.revision, name, VERSION if tagger == SHIPPED else _listed(str(folder))])[:12]
+    home = SHIPPED if tagger == SHIPPED else f"{name}@{folder.resolve()}"
     return replace(spec, given=given, name=f"{spec.name}+{name}", revision=revision, tagger=home)
 
 
