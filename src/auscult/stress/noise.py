@@ -23,13 +23,13 @@ _STRIP = 1 << 17
 @cache
 def normal_table() -> NDArray[np.float32]:
     """Quantiles of the standard normal distribution in the middle of 65,536 equal parts, (65536,)."""
-    half = [NormalDist().inv_cdf((2 * at + 1) / (2 * _WORDS)) for at in range(_WORDS // 2)]
+    half = [NormalDist().inv_cdf((2 * index + 1) / (2 * _WORDS)) for index in range(_WORDS // 2)]
     lower = np.array(half, dtype=np.float64)
     table = np.concatenate([lower, -lower[::-1]])
     table /= np.sqrt(np.mean(table**2))  # what the cut-off tails would add
-    found = table.astype(np.float32)
-    found.setflags(write=False)
-    return found
+    quantiles = table.astype(np.float32)
+    quantiles.setflags(write=False)
+    return quantiles
 
 
 def words(rng: np.random.Generator, shape: tuple[int, ...], *, skipped: int = 0) -> NDArray[np.uint16]:
@@ -38,8 +38,8 @@ def words(rng: np.random.Generator, shape: tuple[int, ...], *, skipped: int = 0)
         rng.bit_generator.advance(skipped // 4)  # type: ignore[attr-defined]
     skipped %= 4
     count = int(np.prod(shape)) + skipped
-    drawn = rng.integers(0, 1 << 64, size=-(-count // 4), dtype=np.uint64)
-    return drawn.astype("<u8", copy=False).view("<u2")[skipped:count].reshape(shape)
+    draws = rng.integers(0, 1 << 64, size=-(-count // 4), dtype=np.uint64)
+    return draws.astype("<u8", copy=False).view("<u2")[skipped:count].reshape(shape)
 
 
 def normal(

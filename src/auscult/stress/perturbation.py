@@ -38,12 +38,12 @@ def strength_of(severity: float | str) -> float:
     if isinstance(severity, str) and severity in NAMED:
         return NAMED[severity]
     try:
-        found = float(severity)
+        strength = float(severity)
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{severity!r} is no severity", expected=_WANTED, hint=_LEVELS) from error
-    if isinstance(severity, bool) or not (math.isfinite(found) and 0.0 <= found <= STRONGEST):
+    if isinstance(severity, bool) or not (math.isfinite(strength) and 0.0 <= strength <= STRONGEST):
         raise UsageError(f"the severity is {severity!r}", expected=_WANTED, hint=_LEVELS)
-    return found
+    return strength
 
 
 def between(values: Sequence[float], strength: float) -> float:
@@ -88,8 +88,8 @@ class JsonParams:
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values."""
-        found: dict[str, Any] = codec.to_json(self)
-        return found
+        value: dict[str, Any] = codec.to_json(self)
+        return value
 
     @classmethod
     def from_json(cls, value: object) -> Self:
@@ -278,14 +278,14 @@ class Declared:
         super().__init_subclass__()
         if not any(isinstance(value, Constant | Range) for value in vars(cls).values()):
             return
-        named: dict[str, Constant | Range] = {}
+        by_name: dict[str, Constant | Range] = {}
         for attribute, value in chain.from_iterable(vars(base).items() for base in cls.__mro__):
             if isinstance(value, Constant | Range):
-                named.setdefault(attribute, value)
-        cls.constants = tuple(named.values())
-        cls.levels = tuple(tuple(chain(*rows)) for rows in zip(*(named.rows for named in cls.constants), strict=True))
+                by_name.setdefault(attribute, value)
+        cls.constants = tuple(by_name.values())
+        cls.levels = tuple(tuple(chain(*rows)) for rows in zip(*(value.rows for value in cls.constants), strict=True))
         columns = [constant for constant in cls.constants for _ in constant.rows[0]]
-        reasons = {at: constant.exception for at, constant in enumerate(columns) if constant.exception}
+        reasons = {index: constant.exception for index, constant in enumerate(columns) if constant.exception}
         cls.declared = MappingProxyType(reasons)
 
 

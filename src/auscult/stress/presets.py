@@ -50,11 +50,11 @@ class _Rules:
 
 @cache
 def _rules() -> _Rules:
-    held = json.loads(files("auscult.stress").joinpath("data/occurrence.json").read_text(encoding="utf-8"))
+    rules = json.loads(files("auscult.stress").joinpath("data/occurrence.json").read_text(encoding="utf-8"))
     return _Rules(
-        places=MappingProxyType({name: tuple(wider) for name, wider in held["places"].items()}),
-        never=MappingProxyType({name: MappingProxyType(reasons) for name, reasons in held["never"].items()}),
-        apart=MappingProxyType({frozenset((first, second)): why for first, second, why in held["apart"]}),
+        places=MappingProxyType({name: tuple(wider) for name, wider in rules["places"].items()}),
+        never=MappingProxyType({name: MappingProxyType(reasons) for name, reasons in rules["never"].items()}),
+        apart=MappingProxyType({frozenset((first, second)): reason for first, second, reason in rules["apart"]}),
     )
 
 
@@ -82,7 +82,7 @@ def barred(full: str, tags: frozenset[str]) -> str:
     """Why a perturbation, by its full name, cannot occur where these tags hold; empty where it can."""
     never = _rules().never.get(_kind(full))
     if never is not None:
-        return next((why for tag, why in never.items() if tag in tags), "")
+        return next((reason for tag, reason in never.items() if tag in tags), "")
     occurs = load_stressors([full])[full].meta.occurs
     if occurs and tags & _SIDES and not tags & set(occurs):
         return f"it occurs {' or '.join(occurs)} only"
@@ -229,10 +229,10 @@ def drawn(
 
 def _pool(room: str, kinds: Sequence[str], place: str | None, *, refuse: bool = True) -> list[str]:
     names = full_names(kinds, [room])
-    found = [name for name in names if place is None or not barred(name, tags_of(place))]
-    if refuse and not found:
+    possible = [name for name in names if place is None or not barred(name, tags_of(place))]
+    if refuse and not possible:
         raise NothingToDo(f"nothing of {room} occurs in {place}")
-    return found
+    return possible
 
 
 def _drawn_name(names: Sequence[str], rng: np.random.Generator) -> str:

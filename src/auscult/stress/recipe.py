@@ -101,28 +101,28 @@ def changes_of(sentence: str, rounds: Iterable[Sequence[Edit]]) -> tuple[WordCha
 
     Follows each character from its first position; text between two kept characters was inserted, removed or replaced.
     """
-    text, came = sentence, list(range(len(sentence)))
+    text, origins = sentence, list(range(len(sentence)))
     for edits in rounds:
-        came = _followed(came, edits)
+        origins = _followed(origins, edits)
         text = edited(text, edits)
-    changes, start, at = [], 0, 0
-    stayed = [(index, origin) for index, origin in enumerate(came) if origin >= 0]
+    changes, start, text_start = [], 0, 0
+    stayed = [(index, origin) for index, origin in enumerate(origins) if origin >= 0]
     for index, origin in [*stayed, (len(text), len(sentence))]:
-        before, after = sentence[start:origin], text[at:index]
+        before, after = sentence[start:origin], text[text_start:index]
         if before != after:  # one step may restore what another removed
             changes.append(WordChange(start=start, before=before, after=after))
-        start, at = origin + 1, index + 1
+        start, text_start = origin + 1, index + 1
     return tuple(changes)
 
 
 def _followed(came: Sequence[int], edits: Sequence[Edit]) -> list[int]:
     """For every character after the edits, its position in the input; -1 for an inserted one."""
     origins: list[int] = []
-    at = 0
+    position = 0
     for edit in edits:
-        origins += [*came[at : edit.start], *([-1] * len(edit.text))]
-        at = edit.end
-    return [*origins, *came[at:]]
+        origins += [*came[position : edit.start], *([-1] * len(edit.text))]
+        position = edit.end
+    return [*origins, *came[position:]]
 
 
 Drawn: TypeAlias = Params | Edits
@@ -205,17 +205,17 @@ class Plan:
     @classmethod
     def from_json(cls, value: object) -> Self:
         """Read what ``as_json`` wrote; an InputError for no plan, or one of unregistered perturbations."""
-        held = codec.from_json(PlanFormat, value, error=InputError, exact=True)
+        stored = codec.from_json(PlanFormat, value, error=InputError, exact=True)
         try:
-            stressors, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
+            stressors, schedule = load_stressors(step.name for step in stored.steps), schedule_of(stored.schedule)
         except UnknownName as error:
             raise InputError(error.message, expected=error.expected, hint=error.hint) from error
         for name, stressor in stressors.items():
             if stressor.name != name:
                 raise InputError(f"{name!r} is no full name", expected=f"{stressor.name}")
-        kinds = {name: Edits if room_of(name) == "sentences" else one.params for name, one in stressors.items()}
-        steps = tuple((step.name, kinds[step.name].from_json(step.params)) for step in held.steps)
-        same = {name: getattr(held, name) for name in ("recipe", "seed", "shot", "take", "reel", "text")}
+        kinds = {name: Edits if room_of(name) == "sentences" else item.params for name, item in stressors.items()}
+        steps = tuple((step.name, kinds[step.name].from_json(step.params)) for step in stored.steps)
+        same = {name: getattr(stored, name) for name in ("recipe", "seed", "shot", "take", "reel", "text")}
         return cls(**same, schedule=schedule, steps=steps)
 
     @property
@@ -255,8 +255,8 @@ class Plan:
             return ()
         times = np.asarray(times_s, dtype=np.float64)
         if times.shape != self._shown.shape or not np.isfinite(times).all() or (np.diff(times) < 0).any():
-            wanted = f"{self._shown.size}, one for each frame, finite, never falling"
-            raise UsageError(f"times of {times.size} frames", expected=wanted)
+            expected = f"{self._shown.size}, one for each frame, finite, never falling"
+            raise UsageError(f"times of {times.size} frames", expected=expected)
         return tuple((times[self._shown] - self._heard(times)).tolist())
 
     @property
@@ -270,17 +270,17 @@ class Plan:
             return ()
         duration_s = self.take.samples / self.take.rate_hz
         spans: list[tuple[float, float]] = []
-        for at, part in enumerate(self._parts):
+        for index, part in enumerate(self._parts):
             if not part.acts:
                 continue
             if part.room == "sound" and not keeps_silence(part.stressor):
                 spans = []
-            later = partial(self._heard, after=at)
+            later = partial(self._heard, after=index)
             if part.room == "sound" and silences(part.stressor):
                 spans += spans_heard(part.stressor.silent(part.params, self.take), later, duration_s=duration_s)
             if part.room == "timing":
-                own = unheard(partial(heard_by, part.stressor, part.params), duration_s=duration_s)
-                spans += spans_heard(own, later, duration_s=duration_s)
+                gaps = unheard(partial(heard_by, part.stressor, part.params), duration_s=duration_s)
+                spans += spans_heard(gaps, later, duration_s=duration_s)
         return joined(spans)
 
     @property
@@ -306,16 +306,16 @@ class Plan:
             UsageError: The frame is invalid or of another size than was planned for, or ``index`` is out of range.
         """
         output = source = _frame(frame)
-        for part, params, at in self._at(index, source.shape[:2]):
-            output = frame_of(part.stressor, output, params, index=at)
+        for part, params, number in self._at(index, source.shape[:2]):
+            output = frame_of(part.stressor, output, params, index=number)
         return output if output is not source else source.copy()
 
     def mask(self, mask: Mask, index: int) -> Mask:
         """Where the pixels of a mask of input frame ``frame_number(index)`` went, bool (H, W), as of ``frame``."""
         output = source = _mask(mask)
-        for part, params, at in self._at(index, source.shape):
+        for part, params, number in self._at(index, source.shape):
             if isinstance(part.stressor, MovingStressor) and params.strength > 0.0:
-                output = part.stressor.move(output, params, index=at)
+                output = part.stressor.move(output, params, index=number)
         return output if output is not source else source.copy()
 
     def sound(self, sound: Samples, rate_hz: int, *, noise: Samples | None = None) -> Samples:
@@ -372,10 +372,10 @@ class Plan:
         stressors = load_stressors(name for name, _ in self.steps)
         parts: list[PlannedStep] = []
         shown: Numbers | None = None
-        for at, (name, params) in reversed(list(enumerate(self.steps))):
+        for index, (name, params) in reversed(list(enumerate(self.steps))):
             stressor, room = stressors[name], room_of(name)
             is_vision = room == "vision"
-            strengths = self._strengths(at, params.strength) if is_vision and self.schedule.moves else None
+            strengths = self._strengths(index, params.strength) if is_vision and self.schedule.moves else None
             parts.append(PlannedStep(room, stressor, params, strengths, shown if is_vision else None))
             if room == "timing" and self.reel is not None and isinstance(params, Params):
                 numbers = numbers_of(stressor, params, self.reel)
@@ -409,12 +409,12 @@ class Plan:
         if self._types is not None:
             parts = [parts[self._types[_within(self.frame_number(index), self._types.size)]]]
         for part in parts:
-            at = index if part.shown is None else int(part.shown[_within(index, part.shown.size)])
+            number = index if part.shown is None else int(part.shown[_within(index, part.shown.size)])
             if part.strengths is None:
-                yield part, part.params, at
+                yield part, part.params, number
             else:
-                strength = float(part.strengths[_within(at, part.strengths.size)])
-                yield part, replace(part.params, strength=strength), at
+                strength = float(part.strengths[_within(number, part.strengths.size)])
+                yield part, replace(part.params, strength=strength), number
 
     def _drawn_types(self, count: int) -> NDArray[np.int64] | None:
         """Which step of the picture each frame takes, where they are alternatives."""
@@ -431,9 +431,9 @@ class Plan:
                 raise InputError(f"the parameters of {name} are those of another room")
         if self.text is not None:
             in_turn(self.text, [params.edits for _, params in self.steps if isinstance(params, Edits)])
-        most = max(self.shot.frames if self.shot else 1, self.reel.frames if self.reel else 1)
-        if most > MOST_FRAMES:
-            raise TooLarge(f"the clip has {most} frames", expected=f"at most {MOST_FRAMES}")
+        frames = max(self.shot.frames if self.shot else 1, self.reel.frames if self.reel else 1)
+        if frames > MOST_FRAMES:
+            raise TooLarge(f"the clip has {frames} frames", expected=f"at most {MOST_FRAMES}")
         if self.shot is not None and self.reel is not None and self.shot.frames != self.reel.frames:
             raise InputError(f"the clip has {self.shot.frames} frames and {self.reel.frames}", expected="one number")
 
@@ -502,9 +502,9 @@ def planned(
     """
     if reel is None and shot is not None:
         reel = TimingInfo(frames=shot.frames, rate_fps=shot.rate_fps)
-    named = load_stressors(step.name for step in recipe.steps)
-    recipe = replace(recipe, steps=tuple(replace(step, name=named[step.name].name) for step in recipe.steps))
-    stressors = {stressor.name: stressor for stressor in named.values()}
+    by_name = load_stressors(step.name for step in recipe.steps)
+    recipe = replace(recipe, steps=tuple(replace(step, name=by_name[step.name].name) for step in recipe.steps))
+    stressors = {stressor.name: stressor for stressor in by_name.values()}
     inputs = {"vision": shot, "sound": take, "sentences": sentence, "timing": reel}
     for step in recipe.steps:
         if inputs[step.room] is None:
@@ -516,8 +516,8 @@ def planned(
     repeats: Counter[str] = Counter()
     for step in _taken(recipe, stressors, rng=rng):
         stressor, strength = stressors[step.name], strength_of(step.strength)
-        again = (repeats[step.name],) if repeats[step.name] else ()  # the same perturbation a second time draws anew
-        draws = generator(seed, "stress", step.name, key, *again)
+        repeat = (repeats[step.name],) if repeats[step.name] else ()  # the same perturbation a second time draws anew
+        draws = generator(seed, "stress", step.name, key, *repeat)
         repeats[step.name] += 1
         if step.room != "vision":
             strength = recipe.schedule.whole(strength, rng)
@@ -546,13 +546,13 @@ def _taken(recipe: Recipe, stressors: Mapping[str, Any], *, rng: np.random.Gener
     if recipe.schedule.draws_types:
         steps = []
         for room in ROOMS:
-            mine = [step for step in recipe.steps if step.room == room]
-            steps += mine if room == "vision" or not mine else [mine[int(rng.integers(len(mine)))]]
+            of_room = [step for step in recipe.steps if step.room == room]
+            steps += of_room if room == "vision" or not of_room else [of_room[int(rng.integers(len(of_room)))]]
     ordered: list[RecipeStep] = []
     for origin in ORIGINS:
         members = [step for step in steps if stressors[step.name].meta.origin == origin]
         members.sort(key=lambda step: step.name)
-        ordered += [members[at] for at in rng.permutation(len(members))]
+        ordered += [members[index] for index in rng.permutation(len(members))]
     return ordered
 
 

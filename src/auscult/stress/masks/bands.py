@@ -159,7 +159,7 @@ def find_width(frame: Posed, drawn: BandParams | Pattern, *, wanted: Wanted, sid
     if side == "outside" and piece.mask.size - piece.area_px < wanted.fewest:
         return undefined("no_room", area_px=piece.area_px, fewest_px=wanted.fewest)
     for limit_px in limits:
-        near, ratio = _ratios(frame, drawn, side=side, limit_px=limit_px)
+        rim, ratio = _ratios(frame, drawn, side=side, limit_px=limit_px)
         # version 1 lets a track's band thin out beyond the widest, but not a still's
         width = last_taken(ratio[ratio <= widest_px(piece.size_px)] if isinstance(drawn, BandParams) else ratio, wanted)
         if width is not None and width <= limit_px:  # else pixels beyond the limit may come first
@@ -167,9 +167,9 @@ def find_width(frame: Posed, drawn: BandParams | Pattern, *, wanted: Wanted, sid
     if width is None:
         return undefined("window_not_reached", area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
     if side == "inside":
-        left = piece.mask[boxes.window(piece.inside)].copy()
-        left[near] = ratio > width
-        if not piece.holds_together(left):
+        remaining = piece.mask[boxes.window(piece.inside)].copy()
+        remaining[rim] = ratio > width
+        if not piece.holds_together(remaining):
             return undefined("splits", area_px=piece.area_px)
     return float(width)
 
@@ -178,11 +178,11 @@ def _limits(piece: Workpiece, most: int, side: Side) -> tuple[float, ...]:
     """Distances up to which pixels are looked at: one that is mostly enough, and the widest a band may reach."""
     distance = piece.distance(side)
     widest = widest_px(piece.size_px)
-    near = distance[(distance > 0) & (distance <= widest)]
+    in_range = distance[(distance > 0) & (distance <= widest)]
     enough = _ENOUGH * most
-    if near.size <= enough:
-        return (widest,) if near.size else ()
-    return float(np.partition(near, enough)[enough]), widest
+    if in_range.size <= enough:
+        return (widest,) if in_range.size else ()
+    return float(np.partition(in_range, enough)[enough]), widest
 
 
 def _ratios(frame: Posed, drawn: BandParams | Pattern, *, side: Side, limit_px: float) -> tuple[Mask, Floats]:
@@ -195,23 +195,23 @@ def _ratios(frame: Posed, drawn: BandParams | Pattern, *, side: Side, limit_px: 
     key = (side, frame.body, replace(drawn, width_px=0.0) if isinstance(drawn, BandParams) else drawn)
     if key not in cache or cache[key][0] < limit_px:
         distance = frame.piece.distance(side)
-        near = (distance > 0) & (distance <= limit_px)
+        rim = (distance > 0) & (distance <= limit_px)
         cache.clear()
-        cache[key] = (limit_px, near, distance[near] / _modulation(frame, drawn, near=near, side=side))
+        cache[key] = (limit_px, rim, distance[rim] / _modulation(frame, drawn, rim=rim, side=side))
     cached: tuple[float, Mask, Floats] = cache[key]
     return cached[1:]
 
 
-def _modulation(frame: Posed, drawn: BandParams | Pattern, *, near: Mask, side: Side) -> Floats:
+def _modulation(frame: Posed, drawn: BandParams | Pattern, *, rim: Mask, side: Side) -> Floats:
     """Share of its width that the band has at each pixel, above 0; version 1 has other noise in stills."""
     box = frame.piece.window(side)
     fading: Floats | None = None
     if isinstance(drawn, BandParams):
-        noise = _frame_noise(box, drawn, near)
+        noise = _frame_noise(box, drawn, rim)
         if drawn.anchors:
-            fading = _frame_nearness(box, drawn.anchors)[near]
+            fading = _frame_nearness(box, drawn.anchors)[rim]
     else:
-        rows, columns = np.nonzero(near)
+        rows, columns = np.nonzero(rim)
         u, v = frame.body.uv_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
         noise = _body_noise(drawn, u, v)
         if drawn.anchors:
@@ -223,15 +223,15 @@ def _modulation(frame: Posed, drawn: BandParams | Pattern, *, near: Mask, side: 
     return bounded
 
 
-def _frame_noise(box: Box, drawn: BandParams, near: Mask) -> Floats:
+def _frame_noise(box: Box, drawn: BandParams, rim: Mask) -> Floats:
     """Noise in [0, 1] with grains of ``grain_px``, which depends on the box and the seed only."""
     width, height = box[2] - box[0], box[3] - box[1]
     grain = min(drawn.grain_px, 2 * max(width, height))
     columns, rows = -(-width // grain) + 1, -(-height // grain) + 1
     lattice = randomness.generator(drawn.noise_seed, "grain").random((rows, columns), dtype=np.float32)
-    how = cv2.INTER_LINEAR if drawn.edge == "ragged" else cv2.INTER_CUBIC
-    fine = cv2.resize(lattice, (columns * grain, rows * grain), interpolation=how)
-    return _contrasted(np.asarray(fine, dtype=np.float32)[:height, :width][near], drawn.edge)
+    interpolation = cv2.INTER_LINEAR if drawn.edge == "ragged" else cv2.INTER_CUBIC
+    fine = cv2.resize(lattice, (columns * grain, rows * grain), interpolation=interpolation)
+    return _contrasted(np.asarray(fine, dtype=np.float32)[:height, :width][rim], drawn.edge)
 
 
 def _body_noise(drawn: Pattern, u: Doubles, v: Doubles) -> Floats:
@@ -344,13 +344,13 @@ class _Band:
         """The target with or without the band; the parameters are a still's, or those of one frame of a track."""
         piece = workpiece(target)
         if isinstance(params, BandParams):
-            near, ratio = _ratios(Posed(piece, FRAME), params, side=self.side, limit_px=params.width_px)
+            rim, ratio = _ratios(Posed(piece, FRAME), params, side=self.side, limit_px=params.width_px)
         else:
             limit_px = min(params.width_px, widest_px(piece.size_px))
-            near, ratio = _ratios(Posed(piece, params.body), params.pattern, side=self.side, limit_px=limit_px)
+            rim, ratio = _ratios(Posed(piece, params.body), params.pattern, side=self.side, limit_px=limit_px)
         result = target.mask.copy()
         in_band = ratio <= np.float32(params.width_px)
-        result[boxes.window(piece.window(self.side))][near] = in_band if self.side == "outside" else ~in_band
+        result[boxes.window(piece.window(self.side))][rim] = in_band if self.side == "outside" else ~in_band
         return result
 
 

@@ -144,8 +144,8 @@ class Workpiece(MaskTarget):
     @cached_property
     def depth(self) -> NDArray[np.float32]:
         """Distance of mask pixels to the outside, over ``inside``; the frame's edge is no outline."""
-        own = self.mask[boxes.window(self.inside)]
-        return np.where(own, regions.depth(self.met_by_frame), np.float32(0.0))
+        mask = self.mask[boxes.window(self.inside)]
+        return np.where(mask, regions.depth(self.met_by_frame), np.float32(0.0))
 
     @cached_property
     def met_by_frame(self) -> Mask:
@@ -348,20 +348,20 @@ class Posed(NamedTuple):
 
 def bodies(pieces: Sequence[Workpiece | None]) -> tuple[Body | None, ...]:
     """The body of each frame's target, in order of time; None where there is no target."""
-    found: list[Body | None] = []
+    result: list[Body | None] = []
     turn = 0.0
     before: NDArray[np.float64] | None = None
     for piece in pieces:
         if piece is None:
-            found.append(None)
+            result.append(None)
             continue
         upright = _upright(piece)
         print_now = _print(piece.mask, upright)
         if before is not None:
             turn += _turn(before, print_now)
         before = print_now
-        found.append(_turned(upright, turn))
-    return tuple(found)
+        result.append(_turned(upright, turn))
+    return tuple(result)
 
 
 def _upright(piece: Workpiece) -> Body:
@@ -388,9 +388,9 @@ def _print(mask: Mask, body: Body) -> NDArray[np.float64]:
     angles = np.arange(_ANGLES) * (2 * np.pi / _ANGLES)
     x, y = body.pixel_of(_RADII[:, None] * np.cos(angles), _RADII[:, None] * np.sin(angles))
     columns, rows = np.rint(x).astype(np.int64), np.rint(y).astype(np.int64)
-    seen = (columns >= 0) & (columns < mask.shape[1]) & (rows >= 0) & (rows < mask.shape[0])
-    inside = np.zeros(seen.shape)
-    inside[seen] = mask[rows[seen], columns[seen]]
+    in_frame = (columns >= 0) & (columns < mask.shape[1]) & (rows >= 0) & (rows < mask.shape[0])
+    inside = np.zeros(in_frame.shape)
+    inside[in_frame] = mask[rows[in_frame], columns[in_frame]]
     inside *= np.sqrt(_RADII)[:, None]
     return inside
 

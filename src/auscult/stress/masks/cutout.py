@@ -184,9 +184,9 @@ class Cutout:
         room = _room_of(frames)
         best: tuple[Hole, ...] = ()
         for _ in range(_DRAWS):
-            drawn = _draw_all(rng, room.copy(), share=share)
-            if not best or sum(hole.area for hole in drawn) > sum(hole.area for hole in best):
-                best = drawn
+            holes = _draw_all(rng, room.copy(), share=share)
+            if not best or sum(hole.area for hole in holes) > sum(hole.area for hole in best):
+                best = holes
             if sum(hole.area for hole in best) >= 0.9 * share:
                 break
         return best
@@ -197,8 +197,8 @@ class Cutout:
         if not drawn:
             return undefined("no_interior", area_px=piece.area_px)
         norm = _least_norm(frame, drawn)
-        wide = max(1, round(_RIM * piece.size_px))
-        for rim_px in sorted({wide, 1, 0}, reverse=True):
+        full_rim = max(1, round(_RIM * piece.size_px))
+        for rim_px in sorted({full_rim, 1, 0}, reverse=True):
             usable = norm[piece.room > rim_px]
             usable = usable[usable < _WIDEST]
             last = last_taken(usable, wanted)
@@ -261,10 +261,10 @@ def _draw_cuts(rng: np.random.Generator, allowed: Mask, *, wanted: Wanted, corne
     room, scale = _coarse_room(free)
     shape, pieces = _draw_kind(rng)
     cuts: list[Cut] = []
-    taken = 0
-    while taken < wanted.fewest and len(cuts) < _MOST_CUTS:
-        share = -(-max(1, wanted.drawn - taken) // max(1, pieces - len(cuts)))
-        fitted = _fitted(rng, free, shape=shape, wanted=Wanted(1, share, wanted.most - taken), room=room, scale=scale)
+    removed = 0
+    while removed < wanted.fewest and len(cuts) < _MOST_CUTS:
+        share = -(-max(1, wanted.drawn - removed) // max(1, pieces - len(cuts)))
+        fitted = _fitted(rng, free, shape=shape, wanted=Wanted(1, share, wanted.most - removed), room=room, scale=scale)
         if fitted is None:
             break
         hole, pixels = fitted
@@ -278,15 +278,15 @@ def _draw_cuts(rng: np.random.Generator, allowed: Mask, *, wanted: Wanted, corne
                 turn_deg=hole.turn_deg,
             )
         )
-        taken += pixels
+        removed += pixels
         # the next cut is kept off this one by two pixels, so that holes do not run together
         larger = replace(hole, half_length=hole.half_length + 2.0, half_width=hole.half_width + 2.0)
         window = _window(larger, larger.reach, free.shape)
         free[boxes.window(window)] &= _norm_over(larger, window) >= 1.0
         rows, columns = ((np.arange(size) + 0.5) * scale - 0.5 for size in room.shape)
-        away = np.hypot(rows[:, None] - hole.v, columns[None, :] - hole.u)
-        away = (away - np.sqrt(hole.half_length * hole.half_width)) / scale
-        np.minimum(room, np.maximum(away, 0.0).astype(np.float32), out=room)
+        distance = np.hypot(rows[:, None] - hole.v, columns[None, :] - hole.u)
+        distance = (distance - np.sqrt(hole.half_length * hole.half_width)) / scale
+        np.minimum(room, np.maximum(distance, 0.0).astype(np.float32), out=room)
     return tuple(cuts)
 
 
@@ -366,9 +366,9 @@ def _room_of(frames: Sequence[Posed]) -> Doubles:
         columns = np.rint(x).astype(np.int64) - frame.piece.box[0]
         rows = np.rint(y).astype(np.int64) - frame.piece.box[1]
         height, width = frame.piece.room.shape
-        seen = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
-        room = np.zeros(seen.shape)
-        room[seen] = frame.piece.room[rows[seen], columns[seen]]
+        in_box = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
+        room = np.zeros(in_box.shape)
+        room[in_box] = frame.piece.room[rows[in_box], columns[in_box]]
         maps.append(room / frame.piece.size_px)
     low: Doubles = np.sort(np.stack(maps), axis=0)[int(_LOW_QUANTILE * (len(maps) - 1))]
     return low
@@ -382,9 +382,9 @@ def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple
     shape, pieces = _draw_kind(rng)
     centres = _cell_centres()
     holes: list[Hole] = []
-    taken = 0.0
-    while taken < 0.95 * share and len(holes) < _MOST_HOLES and float(room.max()) >= _LEAST_ROOM:
-        area = (share - taken) / max(1, pieces - len(holes))
+    removed = 0.0
+    while removed < 0.95 * share and len(holes) < _MOST_HOLES and float(room.max()) >= _LEAST_ROOM:
+        area = (share - removed) / max(1, pieces - len(holes))
         row, column = _draw_centre(rng, room, radius=float(np.sqrt(area / np.pi)))
         slender = float(rng.uniform(0.45, 1.0))
         unit = Hole(shape=shape, u=0.0, v=0.0, half_length=1.0, half_width=slender, turn_deg=0.0)
@@ -398,9 +398,9 @@ def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple
             turn_deg=_draw_turn(rng),
         )
         holes.append(hole)
-        taken += hole.area
-        away = np.hypot(centres[None, :] - hole.u, centres[:, None] - hole.v)
-        np.minimum(room, np.maximum(away - hole.half_length - _GAP, 0.0), out=room)
+        removed += hole.area
+        distance = np.hypot(centres[None, :] - hole.u, centres[:, None] - hole.v)
+        np.minimum(room, np.maximum(distance - hole.half_length - _GAP, 0.0), out=room)
     return tuple(holes)
 
 

@@ -89,8 +89,8 @@ def shares(mask: Mask, box: Box) -> Floats:
     """Share of each cell of a box that a mask of the whole frame, bool (H, W), covers, 0..1."""
     x, y = grid(box)
     window = np.ascontiguousarray(mask[boxes.window(box)]).astype(np.float32)
-    found = cv2.resize(window, (x.size, y.size), interpolation=cv2.INTER_AREA)
-    return np.asarray(found, dtype=np.float32).reshape(y.size, x.size)
+    cells = cv2.resize(window, (x.size, y.size), interpolation=cv2.INTER_AREA)
+    return np.asarray(cells, dtype=np.float32).reshape(y.size, x.size)
 
 
 def wobble(angle: Doubles, turn: float) -> Doubles:
@@ -201,19 +201,19 @@ def _widths(box: Box, lobes: tuple[Lobe, ...]) -> Floats:
     return enlarged(np.clip(wave, _FLOOR, 1.0), box)
 
 
-def _soft(own: Floats, params: EdgeParams) -> Floats:
+def _soft(cover: Floats, params: EdgeParams) -> Floats:
     """How much of each pixel belongs to the object, 0..1, after blurring or at low resolution."""
     if params.mode == "matte":
-        blurred = cv2.GaussianBlur(own, (0, 0), float(params.grain_px), borderType=cv2.BORDER_REPLICATE)
+        blurred = cv2.GaussianBlur(cover, (0, 0), float(params.grain_px), borderType=cv2.BORDER_REPLICATE)
         return np.asarray(blurred, dtype=np.float32)
-    height, width = own.shape
+    height, width = cover.shape
     grain = min(params.grain_px, 2 * max(height, width))
-    padded = np.pad(own, ((0, -height % grain), (0, -width % grain)), mode="edge")
+    padded = np.pad(cover, ((0, -height % grain), (0, -width % grain)), mode="edge")
     rows, columns = padded.shape[0] // grain, padded.shape[1] // grain
     cells = padded.reshape(rows, grain, columns, grain).mean(axis=(1, 3), dtype=np.float32)
-    how = cv2.INTER_NEAREST if params.mode == "blocks" else cv2.INTER_LINEAR
+    interpolation = cv2.INTER_NEAREST if params.mode == "blocks" else cv2.INTER_LINEAR
     size = (columns * grain, rows * grain)
-    return np.asarray(cv2.resize(cells, size, interpolation=how), dtype=np.float32)[:height, :width]
+    return np.asarray(cv2.resize(cells, size, interpolation=interpolation), dtype=np.float32)[:height, :width]
 
 
 _ON_EDGE_PX: Final = 2.0
@@ -228,11 +228,11 @@ def shaped(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
 
 def _lagging(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
     """The target moved by ``level`` pixels; where the frame cuts it, it goes on beyond."""
-    own = own_window(piece, side).astype(np.uint8) * 255
+    mask = own_window(piece, side).astype(np.uint8) * 255
     turn = np.deg2rad(params.turn_deg)
     step = np.array([[1.0, 0.0, params.level * np.cos(turn)], [0.0, 1.0, params.level * np.sin(turn)]])
     moved = cv2.warpAffine(
-        own, step, (own.shape[1], own.shape[0]), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+        mask, step, (mask.shape[1], mask.shape[0]), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
     )
     return np.asarray(moved) >= 128
 
@@ -269,16 +269,16 @@ def _moved(ring: NDArray[np.float64], pull: NDArray[np.float64], by_px: float, *
     for axis, last in ((0, size[1] - 1), (1, size[0] - 1)):
         moved[ring[:, axis] <= _ON_EDGE_PX, axis] = -_BEYOND_PX
         moved[ring[:, axis] >= last - _ON_EDGE_PX, axis] = last + _BEYOND_PX
-    whole = np.rint(moved * SUBPIXELS).astype(np.int64)
-    return tuple((int(x), int(y)) for x, y in whole)
+    subpixels = np.rint(moved * SUBPIXELS).astype(np.int64)
+    return tuple((int(x), int(y)) for x, y in subpixels)
 
 
 def _outwards(ring: NDArray[np.float64]) -> NDArray[np.float64]:
     """Unit directions away from the polygon at its corners, (n, 2)."""
     before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
     edges = [edge / np.maximum(np.hypot(edge[:, 0], edge[:, 1]), 1e-9)[:, None] for edge in (before, after)]
-    along = edges[0] + edges[1]
-    normal = np.stack([along[:, 1], -along[:, 0]], axis=1)
+    tangent = edges[0] + edges[1]
+    normal = np.stack([tangent[:, 1], -tangent[:, 0]], axis=1)
     shoelace = np.sum(ring[:, 0] * np.roll(ring[:, 1], -1) - np.roll(ring[:, 0], -1) * ring[:, 1])
     normal *= 1.0 if shoelace > 0 else -1.0
     return normal / np.maximum(np.hypot(normal[:, 0], normal[:, 1]), 1e-9)[:, None]
@@ -291,19 +291,19 @@ _LEAST_ALONG: Final = 0.2  # share of the outline that an error along it touches
 _MOST_LOOSE: Final = 0.12  # share of the target that an erosion may leave cut off from the rest
 
 
-def _drawn(rng: np.random.Generator, piece: Workpiece, mode: Mode, *, wanted: Wanted, side: Side) -> EdgeParams | None:
+def _draw(rng: np.random.Generator, piece: Workpiece, mode: Mode, *, wanted: Wanted, side: Side) -> EdgeParams | None:
     size = piece.size_px
     if mode in {"lag", "corners"}:
         return _searched(piece, _shape(rng, piece, mode, side=side), wanted=wanted, side=side)
     if mode == "swell":
-        drawn = EdgeParams(mode=mode, lobes=_lobes(rng))
+        params = EdgeParams(mode=mode, lobes=_lobes(rng))
     elif mode == "matte":
-        drawn = EdgeParams(mode=mode, grain_px=max(1, round(float(rng.uniform(0.08, 0.2)) * size)))
+        params = EdgeParams(mode=mode, grain_px=max(1, round(float(rng.uniform(0.08, 0.2)) * size)))
     else:
-        drawn = EdgeParams(mode=mode, grain_px=max(2, round(float(rng.uniform(0.06, 0.16)) * size)))
-    values = edge_map(piece, drawn, side=side)
+        params = EdgeParams(mode=mode, grain_px=max(2, round(float(rng.uniform(0.06, 0.16)) * size)))
+    values = edge_map(piece, params, side=side)
     level = level_for(values[np.isfinite(values)], wanted)
-    return None if level is None else replace(drawn, level=level)
+    return None if level is None else replace(params, level=level)
 
 
 def _shape(rng: np.random.Generator, piece: Workpiece, mode: Mode, *, side: Side) -> Callable[[float], EdgeParams]:
@@ -333,15 +333,15 @@ def _searched(
 ) -> EdgeParams | None:
     """Find by halving how far a shape must go, from nothing to the widest that still is an error of the outline."""
     low, high = 0.0, widest_px(piece.size_px)
-    own = piece.mask[boxes.window(piece.window(side))]
+    mask = piece.mask[boxes.window(piece.window(side))]
     best: tuple[int, EdgeParams] | None = None
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        drawn = params_at(middle)
-        other = shaped(piece, drawn, side=side)
-        pixels = int(np.count_nonzero(own & ~other if side == "inside" else other & ~own))
+        params = params_at(middle)
+        other = shaped(piece, params, side=side)
+        pixels = int(np.count_nonzero(mask & ~other if side == "inside" else other & ~mask))
         if wanted.holds(pixels) and (best is None or abs(pixels - wanted.drawn) < abs(best[0] - wanted.drawn)):
-            best = pixels, drawn
+            best = pixels, params
             if abs(pixels - wanted.drawn) * 20 <= wanted.most - wanted.fewest:
                 break
         low, high = (middle, high) if pixels < wanted.drawn else (low, middle)
@@ -370,11 +370,11 @@ class _Freehand:
             return undefined("no_boundary", area_px=piece.area_px)
         reason: Reason = "window_not_reached"
         for mode in [MODES[index] for _ in range(_ROUNDS) for index in rng.permutation(len(MODES))]:
-            drawn = _drawn(rng, piece, mode, wanted=wanted, side=self.side)
-            if drawn is None:
+            params = _draw(rng, piece, mode, wanted=wanted, side=self.side)
+            if params is None:
                 continue
-            if self._is_along_the_outline(piece, drawn):
-                return drawn
+            if self._is_along_the_outline(piece, params):
+                return params
             reason = "splits" if self.side == "inside" else "window_not_reached"
         return undefined(reason, area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
 
@@ -483,8 +483,8 @@ def _stroke(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
     """Distance to the bent line through the first and last spot that the second one draws to itself."""
     x, y = grid(piece.box)
     first, pulled, last = spots[0], spots[1], spots[2]
-    along = np.linspace(0.0, 1.0, _SEGMENTS + 1)
-    weights = (1 - along) ** 2, 2 * along * (1 - along), along**2
+    t = np.linspace(0.0, 1.0, _SEGMENTS + 1)
+    weights = (1 - t) ** 2, 2 * t * (1 - t), t**2
     line_x = weights[0] * first.x_px + weights[1] * pulled.x_px + weights[2] * last.x_px
     line_y = weights[0] * first.y_px + weights[1] * pulled.y_px + weights[2] * last.y_px
     best: Doubles = np.full((y.size, x.size), np.inf)
@@ -492,9 +492,9 @@ def _stroke(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
         step_x, step_y = line_x[i + 1] - line_x[i], line_y[i + 1] - line_y[i]
         length = max(float(step_x**2 + step_y**2), 1e-9)
         share = np.clip(((x - line_x[i]) * step_x + (y - line_y[i]) * step_y) / length, 0.0, 1.0)
-        away = np.hypot(x - line_x[i] - share * step_x, y - line_y[i] - share * step_y)
-        thickness = 1.0 + 0.25 * np.sin(6.0 * (along[i] + share / _SEGMENTS) + pulled.turn_deg)
-        best = np.minimum(best, away / thickness)
+        distance = np.hypot(x - line_x[i] - share * step_x, y - line_y[i] - share * step_y)
+        thickness = 1.0 + 0.25 * np.sin(6.0 * (t[i] + share / _SEGMENTS) + pulled.turn_deg)
+        best = np.minimum(best, distance / thickness)
     return best
 
 
@@ -551,8 +551,8 @@ def _limb(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
 
 def _carried_outwards(steps: Doubles) -> Doubles:
     """Give cells beside the object their neighbours' steps, so that enlarging keeps its edge; far off, many."""
-    most = float(steps[np.isfinite(steps)].max()) * 2.0 + 10.0
-    filled = np.where(np.isfinite(steps), steps, most).astype(np.float32)
+    far_steps = float(steps[np.isfinite(steps)].max()) * 2.0 + 10.0
+    filled = np.where(np.isfinite(steps), steps, far_steps).astype(np.float32)
     nearby = np.asarray(cv2.erode(filled, np.ones((3, 3), np.uint8), borderType=cv2.BORDER_REPLICATE))
     return np.where(np.isfinite(steps), filled, nearby).astype(np.float64)
 
@@ -595,13 +595,13 @@ class FreehandCutout:
         if wanted is None:
             return undefined("window_not_reached", area_px=piece.area_px)
         sampler = _SpotSampler(piece)
-        own = piece.mask[boxes.window(piece.box)]
+        mask = piece.mask[boxes.window(piece.box)]
         for mode in [LOSS_MODES[index] for _ in range(_LOSS_ROUNDS) for index in rng.permutation(len(LOSS_MODES))]:
-            drawn = LossParams(mode=mode, spots=_spots(rng, mode, sampler=sampler))
-            values = loss_map(piece, drawn)[own]
+            params = LossParams(mode=mode, spots=_spots(rng, mode, sampler=sampler))
+            values = loss_map(piece, params)[mask]
             level = narrowest(values, wanted) if mode == "limb" else level_for(values, wanted)
             if level is not None:
-                return replace(drawn, level=level)
+                return replace(params, level=level)
         return undefined("no_interior", area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
 
     def render(self, target: MaskTarget, params: LossParams) -> Mask:
@@ -617,16 +617,16 @@ class _SpotSampler:
 
     def __init__(self, piece: Workpiece) -> None:
         x, y = grid(piece.box)
-        own = shares(piece.mask, piece.box) >= 0.5
-        if not own.any():
-            own = shares(piece.mask, piece.box) > _LEAST_LEFT
-        rows, columns = np.nonzero(own)
+        mask = shares(piece.mask, piece.box) >= 0.5
+        if not mask.any():
+            mask = shares(piece.mask, piece.box) > _LEAST_LEFT
+        rows, columns = np.nonzero(mask)
         self.all = np.stack([x[0, columns], y[rows, 0]], axis=1)
         left, top, right, bottom = piece.box
-        beside = np.clip(np.rint(x[0] - left).astype(np.int64), 0, right - left - 1) + left - piece.inside[0]
-        below = np.clip(np.rint(y[:, 0] - top).astype(np.int64), 0, bottom - top - 1) + top - piece.inside[1]
+        depth_columns = np.clip(np.rint(x[0] - left).astype(np.int64), 0, right - left - 1) + left - piece.inside[0]
+        depth_rows = np.clip(np.rint(y[:, 0] - top).astype(np.int64), 0, bottom - top - 1) + top - piece.inside[1]
         # an object that fills the frame has no outline, and is infinitely deep
-        deep = np.minimum(piece.depth[below[rows], beside[columns]], np.float32(_DEEPEST_PX))
+        deep = np.minimum(piece.depth[depth_rows[rows], depth_columns[columns]], np.float32(_DEEPEST_PX))
         self.inner = self.all[deep >= _INNER * deep.max()]
         self.rim = self.all[deep <= np.quantile(deep, 0.25)]
 

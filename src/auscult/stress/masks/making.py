@@ -125,10 +125,10 @@ def variants(
         if not piece.mask.any():
             yield kind, None, 0, undefined("target_empty")
         elif stressor.params is negatives.OtherParams:
-            taken = negatives.ranked([piece], len(piece.others))
-            if not taken:
+            ranking = negatives.ranked([piece], len(piece.others))
+            if not ranking:
                 yield kind, None, 0, undefined("no_other_object", others=len(piece.others))
-            for index, other in enumerate(taken):
+            for index, other in enumerate(ranking):
                 outcome = rendered(stressor, piece, negatives.OtherParams(other), seed=seed)
                 yield kind, outcome.value.truth.difficulty, index, outcome
         elif stressor.difficulties:

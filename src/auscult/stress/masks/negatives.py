@@ -47,8 +47,8 @@ def ranked(pieces: Sequence[Workpiece], count: int) -> tuple[int, ...]:
     """
     scored: list[tuple[bool, float, int]] = []
     for index in range(count):
-        found = [_box_iou(piece, index) for piece in pieces]
-        usable = [value for value in found if value is not None]
+        ious = [_box_iou(piece, index) for piece in pieces]
+        usable = [iou for iou in ious if iou is not None]
         if usable:
             rare = len(usable) < LEAST_SHARE * len(pieces)
             scored.append((rare, -sum(usable) / len(pieces), index))

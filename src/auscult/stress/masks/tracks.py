@@ -238,7 +238,7 @@ def _solved(
     """Draw one pattern and find its amount for each frame."""
     stressor: Any = _STRESSORS[kind]
     low, high = WINDOWS[difficulty]
-    drawn = stressor.draw_track(rng, frames, share=1 - (low + high) / 2, plain=plain)
+    pattern = stressor.draw_track(rng, frames, share=1 - (low + high) / 2, plain=plain)
     choices: _Choices = []
     for frame in frames:
         fewest, most = needed_px(frame.piece.area_px, difficulty, side=stressor.side)
@@ -246,17 +246,17 @@ def _solved(
             choices.append(undefined("window_not_reached", area_px=frame.piece.area_px))
         else:
             wanted = Wanted(fewest, fewest + round(amount * (most - fewest)), most)
-            choices.append(stressor.fit(frame, drawn, wanted=wanted))
+            choices.append(stressor.fit(frame, pattern, wanted=wanted))
     return choices
 
 
 def _with_each_other(clip: _ClipTargets, kind: Defect, *, seed: int) -> Iterator[DefectTrack]:
-    taken = negatives.ranked([frame.piece for frame in clip.visible], clip.count)
-    if not taken:
+    ranking = negatives.ranked([frame.piece for frame in clip.visible], clip.count)
+    if not ranking:
         nothing: _Choices = [undefined("no_other_object", others=clip.count) for _ in clip.visible]
         yield _track(clip, nothing, kind=kind, seed=seed)
         return
-    tracks = [_track(clip, _of_other(clip, other), kind=kind, other=other, seed=seed) for other in taken]
+    tracks = [_track(clip, _of_other(clip, other), kind=kind, other=other, seed=seed) for other in ranking]
     if kind == "merge":
         # largest mean first, tracks without a made frame last; stable, so equal ones stay in order of box IoU
         tracks.sort(key=lambda track: (not track.made, -(_mean_iou(track) or 0.0)))

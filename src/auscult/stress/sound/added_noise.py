@@ -122,12 +122,12 @@ def _rain(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
     """A hiss from many far drops, and near ones that can be told apart."""
     frequencies = _frequencies(period, rate_hz)
     hiss = frequencies / (frequencies + 800.0) / (1.0 + np.square(frequencies / 7000.0))
-    near = np.zeros(period, dtype=np.float32)
+    impulses = np.zeros(period, dtype=np.float32)
     drops = max(1, round(rng.uniform(30.0, 120.0) * period / rate_hz))
-    np.add.at(near, rng.integers(period, size=drops), rng.standard_normal(drops).astype(np.float32))
+    np.add.at(impulses, rng.integers(period, size=drops), rng.standard_normal(drops).astype(np.float32))
     ring_hz = min(rng.uniform(1500.0, 4000.0), rate_hz / 4.0)
     ratio = frequencies / np.float32(ring_hz)
-    spectrum: Spectrum = spectra_of(near[None])[0] * (ratio / (1.0 - np.square(ratio) + 0.7j * ratio))
+    spectrum: Spectrum = spectra_of(impulses[None])[0] * (ratio / (1.0 - np.square(ratio) + 0.7j * ratio))
     power = float(np.vdot(spectrum, spectrum).real)
     spectrum *= np.float32(np.sqrt(0.3 / max(power, 1e-20)))
     hiss *= np.float32(np.sqrt(0.7 / max(float(np.dot(hiss, hiss)), 1e-20)))
@@ -152,8 +152,8 @@ def _swelling(frames: int, bands: int, *, frame_s: float, rng: np.random.Generat
     """Loudness of each band in each frame, (frames, bands): slow, around 4 swellings a second, without a seam."""
     paces = np.arange(frames // 2 + 1) / (frames * frame_s)
     shape = paces / 4.0 * np.exp(0.5 - 0.5 * np.square(paces / 4.0))
-    drawn = quarter_turns(rng, (bands, paces.size)) * shape
-    curves = np.fft.irfft(drawn, frames, axis=1)
+    spectra = quarter_turns(rng, (bands, paces.size)) * shape
+    curves = np.fft.irfft(spectra, frames, axis=1)
     curves /= np.maximum(curves.std(axis=1, keepdims=True), 1e-12)
     return np.exp(0.8 * curves).T
 
@@ -234,10 +234,10 @@ class GaussianNoise(Perturbs[GaussianNoiseParams]):
             output = noise.normal(params.stream("noise"), sound.shape, scale=scale)
         else:
             before = (channel * take.samples + start for channel in range(len(sound)))
-            drawn = [
+            channels = [
                 noise.normal(params.stream("noise"), sound.shape[1:], scale=scale, skipped=count) for count in before
             ]
-            output = np.stack(drawn)
+            output = np.stack(channels)
         np.add(output, sound, out=output)
         return output
 
@@ -281,18 +281,18 @@ class ImpulseNoise(Seeded):
         """A part with its clicks."""
         per_second, peak = self.per_second.at(params.strength), self.peak.at(params.strength)
         samples, rate_hz = take.samples, take.rate_hz
-        many = max(1.0, per_second * samples / rate_hz)
+        count = max(1.0, per_second * samples / rate_hz)
         most = max(1, math.ceil(self.per_second.values[-1] * samples / rate_hz))
         draws = params.stream("clicks").uniform(size=(most, 5))  # of every click that the strongest level has
         track = np.zeros(sound.shape[1], dtype=np.float32)
         longest = math.ceil(_LENGTH * _DECAY_S[1] * rate_hz)
-        for at in range(math.ceil(many)):
-            position, size, sign, decay, pitch = draws[at]
+        for index in range(math.ceil(count)):
+            position, size, sign, decay, pitch = draws[index]
             first = min(int(position * samples), samples - 1) - start
             if not -longest < first < track.size:
                 continue
             click = _click(decay, pitch, rate_hz=rate_hz)[max(0, -first) : track.size - first]
-            height = peak * (0.5 + 0.5 * size) * min(1.0, many - at) * (1.0 if sign < 0.5 else -1.0)
+            height = peak * (0.5 + 0.5 * size) * min(1.0, count - index) * (1.0 if sign < 0.5 else -1.0)
             track[max(0, first) :][: len(click)] += np.float32(height) * click
         return sound + track
 
@@ -357,9 +357,9 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
     def choose(self, rng: np.random.Generator, take: AudioInfo, /, *, strength: float) -> BackgroundParams:
         """Draw the place in the range of ratios, and the noise."""
         del take
-        ratio, where = rng.random(2).tolist()
+        ratio, place = rng.random(2).tolist()
         kind = KINDS[int(rng.integers(len(KINDS)))]
-        return BackgroundParams(strength=strength, seed=seed_from(rng), ratio=ratio, place=where, kind=kind)
+        return BackgroundParams(strength=strength, seed=seed_from(rng), ratio=ratio, place=place, kind=kind)
 
     def render(self, sound: Samples, params: BackgroundParams, *, rate_hz: int) -> Samples:
         """The sound and a noise made for it."""
@@ -372,16 +372,16 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
         """The sound and the noise that the caller brings; nothing here depends on the seed."""
         del rate_hz
         ratio_db = self.ratio.within(params.strength, params.ratio)
-        heard = _cut(noise, sound.shape[1], params.place)
-        loud, noisy = _rms(sound), _rms(heard)
+        excerpt = _cut(noise, sound.shape[1], params.place)
+        loud, noisy = _rms(sound), _rms(excerpt)
         if loud < _SILENT or noisy < _SILENT:
             return sound.copy()
-        wanted = loud / 10.0 ** (ratio_db / 20.0)
+        target_rms = loud / 10.0 ** (ratio_db / 20.0)
         output = np.empty_like(sound)
         for start in range(0, sound.shape[1], _PIECE):  # of a long sound no further array is held
             part = slice(start, start + _PIECE)
             # Subtracted: the release turns the noise upside down.
-            np.subtract(sound[:, part], heard[:, part] * np.float32(wanted / noisy), out=output[:, part])
+            np.subtract(sound[:, part], excerpt[:, part] * np.float32(target_rms / noisy), out=output[:, part])
         return output
 
 

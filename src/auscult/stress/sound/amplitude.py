@@ -121,18 +121,18 @@ def quantile(sound: Samples, share: float) -> float:
     rank = share * (flat.size - 1)
     low = int(rank)
     high = min(low + 1, flat.size - 1)
-    first, last = (int(at) for at in np.searchsorted(up_to, [low, high], side="right"))
-    near = _between(flat, first, last)
+    first, last = (int(bucket) for bucket in np.searchsorted(up_to, [low, high], side="right"))
+    magnitudes = _between(flat, first, last)
     skipped = int(up_to[first - 1]) if first else 0
-    below, above = float(near[low - skipped]), float(near[high - skipped])
+    below, above = float(magnitudes[low - skipped]), float(magnitudes[high - skipped])
     return below + (rank - low) * (above - below)
 
 
 def _counts(flat: Samples) -> NDArray[np.intp]:
     """How many magnitudes fall in each bucket; in pieces, as fresh memory costs more than the counting."""
     counts = np.zeros(1 << (31 - _LOWER_BITS), dtype=np.intp)
-    for at in range(0, flat.size, _PIECE):
-        magnitudes = flat[at : at + _PIECE].view(np.uint32) & np.uint32(0x7FFFFFFF)
+    for start in range(0, flat.size, _PIECE):
+        magnitudes = flat[start : start + _PIECE].view(np.uint32) & np.uint32(0x7FFFFFFF)
         magnitudes >>= np.uint32(_LOWER_BITS)
         counts += np.bincount(magnitudes.astype(np.intp), minlength=counts.size)
     return counts
@@ -142,11 +142,11 @@ def _between(flat: Samples, first: int, last: int) -> Samples:
     """The magnitudes that fall in some neighbouring buckets, from the least to the greatest."""
     bounds = np.array([first << _LOWER_BITS, ((last + 1) << _LOWER_BITS) - 1], dtype=np.uint32)
     least, most = bounds.view(np.float32)
-    found = []
-    for at in range(0, flat.size, _PIECE):
-        magnitudes = np.abs(flat[at : at + _PIECE])
-        found.append(magnitudes[(magnitudes >= least) & (magnitudes <= most)])
-    return np.sort(np.concatenate(found))
+    parts = []
+    for start in range(0, flat.size, _PIECE):
+        magnitudes = np.abs(flat[start : start + _PIECE])
+        parts.append(magnitudes[(magnitudes >= least) & (magnitudes <= most)])
+    return np.sort(np.concatenate(parts))
 
 
 def _rms(sound: Samples) -> float:

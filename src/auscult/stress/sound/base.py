@@ -247,16 +247,16 @@ def opened(sound: object) -> Samples:
             f"the sound is {sound.dtype} {sound.shape}", expected=_EXPECTED, hint="int16 and int32 will do as well"
         )
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is reported below
-        found = np.ascontiguousarray(sound if sound.ndim == 2 else sound[None], dtype=np.float32)
-        flat = found.reshape(-1)
+        array = np.ascontiguousarray(sound if sound.ndim == 2 else sound[None], dtype=np.float32)
+        flat = array.reshape(-1)
         power = np.dot(flat, flat)  # one pass, where all is well
-    if not math.isfinite(power) and not np.isfinite(found).all():
+    if not math.isfinite(power) and not np.isfinite(array).all():
         raise UsageError("the sound holds NaN, infinity, or numbers beyond float32", expected=_EXPECTED)
-    if found.shape[0] > _MOST_CHANNELS and found.shape[0] > found.shape[1]:
+    if array.shape[0] > _MOST_CHANNELS and array.shape[0] > array.shape[1]:
         raise UsageError(
-            f"the sound has {found.shape[0]} channels", expected="(channels, samples)", hint="transpose it"
+            f"the sound has {array.shape[0]} channels", expected="(channels, samples)", hint="transpose it"
         )
-    return found
+    return array
 
 
 def rate_of(rate_hz: object) -> int:

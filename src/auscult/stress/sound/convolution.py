@@ -75,8 +75,8 @@ def _turned(rows: Samples, flags: int) -> Samples:
 
 def _transform_length(taps: int, samples: int) -> int:
     """A power of two: long beside a short response, short beside a long sound."""
-    wanted = max(_SHORTEST, min(8 * taps, _LONG if taps < _VERY_LONG else _LONGEST))
-    return int(2 ** ceil(log2(min(wanted, max(2, samples + taps)))))
+    length = max(_SHORTEST, min(8 * taps, _LONG if taps < _VERY_LONG else _LONGEST))
+    return int(2 ** ceil(log2(min(length, max(2, samples + taps)))))
 
 
 def _filter(channel: Samples, kernels: Samples, filtered: Samples, *, hop: int, lead: int) -> None:
@@ -85,14 +85,14 @@ def _filter(channel: Samples, kernels: Samples, filtered: Samples, *, hop: int, 
     recent, inner = deque(np.zeros_like(kernels)), [_inner(kernel) for kernel in kernels]
     blocks, product = np.empty((_TOGETHER, size), dtype=np.float32), np.empty(size // 2 - 1, dtype=np.complex64)
     for first in range(0, lead + filtered.size, _TOGETHER * hop):
-        for at, block in enumerate(blocks):
-            _fill(block, channel, first + (at + 1) * hop - size)
+        for index, block in enumerate(blocks):
+            _fill(block, channel, first + (index + 1) * hop - size)
         spectra = _turned(blocks, cv2.DFT_ROWS)
         for row in spectra:
             recent.rotate(1)
             recent[0][...] = row
             for end in (0, -1):
-                row[end] = sum(float(one[end]) * float(two[end]) for one, two in zip(recent, kernels, strict=True))
+                row[end] = sum(float(a[end]) * float(b[end]) for a, b in zip(recent, kernels, strict=True))
             summed = _inner(row)
             np.multiply(_inner(recent[0]), inner[0], out=summed)
             for part in range(1, len(inner)):

@@ -180,8 +180,8 @@ class CutoffFilter(Perturbs[CutoffParams], ABC):
     def render(self, sound: Samples, params: CutoffParams, *, rate_hz: int) -> Samples:
         """The sound without what lies beyond the cut-off."""
         cutoff_hz = mel_between(*self.cutoff.at(params.strength), share=params.cutoff_share)
-        whole = self.response(cutoff_hz, rate_hz=rate_hz)
-        return filtered(sound, blended(whole, self.share.at(params.strength)))
+        response = self.response(cutoff_hz, rate_hz=rate_hz)
+        return filtered(sound, blended(response, self.share.at(params.strength)))
 
 
 class LowPass(CutoffFilter):
@@ -399,8 +399,8 @@ def absorption(frequencies: NDArray[np.float64], *, celsius: float, humidity: fl
 
 def _bell(size: int) -> NDArray[np.float64]:
     """1 in the middle half, down to 0 at both ends."""
-    away = np.abs(np.arange(size) - size // 2) / (size / 2)
-    return 0.5 + 0.5 * np.cos(np.pi * np.clip(2.0 * away - 1.0, 0.0, 1.0))
+    distance = np.abs(np.arange(size) - size // 2) / (size / 2)
+    return 0.5 + 0.5 * np.cos(np.pi * np.clip(2.0 * distance - 1.0, 0.0, 1.0))
 
 
 AIR_ABSORPTION: SoundStressor[AirParams] = AirAbsorption()

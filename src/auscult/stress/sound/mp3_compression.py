@@ -81,8 +81,8 @@ def coding_rate(rate_hz: int, *, kbps: float, channels: int) -> int:
     rates, widths = zip(*_BANDWIDTHS, strict=True)
     width = float(np.interp(kbps, rates, widths)) * (1.5 if channels == 1 else 1.0)
     enough = bisect_left(_CODED_AT, (width, 0))
-    wanted = _CODED_AT[enough][1] if enough < len(_CODED_AT) else RATES_HZ[-1]
-    return next((rate for rate in RATES_HZ if rate >= min(wanted, rate_hz)), RATES_HZ[-1])
+    least_hz = _CODED_AT[enough][1] if enough < len(_CODED_AT) else RATES_HZ[-1]
+    return next((rate for rate in RATES_HZ if rate >= min(least_hz, rate_hz)), RATES_HZ[-1])
 
 
 def _coded(pair: Samples, kbps: float, *, rate_hz: int) -> Samples:

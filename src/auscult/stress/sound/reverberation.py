@@ -143,14 +143,14 @@ class Room:
     @property
     def volume(self) -> float:
         """In cubic metres."""
-        long, wide, high = self.size_m
-        return long * wide * high
+        length, width, height = self.size_m
+        return length * width * height
 
     @property
     def surface(self) -> float:
         """In square metres."""
-        long, wide, high = self.size_m
-        return 2.0 * (long * wide + wide * high + high * long)
+        length, width, height = self.size_m
+        return 2.0 * (length * width + width * height + height * length)
 
     @property
     def rt60_s(self) -> float:
@@ -194,18 +194,18 @@ def response(room: Room, *, samples: int, rate_hz: int, rng: np.random.Generator
 def _images(room: Room, reach_m: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distances of all images up to a reach, the source itself apart, and amplitudes beside the direct sound's."""
     gaps, bounces = [], []
-    for long, source, microphone in zip(room.size_m, room.source_m, room.microphone_m, strict=True):
-        turns = np.arange(-ceil(reach_m / (2.0 * long)) - 1, ceil(reach_m / (2.0 * long)) + 2)
-        mirrored = np.concatenate([2 * turns * long + source, 2 * turns * long - source]) - microphone
+    for length, source, microphone in zip(room.size_m, room.source_m, room.microphone_m, strict=True):
+        turns = np.arange(-ceil(reach_m / (2.0 * length)) - 1, ceil(reach_m / (2.0 * length)) + 2)
+        mirrored = np.concatenate([2 * turns * length + source, 2 * turns * length - source]) - microphone
         walls = np.concatenate([np.abs(2 * turns), np.abs(2 * turns - 1)])
-        near = np.abs(mirrored) <= reach_m
-        gaps.append(np.square(mirrored[near]))
-        bounces.append(walls[near])
+        in_reach = np.abs(mirrored) <= reach_m
+        gaps.append(np.square(mirrored[in_reach]))
+        bounces.append(walls[in_reach])
     squares = gaps[0][:, None, None] + gaps[1][:, None] + gaps[2]
     walls = bounces[0][:, None, None] + bounces[1][:, None] + bounces[2]
-    near = (squares <= reach_m**2) & (walls > 0)
-    distances = np.sqrt(squares[near])
-    heights = sqrt(1.0 - room.absorption) ** walls[near] * (room.direct_m / distances)
+    in_reach = (squares <= reach_m**2) & (walls > 0)
+    distances = np.sqrt(squares[in_reach])
+    heights = sqrt(1.0 - room.absorption) ** walls[in_reach] * (room.direct_m / distances)
     return distances, heights
 
 
@@ -219,8 +219,8 @@ def _placed(delays: NDArray[np.float64], heights: NDArray[np.float64], taps: int
     steps = np.rint(delays * _STEPS).astype(np.int64)
     whole, part = np.divmod(steps, _STEPS)
     offsets = np.arange(1 - LEAD, LEAD + 1)
-    away = offsets - np.arange(_STEPS)[:, None] / _STEPS
-    pulses = np.sinc(away) * np.square(np.cos(0.5 * pi * np.clip(away / LEAD, -1.0, 1.0)))
+    distance = offsets - np.arange(_STEPS)[:, None] / _STEPS
+    pulses = np.sinc(distance) * np.square(np.cos(0.5 * pi * np.clip(distance / LEAD, -1.0, 1.0)))
     positions = LEAD + whole[:, None] + offsets
     inside = (positions >= 0) & (positions < taps)
     values = heights[:, None] * pulses[part]
@@ -230,7 +230,7 @@ def _placed(delays: NDArray[np.float64], heights: NDArray[np.float64], taps: int
 def _late(room: Room, reach_m: float, *, taps: int, rate_hz: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Noise with the power that images would have: 4 pi c d^2 / V a second, decaying with the room's time."""
     # Drawn for the whole decay, so that a longer sound hears the same room.
-    whole = quarter_turns(rng, (ceil(_LONGEST_S * rate_hz / 2) + 2 * LEAD,)).view(np.float32)
+    draws = quarter_turns(rng, (ceil(_LONGEST_S * rate_hz / 2) + 2 * LEAD,)).view(np.float32)
     seconds = (np.arange(taps) - LEAD) / rate_hz
     rising = np.sin(0.5 * pi * _into_noise(room.direct_m + seconds * SPEED_OF_SOUND, reach_m))
     if room.rt60_s == 0.0:
@@ -239,7 +239,7 @@ def _late(room: Room, reach_m: float, *, taps: int, rate_hz: int, rng: np.random
     travelled = np.maximum(0.0, seconds + room.direct_m / SPEED_OF_SOUND)
     # The parts of a quarter turn are +-sqrt(1/2).
     fading = np.sqrt(2.0 * power * np.exp(-_DECAY / room.rt60_s * travelled))
-    return np.asarray(rising * fading * whole[:taps], dtype=np.float64)
+    return np.asarray(rising * fading * draws[:taps], dtype=np.float64)
 
 
 def _high_passed(response: NDArray[np.float64], rate_hz: int) -> NDArray[np.float64]:
@@ -308,8 +308,8 @@ class RoomReverberation(Perturbs[RoomParams]):
     def render(self, sound: Samples, params: RoomParams, *, rate_hz: int) -> Samples:
         """The sound and its echoes, cut where the sound ends; the same room for all channels."""
         room = self.room(params)
-        heard = response(room, samples=sound.shape[1], rate_hz=rate_hz, rng=params.stream("room"))
-        return convolve(sound, heard, lead=LEAD)
+        echoes = response(room, samples=sound.shape[1], rate_hz=rate_hz, rng=params.stream("room"))
+        return convolve(sound, echoes, lead=LEAD)
 
     def room(self, params: RoomParams) -> Room:
         """The room that was drawn."""
@@ -322,8 +322,8 @@ class RoomReverberation(Perturbs[RoomParams]):
         absorption = top - params.liveness * (top - low)
         by_time = max(0.0, params.strength - (STRONGEST - 1.0))
         if by_time > 0.0:
-            wanted = absorption_for(self.rt60.within(params.strength, params.liveness), size_m)
-            absorption += by_time * (wanted - absorption)
+            target = absorption_for(self.rt60.within(params.strength, params.liveness), size_m)
+            absorption += by_time * (target - absorption)
         source, microphone = _positions(params, size_m)
         return Room(size_m=size_m, source_m=source, microphone_m=microphone, absorption=absorption)
 
@@ -333,7 +333,7 @@ def _positions(
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Source and microphone; a microphone beyond a wall is moved to the other side of the source."""
     near, far = _MICROPHONE_M
-    away = near + params.away * (far - near)
+    distance = near + params.away * (far - near)
     azimuth, elevation = 2.0 * pi * params.azimuth, 2.0 * pi * params.elevation
     offsets = (-cos(elevation) * sin(azimuth), cos(elevation) * cos(azimuth), sin(elevation))
     source, microphone = [], []
@@ -341,9 +341,9 @@ def _positions(
         (params.source_x, params.source_y, params.source_z), _SOURCE_M, size_m, offsets, strict=True
     ):
         position = low + unit * (min(top, size - _MARGIN_M) - low)
-        other = position + away * offset
+        other = position + distance * offset
         source.append(position)
-        microphone.append(other if _MARGIN_M <= other <= size - _MARGIN_M else position - away * offset)
+        microphone.append(other if _MARGIN_M <= other <= size - _MARGIN_M else position - distance * offset)
     return (source[0], source[1], source[2]), (microphone[0], microphone[1], microphone[2])
 
 

@@ -118,9 +118,9 @@ def _taken(padded: Samples, positions: Times, *, table: NDArray[np.float32]) -> 
     samples = padded.shape[1] - 2 * _TAPS
     inside = (positions >= -_WHOLE) & (positions <= samples - 1 + _WHOLE)
     positions = np.clip(positions, 0.0, samples - 1.0)
-    whole = np.rint(positions)
-    if np.abs(positions - whole).max(where=inside, initial=0.0) < _WHOLE:
-        exact: Samples = padded[:, whole.astype(np.int64) + _TAPS] * inside
+    nearest = np.rint(positions)
+    if np.abs(positions - nearest).max(where=inside, initial=0.0) < _WHOLE:
+        exact: Samples = padded[:, nearest.astype(np.int64) + _TAPS] * inside
         return exact
     below = np.floor(positions)
     phase = (positions - below) * _PHASES
@@ -136,17 +136,17 @@ def _taken(padded: Samples, positions: Times, *, table: NDArray[np.float32]) -> 
 def _table() -> NDArray[np.float32]:
     """Weights of the taps for every phase between two samples, (phases + 2, taps), each row summing to 1."""
     phases = np.arange(_PHASES + 2)[:, None] / _PHASES
-    away = np.arange(_TAPS)[None, :] - (_TAPS // 2 - 1) - phases
-    window = np.i0(_KAISER * np.sqrt(np.clip(1.0 - (away / (_TAPS // 2)) ** 2, 0.0, 1.0)))
-    weights = np.sinc(away) * window
+    distance = np.arange(_TAPS)[None, :] - (_TAPS // 2 - 1) - phases
+    window = np.i0(_KAISER * np.sqrt(np.clip(1.0 - (distance / (_TAPS // 2)) ** 2, 0.0, 1.0)))
+    weights = np.sinc(distance) * window
     table: NDArray[np.float32] = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
     return table
 
 
 def spans_heard(spans: Sequence[tuple[float, float]], heard: Heard, *, duration_s: float) -> Spans:
     """When spans of the input are heard in the output, in seconds; those that are never heard are left out."""
-    found = [(_when(heard, start, duration_s), _when(heard, end, duration_s)) for start, end in spans]
-    return tuple((start, end) for start, end in found if end > start)
+    times = [(_when(heard, start, duration_s), _when(heard, end, duration_s)) for start, end in spans]
+    return tuple((start, end) for start, end in times if end > start)
 
 
 def unheard(heard: Heard, *, duration_s: float) -> Spans:
@@ -260,8 +260,9 @@ def perturb(
     footage = _footage(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
     times = np.arange(reel.frames) / reel.rate_fps
     heard = partial(heard_by, stressor, params)
+    moved = None if masks is None else tuple(checked_mask(mask, clip.shape[:3])[numbers] for mask in masks_from(masks))
     truth = Effect(
-        masks=None if masks is None else tuple(checked_mask(one, clip.shape[:3])[numbers] for one in masks_from(masks)),
+        masks=moved,
         frames=tuple(numbers.tolist()),
         silent_s=() if sound is None else unheard(heard, duration_s=np.shape(sound)[-1] / rate_of(rate_hz)),
         offset_s=tuple((numbers / reel.rate_fps - heard(times)).tolist()),
@@ -295,24 +296,24 @@ def numbers_of(stressor: AnyTimingStressor, params: Params, reel: TimingInfo) ->
     """The number of the input frame that each output frame shows, int64 (frames,); a UsageError where they fall."""
     if params.strength == 0.0:
         return np.arange(reel.frames)
-    made: object = stressor.frames(params, reel)
-    fits = isinstance(made, np.ndarray) and made.shape == (reel.frames,) and made.dtype == np.int64
-    if not fits or made.min() < 0 or made.max() >= reel.frames or (np.diff(made) < 0).any():  # type: ignore[attr-defined,call-overload]
+    numbers: object = stressor.frames(params, reel)
+    fits = isinstance(numbers, np.ndarray) and numbers.shape == (reel.frames,) and numbers.dtype == np.int64
+    if not fits or numbers.min() < 0 or numbers.max() >= reel.frames or (np.diff(numbers) < 0).any():  # type: ignore[attr-defined,call-overload]
         expected = f"int64 ({reel.frames},), from 0, never falling"
         raise at_fault(stressor, f"made no frame numbers of a clip of {reel.frames} frames", expected=expected)
-    return made  # type: ignore[return-value]
+    return numbers  # type: ignore[return-value]
 
 
 def heard_by(stressor: AnyTimingStressor, params: Params, times_s: Times) -> Times:
     """The time of the input's sound heard at each time of the output; a UsageError where the stressor gave none."""
     if params.strength == 0.0:
         return times_s
-    made: object = stressor.heard(params, times_s)
-    fits = isinstance(made, np.ndarray) and made.shape == times_s.shape and made.dtype == np.float64
-    if not fits or not np.isfinite(made).all() or (np.diff(made) < 0).any():  # type: ignore[call-overload]
+    heard: object = stressor.heard(params, times_s)
+    fits = isinstance(heard, np.ndarray) and heard.shape == times_s.shape and heard.dtype == np.float64
+    if not fits or not np.isfinite(heard).all() or (np.diff(heard) < 0).any():  # type: ignore[call-overload]
         expected = f"float64 {times_s.shape}, finite, never falling"
         raise at_fault(stressor, "does not tell what is heard when", expected=expected)
-    return made  # type: ignore[return-value]
+    return heard  # type: ignore[return-value]
 
 
 def reel_of(clip: object, rate_fps: object) -> TimingInfo:

@@ -113,9 +113,9 @@ def held_back(seed: int, reel: TimingInfo, *, share: float) -> NDArray[np.bool_]
     run = np.searchsorted(starts, np.arange(later), side="right") - 1
     turn = rng.permutation(later)[run]  # of every frame, when its run is taken; within a run from its start
     first = np.argsort(turn, kind="stable")[: math.ceil(share * later)]
-    found = np.zeros(reel.frames, dtype=np.bool_)
-    found[first + 1] = True
-    return found
+    chosen = np.zeros(reel.frames, dtype=np.bool_)
+    chosen[first + 1] = True
+    return chosen
 
 
 class DroppedFrames(Retiming[SeedParams]):
@@ -167,8 +167,8 @@ class RepeatedFrames(Retiming[SeedParams]):
 
     def frames(self, params: SeedParams, reel: TimingInfo) -> Numbers:
         """As many frames back as were repeated so far."""
-        again = held_back(params.seed, reel, share=self.share.at(params.strength))
-        return np.arange(reel.frames) - np.cumsum(again)
+        repeated = held_back(params.seed, reel, share=self.share.at(params.strength))
+        return np.arange(reel.frames) - np.cumsum(repeated)
 
 
 REPEATED_FRAMES: TimingStressor[SeedParams] = RepeatedFrames()

@@ -161,8 +161,8 @@ def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) 
 def rendered(stressor: AnyVisionStressor, picture: OpenedPicture, params: Sequence[Params]) -> NDArray[np.uint8]:
     """Every frame by its own parameters, in the shape that was given."""
     return picture.closed([
-        frame_of(stressor, frame, drawn, index=index)
-        for index, (frame, drawn) in enumerate(zip(picture.frames, params, strict=True))
+        frame_of(stressor, frame, frame_params, index=index)
+        for index, (frame, frame_params) in enumerate(zip(picture.frames, params, strict=True))
     ])  # fmt: skip
 
 
@@ -188,13 +188,13 @@ def moved(
     checked = [picture.mask(mask) for mask in masks_from(masks)]
     if boxes is not None and len(picture.frames) != 1:
         raise UsageError("boxes of a clip", expected="boxes of one picture", hint="give masks instead")
-    whole = [] if boxes is None else boxes_from(boxes)
-    found: tuple[Box | None, ...] | None = None if boxes is None else tuple(whole)
+    before = [] if boxes is None else boxes_from(boxes)
+    after: tuple[Box | None, ...] | None = None if boxes is None else tuple(before)
     if isinstance(stressor, MovingStressor) and params.strength > 0.0:
-        checked = [np.stack([stressor.move(one, params, index=at) for at, one in enumerate(mask)]) for mask in checked]
+        checked = [np.stack([stressor.move(part, params, index=i) for i, part in enumerate(mask)]) for mask in checked]
         size = picture.shot.height, picture.shot.width
-        found = None if boxes is None else tuple(box_of(stressor.move(_filled(box, size), params)) for box in whole)
-    return Effect(masks=None if masks is None else tuple(picture.mask_back(mask) for mask in checked), boxes=found)
+        after = None if boxes is None else tuple(box_of(stressor.move(_filled(box, size), params)) for box in before)
+    return Effect(masks=None if masks is None else tuple(picture.mask_back(mask) for mask in checked), boxes=after)
 
 
 def _filled(box: Box, size: tuple[int, int]) -> Mask:
@@ -231,8 +231,8 @@ class OpenedPicture:
     def mask(self, mask: object) -> NDArray[np.bool_]:
         """A mask frame by frame, (T, H, W); a UsageError where it is not of the picture's size."""
         size = self.shot.height, self.shot.width
-        wanted = (len(self.frames), *size) if self.form == "clip" else size
-        return checked_mask(mask, wanted).reshape(len(self.frames), *size)
+        shape = (len(self.frames), *size) if self.form == "clip" else size
+        return checked_mask(mask, shape).reshape(len(self.frames), *size)
 
     def mask_back(self, mask: NDArray[np.bool_]) -> Mask:
         """The opposite of ``mask``; a copy."""

@@ -125,11 +125,11 @@ def _strip_mean(strip: NDArray[np.uint16], radius_px: int, gain: float) -> NDArr
         if half:
             sums += flat[3 * (radius_px - half) : flat.size - 3 * (radius_px + half)]
             sums += flat[3 * (radius_px + half) : flat.size - 3 * (radius_px - half)]
-        for row in (row for row, wide in enumerate(reach) if wide == half):
+        for row in (row for row, half_width in enumerate(reach) if half_width == half):
             for shifted in {radius_px - row, radius_px + row}:
-                at = 0 if summed[0] + 2 * half + 1 <= _FIT else 1
-                totals[at] += across[shifted * pitch :][: inner * pitch]
-                summed[at] += 2 * half + 1
+                index = 0 if summed[0] + 2 * half + 1 <= _FIT else 1
+                totals[index] += across[shifted * pitch :][: inner * pitch]
+                summed[index] += 2 * half + 1
     scale, total = gain / sum(summed), totals[0]
     if summed[1]:  # both by half, which fits
         scale, total = 2.0 * scale, (total >> 1) + (totals[1] >> 1)
@@ -234,7 +234,7 @@ def line(weights: NDArray[np.float64], angle_deg: float) -> tuple[Tap, ...]:
     """Offsets from a pixel on, one pixel apart, rounded to the nearest, halves down; 0 degrees go right, 90 down."""
     down, right = math.sin(math.radians(angle_deg)), math.cos(math.radians(angle_deg))
     return tuple(
-        Tap(math.ceil(at * down - 0.5), math.ceil(at * right - 0.5), float(weight)) for at, weight in enumerate(weights)
+        Tap(math.ceil(px * down - 0.5), math.ceil(px * right - 0.5), float(weight)) for px, weight in enumerate(weights)
     )
 
 
@@ -261,8 +261,8 @@ def weighted_mean(frame: Frame, taps: Sequence[Tap]) -> Frame:
 def kernel_of(taps: Sequence[Tap]) -> Kernel:
     """A few taps as one kernel, in 128ths of their weights."""
     top, left = min(tap.down for tap in taps), min(tap.right for tap in taps)
-    tall, wide = max(tap.down for tap in taps) - top + 1, max(tap.right for tap in taps) - left + 1
-    weights = np.zeros((tall, wide), dtype=np.float32)
+    height, width = max(tap.down for tap in taps) - top + 1, max(tap.right for tap in taps) - left + 1
+    weights = np.zeros((height, width), dtype=np.float32)
     for tap in taps:
         weights[tap.down - top, tap.right - left] += tap.weight * (1 << BITS)
     return Kernel(top, left, weights)
@@ -270,8 +270,8 @@ def kernel_of(taps: Sequence[Tap]) -> Kernel:
 
 def summed(padded: Frame, kernel: Kernel, *, at: tuple[int, int], size: tuple[int, int]) -> NDArray[np.int16]:
     """Weighted sums, in 128ths of a grey level, for the pixels of a size (H, W) that begin ``at`` (y, x)."""
-    tall, wide = kernel.weights.shape
-    region = padded[at[0] + kernel.down :, at[1] + kernel.right :][: size[0] + tall - 1, : size[1] + wide - 1]
+    height, width = kernel.weights.shape
+    region = padded[at[0] + kernel.down :, at[1] + kernel.right :][: size[0] + height - 1, : size[1] + width - 1]
     output = cv2.filter2D(region, cv2.CV_16S, kernel.weights, anchor=(0, 0))
     return np.asarray(output, dtype=np.int16)[: size[0], : size[1]]
 
@@ -360,8 +360,8 @@ class ZoomBlur(Fixed):
         steps = round(most / step, 6)  # level 3 makes 10 of them, whatever 0.2 / 0.02 is
         whole, part = int(steps), steps % 1.0
         total = cv2.add(frame, frame, dtype=cv2.CV_16U)
-        for at in range(1, whole + 1):
-            cv2.add(total, enlarged(frame, 1.0 + at * step), dst=total, dtype=cv2.CV_16U)
+        for number in range(1, whole + 1):
+            cv2.add(total, enlarged(frame, 1.0 + number * step), dst=total, dtype=cv2.CV_16U)
         if part == 0.0:
             return np.floor_divide(total, np.uint16(whole + 2)).astype(np.uint8)
         last = enlarged(frame, 1.0 + (whole + 1) * step).astype(np.uint16)
@@ -372,10 +372,10 @@ class ZoomBlur(Fixed):
 def enlarged(frame: Frame, factor: float) -> Frame:
     """The centre of a frame, uint8 (H, W, 3) or (H, W), enlarged to the frame's size; the factor is above 1."""
     height, width = frame.shape[:2]
-    tall, wide = math.ceil(height / factor), math.ceil(width / factor)
-    top, left = (height - tall) // 2, (width - wide) // 2
-    size = round(wide * factor), round(tall * factor)
-    output = cv2.resize(frame[top : top + tall, left : left + wide], size, interpolation=cv2.INTER_LINEAR)
+    rows, columns = math.ceil(height / factor), math.ceil(width / factor)
+    top, left = (height - rows) // 2, (width - columns) // 2
+    size = round(columns * factor), round(rows * factor)
+    output = cv2.resize(frame[top : top + rows, left : left + columns], size, interpolation=cv2.INTER_LINEAR)
     return np.asarray(output[:height, :width], dtype=np.uint8)
 
 
@@ -393,8 +393,8 @@ def offsets(reach_px: float) -> NDArray[np.int8]:
     """
     units = (np.arange(256) + 0.5) / 128.0 - 1.0
     inward = 1.0 - min(reach_px, 1.0)  # so that nothing moves as the reach goes to 0
-    found = np.minimum(np.floor(units * reach_px + inward), _rim(reach_px) - 1.0)
-    return np.asarray(found, dtype=np.int8)
+    steps = np.minimum(np.floor(units * reach_px + inward), _rim(reach_px) - 1.0)
+    return np.asarray(steps, dtype=np.int8)
 
 
 def _rim(reach_px: float) -> int:
@@ -410,21 +410,21 @@ def scatter(pixels: NDArray[np.uint32], rng: np.random.Generator, reach_px: floa
     rim = _rim(reach_px)
     if min(height, width) <= 2 * rim:
         return
-    along = offsets(reach_px).astype(np.intp)
-    steps = np.add.outer(along * width, along).ravel()  # of a word: its upper byte goes down, its lower one right
-    drawn = words(rng, (height, width))[rim + 1 : height - rim + 1, rim + 1 : width - rim + 1]
+    shifts = offsets(reach_px).astype(np.intp)
+    steps = np.add.outer(shifts * width, shifts).ravel()  # of a word: its upper byte goes down, its lower one right
+    draws = words(rng, (height, width))[rim + 1 : height - rim + 1, rim + 1 : width - rim + 1]
     positions = np.arange((_GLASS_ROWS + 2 * rim) * width, dtype=np.intp)
     spare = np.empty((3, positions.size), dtype=np.intp)
-    for end in range(len(drawn), 0, -_GLASS_ROWS):
+    for end in range(len(draws), 0, -_GLASS_ROWS):
         rows = slice(max(0, end - _GLASS_ROWS), end)
-        near = pixels[rows.start + 1 : rows.stop + 2 * rim]
-        looks = spare[0, : near.size]
-        looks[:] = positions[: near.size]
-        within = looks.reshape(near.shape)[rim : near.shape[0] - rim + 1, rim + 1 : width - rim + 1]
+        strip = pixels[rows.start + 1 : rows.stop + 2 * rim]
+        looks = spare[0, : strip.size]
+        looks[:] = positions[: strip.size]
+        within = looks.reshape(strip.shape)[rim : strip.shape[0] - rim + 1, rim + 1 : width - rim + 1]
         step = spare[1, : within.size].reshape(within.shape)
-        within += np.take(steps, drawn[rows], out=step, mode="wrap")
-        sources = _sources(looks, positions[: near.size], spare[1:, : near.size])
-        near[...] = np.take(near, sources, mode="wrap").reshape(near.shape)
+        within += np.take(steps, draws[rows], out=step, mode="wrap")
+        sources = _sources(looks, positions[: strip.size], spare[1:, : strip.size])
+        strip[...] = np.take(strip, sources, mode="wrap").reshape(strip.shape)
 
 
 def _sources(looks: NDArray[np.intp], positions: NDArray[np.intp], spare: NDArray[np.intp]) -> NDArray[np.intp]:

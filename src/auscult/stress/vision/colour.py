@@ -187,12 +187,12 @@ def _factor(high: Plane, spread: Plane, *, scale: np.float32, added: np.float32)
 
     The saturation is spread / high, 0..1, and becomes scale * saturation + added, at most 1.
     """
-    found = np.multiply(spread, scale, dtype=np.float32)
+    factor = np.multiply(spread, scale, dtype=np.float32)
     if added:
-        found += np.multiply(high, added, dtype=np.float32)
-    np.minimum(found, high, out=found)
-    np.divide(found, np.maximum(spread, 1), out=found)
-    return found
+        factor += np.multiply(high, added, dtype=np.float32)
+    np.minimum(factor, high, out=factor)
+    np.divide(factor, np.maximum(spread, 1), out=factor)
+    return factor
 
 
 SATURATE: VisionStressor[NoDraws] = Saturate()

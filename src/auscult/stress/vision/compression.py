@@ -81,17 +81,18 @@ def blocky(frame: Frame, *, rows: int, columns: int) -> Frame:
     """
     height, width = frame.shape[:2]
     down, across = _boxes(height, rows), _boxes(width, columns)
-    shown, beside = _nearest(height, rows), _nearest(width, columns)
-    made = np.empty_like(frame)
+    row_of, column_of = _nearest(height, rows), _nearest(width, columns)
+    output = np.empty_like(frame)
     lines = frame.reshape(height, -1)
     at_once = max(1, _AT_ONCE // lines.shape[1])
     for start in range(0, rows, at_once):
         chunk = slice(start, start + at_once)
         small = _reduced(lines, _Boxes(firsts=down.firsts[chunk], numbers=down.numbers[chunk]), across)
-        wide = np.asarray(cv2.transpose(small[beside])).reshape(-1, lines.shape[1])
-        first, last = np.searchsorted(shown, (start, start + len(wide)))
-        np.take(wide, shown[first:last] - start, axis=0, mode="clip", out=made[first:last].reshape(-1, lines.shape[1]))
-    return made
+        strip = np.asarray(cv2.transpose(small[column_of])).reshape(-1, lines.shape[1])
+        first, last = np.searchsorted(row_of, (start, start + len(strip)))
+        part = output[first:last].reshape(-1, lines.shape[1])
+        np.take(strip, row_of[first:last] - start, axis=0, mode="clip", out=part)
+    return output
 
 
 def _reduced(lines: Plane, down: _Boxes, across: _Boxes) -> Frame:
@@ -99,8 +100,8 @@ def _reduced(lines: Plane, down: _Boxes, across: _Boxes) -> Frame:
 
     They are turned round so that both sums run over whole rows of memory.
     """
-    most = 255 * int(down.numbers.max()) * int(across.numbers.max())
-    kind = np.uint16 if most < 1 << 16 else np.int32
+    largest = 255 * int(down.numbers.max()) * int(across.numbers.max())
+    kind = np.uint16 if largest < 1 << 16 else np.int32
     rows, columns = len(down.firsts), len(across.firsts)
     turned = np.asarray(cv2.transpose(_summed(lines, down, kind).reshape(rows, -1, 3)))
     means = _summed(turned.reshape(-1, 3 * rows), across, kind).astype(np.float32)
@@ -134,8 +135,8 @@ def _nearest(size: int, count: int) -> Whole:
     """
     steps = np.full(size, count / size)
     steps[0] *= 0.5
-    found: Whole = np.cumsum(steps).astype(np.int64)
-    return np.minimum(found, count - 1)
+    indices: Whole = np.cumsum(steps).astype(np.int64)
+    return np.minimum(indices, count - 1)
 
 
 def _summed(lines: NDArray[Any], boxes: _Boxes, kind: type[np.generic]) -> NDArray[Any]:
@@ -146,8 +147,8 @@ def _summed(lines: NDArray[Any], boxes: _Boxes, kind: type[np.generic]) -> NDArr
     for step in range(1, fewest):
         sums += lines[firsts + step]
     for step in range(fewest, int(numbers.max())):
-        more = np.flatnonzero(numbers > step)
-        sums[more] += lines[firsts[more] + step]
+        larger = np.flatnonzero(numbers > step)
+        sums[larger] += lines[firsts[larger] + step]
     return sums
 
 
@@ -211,7 +212,7 @@ class PixelateR2Bench(Fixed):
         del index
         factor, given_way = self.factor.at(params.strength), self.given_way.at(params.strength)
         height, width = (
-            int(given_way * int(SQUARE_PX * factor) + (1.0 - given_way) * own + 1e-6) for own in frame.shape[:2]
+            int(given_way * int(SQUARE_PX * factor) + (1.0 - given_way) * side + 1e-6) for side in frame.shape[:2]
         )
         return blocky(frame, rows=height, columns=width)
 

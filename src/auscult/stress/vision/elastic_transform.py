@@ -65,31 +65,31 @@ def maps(seed: int, bend: Bend, size: tuple[int, int], *, most: float) -> Iterat
     per_x, per_y = width / SIDE_PX, height / SIDE_PX
     linear, constant = _backwards(SIDE_PX * bend.corners * corners(seed, most=most))
     field = np.tensordot(linear, _field(seed, bend), axes=1)
-    tall = [cv2.resize(part, (_KEPT, height), interpolation=cv2.INTER_CUBIC) for part in field.astype(np.float32)]
+    stretched = [cv2.resize(part, (_KEPT, height), interpolation=cv2.INTER_CUBIC) for part in field.astype(np.float32)]
     x, y = (np.arange(width) + 0.5) / per_x, (np.arange(height) + 0.5) / per_y
     steps = max(1, _AT_ONCE // width)
     for start in range(0, height, steps):
         rows = slice(start, min(start + steps, height))
-        found = []
+        planes = []
         for axis, per in enumerate((per_x, per_y)):
-            part = cv2.resize(tall[axis][rows], (width, rows.stop - start), interpolation=cv2.INTER_CUBIC)
-            along = (linear[axis, 0] * x).astype(np.float32)
+            part = cv2.resize(stretched[axis][rows], (width, rows.stop - start), interpolation=cv2.INTER_CUBIC)
+            across = (linear[axis, 0] * x).astype(np.float32)
             down = (linear[axis, 1] * y[rows] + constant[axis]).astype(np.float32)
-            part += along
+            part += across
             part += down[:, None]
             part *= np.float32(per)
             part -= np.float32(0.5)
-            found.append(part)
-        yield rows, found[0], found[1]
+            planes.append(part)
+        yield rows, planes[0], planes[1]
 
 
 def corners(seed: int, *, most: float) -> NDArray[np.float64]:
     """Shifts of three corners, (3, 2), each -1..1; drawn anew while the triangle collapses at ``most``."""
     rng = generator(seed, "corners")
     while True:
-        drawn = rng.uniform(-1.0, 1.0, (3, 2))
-        if all(_area(_linear(SIDE_PX * most * part * drawn)) >= _LEAST_AREA for part in (0.25, 0.5, 0.75, 1.0)):
-            return drawn
+        shifts = rng.uniform(-1.0, 1.0, (3, 2))
+        if all(_area(_linear(SIDE_PX * most * part * shifts)) >= _LEAST_AREA for part in (0.25, 0.5, 0.75, 1.0)):
+            return shifts
 
 
 def _linear(shifts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,11 +115,11 @@ def _backwards(shifts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
 
 def _field(seed: int, bend: Bend) -> NDArray[np.float32]:
     """The field in pixels of the square, across and down, at the middles of 128 x 128 equal parts: (2, 128, 128)."""
-    drawn = noise.normal(generator(seed, "field"), (2, _KEPT, _KEPT), scale=_DEVIATION)
+    coefficients = noise.normal(generator(seed, "field"), (2, _KEPT, _KEPT), scale=_DEVIATION)
     fading = np.exp(-0.5 * (bend.blur * np.pi * np.arange(_KEPT)) ** 2)
     scale = SIDE_PX * bend.height * _KEPT / SIDE_PX
-    kept = (drawn * (scale * np.outer(fading, fading))).astype(np.float32)
-    return np.stack([cv2.idct(part) for part in kept])
+    faded = (coefficients * (scale * np.outer(fading, fading))).astype(np.float32)
+    return np.stack([cv2.idct(part) for part in faded])
 
 
 MOST_PIXELS: Final = 32_766

@@ -40,8 +40,8 @@ class GaussianNoise(Seeded):
         rng = params.of_frame(index)
         output = np.empty_like(frame)
         for rows in noise.strips(frame):
-            drawn = np.take(floors, noise.words(rng, frame[rows].shape))
-            output[rows] = cv2.add(frame[rows], drawn, dtype=cv2.CV_8U).reshape(drawn.shape)
+            offsets = np.take(floors, noise.words(rng, frame[rows].shape))
+            output[rows] = cv2.add(frame[rows], offsets, dtype=cv2.CV_8U).reshape(offsets.shape)
         return output
 
 
@@ -66,13 +66,13 @@ def brightness_table(photons: float) -> NDArray[np.uint8]:
 
 def _counted(photons: float) -> NDArray[np.uint8]:
     """Exact: how many of the quantiles count 0, 1, 2 ... photons; more than ``photons`` are as bright as that."""
-    most = math.ceil(photons)
+    brightest = math.ceil(photons)
     expected = np.arange(_GREYS)[:, None] * (photons / 255.0)
-    ratios = np.concatenate([np.exp(-expected), expected / np.arange(1, most)], axis=1)
+    ratios = np.concatenate([np.exp(-expected), expected / np.arange(1, brightest)], axis=1)
     below = np.cumsum(np.cumprod(ratios, axis=1), axis=1)
     ends = np.floor(below * _WORDS + 0.5).astype(np.intp)
     counts = np.diff(ends, axis=1, prepend=0, append=_WORDS)
-    bright = np.minimum(np.arange(most + 1) * (255.0 / photons) + 1e-9, 255.0).astype(np.uint8)
+    bright = np.minimum(np.arange(brightest + 1) * (255.0 / photons) + 1e-9, 255.0).astype(np.uint8)
     return np.repeat(np.tile(bright, _GREYS), counts.ravel()).reshape(_GREYS, _WORDS)
 
 
@@ -81,9 +81,9 @@ def _smooth(photons: float) -> NDArray[np.uint8]:
     step = 255.0 / photons
     normal = normal_table()[len(normal_table()) // (2 * _WORDS) :: len(normal_table()) // _WORDS].astype(np.float64)
     grey = np.arange(_GREYS, dtype=np.float64)[:, None]
-    found = grey + np.sqrt(grey * step) * normal + (normal**2 - 1.0) * (step / 6.0)
-    found[0] = 0.0
-    return np.clip(found + 1e-9, 0.0, 255.0).astype(np.uint8)
+    levels = grey + np.sqrt(grey * step) * normal + (normal**2 - 1.0) * (step / 6.0)
+    levels[0] = 0.0
+    return np.clip(levels + 1e-9, 0.0, 255.0).astype(np.uint8)
 
 
 _LEAST = 1e-12  # far below one grey level
@@ -151,9 +151,9 @@ class ImpulseNoise(Seeded):
         rng = params.of_frame(index)
         output = np.empty_like(frame)
         for rows in noise.strips(frame):
-            drawn = noise.words(rng, frame[rows].shape)
-            white = np.negative((drawn < threshold).view(np.uint8))  # 255 where true
-            stays = np.negative((drawn < 65536 - threshold).view(np.uint8))
+            draws = noise.words(rng, frame[rows].shape)
+            white = np.negative((draws < threshold).view(np.uint8))  # 255 where true
+            stays = np.negative((draws < 65536 - threshold).view(np.uint8))
             np.bitwise_or(frame[rows], white, out=output[rows])
             np.bitwise_and(output[rows], stays, out=output[rows])
         return output
@@ -189,9 +189,9 @@ class SpeckleNoise(Seeded):
         rng = params.of_frame(index)
         output = np.empty_like(frame)
         for rows in noise.strips(frame):
-            drawn = np.take(factors, noise.words(rng, frame[rows].shape))
-            product = cv2.multiply(frame[rows], drawn, scale=float(1 << _BITS), dtype=cv2.CV_16S)
-            output[rows] = np.right_shift(product, _BITS).reshape(drawn.shape)
+            gains = np.take(factors, noise.words(rng, frame[rows].shape))
+            product = cv2.multiply(frame[rows], gains, scale=float(1 << _BITS), dtype=cv2.CV_16S)
+            output[rows] = np.right_shift(product, _BITS).reshape(gains.shape)
         return output
 
 

@@ -89,8 +89,8 @@ def _specks(
     rows = corner[0] + np.arange(math.ceil(height / flakes.zoom[0]) + 2)
     columns = corner[1] + np.arange(math.ceil(width / flakes.zoom[1]) + 2)
     words = noise.words(generator(seed, "flakes"), cells)
-    shown = words.take(rows, axis=0, mode="wrap").take(columns, axis=1, mode="wrap")
-    values = noise.normal_table().take(shown)
+    visible = words.take(rows, axis=0, mode="wrap").take(columns, axis=1, mode="wrap")
+    values = noise.normal_table().take(visible)
     values *= np.float32(flakes.deviation)
     values += np.float32(flakes.mean)
     matrix = np.array(

@@ -92,17 +92,17 @@ def piece(plasma: Plasma, *, at: tuple[int, int], shape: tuple[int, int]) -> NDA
         for _ in range(finer):
             span.append((span[-1][0] // 2 - 1, (span[-1][1] - 1) // 2 + 2))
     rows, columns = (np.arange(*span[-1]) for span in spans)
-    found = plasma.heights.take(rows, axis=0, mode="wrap").take(columns, axis=1, mode="wrap")
+    heights = plasma.heights.take(rows, axis=0, mode="wrap").take(columns, axis=1, mode="wrap")
     # every second point of the finer steps' lattice is random in one direction at least: three quarters of the power
     amplitude = plasma.amplitude * math.sqrt(0.75)
     for step in range(finer - 1, -1, -1):
-        doubled = cv2.resize(found, None, fx=2, fy=2, interpolation=cv2.INTER_LINEAR)
+        doubled = cv2.resize(heights, None, fx=2, fy=2, interpolation=cv2.INTER_LINEAR)
         (top, bottom), (left, right) = (span[step] for span in spans)
-        first, beside = (2 * span[step + 1][0] for span in spans)
-        found = np.asarray(doubled, dtype=np.float32)[top - first : bottom - first, left - beside : right - beside]
-        _add_tiled(found, plasma.grain * np.float32(amplitude), at=(top, left))
+        y, x = (2 * span[step + 1][0] for span in spans)
+        heights = np.asarray(doubled, dtype=np.float32)[top - y : bottom - y, left - x : right - x]
+        _add_tiled(heights, plasma.grain * np.float32(amplitude), at=(top, left))
         amplitude /= plasma.decay**2
-    return np.clip(found, 0.0, 1.0, out=found)
+    return np.clip(heights, 0.0, 1.0, out=heights)
 
 
 def _add_tiled(image: NDArray[np.float32], tile: NDArray[np.float32], *, at: tuple[int, int]) -> None:
@@ -135,9 +135,9 @@ class FogParams(Params):
 
     def drift_px(self, index: int, side: int) -> tuple[int, int]:
         """How far the fog has come by a frame, (y, x), where the longer side measures ``side``."""
-        way = index * self.speed * side
+        distance = index * self.speed * side
         heading = math.radians(self.heading_deg)
-        return round(way * math.sin(heading)), round(way * math.cos(heading))
+        return round(distance * math.sin(heading)), round(distance * math.cos(heading))
 
 
 class Fog(Perturbs[FogParams]):
@@ -224,8 +224,8 @@ class FogR2Bench(Fog):
         """How thick the fog is at each pixel of a frame, (H, W), 0..1."""
         clouds = plasma(params.seed, _SIDE, decay=decay)
         down, right = params.drift_px(index, _SIDE)
-        whole = piece(clouds, at=(-down, -right), shape=(_SIDE, _SIDE))
-        resized = cv2.resize(whole, (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
+        square = piece(clouds, at=(-down, -right), shape=(_SIDE, _SIDE))
+        resized = cv2.resize(square, (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
         return np.asarray(resized, dtype=np.float32)
 
 
@@ -286,8 +286,8 @@ def _feathers(rng: np.random.Generator) -> NDArray[np.float32]:
     bends = rng.normal(0.0, 0.0025, len(roots))
     order = np.argsort(lengths)  # the longest lie on top
     for first in range(0, len(order), _AT_ONCE):
-        at = order[first : first + _AT_ONCE]
-        _draw_feathers(canvas, rng, roots[at], courses=courses[at], lengths=lengths[at], bends=bends[at])
+        batch = order[first : first + _AT_ONCE]
+        _draw_feathers(canvas, rng, roots[batch], courses=courses[batch], lengths=lengths[batch], bends=bends[batch])
     return canvas.astype(np.float32) / np.float32(255.0)
 
 
@@ -296,14 +296,14 @@ def _roots(rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.fl
     points, courses = [], []
     size = np.array([WIDTH, HEIGHT], dtype=np.float64)
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
-    lines = [(corners[at] * size, corners[at + 1] * size, 34) for at in range(4)]
+    lines = [(corners[index] * size, corners[index + 1] * size, 34) for index in range(4)]
     for _ in range(int(rng.integers(3, 6))):
-        middle, way = rng.uniform(0.15, 0.85, 2) * size, rng.uniform(0.0, math.pi)
-        reach = rng.uniform(200.0, 600.0) * np.array([math.cos(way), math.sin(way)])
+        middle, angle = rng.uniform(0.15, 0.85, 2) * size, rng.uniform(0.0, math.pi)
+        reach = rng.uniform(200.0, 600.0) * np.array([math.cos(angle), math.sin(angle)])
         lines += [(middle - reach, middle + reach, 24), (middle + reach, middle - reach, 24)]
     for start, end, count in lines:
-        along = rng.uniform(0.0, 1.0, (count, 1))
-        points.append(start + along * (end - start) + rng.normal(0.0, 14.0, (count, 2)))
+        position = rng.uniform(0.0, 1.0, (count, 1))
+        points.append(start + position * (end - start) + rng.normal(0.0, 14.0, (count, 2)))
         inward = math.atan2(end[1] - start[1], end[0] - start[0]) + math.pi / 2
         courses.append(inward + rng.normal(0.0, 0.45, count))
     return np.concatenate(points), np.concatenate(courses)
@@ -322,8 +322,8 @@ def _draw_feathers(
     owner, position = _counted((lengths / _STEP_PX).astype(int))
     grown = position * _STEP_PX
     heading = courses[owner] + bends[owner] * grown
-    ways = np.cumsum(_STEP_PX * _towards(heading), axis=0)
-    stems = roots[owner] + ways - ways[position == 0][owner]
+    offsets = np.cumsum(_STEP_PX * _towards(heading), axis=0)
+    stems = roots[owner] + offsets - offsets[position == 0][owner]
     left = lengths[owner] - grown
     branches = _sprouts(rng, stems, heading, reach=np.minimum(0.45 * left, 0.2 * left + 0.6 * grown) + 3.0)
     _draw(canvas, _sprouts_of(rng, branches), shade=int(rng.integers(95, 150)))
@@ -424,7 +424,7 @@ class Frost(Perturbs[FrostParams]):
         """The frost over a frame, uint8 RGB (H, W, 3)."""
         larger = max(size[0] / HEIGHT, size[1] / WIDTH)
         scale = 1.0 if larger <= 1.0 else _ROOM * larger
-        height, width = (min(round(length / scale), most) for length, most in zip(size, (HEIGHT, WIDTH), strict=True))
+        height, width = (min(round(length / scale), limit) for length, limit in zip(size, (HEIGHT, WIDTH), strict=True))
         top, left = round(params.down * (HEIGHT - height)), round(params.right * (WIDTH - width))
         piece = texture(params.texture)[top : top + height, left : left + width]
         if scale == 1.0:
@@ -451,8 +451,8 @@ class FrostR2Bench(Frost):
 
     def ice(self, size: tuple[int, int], params: FrostParams) -> NDArray[np.uint8]:
         """The frost over a frame, uint8 RGB (H, W, 3)."""
-        whole = cv2.resize(texture(params.texture), (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
-        return as_bytes(whole)
+        resized = cv2.resize(texture(params.texture), (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
+        return as_bytes(resized)
 
 
 FROST_R2BENCH: VisionStressor[FrostParams] = FrostR2Bench()
@@ -509,9 +509,9 @@ class Spatter(Seeded):
         mean, deviation = self.mean.at(params.strength), self.deviation.at(params.strength)
         threshold, smooth_px = self.threshold.at(params.strength), self.smoothing.at(params.strength)
         shine, mud = self.shine.at(params.strength), self.mud.at(params.strength)
-        drawn = np.frombuffer(params.of_frame(0).bytes(frame.shape[0] * frame.shape[1]), dtype=np.uint8)
+        draws = np.frombuffer(params.of_frame(0).bytes(frame.shape[0] * frame.shape[1]), dtype=np.uint8)
         scale = deviation / _BYTE_DEVIATION
-        liquid = _smoothed(drawn.reshape(frame.shape[:2]), smooth_px, scale=scale, offset=mean - _BYTE_MEAN * scale)
+        liquid = _smoothed(draws.reshape(frame.shape[:2]), smooth_px, scale=scale, offset=mean - _BYTE_MEAN * scale)
         output = frame if mud == 0 else _muddy(frame, liquid, threshold=threshold, opacity=mud)
         return output if shine == 0 else _wet(output, liquid, threshold=threshold, shine=shine)
 
@@ -533,8 +533,8 @@ def _relief(drops: NDArray[np.uint8]) -> NDArray[np.uint8]:
     depth = np.empty_like(drops)
     for top in range(0, len(drops), _STRIP_PX):
         first = max(0, top - _FAR_PX - _EDGE_PX)
-        away = _depth(drops[first : top + _STRIP_PX + _FAR_PX + _EDGE_PX])
-        depth[top : top + _STRIP_PX] = away[top - first : top - first + _STRIP_PX]
+        strip = _depth(drops[first : top + _STRIP_PX + _FAR_PX + _EDGE_PX])
+        depth[top : top + _STRIP_PX] = strip[top - first : top - first + _STRIP_PX]
     cv2.equalizeHist(depth, dst=depth)
     return as_bytes(cv2.blur(cv2.filter2D(depth, cv2.CV_8U, _EMBOSS), (3, 3)))
 
@@ -542,9 +542,9 @@ def _relief(drops: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def _depth(drops: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """How far each pixel lies from the nearest edge of a drop, in whole pixels."""
     edges = cv2.Canny(drops, 50, 150)
-    away = cv2.distanceTransform(cv2.bitwise_not(edges, dst=edges), cv2.DIST_L2, cv2.DIST_MASK_5)
-    cv2.threshold(away, _FAR_PX, _FAR_PX, cv2.THRESH_TRUNC, dst=away)
-    return cv2.blur(away, (3, 3)).astype(np.uint8)
+    distance = cv2.distanceTransform(cv2.bitwise_not(edges, dst=edges), cv2.DIST_L2, cv2.DIST_MASK_5)
+    cv2.threshold(distance, _FAR_PX, _FAR_PX, cv2.THRESH_TRUNC, dst=distance)
+    return cv2.blur(distance, (3, 3)).astype(np.uint8)
 
 
 def _muddy(frame: Frame, liquid: NDArray[np.float32], *, threshold: float, opacity: float) -> Frame:

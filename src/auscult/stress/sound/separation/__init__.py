@@ -144,12 +144,12 @@ def perturb(
         >>> abs(made.truth.interference_db) < 0.01  # as loud as the target
         True
     """
-    stressor, given = loaded("separation", kind), _opened(stems, target, rate_hz)
-    params = chosen(stressor, given, severity=severity, seed=seed, key=key)
-    if reason := _why_not(stressor, given):
+    stressor, mixture = loaded("separation", kind), _opened(stems, target, rate_hz)
+    params = chosen(stressor, mixture, severity=severity, seed=seed, key=key)
+    if reason := _why_not(stressor, mixture):
         return Undefined(reason)
-    parts, output = _made(stressor, given, params)
-    truth = _truth_of(parts, output, given.target)
+    parts, output = _made(stressor, mixture, params)
+    truth = _truth_of(parts, output, mixture.target)
     return Stressed(output=output.reshape(stems[target].shape), params=params.as_json(), truth=truth)
 
 
@@ -163,11 +163,11 @@ def render(
         UsageError: The stems are of another shape or type, or lack what the stressor needs.
         InputError: The parameters are not this stressor's.
     """
-    stressor, given = loaded("separation", kind), _opened(stems, target, rate_hz)
+    stressor, mixture = loaded("separation", kind), _opened(stems, target, rate_hz)
     params = stressor.params.from_json(params_json)
-    if reason := _why_not(stressor, given):
+    if reason := _why_not(stressor, mixture):
         raise UsageError(f"nothing can be made: {reason}", expected="the stems that the parameters were drawn for")
-    return _made(stressor, given, params)[1].reshape(stems[target].shape)
+    return _made(stressor, mixture, params)[1].reshape(stems[target].shape)
 
 
 def _opened(stems: Sequence[Samples], target: int, rate_hz: object) -> Stems:
@@ -180,7 +180,7 @@ def _opened(stems: Sequence[Samples], target: int, rate_hz: object) -> Stems:
                 f"one stem is {kind_of(stem)}, the target {kind_of(stems[target])}",
                 expected="stems of one length and as many channels, all at one rate",
             )
-    others = {at: sound for at, sound in enumerate(sounds) if at != target and not _silent(sound)}
+    others = {index: sound for index, sound in enumerate(sounds) if index != target and not _silent(sound)}
     return Stems(target=sounds[target], others=others, rate_hz=rate_of(rate_hz))
 
 
@@ -220,26 +220,26 @@ def energy(sound: Samples) -> float:
 
 def at_level(sound: Samples, level_db: float, *, of: Samples) -> Samples:
     """A sound so scaled that its energy is some dB above that of another; silence stays silence."""
-    own = energy(sound)
-    return sound * np.float32(math.sqrt(energy(of) / own) * 10.0 ** (level_db / 20.0)) if own > 0.0 else sound
+    total = energy(sound)
+    return sound * np.float32(math.sqrt(energy(of) / total) * 10.0 ** (level_db / 20.0)) if total > 0.0 else sound
 
 
 def _truth_of(parts: Parts, output: Samples, target: Samples) -> SeparationTruth:
-    whole, left = energy(target), energy(output)
+    target_energy, output_energy = energy(target), energy(output)
 
     def level(part: Samples | None) -> float | None:
-        share = 0.0 if part is None else energy(part) / whole
+        share = 0.0 if part is None else energy(part) / target_energy
         return 10.0 * math.log10(share) if share > _FLOOR else None
 
-    wrong, lost = level(output - target), energy(target - parts.kept) / whole
-    alike = _product(output, target) ** 2 / whole
-    beside = left - alike
-    scaled = min(alike, beside) <= 1e-10 * max(left, _FLOOR * whole)
+    wrong, lost = level(output - target), energy(target - parts.kept) / target_energy
+    projected = _product(output, target) ** 2 / target_energy
+    residual = output_energy - projected
+    scaled = min(projected, residual) <= 1e-10 * max(output_energy, _FLOOR * target_energy)
     return SeparationTruth(
         lost_share=lost if lost > _FLOOR else 0.0,
         interference_db=level(parts.interference),
         artefacts_db=level(parts.artefacts),
         snr_db=None if wrong is None else -wrong,
-        si_sdr_db=None if scaled else 10.0 * math.log10(alike / beside),
+        si_sdr_db=None if scaled else 10.0 * math.log10(projected / residual),
         sources=parts.sources,
     )

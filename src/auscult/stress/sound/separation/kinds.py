@@ -104,10 +104,10 @@ def _changed(sound: Samples, change: Callable[[Spectra, int], Spectra], *, rate_
     window, samples = _window(rate_hz), sound.shape[1]
     size, hop = window.size, window.size // _OVERLAP
     output = np.zeros((sound.shape[0], samples + 2 * size), dtype=np.float32)
-    for channel, made in zip(sound, output, strict=True):
+    for channel, changed in zip(sound, output, strict=True):
         for first, spectra in _spectra_of(channel, rate_hz=rate_hz):
             back = np.fft.irfft(change(spectra, first), size, axis=1).astype(np.float32) * window
-            add_frames(made[first * hop :], back, hop=hop)
+            add_frames(changed[first * hop :], back, hop=hop)
     return np.ascontiguousarray(output[:, size - hop : size - hop + samples]) * np.float32(2.0 / _OVERLAP)
 
 
@@ -127,8 +127,8 @@ def time_loss(stems: Stems, params: SeedParams, amount: float) -> Parts:
     starts = np.arange(0, samples, max(1, round(0.0025 * stems.rate_hz)))
     powers = np.add.reduceat(np.sum(stems.target**2, axis=0, dtype=np.float64), starts)
     blocks = starts * max(8, round(samples / stems.rate_hz * 4)) // samples
-    kept = np.interp(np.arange(samples), starts, _without(powers, blocks, params, share=amount))
-    return Parts(kept=stems.target * kept.astype(np.float32))
+    gain = np.interp(np.arange(samples), starts, _without(powers, blocks, params, share=amount))
+    return Parts(kept=stems.target * gain.astype(np.float32))
 
 
 @makes("lost_share", "the target lacks bands of frequencies", _LOST)
@@ -137,8 +137,8 @@ def band_loss(stems: Stems, params: SeedParams, amount: float) -> Parts:
     powers = _summed_power(stems.target, rate_hz=stems.rate_hz)
     places = _mel(np.linspace(0.0, stems.rate_hz / 2.0, powers.size), stems.rate_hz)
     blocks = np.minimum(places * _BANDS, _BANDS - 1).astype(np.intp)
-    kept = _without(powers, blocks, params, share=amount)
-    return Parts(kept=_in_bands(stems, lambda at: np.asarray(np.interp(at, places, kept))))
+    gains = _without(powers, blocks, params, share=amount)
+    return Parts(kept=_in_bands(stems, lambda at: np.asarray(np.interp(at, places, gains))))
 
 
 @makes("lost_share", "the target lacks everything above a cut-off", _CUTOFF)
@@ -187,8 +187,8 @@ def temporal_mask(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Silences two spans, with fades of 10 ms; stronger ones contain weaker ones."""
     samples = stems.target.shape[1]
     fade = _FADE_S * stems.rate_hz / samples
-    kept = _outside(_spans(params, amount), np.arange(samples) / samples, fade=fade)
-    return Parts(kept=stems.target * kept.astype(np.float32))
+    gain = _outside(_spans(params, amount), np.arange(samples) / samples, fade=fade)
+    return Parts(kept=stems.target * gain.astype(np.float32))
 
 
 @makes("lost_share", "two bands of the output are taken out", _MASKED, source=_BATCH_2)
@@ -211,8 +211,8 @@ def leakage(stems: Stems, params: SourceParams, amount: float) -> Parts:
 @makes("interference_db", "the mixture is returned, in part or unchanged", _LEFT_IN)
 def mixture(stems: Stems, _: NoDraws, amount: float) -> Parts:
     """Adds all other sources in part; at the strongest the mixture is returned."""
-    rest = np.asarray(np.sum(list(stems.others.values()), axis=0), dtype=np.float32) * np.float32(amount)
-    return Parts(kept=stems.target, interference=rest, sources=tuple(stems.others))
+    interference = np.asarray(np.sum(list(stems.others.values()), axis=0), dtype=np.float32) * np.float32(amount)
+    return Parts(kept=stems.target, interference=interference, sources=tuple(stems.others))
 
 
 # --- artefacts ---
@@ -228,11 +228,11 @@ def musical_noise(stems: Stems, params: SeedParams, amount: float) -> Parts:
 
     def tones(spectra: Spectra, first: int) -> Spectra:
         rng = params.stream("tones", first)
-        drawn, phase = rng.random(spectra.shape, dtype=np.float32), rng.random(spectra.shape, dtype=np.float32)
-        return np.asarray((drawn < _SPARSE) * shape * np.exp(2j * np.pi * phase), dtype=np.complex64)
+        chance, phase = rng.random(spectra.shape, dtype=np.float32), rng.random(spectra.shape, dtype=np.float32)
+        return np.asarray((chance < _SPARSE) * shape * np.exp(2j * np.pi * phase), dtype=np.complex64)
 
-    made = _changed(stems.target, tones, rate_hz=stems.rate_hz)
-    return Parts(kept=stems.target, artefacts=at_level(made, amount, of=stems.target))
+    noise = _changed(stems.target, tones, rate_hz=stems.rate_hz)
+    return Parts(kept=stems.target, artefacts=at_level(noise, amount, of=stems.target))
 
 
 @makes("artefacts_db", "attacks are smeared, before and after", _level(-20.0, -14.0, -9.0, -4.0, 2.0))
@@ -248,14 +248,14 @@ def smearing(stems: Stems, params: SeedParams, amount: float) -> Parts:
 @makes("artefacts_db", "peaks are cut off", _level(-28.0, -22.0, -16.0, -11.0, -7.0))
 def clipping(stems: Stems, _: NoDraws, amount: float) -> Parts:
     """Cuts peaks off at the height at which what is cut off has the level."""
-    target, whole = stems.target, energy(stems.target)
+    target, total = stems.target, energy(stems.target)
     peak = float(np.abs(target).max())
 
     def beyond(x: float) -> Samples:
         height = np.float32(peak * (1.0 - x))
         return np.clip(target, -height, height) - target
 
-    x = _solved(lambda x: energy(beyond(x)) / whole, 10.0 ** (amount / 10.0))
+    x = _solved(lambda x: energy(beyond(x)) / total, 10.0 ** (amount / 10.0))
     return Parts(kept=target, artefacts=beyond(x))
 
 
@@ -273,15 +273,15 @@ def phase_damage(stems: Stems, params: SeedParams, amount: float) -> Parts:
 @makes("artefacts_db", "the spectral envelope is moved up or down", _CHANGED)
 def timbre(stems: Stems, params: SeedParams, amount: float) -> Parts:
     """Stretches or shrinks the envelope of each spectrum by half."""
-    size, kept = _window(stems.rate_hz).size, max(2, round(_LIFTER_S * stems.rate_hz))
+    size, coefficients = _window(stems.rate_hz).size, max(2, round(_LIFTER_S * stems.rate_hz))
     warp = 1.5 if params.stream("way").random() < 0.5 else 1.0 / 1.5
-    at = np.minimum(np.arange(size // 2 + 1) * warp, size // 2).astype(np.intp)
+    bins = np.minimum(np.arange(size // 2 + 1) * warp, size // 2).astype(np.intp)
 
     def moved(spectra: Spectra, _: int) -> Spectra:
         cepstra = np.fft.irfft(np.log(np.abs(spectra) + 1e-6), size, axis=1)
-        cepstra[:, kept : size - kept + 1] = 0.0
+        cepstra[:, coefficients : size - coefficients + 1] = 0.0
         envelope = np.fft.rfft(cepstra, axis=1).real * (20.0 / np.log(10.0))
-        gains_db = np.clip(envelope[:, at] - envelope, -20.0, 20.0)
+        gains_db = np.clip(envelope[:, bins] - envelope, -20.0, 20.0)
         return np.asarray(spectra * 10.0 ** (gains_db / 20.0), dtype=np.complex64)
 
     other = _changed(stems.target, moved, rate_hz=stems.rate_hz)

@@ -37,22 +37,22 @@ def _lapped(sound: Samples) -> Samples:
     frames = -(-sound.shape[1] // _FRAME) + 1
     padded = np.pad(sound, ((0, 0), (_FRAME, frames * _FRAME - sound.shape[1])))
     rows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _FRAME, axis=1)[:, ::_FRAME]
-    made = np.empty((sound.shape[0], frames, _FRAME), dtype=np.float32)
-    for at in range(0, frames, _TOGETHER):
-        some = slice(at, at + _TOGETHER)
-        made[:, some] = (np.fft.fft(rows[:, some] * (_WINDOW / _TURN))[..., :_FRAME] / _SHIFT).real
-    return made
+    spectra = np.empty((sound.shape[0], frames, _FRAME), dtype=np.float32)
+    for first in range(0, frames, _TOGETHER):
+        chunk = slice(first, first + _TOGETHER)
+        spectra[:, chunk] = (np.fft.fft(rows[:, chunk] * (_WINDOW / _TURN))[..., :_FRAME] / _SHIFT).real
+    return spectra
 
 
 def _sound(spectra: Samples, samples: int) -> Samples:
     """The sound (channels, samples) of lapped spectra."""
-    made = np.zeros((spectra.shape[0], spectra.shape[1] + 1, _FRAME), dtype=np.float32)
-    for at in range(0, spectra.shape[1], _TOGETHER):
-        turned = np.fft.ifft(spectra[:, at : at + _TOGETHER] * _SHIFT, 2 * _FRAME) * (2 * _FRAME * _TURN)
+    frames = np.zeros((spectra.shape[0], spectra.shape[1] + 1, _FRAME), dtype=np.float32)
+    for first in range(0, spectra.shape[1], _TOGETHER):
+        turned = np.fft.ifft(spectra[:, first : first + _TOGETHER] * _SHIFT, 2 * _FRAME) * (2 * _FRAME * _TURN)
         rows = (turned.real * _WINDOW).astype(np.float32)
-        made[:, at : at + rows.shape[1]] += rows[..., :_FRAME]
-        made[:, at + 1 : at + 1 + rows.shape[1]] += rows[..., _FRAME:]
-    return np.ascontiguousarray(made.reshape(spectra.shape[0], -1)[:, _FRAME : _FRAME + samples])
+        frames[:, first : first + rows.shape[1]] += rows[..., :_FRAME]
+        frames[:, first + 1 : first + 1 + rows.shape[1]] += rows[..., _FRAME:]
+    return np.ascontiguousarray(frames.reshape(spectra.shape[0], -1)[:, _FRAME : _FRAME + samples])
 
 
 def _smooth(values: Any, width: int) -> Any:
@@ -73,8 +73,8 @@ def other_gate(stems: Stems, _: NoDraws, amount: float) -> Parts:
 @makes("interference_db", "a mask that is too open, and too coarse", _WRONG, source=_OURS)
 def other_mask(stems: Stems, _: NoDraws, amount: float) -> Parts:
     """Multiplies the mixture by a mask, the fourth root of the target's share in patches of 8 bins and 3 frames."""
-    target, rest = _lapped(stems.target), _lapped(np.asarray(sum(stems.others.values()), dtype=np.float32))
-    patch, powers = np.ones((3, 8)), [np.sum(one.astype(np.float64) ** 2, axis=0) for one in (target, rest)]
+    target, others = _lapped(stems.target), _lapped(np.asarray(sum(stems.others.values()), dtype=np.float32))
+    patch, powers = np.ones((3, 8)), [np.sum(spectra.astype(np.float64) ** 2, axis=0) for spectra in (target, others)]
     frames, bins = powers[0].shape
     coarse = [
         np.add.reduceat(np.add.reduceat(power, range(0, frames, 3)), range(0, bins, 8), axis=1) for power in powers
@@ -82,8 +82,8 @@ def other_mask(stems: Stems, _: NoDraws, amount: float) -> Parts:
     share = np.kron((coarse[0] / (coarse[0] + coarse[1] + 1e-20)) ** 0.25, patch)[:frames, :bins]
     samples = stems.target.shape[1]
     kept = _sound(target * (1.0 - amount * (1.0 - share)).astype(np.float32), samples)
-    heard = _sound(rest * (amount * share).astype(np.float32), samples)
-    return Parts(kept=kept, interference=heard, sources=tuple(stems.others))
+    interference = _sound(others * (amount * share).astype(np.float32), samples)
+    return Parts(kept=kept, interference=interference, sources=tuple(stems.others))
 
 
 @makes("artefacts_db", "coefficients are coded too coarsely", _CODED, source=_OURS)
